@@ -162,6 +162,8 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "outputs four times as far": {"own_steps": 4.0},
         "steps of their own to the end": {"own_steps_until": 0.0},
         "steps of their own above 50,000 entries": {"own_entries": 50_000},
+        "outputs dropped from the start": {"warm_entries": 0},
+        "no output returns before the end": {"warm_entries": 0, "return_from": 0.0},
     },
     "warm starts": {
         "as it is": {},

@@ -235,9 +235,9 @@ def information() -> Iterable[Case]:
 @group
 def places() -> Iterable[Case]:
     """Metric privacy on squares of a map and on a line, places in two levels, and lists that bound
-    lift and ratio together, for drivers ours, two-levels, noise, clarabel, highs-ipm and qif: we
-    win by more the larger the square, as the work of a general solver grows with the fourth power
-    of the number of cells. qif's kernels leak without bound on lines of 18 to 20.
+    lift and ratio together, for drivers ours, two-levels, clarabel, highs-ipm and qif: we win by
+    more the larger the square, as the work of a general solver grows with the fourth power of the
+    number of cells. qif's kernels leak without bound on lines of 18 to 20.
     """
     for n in (18, 19, 20):
         yield Case("places", n, n, "Line", "absolute", "uniform")

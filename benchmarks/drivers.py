@@ -326,23 +326,9 @@ def two_levels(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
 
     town, prior, within = _town(case)
     start = time.perf_counter()
-    made = md.places.two_levels(town, prior, case.level, within)
+    blocks = 6 if len(town) > 1000 else 3
+    made = md.places.two_levels(town, prior, case.level, within, blocks=blocks)
     return _plain(start, -made.loss, f"achieved level {made.achieved:.12g}", True)
-
-
-@driver("noise")
-def noise(case: Case, limit: float) -> dict[str, Any]:  # noqa: ARG001
-    """The best of planar Laplace, planar geometric and exponential noise, remapped."""
-    import mechdesign as md
-
-    town, prior, within = _town(case)
-    start = time.perf_counter()
-    losses = {}
-    for make in (md.noise.planar_laplace, md.noise.planar_geometric, md.noise.exponential):
-        remapped = town.remap(make(town, case.level, within), prior)
-        losses[make.__name__] = town.expected_loss(remapped, prior)
-    name = min(losses, key=lambda one: losses[one])
-    return _plain(start, -losses[name], name, True)
 
 
 def _one_level(case: Case) -> None:

@@ -28,7 +28,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=N
 def drivers_of(case: Case) -> tuple[str, ...]:
     """What a case is measured with."""
     if case.notion == "TwoLevels":
-        return ("two-levels", "noise")
+        return ("two-levels",)
     return ("ours", *(OTHERS if case.notion != "PML+LDP" else OTHERS[:2]))
 
 
@@ -49,7 +49,7 @@ def run(
             for name in drivers_of(case):
                 if driver and name not in driver:
                     continue
-                own = name in ("ours", "two-levels", "noise")
+                own = name in ("ours", "two-levels")
                 row = {**run_one(case, name, ours if own else limit), **stamp}
                 file.write(json.dumps(row) + "\n")
                 file.flush()
@@ -101,15 +101,14 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         lines += [
             "",
             "| too many places for an optimum | processor | memory | level over all pairs "
-            "| expected loss | best remapped noise |",
-            "| --- | --- | --- | --- | --- | --- |",
+            "| expected loss |",
+            "| --- | --- | --- | --- | --- |",
         ]
     for row in levels:
-        noise = last[row["case"], "noise"]
         level = row["note"].removeprefix("achieved level ")
         lines.append(
             f"| {row['case']} | {_time(row)} | {row['megabytes']:.0f} MB | {level} "
-            f"| {-row['value']:.1f} m | {-noise['value']:.1f} m ({noise['note']}) |"
+            f"| {-row['value']:.1f} m |"
         )
     return "\n".join(lines)
 

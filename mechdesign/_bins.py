@@ -755,13 +755,15 @@ def _edge(value: Any, place: int, count: int) -> Edge:
         if isinstance(value, (int, np.integer, Decimal, Fraction)):
             if isinstance(value, Decimal) and value.is_infinite():
                 return _edge(float(value), place, count)
-            return fraction(value)
+            exact = fraction(value)
+            float(exact)  # where the numbers of a column end
+            return exact
     except (TypeError, ValueError, OverflowError):
         pass
     raise InputError(
         "edges of bins",
-        expected="finite numbers, and -inf or inf at the ends only",
-        got=quote(value),
+        expected="finite numbers below 1.8e308 in size, and -inf or inf at the ends only",
+        got=quote(value, 40),
         remedy="correct it, or convert dates to numbers first",
     )
 

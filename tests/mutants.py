@@ -38,6 +38,33 @@ FILES = {
     "noise.bounded": ["noise/test_noise.py"],
     "noise.response": ["noise/test_noise.py"],
 }
+#: Changes of the sample that nothing sees, and why that is right.
+SURVIVORS = {
+    "theory.adversaries.worst_gain: 1 / seen.prior[live] → 2 / seen.prior[live]": "a gain is "
+    "compared with itself, so that a factor cancels",
+    "theory.adversaries.worst_guess: 1 - 1e-12 → 2 - 1e-12": "a guard against rounding",
+    "theory.adversaries.partition_cost: -math.log(lift[x]) → math.log(lift[x])": "the same cells, "
+    "numbered from the other end",
+    "theory.adversaries._unit_values: np.where(p > 0, v, v[p > 0][0]) / 2 → "
+    "np.where(p > 0, v, v[p > 0][0]) * 2": "the unit cancels; halves keep off the largest float",
+    "theory.databases.dp_as_pml: joint / moved.shape[1] → joint * moved.shape[1]": "the masses of "
+    "a database are divided by their sum",
+    "theory.databases._near: small / max(size - 1, 1) → small * max(size - 1, 1)": "any small mass "
+    "elsewhere approaches the supremum",
+    "theory.databases._rising: bits - 1 → bits - 2": "the largest weight may be a quarter as well",
+    "theory.rules.lower_star: 1 / (1 - p) → 2 / (1 - p)": "the next line refuses the same levels",
+    "theory._composition.adaptive: 1 << bits - second.bits → 2 << bits - second.bits": "all "
+    "weights are scaled alike",
+    "theory._composition.repeated: outputs - 1 → outputs - 2": "a limit of work",
+    "noise.bounded.LaplaceMean.__post_init__: Fraction(self.scale) * self.entries → "
+    "Fraction(self.scale) / self.entries": "a guard against overflow, far from all scales in use",
+    "noise.bounded.LaplaceMean.sup_pmc: found + error → found - error": "the error is that of "
+    "rounding",
+    "noise.bounded.GaussianNoise._each: (np.abs(points) + abs(self.law.low)) / self.sigma → "
+    "(np.abs(points) + abs(self.law.low)) * self.sigma": "a guard against overflow",
+    "noise.bounded.GaussianNoise._radius: max(abs(self.law.low), abs(self.law.high)) → "
+    "min(abs(self.law.low), abs(self.law.high))": "other laws than on [-A, A] are refused",
+}
 #: Limits of the processor's time of one change, in seconds: of the checks, and of the tests.
 CHECKS, TESTS = 20, 120
 
@@ -234,14 +261,20 @@ class _Change(ast.NodeTransformer):
         return super().generic_visit(node)
 
 
+def changed_tree(text: str, mutant: Mutant) -> ast.Module:
+    """The parsed text of a module with one change made."""
+    change = _Change(mutant)
+    tree = ast.fix_missing_locations(change.visit(ast.parse(text)))
+    assert change.done == 1, mutant
+    return tree
+
+
 def apply(mutant: Mutant) -> int:
     """Swap in the changed code; how many living functions changed."""
     module = importlib.import_module(f"mechdesign.{mutant.module}")
     text = source_of(mutant.module)
-    change = _Change(mutant)
-    tree = ast.fix_missing_locations(change.visit(ast.parse(text)))
-    assert change.done == 1, mutant
     filename = inspect.getsourcefile(module)
+    tree = changed_tree(text, mutant)
     return _swap(module, compile(text, filename, "exec"), compile(tree, filename, "exec"))
 
 
@@ -281,8 +314,11 @@ def _swap(module: types.ModuleType, old: types.CodeType, new: types.CodeType) ->
     return swapped
 
 
-def reached_by_checks():
-    """Functions of the changed files that each check reaches: (module, name, first line)."""
+def reached_by_checks() -> dict[str, set[tuple[str, str, int]]]:
+    """Functions of the changed files that each check reaches: (module, name, first line).
+
+    Checks that reach less come first: they take less time.
+    """
     from mechdesign.papers import catalogue
 
     files = {
@@ -304,7 +340,7 @@ def reached_by_checks():
         finally:
             sys.setprofile(None)
         found[result.id] = touched
-    return found
+    return dict(sorted(found.items(), key=lambda entry: len(entry[1])))
 
 
 def verdict(change: Callable[[], int], module: str, names: list[str], *, tests: bool) -> str:
@@ -324,7 +360,7 @@ def verdict(change: Callable[[], int], module: str, names: list[str], *, tests: 
                 quiet = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(quiet, 1)
                 os.dup2(quiet, 2)
-                if not change():
+                if not _applied(change):
                     os._exit(3)
                 status = run(module, names)
             finally:
@@ -339,6 +375,14 @@ def verdict(change: Callable[[], int], module: str, names: list[str], *, tests: 
     return "survived"
 
 
+def _applied(change: Callable[[], int]) -> bool:
+    """Whether a change found its place; an error in making it is none that a check has seen."""
+    try:
+        return change() > 0
+    except (AssertionError, SyntaxError, ValueError, TypeError):
+        return False
+
+
 def _spent() -> int:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return int(used.ru_utime + used.ru_stime) + 1
@@ -351,10 +395,11 @@ def _checks(module: str, names: list[str]) -> int:
 
     warnings.simplefilter("ignore")
     for name in names:
-        if not catalogue.find_theorem(name).check(1, instances=4).ok:
+        if not catalogue.find_theorem(name).check(1, instances=3).ok:
             return 1
+    noisy = ("SaeidianDisclosure", "NuradhaGoldfeld")
     if module.startswith(("noise", "theory.counting")):
-        return int(not all(entry.stands for entry in catalogue.errata()))
+        return int(not all(e.stands for e in catalogue.errata() if e.source in noisy))
     return 0
 
 
@@ -384,8 +429,8 @@ NAMED = (
     ),
     (
         "theory.disclosure",
-        "everything_from=-math.log(prior.pmin)",
-        "everything_from=-0.9 * math.log(prior.pmin)",
+        "prior.min_entropy(),\n        -math.log(prior.pmin),",
+        "prior.min_entropy(),\n        -0.9 * math.log(prior.pmin),",
     ),
 )
 
@@ -408,7 +453,8 @@ def run(count: int, *, tests: bool) -> None:
             for name, touched in reached.items()
             if any(m == mutant.module and at in starts for m, _, at in touched)
         ]
-        found = verdict(lambda mutant=mutant: apply(mutant), mutant.module, names, tests=tests)
+        asked = tests and mutant.id not in SURVIVORS
+        found = verdict(lambda mutant=mutant: apply(mutant), mutant.module, names, tests=asked)
         _say({"id": mutant.id, "kind": mutant.kind, "seen": found})
 
 

@@ -45,6 +45,7 @@ WIDE = md.utility.Matrix([[3, -1, 0.5, 0.1], [0, 1, 0.2, 0.6], [-2, 0.3, 1, 0.5]
 FEATURE = {"a": 0, "b": {0: 1, 1: 3}, "c": 1}
 LEVELS = {"a": 1, "b": 0.5, "c": math.inf}
 SECRETS = {"s": ["a"], "t": {"b": 0.5, "c": 1}}
+FOUR = md.utility.Matrix([[1, 2, 3, 2], [2, 5, 5, 5], [4, 2, 5, -5], [-5, 3, -1, 3]])
 TWINS = [[0, 0, 1, 2], [0, 0, 1, 2], [1, 1, 0, 3], [2, 2, 3, 0]]
 ODD = [[0, 0, 1, 2], [0, 0, 2, 2], [1, 2, 0, 3], [2, 2, 3, 0]]
 FAR = [[0, 1, math.inf, 2], [1, 0, 1, 2.5], [math.inf, 1, 0, 3], [2, 2.5, 3, 0]]
@@ -502,6 +503,11 @@ def honest_cases() -> Iterator[Case]:
         c = found.certificate
         room = 1e-10 * max(1.0, abs(c.bound))
         yield Case(name, in_bytes(found), {"proved"}, {}, (c.bound - room, c.bound))
+    # Prices alone prove this one, under both bounds, with the best price far from the first.
+    prior, both = md.Prior.from_counts([17, 19, 6, 3]), [md.PML(0.7), md.LDP(1.0)]
+    found = md.design(prior, FOUR, both, solver="structured")
+    assert found.certificate.bound_source == "prices"
+    yield Case("lift and ratio, by prices", in_bytes(found), {"proved"})
     for name in (*REQUIRED, *WORST):
         found = required(name)
         c = found.certificate
@@ -1114,8 +1120,15 @@ def subset_cases() -> Iterator[Case]:
         is_full = content["base"] ** content["dimension"] == n
         proved = is_full or isinstance(notion, md.LDP)
         privacy = {"privacy": "proved" if proved else "not proved here"}
-        states = {"weights": "proved", "risk": "not proved here", **privacy}
+        placed = "placements" in content
+        risk = {"risk": "not proved here" if placed else "proved"}
+        states = {"weights": "proved", **risk, **privacy}
         yield Case(f"{n} symbols, {notion}", in_bytes(content), open_state, states)
+        if not placed:
+            data = in_bytes(changed(content, ("risk_exact",), "1/3"))
+            yield Case(f"{n} symbols, another risk", data, refuted, {"risk": "refuted"})
+            data = in_bytes(changed(content, ("base",), content["base"] + 1))
+            yield Case(f"{n} symbols, no prime", data, {"unreadable"})
         state = "refuted" if is_full else "not proved here"
         data = in_bytes(changed(content, epsilon, 0.3))
         yield Case(f"{n} symbols, {notion} as 0.3", data, {state}, {"privacy": state})

@@ -23,6 +23,7 @@ from ..solve.problem import Problem, state_problem
 from ..storage import problem_to_json
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
+from ..utility.linear import default_utility
 from .comparison import Comparison, FrontierPoint, Missing
 from .path import Store, Task, check_match, folder_name
 
@@ -55,7 +56,7 @@ def compare(
     Parameters
     ----------
     prior : a prior, or several: a list, or a mapping of names and priors
-    utility : a utility, or several likewise
+    utility : a utility, or several likewise; ``None`` as in :func:`design`
     notions : notion classes, texts, or functions from a level to a notion or a list of notions
         Such as ``[md.PML, md.LDP, "alip:2e,e"]``; a mapping gives them names. A class with several
         levels gets the same for all.
@@ -105,6 +106,8 @@ def compare(
     """
     check_match(match)
     priors = {name: as_prior(entry) for name, entry in _named(prior, Prior, "prior").items()}
+    if utility is None:
+        utility = _default_of(priors)
     utilities = _named(utility, Utility, "utility")
     families = as_families(notions)
     targets = None if levels is None else _checked_levels(levels, match)
@@ -187,6 +190,19 @@ def _pieces(tasks: list[Task], count: int) -> list[Task]:
         for task in tasks
         for piece in np.array_split(np.array(task.targets), min(cuts, len(task.targets)))
     ]
+
+
+def _default_of(priors: Mapping[str, Prior]) -> Utility:
+    """What a design is for where nothing is said, which must be the same for all priors."""
+    found = {repr(one): one for one in map(default_utility, priors.values())}
+    if len(found) > 1:
+        raise InputError(
+            "utility of a comparison",
+            expected="one, where some priors are of bins and others of symbols without an order",
+            got="None",
+            remedy="pass for example md.utility.Hamming()",
+        )
+    return next(iter(found.values()))
 
 
 def _named(given: Any, kind: type, noun: str) -> dict[str, Any]:

@@ -30,13 +30,14 @@ from ..solve.column_generation.exact_columns import (
     extreme_rays,
     listed_columns,
 )
-from ..solve.column_generation.families import LARGEST_RATIO
 from ..solve.column_generation.method import SEARCHING
 from ..solve.estimation.method import are_listed
-from ..solve.estimation.orbit import best_column, treats_alike
+from ..solve.estimation.orbit import treats_alike
 from ..solve.estimation.pricing import QuadraticPricing
 from ..solve.method import Duals
 from ..solve.program import EstimationProgram
+from ..subsets.profile import LiftBounds
+from ..subsets.risk import least_risk
 from ..utility.estimation import as_fraction, as_rational
 from ..utility.truths import Asked
 from .enclosures import RELAXED, SEARCHED, as_ball
@@ -74,20 +75,25 @@ def symmetric_bound(program: EstimationProgram) -> Fraction | None:
     """Minus the least risk where prior, truth and loss treat all symbols alike; ``None`` elsewhere.
 
     Averaging over all permutations of the symbols costs no kernel anything, and leaves a single
-    eigenvalue of its information on contrasts: at most Σ (r_x − 1)² / (N − 1) for the column with
-    the largest sum, here at or outside the bounds.
+    eigenvalue of its information on contrasts, of which the least risk for all frequencies follows
+    (:func:`~mechdesign.subsets.risk.least_risk`); here at or outside the bounds.
     """
     survey, n = program.survey, len(program.prior)
     if n < 2 or not treats_alike(program):
         return None
     sides = sides_outside(program.cone)
-    if sides is None or LARGEST_RATIO < sides.ratio < math.inf:
+    if sides is None:
         return None
-    lifts = best_column(program.prior, sides)
-    if lifts is None:
+    bounds = LiftBounds(
+        Fraction(sides.lower),
+        None if sides.upper == math.inf else Fraction(sides.upper),
+        None if sides.ratio == math.inf else Fraction(sides.ratio),
+    )
+    if bounds.chord(n) == 0:
         return None
-    spread = sum(((r - 1) ** 2 for r in lifts), Fraction(0)) / (n - 1)
-    return -sum((row[x] for x, row in enumerate(survey.loss)), Fraction(0)) / spread
+    # The loss of all frequencies has a trace of N − 1.
+    trace = sum((row[x] for x, row in enumerate(survey.loss)), Fraction(0))
+    return -least_risk(n, bounds) * trace / (n - 1)
 
 
 def _priced(program: EstimationProgram, duals: Duals, value: float) -> Found | None:

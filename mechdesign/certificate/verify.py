@@ -29,11 +29,12 @@ from typing import Any, NamedTuple
 
 LARGEST_FILE, DEEPEST, LONGEST_NUMBER, MOST_DIGITS = 1 << 28, 64, 3600, 400_000
 MOST_BITS, LARGEST_GAIN, LARGEST_LEVEL, EXP_DIGITS, TOLERANCE = 1 << 20, 1e150, 2000, 100, 1e-12
-MOST_CELLS = 1 << 20  # of the kernel of all columns of a plan
+MOST_CELLS, LARGEST_BASE = 1 << 20, 1 << 31  # of all columns of a plan; of a subset selection
 RISK_BITS, MOST_TOLD = 256, 60  # of entries of J, and symbols up to which it is inverted
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {REFUTED: 1, UNREADABLE: 2, OPEN: 3, PROVED: 0}  # the worst first
+WRONG = ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _Terms = dict[tuple[int, int], Fraction]  # coefficients of the entries of a kernel
 _Rows = Sequence[Sequence[Fraction]]
@@ -1195,9 +1196,7 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
 def _check_claims(
     content: dict[str, Any], gap: float, prior: _Prior, kernel: _Kernel, report: Report
 ) -> bool | None:
-    """Value, bound and gaps of a utility that is linear, or the least of linear ones; whether the
-    gap is proved. Files of a version without exact numbers may be off by ``size``.
-    """
+    """Value, bound and gaps; whether the gap is proved. Older files may be off by ``size``."""
     saved, utility = content["certificate"], content["utility"]
     functions = _functions(utility, prior, len(kernel.outputs), report)
     values = [f.base + kernel.total(f.entries(list(prior.n))) for f in functions]
@@ -1303,10 +1302,8 @@ def _risk(
     """
     live = [x for x, mass in enumerate(truth) if mass]
     rows, masses = [kernel.rows[x] for x in live], [truth[x] for x in live]
-    common, part = (
-        math.lcm(*(v.denominator for v in masses)),
-        [[loss[x][z] for z in live] for x in live],
-    )
+    common, part = (math.lcm(*(v.denominator for v in masses)), [[loss[x][z] for z in live]
+                                                                for x in live])  # fmt: skip
     whole, one = [int(v * common) for v in masses], 1 << RISK_BITS
     shares = [_dot(whole, column) or 1 for column in zip(*rows, strict=True)]
     scaled = [[w * common * one // q for w, q in zip(row, shares, strict=True)] for row in rows]
@@ -1328,10 +1325,9 @@ def _inverse(matrix: list[list[int]]) -> list[list[Fraction]]:
         top = table[k]
         if not top[k]:
             return []
-        for i in range(n):
-            if i != k:
-                lead, row = table[i][k], table[i]
-                table[i] = [(top[k] * v - lead * w) // last for v, w in zip(row, top, strict=True)]
+        for i in {*range(n)} - {k}:
+            lead, row = table[i][k], table[i]
+            table[i] = [(top[k] * v - lead * w) // last for v, w in zip(row, top, strict=True)]
         last = top[k]
     return [[Fraction(v, row[k]) for v in row[n:]] for k, row in enumerate(table)]
 
@@ -1345,8 +1341,8 @@ def _check_infeasible(content: dict[str, Any], report: Report) -> None:
     own = _bound(asked, [nothing], content["duals"])
     own = own if all(asked.allowed) else min(own, -_ONE)
     report.add("infeasible", own < 0 or None, f"a utility of zero is at most {_float_up(own)!r}")
-    said = Fraction(_real(content["below_zero"], 0))
-    report.add("below_zero", said * (1 - Fraction(1, 10**9)) <= -own or None)
+    said = Fraction(_real(content["below_zero"], 0)) * (1 - Fraction(1, 10**9))
+    report.add("below_zero", said <= -own or None)
 
 
 def _check_public(content: dict[str, Any], report: Report) -> None:
@@ -1401,8 +1397,27 @@ def _check_subsets(content: dict[str, Any], report: Report) -> None:
         is_open = not known or (holds is False and not is_full)
         text = f"privacy: {name}({', '.join(map(str, given.values()))})"
         report.add(text, None if is_open else holds, "in integers, at every class of reports")
-    for claim in ("achieved", "risk", "bound", "fingerprint"):
+    report.add("risk", _subset_risk(content, base, power), "n times the squared error, summed")
+    for claim in ("achieved", "bound", "fingerprint"):
         report.add(claim, None, "of a kernel without a matrix: mechdesign show computes it")
+
+
+def _subset_risk(content: dict[str, Any], q: int, m: int) -> bool | None:
+    """Whether the risk is that of characters of the geometry; of placements it is not known."""
+    n, v, risk = content["symbols"], q ** min(m, 64), _ZERO
+    prime = q < LARGEST_BASE and all(q % d for d in range(2, math.isqrt(q) + 1))
+    _need(m < 64 and ("placements" in content or (prime and 1 < n <= v)), "a base that is no prime")
+    pairs = [(n // w) * w * w + (n % w) ** 2 for w in (q**i for i in range(m + 1))]
+    for i, part in enumerate(content["profiles"]):
+        count, high, middle = part["count"], _integer(part["high"]), _integer(part["middle"])
+        levels = (count, high), (1, middle), (q - count - 1, (1 << 53) - high - middle)
+        away = [(k, Fraction(q * w, k << 53) - 1) for k, w in levels if k]
+        second, third = (sum(k * a**power for k, a in away) / q for power in (2, 3))
+        alike = (pairs[i] - Fraction(pairs[i + 1] - pairs[i], q - 1)) / n
+        share = Fraction((q - 1) * q ** (m - 1 - i), v - 1) * Fraction(v - 1, v) ** 2
+        risk += share / second * (n + alike * third / second)
+    said = _exact(content["risk_exact"]) + Fraction(1, n) - Fraction(2, v) + Fraction(n, v * v)
+    return None if "placements" in content else said == risk
 
 
 class _Product(NamedTuple):
@@ -1424,9 +1439,7 @@ class _Product(NamedTuple):
 
     @classmethod
     def worst(cls, kernels: list[_Kernel]) -> _Product:
-        """The two values of each column whose likelihoods differ most, at the report where they do:
-        the largest ratio of a product is the product of those of its columns.
-        """
+        """Of each column the two values whose likelihoods differ most: their ratios multiply."""
         tops, lows = 1, 1
         for k in kernels:
             ends = [(max(c), min(c)) for c in zip(*k.rows, strict=True) if any(c)]
@@ -1519,14 +1532,7 @@ def _check_content(content: Any) -> Report:
             _Kernel(content["mechanism"], report, ROW_TOLERANCE)
         else:
             checks[content["kind"]](content, report)
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-        struct.error,
-    ) as wrong:
+    except WRONG as wrong:
         raise UnreadableError(f"a part is missing or wrong: {type(wrong).__name__}") from wrong
     return report
 

@@ -66,9 +66,7 @@ def compare(
     ] = "epsilon",
     utility: Annotated[
         list[str] | None,
-        typer.Option(
-            "--utility", "-u", help="As for 'mechdesign design'. Repeat it. Default: hamming."
-        ),
+        typer.Option("--utility", "-u", help="As for 'mechdesign design'. Repeat it."),
     ] = None,
     of: Of = None,
     of_weights: OfWeights = None,
@@ -99,16 +97,16 @@ def compare(
     """Compare how much utility several notions allow, and say which gives the most."""
     from .._compare._compare import compare as run_compare
     from ..files import check_writable
+    from ..utility.linear import default_utility
     from ..views.plain import comparison_json
     from ..views.text import print_comparison
 
     for path in output or []:
         check_distinct({"--output": path}, {"the table": source.table})
     known = source.read_prior()
-    goals = {
-        text: asked_of(read_goal(text, known), known, of, of_weights, truth)
-        for text in utility or ["hamming"]
-    }
+    own = default_utility(known)
+    asked = {text: read_goal(text, known) for text in utility} if utility else {own.spec: own}
+    goals = {text: asked_of(goal, known, of, of_weights, truth) for text, goal in asked.items()}
     labels = read_outputs(outputs)
     required = read_required(require, known, goals.values(), labels)
     writers = {path: _writer(path, force, excel_safe=excel_safe) for path in output or []}

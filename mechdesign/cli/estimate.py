@@ -34,7 +34,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..release.estimates import Estimate
-    from ..release.number_estimates import NumberEstimate
+    from ..release.number_estimates import Histogram, NumberEstimate
     from ..release.report_counts import ReportCounts
     from ..release.samples import CountedRows
     from ..release.subset_estimates import ManyEstimates
@@ -169,6 +169,10 @@ def estimate(
         list[float] | None,
         typer.Option(help="Of a column of numbers in bins: such as 0.5, the median. Repeat it."),
     ] = None,
+    histogram: Annotated[
+        bool,
+        typer.Option("--histogram", help="Of a column of numbers in bins: shares and densities."),
+    ] = False,
     ends: Annotated[
         str | None,
         typer.Option(help="With them, the least and largest number there can be, such as 0..120."),
@@ -234,12 +238,13 @@ def estimate(
             got=f"{quote(ends)} alone",
             remedy="add --mean, or leave it out",
         )
-    if (mean or quantile) and (joint or second_round is not None or drawn.by_group is not None):
+    of_bins = bool(mean or quantile or histogram)
+    if of_bins and (joint or second_round is not None or drawn.by_group is not None):
         raise InputError(
-            "--mean and --quantile",
+            "--mean, --quantile and --histogram",
             expected="the reports of one column, one round and one group",
             got="several",
-            remedy="leave them out; in Python each estimate has .mean() and .quantile(q)",
+            remedy="leave them out; in Python each estimate has .mean() and its like",
         )
     limits = None if ends is None else read_ends(ends)
     if plot is not None:
@@ -257,7 +262,9 @@ def estimate(
     if not joint and second_round is None:
         several = _read_several(kernel, reports, names, drawn.columns)
         if several is not None:
-            of_numbers = partial(_numbers, mean=mean, quantiles=quantile, ends=limits)
+            of_numbers = partial(
+                _numbers, mean=mean, quantiles=quantile, ends=limits, histogram=histogram
+            )
             _of_several(
                 *several,
                 names,
@@ -344,9 +351,9 @@ def estimate(
     if is_plan_file(kernel):
         designed = designed[column]
     if isinstance(designed, SubsetSelection):
-        if mean or quantile:
+        if of_bins:
             raise InputError(
-                "--mean and --quantile",
+                "--mean, --quantile and --histogram",
                 expected="them left out for a subset selection",
                 got="one of them",
                 remedy="design with --bins",
@@ -390,7 +397,7 @@ def estimate(
     if not drawn.asked:
         found = _collected(reports) or count_file(reports, [column], [designed], progress=progress)
         made = run_estimate(found, designed, **options)
-        numbers = _numbers(made, mean, quantile, limits)
+        numbers = _numbers(made, mean, quantile, limits, histogram)
         shown = estimate_json(made, fingerprint)
         _show(made, shown, plot, as_json=as_json, force=force, numbers=numbers)
         return
@@ -399,7 +406,7 @@ def estimate(
     )
     result: Any = run_estimate(sample, designed, **options, **vars(drawn))
     if drawn.by_group is None:
-        numbers = _numbers(result, mean, quantile, limits)
+        numbers = _numbers(result, mean, quantile, limits, histogram)
         shown = survey_json(result, fingerprint)
         _show(result, shown, plot, as_json=as_json, force=force, numbers=numbers)
     else:
@@ -449,7 +456,7 @@ def _of_several(
     options: dict[str, Any],
     as_json: bool,
     force: bool,
-    numbers: Callable[[Estimate], list[NumberEstimate]],
+    numbers: Callable[[Estimate], list[NumberEstimate | Histogram]],
 ) -> None:
     """Estimates of joint frequencies, or of a feature such as one of the columns."""
     from ..mechanism import mechanism_of
@@ -542,12 +549,13 @@ def _show_groups(made: GroupEstimates, shown: dict[str, Any], as_json: bool) -> 
 
 
 def _numbers(
-    made: Estimate, mean: bool, quantiles: list[float] | None, ends: Any
-) -> list[NumberEstimate]:
+    made: Estimate, mean: bool, quantiles: list[float] | None, ends: Any, histogram: bool
+) -> list[NumberEstimate | Histogram]:
     """What is asked about the numbers in bins."""
     return [
         *([made.mean(ends=ends)] if mean else []),
         *(made.quantile(q, ends=ends) for q in quantiles or []),
+        *([made.histogram()] if histogram else []),
     ]
 
 
@@ -558,11 +566,18 @@ def _show(
     *,
     as_json: bool,
     force: bool,
-    numbers: Sequence[NumberEstimate] = (),
+    numbers: Sequence[NumberEstimate | Histogram] = (),
 ) -> None:
     """The picture, and the numbers as a table or as JSON."""
-    if numbers:
-        shown = {**shown, "numbers": [number.to_json() for number in numbers]}
+    from ..release.number_estimates import Histogram
+
+    told = [number.to_json() for number in numbers if not isinstance(number, Histogram)]
+    bars = [number.rows() for number in numbers if isinstance(number, Histogram)]
+    shown = {
+        **shown,
+        **({"numbers": told} if told else {}),
+        **({"histogram": bars[0]} if bars else {}),
+    }
     from ..views.text import print_estimate
 
     if plot is not None:

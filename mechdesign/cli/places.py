@@ -47,6 +47,13 @@ def places(
     points: Annotated[
         Path | None, typer.Option(help="CSV file that lists the places, in place of a grid.")
     ] = None,
+    roads: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --points, which have names then: CSV file with the columns from, to and "
+            "metres. Distances are along shortest paths."
+        ),
+    ] = None,
     reach: Annotated[
         float | None, typer.Option(help="With --points: metres beyond which a point is outside.")
     ] = None,
@@ -95,7 +102,11 @@ def places(
 
     check_distinct(
         {"--output": output, "--public": public, "--picture": picture},
-        {"the visits": visits, "--points": None if points is None else str(points)},
+        {
+            "the visits": visits,
+            "--points": None if points is None else str(points),
+            "--roads": None if roads is None else str(roads),
+        },
     )
     named = [path for path in (output, public) if path is not None]
     for path in named:
@@ -103,7 +114,7 @@ def places(
     if picture is not None:
         expect_picture(picture, force=force)
     columns = (latitude, longitude)
-    made = _places(bounds, cells, side, points, reach, columns)
+    made = _places(bounds, cells, side, points, roads, reach, columns)
     known = made.prior(visits, columns=columns, weights=weights, outside=outside, added=added)
     notions: list[Any] = [made.privacy(_level(level), within)]
     if hide is not None:
@@ -146,10 +157,11 @@ def _places(
     cells: str | None,
     side: float | None,
     points: Path | None,
+    roads: Path | None,
     reach: float | None,
     columns: tuple[str, str],
 ) -> Places:
-    from ..places import from_csv, grid
+    from ..places import from_csv, from_roads, grid
 
     if (bounds is None) == (points is None):
         raise InputError(
@@ -166,11 +178,14 @@ def _places(
                 got="--points",
                 remedy="leave them out",
             )
+        if roads is not None:
+            return from_roads(points, roads, reach=reach)
         return from_csv(points, columns=columns, reach=reach)
-    if reach is not None:
-        raise InputError(
-            "--reach", expected="--points with it", got="--bounds", remedy="leave it out"
-        )
+    for option, given in (("--reach", reach), ("--roads", roads)):
+        if given is not None:
+            raise InputError(
+                option, expected="--points with it", got="--bounds", remedy="leave it out"
+            )
     assert bounds is not None
     return grid(
         [_number(part, bounds, "--bounds") for part in bounds.split(",")], _cells(cells), side=side

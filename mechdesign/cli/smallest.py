@@ -40,8 +40,8 @@ def smallest(
         ),
     ] = "pml",
     utility: Annotated[
-        str, typer.Option("--utility", "-u", help="As for 'mechdesign design'.")
-    ] = "hamming",
+        str | None, typer.Option("--utility", "-u", help="As for 'mechdesign design'.")
+    ] = None,
     outputs: Outputs = None,
     require: Require = None,
     precision: Annotated[
@@ -62,11 +62,12 @@ def smallest(
     from ..files import check_writable
     from ..solve._smallest import smallest as run_smallest
     from ..storage import save
+    from ..utility.linear import default_utility
     from ..views.plain import smallest_json
 
     check_distinct({"--output": output}, {"the table": source.table, "--utility": utility})
     known = source.read_prior()
-    goal = read_goal(utility, known)
+    goal = default_utility(known) if utility is None else read_goal(utility, known)
     labels = read_outputs(outputs)
     if output is not None:
         check_writable(output, overwrite=force)

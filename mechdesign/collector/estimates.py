@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import DataError, MechdesignError, MechdesignWarning
-from ..release._estimate import Estimate, estimate
+from ..release._estimate import MISFIT_REMEDY, Estimate, estimate
 from ..release.references import FEWEST
 from ..release.report_counts import ReportCounts, report_text
 from ..release.subset_estimates import ManyEstimates
@@ -18,6 +18,12 @@ from ..subsets import SubsetSelection
 from ..views.plain import estimate_json, many_estimates_json
 from .kernels import Collected
 from .store import Store
+
+# What to do about reports that do not fit, for those who look at the page.
+_MISFIT = (
+    "check what the devices send; 'mechdesign estimate' with --misfit warn estimates all the same, "
+    "from what /reports.parquet holds"
+)
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,11 @@ class Estimator:
             made, problem = None, ""
             try:
                 made = estimate(counts, self.collected.public, by=self._by)
+            except DataError as refused:
+                problem = str(refused)
+                if refused.remedy == MISFIT_REMEDY:
+                    parts = {"expected": refused.expected, "got": refused.got}
+                    problem = str(DataError(refused.subject, **parts, remedy=_MISFIT))
             except MechdesignError as refused:
                 problem = str(refused)
         notes = tuple(str(w.message) for w in caught if issubclass(w.category, MechdesignWarning))

@@ -13,10 +13,12 @@ from ..labels import Label
 from ..privacy.constraint import Distribution
 from .findings import LevelLimits, SampleFinding, SampleVerdict, evidence_of, shown, shown_p
 from .hypotheses import Asked, Extreme, Pairs, Questions, downward, largest_level, upward
-from .limits import Array, Error, likelihood_limits
+from .limits import STEPS, Array, Error, likelihood_limits
 
 # Logarithms of the smallest p-value, and halvings of what is left.
 _LEAST_LOG, _HALVINGS = -690.0, 24
+# Halvings of limits where a verdict does not hang on them.
+_ROUGH = 30
 # How many times as many reports are considered, as a power of two, and steps that refine it.
 _DOUBLINGS, _REFINED = 24, 6
 # Outcomes that are looked at to say how many reports would tell.
@@ -55,17 +57,17 @@ class Evidence:
         sides = 2 * len(self.questions.hypotheses) * self.planned
         return Error(alpha / max(1, sides), self.known)
 
-    def limits(self, alpha: float) -> tuple[Array, Array]:
+    def limits(self, alpha: float, steps: int = STEPS) -> tuple[Array, Array]:
         """Limits ``(H, M)`` on all likelihoods that hold together at a total error."""
-        return self._limits(alpha, self.stages, range(len(self.questions.hypotheses)))
+        return self._limits(alpha, self.stages, range(len(self.questions.hypotheses)), steps)
 
     def _limits(
-        self, alpha: float, stages: Sequence[Array], which: Sequence[int]
+        self, alpha: float, stages: Sequence[Array], which: Sequence[int], steps: int
     ) -> tuple[Array, Array]:
         hypotheses = [self.questions.hypotheses[h] for h in which]
         error = self._error(alpha)
         found = [
-            likelihood_limits(counts, totals, hypotheses, error)
+            likelihood_limits(counts, totals, hypotheses, error, steps)
             for counts, totals in zip(stages, self._totals, strict=True)
         ]
         return np.max([low for low, _ in found], axis=0), np.min([up for _, up in found], axis=0)
@@ -83,7 +85,7 @@ class Evidence:
         column = [counts[:, [place.outcome]] for counts in self.stages]
 
         def breaks(log: float) -> bool:
-            lower, upper = self._limits(math.exp(log), column, which)
+            lower, upper = self._limits(math.exp(log), column, which, _ROUGH)
             ratio = np.array([lower[0, 0] / upper[1, 0]])
             return downward(float(one.levels(ratio)[0])) > claimed
 
@@ -222,7 +224,7 @@ def reports_needed(evidence: Evidence, asked: Asked, alpha: float) -> int | None
 
     def settles(factor: float) -> bool:
         more = evidence.times(factor)
-        lower, upper = more.limits(alpha)
+        lower, upper = more.limits(alpha, _ROUGH)
         judged = [judge_level(more, pairs, lower, upper) for pairs in asked.pairs]
         return verdict_of(asked, judged) is not SampleVerdict.CANNOT_TELL
 

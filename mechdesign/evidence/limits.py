@@ -20,7 +20,7 @@ divided equally: α(q + 1/M)/2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,9 +28,10 @@ from numpy.typing import NDArray
 from scipy import special
 
 Array = NDArray[np.float64]
+Test = Callable[[Array], NDArray[np.bool_]]
 
-# Halvings of an interval; what is left of it lies on the safe side.
-_STEPS = 56
+# Halvings of an interval; what is left of it lies on the safe side, however few they are.
+STEPS = 56
 # Room for the rounding of the special functions: the error allowed is lowered by this part of it.
 _ROUNDING = 1e-9
 
@@ -74,7 +75,7 @@ class Error:
 
 
 def likelihood_limits(
-    counts: Array, totals: Array, hypotheses: Sequence[Weights], error: Error
+    counts: Array, totals: Array, hypotheses: Sequence[Weights], error: Error, steps: int = STEPS
 ) -> tuple[Array, Array]:
     """Lower and upper limits on the likelihood of each outcome, ``(H, M)`` each.
 
@@ -85,21 +86,24 @@ def likelihood_limits(
     hypotheses : H hypotheses
     error : allowed to each side of each hypothesis, so that all ``2·H·M`` limits hold at once with
         probability at least ``1 − 2·H·error.total``
+    steps : halvings that each limit is found by
     """
     lower = np.zeros((len(hypotheses), counts.shape[1]))
     upper = np.ones_like(lower)
     points = [i for i, found in enumerate(hypotheses) if len(found.support) == 1]
     if points:
         rows = np.array([hypotheses[i].support[0] for i in points])
-        lower[points], upper[points] = _binomial_limits(counts[rows], totals[rows][:, None], error)
+        lower[points], upper[points] = _binomial_limits(
+            counts[rows], totals[rows][:, None], error, steps
+        )
     for i, found in enumerate(hypotheses):
         if len(found.support) > 1:
             share = found.estimate(counts, totals)
-            lower[i], upper[i] = _coin_limits(share, found.effective(totals), error)
+            lower[i], upper[i] = _coin_limits(share, found.effective(totals), error, steps)
     return lower, upper
 
 
-def _binomial_limits(counts: Array, totals: Array, error: Error) -> tuple[Array, Array]:
+def _binomial_limits(counts: Array, totals: Array, error: Error, steps: int) -> tuple[Array, Array]:
     """Clopper-Pearson limits at an error that grows with the likelihood; equal counts once."""
     pairs = np.stack([counts.ravel(), np.broadcast_to(totals, counts.shape).ravel()])
     (seen, size), back = np.unique(pairs, axis=1, return_inverse=True)
@@ -114,11 +118,11 @@ def _binomial_limits(counts: Array, totals: Array, error: Error) -> tuple[Array,
         tail = special.betaincc(seen + 1, np.maximum(size - seen, 1e-9), q)
         return np.asarray((seen < size) & (tail <= error.at(q)))
 
-    lower, upper = _left_out(beyond, below, share)
+    lower, upper = _left_out(beyond, below, share, steps)
     return lower[back], upper[back]
 
 
-def _coin_limits(share: Array, size: float, error: Error) -> tuple[Array, Array]:
+def _coin_limits(share: Array, size: float, error: Error, steps: int) -> tuple[Array, Array]:
     """Limits from exp(−size·D(share‖q)), at an error that grows with q."""
 
     def tail(q: Array) -> Array:
@@ -129,10 +133,11 @@ def _coin_limits(share: Array, size: float, error: Error) -> tuple[Array, Array]
         lambda q: np.asarray((share > 0) & (tail(q) <= error.at(q))),
         lambda q: np.asarray((share < 1) & (tail(q) <= error.at(q))),
         share,
+        steps,
     )
 
 
-def _left_out(is_too_low, is_too_high, share: Array) -> tuple[Array, Array]:  # type: ignore[no-untyped-def]
+def _left_out(is_too_low: Test, is_too_high: Test, share: Array, steps: int) -> tuple[Array, Array]:
     """Ends of what two tests leave: each rejects an interval that begins at 0, or at 1.
 
     A tail is convex and then concave in q, and the error allowed is affine, so that the one passes
@@ -140,7 +145,7 @@ def _left_out(is_too_low, is_too_high, share: Array) -> tuple[Array, Array]:  # 
     """
     low, inner = np.zeros_like(share), share.copy()
     high, outer = np.ones_like(share), share.copy()
-    for _ in range(_STEPS):
+    for _ in range(steps):
         middle = (low + inner) / 2
         rejected = is_too_low(middle)
         low, inner = np.where(rejected, middle, low), np.where(rejected, inner, middle)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, quote
+from ..errors import DataError, listed, quote
 from ..exact import is_whole
 from ..input_tables import is_missing, series_of
 from ..labels import Label, check_labels, tidy
@@ -20,6 +19,8 @@ from ..prior import Prior
 
 #: Most cells of a table of counts, inputs times outcomes.
 MOST_CELLS = 20_000_000
+#: Most calls of a mechanism.
+MOST_CALLS = 100_000_000
 
 Reports = list[Any]
 Coded = NDArray[np.intp]
@@ -93,6 +94,7 @@ def counted_inputs(values: Sequence[Any]) -> Counter[Label]:
 def coded_inputs(values: Sequence[Any], prior: Prior) -> Coded:
     """Positions of inputs in a prior; a :class:`DataError` for inputs that it does not know."""
     places = {label: i for i, label in enumerate(prior.labels)}
+    counted_inputs(values)  # which says so where some cannot be looked up
     unknown = sum(value not in places for value in values)
     if unknown:
         raise DataError(
@@ -146,9 +148,10 @@ class Outcomes:
 
     def __init__(self, stated: Any = None) -> None:
         self.is_complete = stated is not None
-        if isinstance(stated, Mapping) or (stated is not None and not hasattr(stated, "__len__")):
-            stated = list(stated) if isinstance(stated, Iterable) else [stated]
-        labels = () if stated is None else check_labels(stated, len(stated), "outputs", DataError)
+        labels: tuple[Label, ...] = ()
+        if stated is not None:
+            listing = listed(stated, "outputs", "all outcomes that there are", DataError)
+            labels = check_labels(listing, len(listing), "outputs", DataError)
         if self.is_complete and not labels:
             raise DataError(
                 "outputs",
@@ -251,10 +254,11 @@ class Called:
 
 def checked_calls(calls: Any, symbols: int, least: int) -> int:
     """A number of calls that suffices for a few of each symbol, or a :class:`DataError`."""
-    if not is_whole(calls, least * symbols):
+    if not is_whole(calls, least * symbols, MOST_CALLS):
         raise DataError(
             "calls",
-            expected=f"a whole number of at least {least * symbols}, {least} for each symbol",
+            expected=f"a whole number from {least * symbols}, {least} for each symbol, to "
+            f"{MOST_CALLS:,}",
             got=quote(calls),
             remedy="pass for example 100000",
         )
@@ -263,8 +267,8 @@ def checked_calls(calls: Any, symbols: int, least: int) -> int:
 
 def checked_confidence(confidence: Any) -> float:
     """A confidence between 0 and 1, or a :class:`DataError`."""
-    good = isinstance(confidence, (int, float, np.number)) and not isinstance(confidence, bool)
-    if not good or not 0 < float(confidence) < 1 or math.isnan(float(confidence)):
+    good = isinstance(confidence, (int, float, np.floating)) and not isinstance(confidence, bool)
+    if not good or not 0 < confidence < 1:
         raise DataError(
             "confidence",
             expected="a number between 0 and 1",

@@ -76,6 +76,11 @@ def planar_geometric(places: PlaceSet, level: float, within: float) -> Mechanism
     that no row needs a constant of its own; ε = level/within. Parameters and errors are those of
     :func:`planar_laplace`.
     """
+    return _kernel(places, geometric_masses(places, level, within))
+
+
+def geometric_masses(places: PlaceSet, level: float, within: float) -> Array:
+    """Probabilities of :func:`planar_geometric` before they are rounded, ``(N, N)``."""
     shape, step = _grid(places, "planar geometric noise")
     rate = _rate(places, level, within)
     window = [
@@ -101,7 +106,7 @@ def planar_geometric(places: PlaceSet, level: float, within: float) -> Mechanism
         below = row @ masses
         for j, column in enumerate(columns):
             found[i, j] = below @ column.T
-    return _kernel(places, found.reshape(len(places), -1))
+    return found.reshape(len(places), -1)
 
 
 def exponential(places: PlaceSet, level: float, within: float) -> Mechanism:

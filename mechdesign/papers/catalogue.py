@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from ..errors import UnknownNameError
 from . import (
     derived,
+    derived_optima,
     disclosure_prevention,
     disclosure_prevention_errata,
     disclosure_prevention_statements,
@@ -40,6 +41,7 @@ FILES = (
     pufferfish_mutual_information_errata,
     pufferfish_mutual_information_statements,
     derived,
+    derived_optima,
 )
 
 

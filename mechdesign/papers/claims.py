@@ -24,7 +24,10 @@ corrected one does. The files of the papers register what they hold when they ar
 from __future__ import annotations
 
 import math
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -37,6 +40,8 @@ from ..errors import InputError, UnknownNameError
 TOLERANCE = 1e-9
 # A printed claim fails clearly by more than this much.
 _CLEARLY = 1e-6
+# One instance of the longest check makes some hundreds.
+_MOST_CLAIMS = 100_000
 
 KINDS = ("false", "gap", "misprint", "loose")
 
@@ -89,6 +94,34 @@ class Claim:
         if math.isinf(apart):
             return apart
         return apart / max(1.0, abs(claimed))
+
+
+class _Stopped(BaseException):
+    """A check has taken its time; nothing on the way catches it."""
+
+
+@contextmanager
+def _stopped_after(seconds: float) -> Iterator[None]:
+    """Raise in what runs inside once it has taken so much processor time.
+
+    Signals reach the main thread only, and not every platform has them: elsewhere nothing is
+    stopped.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise _Stopped
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 Claims = Iterator[Claim]
@@ -159,7 +192,14 @@ class Theorem:
     claims: Callable[[Generator], Iterable[Claim]] = field(repr=False)
     slack: str = ""
 
-    def check(self, rng: Generator | int = 0, *, instances: int = 1, share: float = 0.0) -> Outcome:
+    def check(
+        self,
+        rng: Generator | int = 0,
+        *,
+        instances: int = 1,
+        share: float = 0.0,
+        seconds: float = 120.0,
+    ) -> Outcome:
         """Test the claims on random instances.
 
         Parameters
@@ -167,9 +207,11 @@ class Theorem:
         rng : generator, or a seed for one
         instances : how many to draw
         share : make every claim stronger by this share of its size, to see that the check can fail
+        seconds : processor time that one instance may take; a check that takes more, or that makes
+            more than 100,000 claims of one instance, fails
         """
         generator = np.random.default_rng(rng)
-        found = [c for _ in range(instances) for c in self.claims(generator)]
+        found = [c for _ in range(instances) for c in self._instance(generator, seconds)]
         if not found:
             raise InputError(
                 f"check of {self.id}",
@@ -180,6 +222,20 @@ class Theorem:
         worst = max(found, key=lambda claim: claim.excess(share))
         excess = worst.excess(share)
         return Outcome(excess <= TOLERANCE, len(found), worst, excess)
+
+    def _instance(self, generator: Generator, seconds: float) -> list[Claim]:
+        """The claims of one instance, and one that fails where they do not come to an end."""
+        found: list[Claim] = []
+        try:
+            with _stopped_after(seconds):
+                for claim in self.claims(generator):
+                    if len(found) >= _MOST_CLAIMS:
+                        found.append(holds(False, f"stopped after {_MOST_CLAIMS:,} claims"))
+                        break
+                    found.append(claim)
+        except _Stopped:
+            found.append(holds(False, f"stopped after {seconds:g} s of processor time"))
+        return found
 
 
 def theorem(

@@ -224,6 +224,12 @@ def _bounded(rng: Generator) -> Claims:
     for notion in (PML, PMC, LDP):
         found = account(mechanisms, prior, notion)
         yield at_most(found.level, found.bound, notion.__name__)
+        parts = [notion(1.0).measure(m, prior)[0] for m in mechanisms]
+        spreads = [LDP(1.0).measure(m, prior)[0] for m in mechanisms]
+        claimed = min(part + sum(spreads) - own for part, own in zip(parts, spreads, strict=True))
+        if notion is PML:
+            claimed = min(claimed, -math.log(prior.pmin))
+        yield equal(found.bound, claimed, f"{notion.__name__}, the formula")
         measured = notion(1.0).measure(found.mechanism, prior)[0]
         yield equal(found.level, measured, f"{notion.__name__}, measured afresh", scale=1.0)
 
@@ -510,6 +516,13 @@ def _picking(rng: Generator) -> Claims:
     yield equal(choice.everything_from, -math.log(prior.pmin), "everything may be told from")
     release = Mechanism(np.eye(len(prior)), prior.labels)
     yield equal(pml_level(release, prior), choice.everything_from, "releasing the secret")
+    label = prior.labels[int(rng.integers(4))]
+    answer = pick_epsilon(prior, {"answer": (feature(prior, [label]), True)})
+    yield equal(answer.features[0].entropy, -math.log(prior[label]), "entropy of an answer")
+    kept = pick_epsilon(prior, hide, remaining=1e-3)
+    least = min(feature_entropy(prior, f) for f in hide)
+    yield equal(kept.below, least - 1e-3, "where uncertainty is to remain")
+    yield holds(0 < kept.largest < kept.below, "below it where uncertainty is to remain")
     mechanism = some_mechanism(rng, prior, zeros=True)
     if PML(choice.largest).check(mechanism, prior).verdict.value == "yes":
         yield holds(not any(disclosures(mechanism, prior, f) for f in hide), "hidden")

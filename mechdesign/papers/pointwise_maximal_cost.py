@@ -290,12 +290,12 @@ def _costs_and_misses(rng: Generator) -> Claims:
     )
     found = cost_leakage(outcome, cost_of_feature(feature))
     yield equal(found, math.log(before / after), "cost of a feature", scale=1.0)
-    cost = rng.random((len(outcome.prior), int(rng.integers(1, 5)))) + 0.01
-    made = feature_of_cost(outcome, cost)
-    yield equal(
-        miss_leakage(outcome, made), cost_leakage(outcome, cost), "feature of a cost", scale=1.0
-    )
-    yield at_most(made.shape[1], 2, "two values")
+    for answers in (1, 2, 4, 8):
+        cost = rng.random((len(outcome.prior), answers)) ** 3 + 0.01
+        made = feature_of_cost(outcome, cost)
+        found = miss_leakage(outcome, made)
+        yield equal(found, cost_leakage(outcome, cost), "feature of a cost", scale=1.0)
+        yield at_most(made.shape[1], 2, "two values")
 
 
 @result(
@@ -426,6 +426,7 @@ def _guesswork(rng: Generator) -> Claims:
         if error < math.inf:
             attack = worst_guesswork(outcome, 256, moment=moment)
             yield equal(attack.attained, outcome.cost - error, "stated error", scale=1.0)
+            yield equal(attack.error, error, "the error that it says", scale=1.0)
     yield at_most(guesswork_error(outcome, 1 << 40), 1e-6, "the error goes to zero")
     yield equal(
         guesswork_leakage(outcome), guesswork_leakage(outcome, moment=1.0), "itself", scale=1.0

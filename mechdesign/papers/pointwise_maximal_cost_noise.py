@@ -145,6 +145,16 @@ def _gaussian_noise(rng: Generator) -> Claims:
             level = beta + r / 2
             yield equal(noisy.tail_bound(level), min(1.0, bound), "the formula (18)")
             yield at_most(noisy.tail(level), bound, "the tail (18)")
+    # A law that is not symmetric, on a grid of outcomes.
+    uneven = np.array([0.0, reach])
+    noisy = GaussianNoise(Law.finite(uneven, [0.7, 0.3]), sigma)
+    grid = np.linspace(-9 * sigma, reach + 9 * sigma, 20001)
+    rows = np.exp(-((grid[:, None] - uneven) ** 2) / (2 * sigma**2))
+    mean = rows @ [0.7, 0.3]
+    density = mean / (sigma * math.sqrt(2 * math.pi)) * (grid[1] - grid[0])
+    level = 0.5 * r + 0.2
+    beyond = float(density[np.log(mean / rows.min(axis=1)) >= level].sum())
+    yield at_most(abs(noisy.tail(level) - beyond), 0.003, "tail of an uneven law", scale=0.0)
     level = float(rng.uniform(0.1, 3))
     # For X = ±A the event is |Y| ≥ (σ²/2A) log(2e^level − 1).
     edge = sigma**2 / (2 * reach) * math.log(2 * math.exp(level) - 1)

@@ -26,7 +26,7 @@ from ..theory.rules import (
     quantity,
 )
 from ..theory.tight import tight_conversion
-from .claims import Claim, Claims, Theorem, add, at_most
+from .claims import Claim, Claims, Theorem, add, at_most, equal
 from .measurements import (
     Array,
     high_privacy_kernel,
@@ -188,7 +188,11 @@ def _attaining(rng: Generator, prior: Prior, rule: Rule) -> Claims:
     measured = [measure(rule.conclusion, kernel, prior) for kernel in kernels]
     for place, level in enumerate(claimed):
         best = max(found[place] for found in measured)
-        yield at_most(best, _number(level), f"extreme kernel with {_shown(rule, levels)}")
+        about = f"extreme kernel with {_shown(rule, levels)}"
+        yield at_most(best, _number(level), about)
+        if rule.tight:
+            # The formula claims no more, and no less.
+            yield equal(best, _number(level), about)
 
 
 def _applied(rule: Rule, prior: Prior, levels: list[float]) -> Levels | None:

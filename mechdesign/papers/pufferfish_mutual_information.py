@@ -467,6 +467,22 @@ def _some_query(rng: Generator) -> tuple[Prior, Callable[[Any], Any]]:
     return prior, lambda x: float(atoms[x[0]] + 0.3 * x[1])
 
 
+def _spreads(
+    prior: Prior, query: Callable[[Any], Any], public: Callable[[Any], Any] | None
+) -> tuple[float, float]:
+    """E Var(f|w) and E√Var(f|w) of a number, from the definitions."""
+    variance = deviation = 0.0
+    known = [None if public is None else public(x) for x in prior.labels]
+    for w in dict.fromkeys(known):
+        members = [n for n, value in enumerate(known) if value == w]
+        p = prior.probabilities[members]
+        f = np.array([query(prior.labels[n]) for n in members])
+        within = float(p @ (f - p @ f / p.sum()) ** 2 / p.sum())
+        variance += float(p.sum()) * within
+        deviation += float(p.sum()) * math.sqrt(within)
+    return variance, deviation
+
+
 def _plane_information(points: Array, masses: Array, noise: float) -> float:
     """I(f; f + N(0, noise·I)) for atoms in the plane, by the trapezoidal rule on a grid."""
     spread = math.sqrt(noise)
@@ -506,9 +522,21 @@ def _gaussian_mechanism(rng: Generator) -> Claims:
     prior, query = _some_query(rng)
     for public in (None, _row(1)):
         variance, _ = query_spread(prior, query, [public])
+        yield equal(variance, _spreads(prior, query, public)[0], "E Var(f|w)", scale=variance)
         scale = math.sqrt(gaussian_variance(variance, level))
         found = noisy_information(prior, query, _row(0), ("gaussian", scale), public, steps=4001)
         yield at_most(found, level, "a query with few values, beside public information")
+    # All of f is the secret: the library's integral against another one.
+    variance, _ = query_spread(prior, query)
+    scale = math.sqrt(gaussian_variance(variance, level))
+    found = noisy_information(prior, query, lambda x: x[0], ("gaussian", scale), _row(1))
+    atoms = {x: query(x) for x in prior.labels}
+    direct = 0.0
+    for w in (0, 1):
+        p = np.array([prior[x] for x in atoms if x[1] == w])
+        places = [f for x, f in atoms.items() if x[1] == w]
+        direct += float(p.sum()) * mixture_information(places, list(p / p.sum()), scale**2)
+    yield at_most(abs(found - direct), 1e-7, "the integral", scale=1.0)
     points, masses = rng.uniform(-1, 1, (4, 2)), some_masses(rng, 4)
     spreads = masses @ (points - masses @ points) ** 2
     noise = gaussian_variance(float(spreads.sum()), level, 2)
@@ -586,6 +614,7 @@ def _laplace_mechanism(rng: Generator) -> Claims:
     prior, query = _some_query(rng)
     for public in (None, _row(1)):
         _, deviation = query_spread(prior, query, [public])
+        yield equal(deviation, _spreads(prior, query, public)[1], "E√Var(f|w)", scale=deviation)
         scale = laplace_scale(deviation, level)
         found = noisy_information(prior, query, _row(0), ("laplace", scale), public, steps=8001)
         yield at_most(found, level, "a query with few values, beside public information")

@@ -30,8 +30,12 @@ from .random_instances import (
 def both_sides(found: TwoSides, about: str) -> Claims:
     """Both sides of a property, entry by entry."""
     compare = {"<=": at_most, ">=": at_least, "==": equal}[found.relation]
+    least = math.inf
     for left, right in zip(found.left.ravel(), found.right.ravel(), strict=True):
         yield compare(float(left), float(right), about)
+        apart = float(right - left) if left != right else 0.0
+        least = min(least, {"<=": apart, ">=": -apart, "==": -abs(apart)}[found.relation])
+    yield equal(found.room, least, f"{about}, its room", scale=1.0)
 
 
 def non_negative(rng: Generator, risk_averse: bool) -> Claims:

@@ -9,6 +9,7 @@ pairs of places, and the scale of both steps is chosen so that it stays below th
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CertificateError, InputError, KernelError, quote
+from ..errors import CertificateError, InputError, KernelError, LevelError, quote
 from ..exact import DENOMINATOR_BITS, log_bounds, nearest_float
 from ..mechanism import Mechanism, mechanism_of
+from ..noise.planar import geometric_masses
 from ..numeric import finite_number
 from ..place_sets import PlaceSet, checked_shape, grid_step
 from ..prior import Prior
@@ -39,13 +41,18 @@ _ROUNDING = 1e-13
 # Steps of the search for the scale, and how close to the level asked it ends.
 _STEPS, _CLOSE = 12, 2e-3
 _MOST_SCALE = 1e3
+# What rounding of weights may add to a level, as a share of it.
+_ROOM = 1e-6
 # Shares of the level inside that are tried.
 _SHARES = (0.0, 0.3, 1.0)
+_SHARES_OF_MANY = (0.0, 1.0)
 # Mass that blocks without visits get, as a share of all.
 _EMPTY = 1e-6
 _MOST_BLOCKS = 400
 _MOST_BITS = 1000
-# Beyond so many places kernels with noise on all of them take minutes.
+# Rows of a kernel that are compared at a time, so that they stay in a processor's cache.
+_ROWS = 32
+# Beyond so many places kernels with noise inside of blocks take minutes.
 _MANY = 1000
 
 
@@ -105,7 +112,8 @@ def two_levels(
     blocks : rows and columns of blocks, or one number for both
     inside : share of the level for the place within a block, from 0 to 1, optional
         1 leaves blocks out and draws from all places by noise alone. Left out, several are tried
-        and the one that loses least is kept; beyond 1,000 places it is 0, as others take minutes.
+        and the one that loses least is kept; beyond 1,000 places these are 0 and 1, as others take
+        minutes.
     kind : {"metres", "squared"}
         The loss, as for :meth:`Places.loss`.
 
@@ -114,7 +122,8 @@ def two_levels(
     TwoLevels
         Not an optimum: a bound on what other kernels lose is not known. Its level is what the
         audit says, at most the one asked. Blocks serve where they are small beside the mean length
-        of the noise, within/level; where they are large, noise alone loses less.
+        of the noise, within/level; where they are large, noise alone loses less and is what comes
+        back. Either is remapped as a whole.
 
     Raises
     ------
@@ -142,7 +151,7 @@ def two_levels(
     known = places.ordered(prior)
     apart = scaled_distances(places, within)
     coarse = _blocks(places, blocks)
-    shares: tuple[float, ...] = _SHARES if len(places) <= _MANY else (0.0,)
+    shares: tuple[float, ...] = _SHARES if len(places) <= _MANY else _SHARES_OF_MANY
     if inside is not None:
         shares = (finite_number(inside, "share of the level inside", 0.0, 1.0),)
     case = _Case(places, known, coarse, nats, float(within), apart, costs, kind)
@@ -200,15 +209,19 @@ def _hats(positions: Array, count: int) -> Array:
 
 def _scaled(case: _Case, share: float) -> TwoLevels | None:
     """The kernel of the largest scale found whose level, over all pairs, is at most the asked."""
-    kept: tuple[Mechanism, Design | None] | None = None
-    low, high, scale = 0.0, math.inf, 1.0
+    kept: tuple[Mechanism, Design | None, _Steepest] | None = None
+    # Noise alone mostly has the level that it is made for, but for rounding: its own and that of
+    # distances, which are multiples of 2⁻²⁰.
+    room = _ROOM + 2.0**-19 / float(case.apart[case.apart > 0].min())
+    low, high, scale = 0.0, math.inf, 1 / (1 + room) if share == 1 else 1.0
     for _ in range(_STEPS):
         made: tuple[Mechanism, Design | None]
         made = case.noise(scale) if share == 1 else case.in_blocks(scale, share)
         mechanism = _remapped(case.places, made[0], case.prior, case.costs)
-        reached = _largest(mechanism, case.apart)[0]
+        steepest = _steepest(mechanism, case.apart)
+        reached = steepest.level
         if reached <= case.level:
-            low, kept = scale, (mechanism, made[1])
+            low, kept = scale, (mechanism, made[1], steepest)
             if reached >= (1 - _CLOSE) * case.level:
                 break
         else:
@@ -221,8 +234,8 @@ def _scaled(case: _Case, share: float) -> TwoLevels | None:
             break
     if kept is None:
         return None
-    mechanism, blocks = kept
-    reached, pair = metric_level(mechanism, case.places, case.within)
+    mechanism, blocks, steepest = kept
+    reached, pair = steepest.exactly(mechanism, case.apart)
     if reached > case.level:
         raise CertificateError(
             f"two levels: the exact audit gives {reached:.12g} nats where {case.level:.12g} are "
@@ -277,15 +290,19 @@ class _Case:
     def noise(self, scale: float) -> tuple[Mechanism, None]:
         """Noise on all places alone: a_z e^(−ε d(x,z)) with a such that all rows sum to one.
 
-        No row needs a constant of its own then. Where some a would be negative, all are one and
-        rows are divided by their sums: the exponential mechanism, which hides less at one scale.
+        No row needs a constant of its own then. Where some a would be negative, it is planar
+        geometric noise on a grid; else all are one and rows are divided by their sums: the
+        exponential mechanism, which hides less at one scale.
         """
         near = np.exp(-scale * self.level * self.apart)
         try:
             shares = np.linalg.solve(near, np.ones(len(near)))
         except np.linalg.LinAlgError:
-            shares = np.ones(len(near))
-        if not np.isfinite(shares).all() or shares.min() < 0:
+            shares = np.full(len(near), math.nan)
+        if not shares.min() >= 0:
+            # Not where there is no grid, or where the noise is far longer than its sides.
+            with contextlib.suppress(LevelError):
+                near = geometric_masses(self.places, scale * self.level, self.within)
             shares = np.ones(len(near))
         whole = near * shares
         whole = (1 - _CONSTANT) * whole / whole.sum(axis=1, keepdims=True) + _CONSTANT / len(near)
@@ -378,50 +395,79 @@ def metric_level(mechanism: Any, places: PlaceSet, within: float) -> tuple[float
             got=f"2**{kernel.bits}",
             remedy="audit it against places.privacy(level, within)",
         )
-    return _largest(kernel, scaled_distances(places, within), exactly=True)
+    apart = scaled_distances(places, within)
+    return _steepest(kernel, apart).exactly(kernel, apart)
 
 
-def _largest(
-    kernel: Mechanism, apart: Array, *, exactly: bool = False
-) -> tuple[float, tuple[int, int]]:
-    """The largest level over all pairs in floats, or exactly and rounded up."""
-    weights = kernel.weights[:, (kernel.weights != 0).any(axis=0)]
+@dataclass(frozen=True)
+class _Steepest:
+    """The largest level over all pairs as floats have it, and the pairs that come near it.
+
+    ``level`` is rounded up; ``close`` holds positions of two places, the later one first.
+    """
+
+    level: float
+    close: list[tuple[int, int]]
+
+    def exactly(self, kernel: Mechanism, apart: Array) -> tuple[float, tuple[int, int]]:
+        """The level in rationals, rounded up, and the pair that has it."""
+        if self.level == math.inf:
+            i, j = self.close[0]
+            return math.inf, (j, i)
+        weights = _used(kernel)
+        top, pair = Fraction(0), (0, min(1, len(weights) - 1))
+        for i, j in self.close:
+            one = _exact_level(weights[i], weights[j], Fraction(float(apart[i, j])))
+            if one > top:
+                top, pair = one, (j, i)
+        slack = (1 + kernel.row_error) / (1 - kernel.row_error)
+        if slack != 1:
+            top += log_bounds(slack)[1] / Fraction(float(apart[apart > 0].min()))
+        level = nearest_float(top)
+        return (level if Fraction(level) >= top else math.nextafter(level, math.inf)), pair
+
+
+def _used(kernel: Mechanism) -> NDArray[Any]:
+    """Weights of the outcomes that occur."""
+    found: NDArray[Any] = kernel.weights[:, (kernel.weights != 0).any(axis=0)]
+    return found
+
+
+def _steepest(kernel: Mechanism, apart: Array) -> _Steepest:
+    """The largest level over all pairs in floats, with all pairs that could have it."""
+    weights = _used(kernel)
     if (weights == 0).any():
         # Some place is ruled out by an outcome that others have.
         x, y = np.argwhere(weights == 0)[0].tolist()
-        return math.inf, (int(x), int(np.flatnonzero(weights[:, y])[0]))
+        return _Steepest(math.inf, [(int(np.flatnonzero(weights[:, y])[0]), int(x))])
     logs = np.log(weights.astype(np.float64))
     spread = float(np.ptp(logs, axis=0).max())
-    n = len(logs)
-    best, close = 0.0, [(0.0, 0, min(1, n - 1))]
-    for i in range(1, n):
+    best, close = 0.0, []
+    for i in range(1, len(logs)):
         others = np.arange(i)
         # Beyond this distance no two rows are far enough apart to decide.
         limit = math.inf if best <= 0 else spread / best * (1 + 1e-6)
         others = others[apart[i, :i] <= limit]
         if not len(others):
             continue
-        found = np.abs(logs[others] - logs[i]).max(axis=1) / apart[i, others]
+        found = _largest_differences(logs, others, i) / apart[i, others]
         best = max(best, float(found.max()))
         room = _NEAR + _ROUNDING / max(best * float(apart[i, others].min()), 1e-300)
         near = np.flatnonzero(found >= best * (1 - room))
         close += [(float(found[k]), i, int(others[k])) for k in near]
-    least = float(apart[apart > 0].min())
-    room = _NEAR + _ROUNDING / max(best * least, 1e-300)
-    close = [part for part in close if part[0] >= best * (1 - room)]
-    if not exactly:
-        _, i, j = max(close)
-        return best * (1 + room), (j, i)
-    top, pair = Fraction(0), (0, min(1, n - 1))
-    for _, i, j in close:
-        one = _exact_level(weights[i], weights[j], Fraction(float(apart[i, j])))
-        if one > top:
-            top, pair = one, (j, i)
-    slack = (1 + kernel.row_error) / (1 - kernel.row_error)
-    if slack != 1:
-        top += log_bounds(slack)[1] / Fraction(least)
-    level = nearest_float(top)
-    return (level if Fraction(level) >= top else math.nextafter(level, math.inf)), pair
+    room = _NEAR + _ROUNDING / max(best * float(apart[apart > 0].min()), 1e-300)
+    pairs = [(i, j) for level, i, j in close if level >= best * (1 - room)]
+    return _Steepest(best * (1 + room), pairs)
+
+
+def _largest_differences(logs: Array, others: NDArray[np.intp], i: int) -> Array:
+    """max_y |log P(y|x) − log P(y|x_i)| of each other place x, few rows at a time."""
+    found = np.empty(len(others))
+    for start in range(0, len(others), _ROWS):
+        part = slice(start, start + _ROWS)
+        differences = logs[others[part]] - logs[i]
+        np.maximum(differences.max(axis=1), -differences.min(axis=1), out=found[part])
+    return found
 
 
 def _exact_level(first: NDArray[Any], second: NDArray[Any], distance: Fraction) -> Fraction:

@@ -167,8 +167,8 @@ def plot_place_losses(
         points = sorted((level, loss) for other, level, loss in rows if other == name)
         x, y = zip(*points, strict=True)
         style = {**series_style(number // 2 if name != "optimum" else 6)}
-        if name.endswith("remapped"):
-            style["linestyle"] = "--"
+        if name != "optimum":
+            style["linestyle"] = "--" if name.endswith("remapped") else "-"
         ax.plot(x, y, label=name, markersize=4.5, lw=1.4, **style)
     ax.set_xlabel(f"level (nats within {within:g} m)")
     ax.set_ylabel("expected distance (m)" if kind == "metres" else "expected squared distance (m²)")

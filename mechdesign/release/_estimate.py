@@ -50,6 +50,10 @@ _CHOICES = {
 }
 # Estimates from reports that fit the mechanism with a smaller probability are refused.
 _MISFIT = 1e-6
+MISFIT_REMEDY = (
+    "check that it made them, that nobody changed them and that they are no raw data; "
+    "misfit='warn' (--misfit warn) estimates all the same"
+)
 
 
 @overload
@@ -363,8 +367,7 @@ def judge_fit(fit: float, misfit: str, name: str = "reports") -> None:
         name,
         expected="reports of this mechanism",
         got=f"some that it makes with probability {fit:.1g} at most, whatever the secrets are",
-        remedy="check that it made them, that nobody changed them and that they are no raw data; "
-        "misfit='warn' (--misfit warn) estimates all the same",
+        remedy=MISFIT_REMEDY,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, UnknownNameError
+from ..errors import DataError, InputError, UnknownNameError
 from ..labels import Label
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..published import kernel_fingerprint
@@ -420,6 +420,19 @@ def find_column(names: Sequence[Any], column: Any) -> int:
             remedy="rename the columns",
         )
     return names.index(column)
+
+
+def check_name(what: str, name: Any) -> None:
+    """Raise :class:`InputError` for what cannot be the name of a column, such as a list."""
+    try:
+        hash(name)
+    except TypeError:
+        raise InputError(
+            what,
+            expected="the name of a column",
+            got=f"a {type(name).__name__}",
+            remedy="pass the name, such as 'class'",
+        ) from None
 
 
 def check_distinct(names: Sequence[Any]) -> None:

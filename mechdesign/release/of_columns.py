@@ -8,7 +8,7 @@ from ..errors import InputError, quote
 from ..mechanism import kernel_of
 from ..solve.columns_plan import KernelPlan
 from .codes import Policy
-from .column import ColumnRelease
+from .column import ColumnRelease, check_name
 from .identities import words_and_identity
 from .place_release import PlaceRelease
 from .several import JointRelease, PlanRelease, joined
@@ -29,6 +29,8 @@ def release_of(
     of_round: Any = None,
 ) -> ColumnRelease:
     """The release of one column, of several by a kernel on tuples, or of those of a plan."""
+    for option, given in (("row", row), ("person", person), ("strata", strata)):
+        check_name(option, given)
     is_plan = isinstance(mechanism, KernelPlan)
     if len(columns) > 1 or is_plan:
         for name, what in (("row", row), ("person", person)):

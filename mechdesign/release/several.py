@@ -26,7 +26,7 @@ from ..published import kernel_fingerprint
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan, product_kernel
 from .bin_codes import encoder_of
 from .codes import ABSENT, Encoder, Policy, distinct_values
-from .column import ColumnRelease, Reader, plain_settings, told_bins
+from .column import ColumnRelease, Reader, check_name, plain_settings, told_bins
 from .identities import Admission, Identity
 from .receipts import Fingerprinter, Receipt
 from .words import SeededWords, Words, words_from
@@ -730,6 +730,8 @@ def resolved(column: Any, mechanism: Any, columns: Any) -> tuple[Any, tuple[Any,
         columns = [columns]
     if isinstance(column, list):
         columns, column = column, None
+    for name in [column, *(columns or [])]:
+        check_name("column", name)
     if column is not None:
         return mechanism, (column,)
     found = tuple(columns) if columns is not None else columns_of(mechanism)

@@ -119,6 +119,11 @@ def drawn_by(survey: Survey, sample: Sample) -> Drawn:
     DataError
         For weights that are negative or no numbers, strata with one unit only, and a population
         that is smaller than the sample or that does not name its strata.
+
+    Warns
+    -----
+    PrecisionWarning
+        Where clusters of several strata have the same name.
     """
     repeats = sample.repeats
     rows = len(repeats)
@@ -132,6 +137,15 @@ def drawn_by(survey: Survey, sample: Sample) -> Drawn:
         # Clusters of different strata are different ones, whatever they are called.
         pairs, clusters = np.unique(strata * len(labels) + codes, return_inverse=True)
         units = np.bincount(pairs // len(labels), minlength=len(names))
+        spread = len(pairs) - len(np.unique(pairs % len(labels)))
+        if spread:
+            warn(
+                f"clusters in column {quote(survey.clusters)} have the same names in several "
+                f"strata of {quote(survey.strata)} ({spread} of {len(pairs)}) and count as "
+                "different ones in each; if they are the same ones, errors are too small: take "
+                "strata that clusters lie in, and name clusters of different strata differently",
+                PrecisionWarning,
+            )
     sizes = _sizes(survey, names, sample)
     fractions = np.zeros(len(names))
     if sizes is not None:

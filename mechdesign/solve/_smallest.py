@@ -108,7 +108,7 @@ class _Probe:
 def smallest(
     notion: Any,
     prior: Prior,
-    utility: Utility,
+    utility: Utility | None,
     *,
     at_least: float,
     subject_to: Any = (),

@@ -25,7 +25,7 @@ _MOST_JOBS = 10_000
 
 def sweep(
     prior: Prior,
-    utility: Utility,
+    utility: Utility | None,
     privacies: Iterable[Any],
     outputs: Any = None,
     *,

@@ -35,7 +35,7 @@ from ..requirement.convex import Convex
 from ..requirement.own import FewOutputs
 from ..utility.base import Utility
 from ..utility.estimation import Estimation, Survey
-from ..utility.linear import LinearUtility, OutputUtility, checked_matrix
+from ..utility.linear import LinearUtility, OutputUtility, checked_matrix, default_utility
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
 from ..utility.worst_case import Alternative, WorstCase
 from .least_program import LeastProgram
@@ -165,7 +165,7 @@ class Problem:
 
 def state_problem(
     prior: Prior,
-    utility: Utility,
+    utility: Utility | None,
     privacy: Any,
     outputs: Any = None,
     time_limit: float | None = None,
@@ -173,12 +173,16 @@ def state_problem(
 ) -> Problem:
     """Coerce and validate everything a design is asked with.
 
+    A utility of ``None`` is that of :func:`default_utility`.
+
     Raises
     ------
     PriorError, UtilityError, LevelError, RequirementError
         With what was expected, what came, and what to do.
     """
     as_prior(prior)
+    if utility is None:
+        utility = default_utility(prior)
     notions = as_notions(privacy)
     requirements = as_requirements(subject_to)
     if not isinstance(utility, Utility):

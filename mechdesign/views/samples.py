@@ -153,7 +153,7 @@ def write_sample_report(
     StorageError
         When the file exists or cannot be written.
     DataError
-        When ``found`` is no such audit.
+        When ``found`` is no such audit, or ``title`` no text.
     MechdesignError
         When matplotlib or jinja2 are not installed.
     """
@@ -164,6 +164,8 @@ def write_sample_report(
             got=quote(found),
             remedy="call it first",
         )
+    if not isinstance(title, str):
+        raise DataError("title", expected="a text", got=quote(title), remedy="leave it out")
     check_writable(path, overwrite=overwrite)
     check_pages()
     write_text(sample_page(found, title), path, overwrite=overwrite)

@@ -105,6 +105,21 @@ def test_the_privacy_of_subset_selections_is_proved(n, notion):
     assert state == ("refuted" if is_full else "not proved here")
 
 
+@pytest.mark.parametrize(
+    ("n", "notion"), [(31, md.LDP(1)), (1000, md.LDP(1)), (30, md.LIP(3))], ids=str
+)
+def test_the_risk_of_subset_selections_is_computed_again(n, notion):
+    content = json.loads(json.dumps(to_json(md.subset_selection(n, notion))))
+    placed = "placements" in content
+    assert states(content)["risk"] == ("not proved here" if placed else "proved")
+    if not placed:
+        less = changed(content, ("risk_exact",), "1/3")
+        assert states(less)["risk"] == "refuted"
+        # No prime: the lines of the geometry meet in more than a point.
+        with pytest.raises(verify.UnreadableError):
+            states(changed(content, ("base",), content["base"] + 1))
+
+
 def test_weights_of_subset_selections_that_are_none_are_refuted():
     content = json.loads(json.dumps(to_json(md.subset_selection(31, md.LDP(1)))))
     part = content["profiles"][0]

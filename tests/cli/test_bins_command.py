@@ -63,6 +63,16 @@ def test_from_numbers_to_a_mean(place, capsys):
     code, out, _ = run(capsys, *ask)
     assert "mean " in out
     assert "wherever in their bins" in out
+    code, out, _ = run(capsys, *ask, "--histogram", "--json")
+    shown = json.loads(out)
+    assert len(shown["numbers"]) == 2
+    assert [bar["share"] for bar in shown["histogram"]] == [
+        row["estimate"] for row in shown["rows"]
+    ]
+    assert [bar["from"] for bar in shown["histogram"]] == [0, 20, 40, 60]
+    assert shown["histogram"][-1]["density"] is None
+    code, out, _ = run(capsys, *ask[:-3], "--histogram")
+    assert "4 bins" in out
     # Beyond an open end there may be anything.
     code, out, _ = run(capsys, *ask, "--json")
     assert json.loads(out)["numbers"][0]["most"] == "inf"
@@ -176,3 +186,39 @@ def test_texts_of_bins():
     for wrong in ("0", "", "..", "a..b", "1..x"):
         with pytest.raises(InputError, match="--ends"):
             read_ends(wrong)
+
+
+def test_bins_have_an_ordered_utility_by_default_everywhere(place, capsys):
+    ages = ["people.csv", "--column", "age", "--bins", "0,30,60,100"]
+    code, out, err = run(capsys, "compare", *ages, "--levels", "1", "--notion", "ldp", "--json")
+    assert code == 0, err
+    assert "absolute" in out
+    code, out, err = run(
+        capsys, "smallest", *ages, "--notion", "ldp", "--at-least", "-12", "--json"
+    )
+    assert code == 0, err
+    code, plain, _ = run(
+        capsys,
+        "smallest",
+        *ages,
+        "--notion",
+        "ldp",
+        "--at-least",
+        "-12",
+        "-u",
+        "absolute",
+        "--json",
+    )
+    assert json.loads(out)["level"] == json.loads(plain)["level"]
+    prior = md.Prior.from_csv("people.csv", "age", bins=md.bins(edges=[0, 30, 60, 100]))
+    distance = md.utility.Distance("absolute")
+    (found,) = md.sweep(prior, None, [md.LDP(1)])
+    assert repr(found.utility) == repr(distance)
+    assert md.smallest(md.LDP, prior, None, at_least=-12).design.utility.spec == distance.spec
+    table = md.compare(prior, None, [md.LDP], [1])
+    assert [repr(one) for one in table.utilities.values()] == [repr(distance)]
+    # A control: symbols without an order, and priors of both kinds.
+    sexes = md.Prior.from_csv("people.csv", "sex")
+    assert md.sweep(sexes, None, [md.LDP(1)])[0].utility.spec == "hamming"
+    with pytest.raises(InputError, match="without an order"):
+        md.compare([prior, sexes], None, [md.LDP], [1])

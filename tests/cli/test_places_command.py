@@ -71,7 +71,22 @@ def test_places_from_a_list(visits, tmp_path, capsys):
     assert "3 places" in capsys.readouterr().out
 
 
+def test_places_along_roads(visits, tmp_path, capsys):
+    named = "name,latitude,longitude\na,59.32,18.04\nb,59.335,18.06\nc,59.34,18.09\n"
+    (tmp_path / "points.csv").write_text(named)
+    (tmp_path / "roads.csv").write_text("from,to,metres\na,b,2500\nb,c,3000\n")
+    _, *rest = visits.read_text(encoding="utf-8").splitlines()
+    visits.write_text("\n".join(["who,latitude,longitude", *rest]), encoding="utf-8")
+    asked = ["--level", "0.7", "--within", "800", "--points", str(tmp_path / "points.csv")]
+    asked += ["--roads", str(tmp_path / "roads.csv"), "--reach", "9000"]
+    assert main(["places", str(visits), *asked, "-o", str(tmp_path / "roads.json")]) == 0
+    assert "3 places" in capsys.readouterr().out
+    town = md.places.of(md.load(tmp_path / "roads.json"))
+    np.testing.assert_allclose(town.distances[0], [0, 2500, 5500])
+
+
 WRONG = {
+    "roads": (["--roads", "nowhere.csv"], "--points"),
     "level": (["--level", "ln0"], "--level"),
     "infinite level": (["--level", "lots"], "--level"),
     "cells": (["--cells", "2x3x4"], "--cells"),

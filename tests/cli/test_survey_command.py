@@ -27,6 +27,7 @@ def files(tmp_path):
             "sex": rng.choice(["f", "m"], 400),
         }
     )
+    frame["block"] += 100 * frame["stratum"]  # which blocks lie in
     frame.to_csv(tmp_path / "reports.csv", index=False)
     frame.to_parquet(tmp_path / "reports.parquet")
     (tmp_path / "kernel.csv").write_text("input,no,yes\nno,0.75,0.25\nyes,0.25,0.75\n")

@@ -402,6 +402,9 @@ def test_raw_data_is_noticed_on_the_page(start):
     client.post("/reports", json=[report("no", k) for k in range(500)])
     shown = client.get("/estimate").json()["kernels"][0]
     assert "expected reports of this mechanism" in shown["problem"]
+    # What is said to be done about it can be done from here.
+    assert "misfit=" not in shown["problem"]
+    assert "/reports.parquet" in shown["problem"]
     assert "rows" not in shown
     assert "expected reports of this mechanism" in client.get("/").text
 

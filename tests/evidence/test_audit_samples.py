@@ -304,6 +304,10 @@ BAD = {
     "unknown outcomes": ({"outputs": ["u"]}, "100 of 200 reports that are none of them"),
     "no outcomes": ({"outputs": []}, "all outcomes that there are, got none"),
     "unknown inputs": ({"prior": {"a": 0.5, "c": 0.5}}, "100 of 200 that are none of them"),
+    "unhashable inputs": (
+        {"inputs": [["a"], ["b"]] * 100, "prior": {"a": 0.5, "b": 0.5}},
+        "inputs: expected hashable values",
+    ),
     "symbol without reports": (
         {"prior": {"a": 0.5, "b": 0.4, "c": 0.1}},
         "none about 1 of them",
@@ -324,7 +328,7 @@ BAD = {
     "returns nothing": ({"reports": lambda x: None}, "a value in every row"),
     "returns lists": ({"reports": lambda x: [x]}, "return tuples in place of lists"),
     "too few": ({"reports": lambda x, n: [x], "batch": True}, "reports, as asked of it"),
-    "calls": ({"reports": lambda x: x, "calls": 5}, "at least 32, 16 for each symbol"),
+    "calls": ({"reports": lambda x: x, "calls": 5}, "from 32, 16 for each symbol, to"),
     "batch": ({"reports": lambda x: x, "batch": "yes"}, "True or False"),
 }
 

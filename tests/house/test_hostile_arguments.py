@@ -135,6 +135,45 @@ CALLS = {
         {"column": [1, 5.5], "missing": "error", "bins": BINS},
     ),
     "Prior.uniform": (md.Prior.uniform, {"symbols": 3}),
+    "audit_samples": (
+        md.audit_samples,
+        {
+            "inputs": ["a", "b"] * 10,
+            "reports": ["u", "v"] * 10,
+            "notions": md.LDP(1),
+            "confidence": 0.9,
+            "prior": md.Prior([0.5, 0.5], ["a", "b"]),
+            "outputs": ["u", "v"],
+            "seed": 1,
+        },
+    ),
+    "audit_samples of a mechanism": (
+        md.audit_samples,
+        {
+            "inputs": ["a", "b"],
+            "reports": lambda x: x,
+            "notions": md.PML(1),
+            "calls": 64,
+            "batch": False,
+        },
+    ),
+    "audit_samples in groups": (
+        md.audit_samples,
+        {
+            "inputs": ["a", "b"] * 40,
+            "reports": [0.5, 1.5] * 40,
+            "notions": md.LDP(1),
+            "partition": "tree",
+        },
+    ),
+    "write_sample_report": (
+        md.write_sample_report,
+        {
+            "found": md.audit_samples(["a", "b"] * 10, ["u", "v"] * 10, md.LDP(1)),
+            "path": "page.html",
+            "title": "A page",
+        },
+    ),
     "bins": (
         md.bins,
         {

@@ -70,6 +70,27 @@ def test_a_check_without_claims_is_no_check():
     refused(lambda: made(lambda rng: []).check(0), "at least one claim")
 
 
+def test_a_check_that_never_ends_is_stopped_and_fails():
+    def endless(rng):
+        while True:
+            yield at_most(0.0, 1.0)
+
+    outcome = made(endless).check(0)
+    assert not outcome.ok
+    assert "100,000 claims" in outcome.worst.about
+
+    def spinning(rng):
+        yield at_most(0.0, 1.0)
+        while True:
+            pass
+
+    outcome = made(spinning).check(0, seconds=0.05)
+    assert not outcome.ok
+    assert "0.05 s of processor time" in outcome.worst.about
+    # The next one has its time for itself.
+    assert made(lambda rng: [at_most(0.0, 1.0)]).check(0, seconds=0.05).ok
+
+
 def test_identifiers_are_not_taken_twice(monkeypatch):
     monkeypatch.setattr(claims, "THEOREMS", {})
     first = made(lambda rng: [holds(True)])
@@ -105,7 +126,7 @@ def test_every_published_conversion_is_a_result():
 
 def test_every_paper_has_results():
     found = Counter(result.id.split("-")[0] for result in RESULTS)
-    assert found == {"ID": 7, "PMC": 52, "PML": 35, "PP": 21, "D": 32}
+    assert found == {"ID": 7, "PMC": 52, "PML": 35, "PP": 21, "D": 36}
 
 
 def test_results_and_errata_are_in_the_file_of_their_paper():

@@ -134,6 +134,19 @@ def test_a_thousand_places():
     assert made.loss < town.expected_loss(noisy, prior)
 
 
+@pytest.mark.slow
+def test_more_than_a_thousand_places_get_noise_where_blocks_are_large():
+    """Noise of 300 m in blocks of 2 km: either is tried, the better comes back, audited."""
+    within = 300.0
+    town = md.places.grid(BOUNDS, cells=(32, 32))
+    prior = town.prior(RNG.normal([59.33, 18.06], [0.008, 0.015], (4000, 2)), added=0.1)
+    made = md.places.two_levels(town, prior, LEVEL, within, blocks=4)
+    assert made.achieved == md.places.metric_level(made.mechanism, town, within)[0] <= LEVEL
+    noisy = town.remap(md.noise.planar_geometric(town, LEVEL, within), prior)
+    assert made.loss <= town.expected_loss(noisy, prior) * (1 + 1e-3)
+    assert made.blocks is None
+
+
 WRONG = {
     "level": (lambda: md.places.two_levels(TOWN, PRIOR, 0.0, 100), InputError, "positive"),
     "nan": (lambda: md.places.two_levels(TOWN, PRIOR, math.nan, 100), LevelError, "level"),

@@ -10,7 +10,13 @@ from checks import refused
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import CountsWarning, DataError, RepeatWarning, UntoldWarning
+from mechdesign.errors import (
+    CountsWarning,
+    DataError,
+    InputError,
+    RepeatWarning,
+    UntoldWarning,
+)
 from mechdesign.kernel_files import load_kernel
 from mechdesign.release.likelihood import maximise
 from mechdesign.views.pages import estimable_lines
@@ -467,3 +473,16 @@ def test_values_are_quoted_where_that_is_asked_for(run):
     assert "secret" not in err.replace("the secret", "")
     assert "'secret'" in run(*arguments, "--show-values")[2]
     assert "'secret'" not in run(*arguments)[2]  # it does not last
+
+
+@pytest.mark.parametrize("name", [{"x"}, {"x": 1}, [["x"]], np.array(["x"]), slice(None)], ids=str)
+@pytest.mark.parametrize("option", ["column", "columns", "row", "person"])
+def test_what_is_no_name_of_a_column_is_said_to_be_none(option, name):
+    flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
+    table = pd.DataFrame({"x": ["no", "yes"], "id": [1, 2]})
+    options = {} if option.startswith("column") else {option: name}
+    column = name if option == "column" else None if option == "columns" else "x"
+    if option == "columns":
+        options = {"columns": name}
+    with pytest.raises(InputError, match="column"):
+        md.privatize(table, column, flip, **options)

@@ -33,7 +33,7 @@ def reported(mechanism, secrets, rng):
 def table(n=600, seed=1):
     rng = np.random.default_rng(seed)
     secrets = rng.choice(3, n, p=[0.5, 0.3, 0.2])
-    return pd.DataFrame(
+    made = pd.DataFrame(
         {
             "r": reported(THREE, secrets, rng),
             "w": rng.uniform(0.5, 3, n).round(3),
@@ -42,6 +42,8 @@ def table(n=600, seed=1):
             "g": rng.choice(["old", "young"], n),
         }
     )
+    # Clusters lie in strata.
+    return made.assign(c=made["s"] + made["c"].astype(str))
 
 
 TABLE = table()
@@ -505,3 +507,16 @@ def test_intervals_cover_at_the_stated_rate_and_those_of_unweighted_reports_do_n
     assert 272 <= hits["difference"] <= 297, hits
     assert hits["unweighted"] < 230, hits
     assert hits["corrected noise"] < 262, hits
+
+
+def test_clusters_of_one_name_in_several_strata_are_warned_of():
+    """They count as different ones, as where they are numbered in each stratum."""
+    bare = TABLE.assign(c=TABLE["c"].str.extract(r"(\d+)")[0])
+    with pytest.warns(PrecisionWarning, match="count as different ones") as caught:
+        found = md.estimate(bare, THREE, "r", strata="s", clusters="c")
+    assert len(caught) == 1
+    np.testing.assert_allclose(
+        found.errors, md.estimate(TABLE, THREE, "r", strata="s", clusters="c").errors
+    )
+    # A control: clusters without strata, or inside of them, are as they are.
+    md.estimate(bare, THREE, "r", clusters="c")

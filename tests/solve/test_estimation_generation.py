@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 from itertools import combinations
 
@@ -203,3 +204,32 @@ def test_extreme_rays_are_those_of_brute_force(seed):
         tuple(round(float(Fraction(v, max(ray))), 6) for v in ray) for ray in extreme_rays(rows, n)
     }
     assert ours == rays_by_brute_force(rows, n)
+
+
+@pytest.mark.parametrize("n", [3, 6, 20])
+def test_symmetry_bounds_lists_of_notions_too(n):
+    notions = [md.LDP(1), md.PML(0.5)]
+    prior = md.Prior.uniform(n)
+    bound = symmetric_bound(state_problem(prior, Estimation(), notions).program)
+    alone = [symmetric_bound(state_problem(prior, Estimation(), one).program) for one in notions]
+    assert bound <= min(alone) * (1 - Fraction(1, 10**12))
+    if n < 10:
+        assert md.design(prior, Estimation(), notions).value <= bound
+
+
+def test_a_search_cut_short_is_as_good_as_subset_selection():
+    # Under LDP subset selection of equal masses is a kernel for every prior.
+    n = 40
+    prior = harmonic(n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        found = md.design(prior, Estimation(), md.LDP(1), time_limit=0.05)
+    odds, d = math.e, round(n / (1 + math.e))
+    # How likely a report holds the symbol itself, and another one.
+    rate = odds * d / (odds * d + n - d)
+    other = (rate * (d - 1) + (1 - rate) * d) / (n - 1)
+    p = prior.probabilities
+    held = p * rate + (1 - p) * other
+    least = float((held * (1 - held)).sum() / (rate - other) ** 2)
+    assert found.risk <= least * (1 + 1e-9)
+    assert -found.bound <= found.risk

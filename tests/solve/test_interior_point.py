@@ -13,6 +13,7 @@ from mechdesign.certificate import bounds
 from mechdesign.solve.interior_point import Structured
 from mechdesign.solve.interior_point.newton import Newton, StructuredOptions
 from mechdesign.solve.interior_point.pricing import best_columns
+from mechdesign.solve.interior_point.screening import Screen, central_columns
 from mechdesign.solve.interior_point.structured import (
     central_point,
     cone_of,
@@ -153,6 +154,77 @@ def test_a_restoration_that_makes_it_worse_is_taken_back_whole(kind):
     state.restore_rows()
     for name in ("slacks", "multipliers", "scales", "prices", "link"):
         np.testing.assert_array_equal(getattr(state.point, name), getattr(before, name))
+
+
+# Outputs that leave and return
+
+
+@kinds
+@pytest.mark.parametrize("spread", [0, 6])
+def test_columns_that_return_are_about_where_the_central_path_has_them(kind, spread):
+    """Inside, with the mass asked for, stationary, and with products near their targets."""
+    rng = np.random.default_rng(3)
+    p = 10.0 ** -rng.uniform(0, spread, 20)
+    p /= p.sum()
+    reduced = p * rng.normal(size=(5, 20)) * 10.0 ** -rng.uniform(0, spread, (5, 1))
+    masses, products = 10.0 ** -rng.uniform(1, 5, 5), 10.0 ** -rng.uniform(6, 8, 20)
+    point = central_columns(reduced, p, cone_of(SIDES[kind]), masses, products)
+    assert_consistent(point, p)
+    np.testing.assert_array_equal(point.scales, masses)
+    z = point.multipliers
+    assert z.min() > 0
+    np.testing.assert_allclose(
+        reduced - point.link[:, None] * p, z[1] - z[0], rtol=1e-9, atol=1e-14
+    )
+    share = point.slacks * z / products
+    assert np.quantile(share, 0.01) > 0.3
+    assert np.quantile(share, 0.99) < 3
+
+
+@kinds
+def test_who_leaves_makes_room_and_who_returns_takes_it(kind):
+    state = started(kind, 5, n=12, m=30)
+    whole = state.point.scales.sum()
+    kept = np.arange(30) >= 10
+    c = state.c
+    state.keep(kept)
+    assert_consistent(state.point, state.p)
+    assert state.point.scales.sum() == pytest.approx(whole, rel=1e-12)
+    masses = np.full(10, 1e-3 * whole)
+    reduced = c[:10] - state.point.prices
+    back = central_columns(reduced, state.p, state.point.cone, masses, np.full(12, 1e-8))
+    state.add(c[:10], back)
+    assert_consistent(state.point, state.p)
+    assert state.point.scales.sum() == pytest.approx(whole, rel=1e-12)
+    np.testing.assert_array_equal(state.c, np.r_[c[kept], c[:10]])
+    while state.gap() > 1e-9:
+        state.iterate(state.gap())
+    np.testing.assert_allclose(state.point.columns.sum(axis=0), 1, atol=1e-8)
+    # Optimal on all outputs, whoever left and returned.
+    whole_way = started(kind, 0, n=12, m=30)
+    while whole_way.gap() > 1e-9:
+        whole_way.iterate(whole_way.gap())
+    values = [float((s.c * s.point.columns).sum()) for s in (state, whole_way)]
+    assert values[0] == pytest.approx(values[1], abs=1e-7)
+
+
+@kinds
+def test_what_vanished_by_its_price_does_not_return(kind):
+    """Outputs with nothing to offer leave and stay outside."""
+    p, c = objectives(0, 12, 30)
+    worse = np.arange(30) % 2 == 0
+    c[worse] -= 0.5 * p
+    state = begun(kind, p, c)
+    screen = Screen(state, np.arange(30), SIDES[kind])
+    while state.gap() > 1e-4:
+        state.iterate(state.gap())
+    screen.drop_vanished()
+    left = set(range(30)) - set(screen.outputs)
+    assert set(np.flatnonzero(worse)) <= left
+    while state.gap() > 1e-6:
+        state.iterate(state.gap())
+        screen.bring_back(state.gap())
+        assert not set(np.flatnonzero(worse)) & set(screen.outputs)
 
 
 # Warm starts

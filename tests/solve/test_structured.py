@@ -104,20 +104,36 @@ def test_columns_lie_strictly_inside_their_cones(name):
 
 
 @pytest.mark.parametrize("name", ["LDP", "PML", "LIP"])
-def test_outputs_left_out_by_mistake_are_brought_back(name):
-    """However wildly outputs are dropped, the rounds end at the optimum."""
+@pytest.mark.parametrize("return_from", [0.0, 1e-4, 1e-2])
+def test_outputs_left_out_by_mistake_are_brought_back(name, return_from):
+    """However wildly outputs are dropped, it ends at the optimum: by rounds, or on the way."""
     prior, utility = random_case(6, 25, 60)
     program = state_problem(prior, utility, NOTIONS[name](1.0)).program
     expected = Structured().solve(program)
-    wild = StructuredOptions(vanished=0.999, drop_until=0.0)
-    c = np.ascontiguousarray(program.objective.T) / program.gain_range
-    first = solve_columns(
-        prior.probabilities, c, cone_of(program.sides), np.arange(60), options=wild
-    )
-    assert len(first.outputs) < 25
+    wild = StructuredOptions(vanished=0.999, drop_until=0.0, return_from=return_from)
     found = Structured(wild).solve(program)
     values = [float((program.objective * k).sum()) for k in (found.kernel, expected.kernel)]
     assert values[0] == pytest.approx(values[1], abs=1e-7)
+
+
+@pytest.mark.parametrize(("name", "vanished"), [("LDP", 0.9), ("PML", 0.5), ("LIP", 0.5)])
+def test_outputs_return_before_the_end(name, vanished):
+    """Outputs that were dropped too early are there in time, without another round."""
+    prior, utility = random_case(6, 25, 60)
+    program = state_problem(prior, utility, NOTIONS[name](1.0)).program
+    used = np.flatnonzero(prior.probabilities @ Structured().solve(program).kernel > 1e-3)
+    c = np.ascontiguousarray(program.objective.T) / program.gain_range
+
+    def left_out(**options):
+        hasty = StructuredOptions(vanished=vanished, drop_until=1e-3, warm_entries=0, **options)
+        cone = cone_of(program.sides)
+        found = solve_columns(prior.probabilities, c, cone, np.arange(60), options=hasty)
+        assert found.converged
+        assert len(np.unique(found.outputs)) == len(found.outputs) < 60
+        return set(used) - set(found.outputs)
+
+    assert left_out(return_from=0.0)  # a control: the haste was one
+    assert not left_out(return_from=1e-3)
 
 
 def test_pricing_finds_an_output_that_pays():

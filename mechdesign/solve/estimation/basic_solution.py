@@ -22,6 +22,8 @@ _RANK, _NOTHING = 1e-11, 1e-12
 _NEAR = 1e-9
 # Masses that count, relative to those at first; how far sums may be off, relative to their parts.
 _LEFT, _SAME = 1e-9, 1e-12
+# Steps of refinement of masses.
+_REFINED = 2
 
 
 def basic_solution(rows: Vector, masses: Vector) -> Vector | None:
@@ -127,12 +129,21 @@ class _Basis:
 
 def _polished(weighed: Vector, masses: Vector, basis: _Basis) -> Vector | None:
     """The masses of a basis to the last digits; ``masses`` are those at first."""
+    from scipy.linalg import qr_multiply, solve_triangular
+
     target = weighed.sum(axis=1)
     most = np.abs(weighed).sum(axis=1)
     places = basis.places[basis.shares > _LEFT]
     columns = weighed[:, places]
-    shares, *_ = np.linalg.lstsq(columns, target, rcond=None)
-    shares += np.linalg.lstsq(columns, target - columns @ shares, rcond=None)[0]
+    # The columns of a basis are independent: no singular values are needed, which take far longer.
+    turned, triangle = qr_multiply(columns, target, mode="right")
+    if np.abs(np.diagonal(triangle)).min() == 0:
+        return None
+    shares = solve_triangular(triangle, turned, check_finite=False)
+    for _ in range(_REFINED):
+        left = columns.T @ (target - columns @ shares)
+        left = solve_triangular(triangle, left, trans="T", check_finite=False)
+        shares = shares + solve_triangular(triangle, left, check_finite=False)
     off = np.abs(columns @ shares - target)
     if shares.min() <= 0 or (off > _SAME * len(weighed) * most).any():
         return None

@@ -46,9 +46,8 @@ def descend(
     # Columns of sums zero over outputs, orthonormal.
     outputs = kernel.shape[1]
     free = np.linalg.qr(np.hstack([np.ones((outputs, 1)), np.eye(outputs)[:, 1:]]))[0][:, 1:]
-    risk = risk_of(kernel, truth, loss)
-    weight = first * risk
-    while weight > _LAST * risk:
+    weight = first * risk_of(kernel, truth, loss)
+    while weight > _LAST * abs(risk_of(kernel, truth, loss)):
         for _ in range(_STEPS):
             if not in_time():
                 return kernel
@@ -122,11 +121,11 @@ def _derivatives(kernel: Vector, truth: Vector, loss: Vector) -> tuple[Vector, V
     inverse = np.linalg.inv(lifts @ kernel.T)
     inverse = (inverse + inverse.T) / 2
     paid = inverse @ loss @ inverse  # G = J⁻¹AJ⁻¹
-    seen, told = paid @ lifts, inverse @ lifts
-    own = lifts.T @ seen
-    gradient = -2 * seen + np.outer(truth, np.diagonal(own))
+    gained, told = paid @ lifts, inverse @ lifts
+    own = lifts.T @ gained
+    gradient = -2 * gained + np.outer(truth, np.diagonal(own))
     # J changes by Σ e_y r_yᵀ + r_y e_yᵀ where k_y changes by δ_y, e = δ − r (πᵀδ)/2.
-    both = np.multiply.outer(seen, told).transpose(0, 3, 2, 1)
+    both = np.multiply.outer(gained, told).transpose(0, 3, 2, 1)
     form = np.multiply.outer(paid, lifts.T @ told).transpose(0, 2, 1, 3)
     form = form + np.multiply.outer(inverse, own).transpose(0, 2, 1, 3)
     form = 2 * (form + both + both.transpose(2, 3, 0, 1))

@@ -41,6 +41,8 @@ _NEAR = 0.995
 _KERNEL = 1e-10
 # Steps without progress after which the method ends.
 _PATIENCE = 8
+# Steps without progress from which on they are cautious.
+_STALLED = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,10 +278,14 @@ class _InteriorPoint:
             dz = (-w * z - z * dw) / w
             reach = min(1.0, _reach(w, dw), _reach(z, dz))
             after = float((w + reach * dw) @ (z + reach * dz))
-            centre = max((after / gap) ** 3, 1e-8) * gap / m
-            target = centre - w * z - dw * dz
-            bent = dual - ((points @ ds) ** 2).sum(axis=1)
-            crossed = missing - (points.T * dw) @ (points @ ds)
+            if since >= _STALLED:
+                # Corrections of second order may go round in circles; centred steps without do not.
+                bent, crossed, target = dual, missing, 0.5 * gap / m - w * z
+            else:
+                centre = max((after / gap) ** 3, 1e-8) * gap / m
+                target = centre - w * z - dw * dz
+                bent = dual - ((points @ ds) ** 2).sum(axis=1)
+                crossed = missing - (points.T * dw) @ (points @ ds)
             dw, dy, ds = newton(bent, primal, crossed, target)
             dz = (target - z * dw) / w
             if not (np.isfinite(dw).all() and np.isfinite(dz).all()):

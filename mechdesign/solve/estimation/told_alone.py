@@ -87,7 +87,7 @@ def _spanning(program: EstimationProgram) -> NDArray[np.int64] | None:
 
 
 def _start(rows: Vector, most: int, rng: np.random.Generator) -> Vector:
-    """A kernel C inside of all bounds; those that tell nothing have a first row alone."""
+    """A kernel C inside of all bounds; the constant ones have a first row alone."""
     shares = rng.dirichlet(np.full(most, 3.0))
     away = rng.normal(size=(rows.shape[1], most))
     away /= np.maximum(np.abs(rows).max(axis=0), 1e-300)[:, None]

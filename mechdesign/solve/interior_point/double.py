@@ -69,6 +69,11 @@ class DoublePoint(Point):
         assert isinstance(found, DoublePoint)
         return replace(found, middles=self.middles[kept])
 
+    def grow(self, factor: float) -> None:
+        """Take all columns so many times."""
+        super().grow(factor)
+        self.middles = self.middles * factor
+
 
 def central_double(c: Array, cone: DoubleCone, targets: Array, start: float) -> DoublePoint:
     """All outputs alike and uninformative; products in proportion to the targets."""

@@ -48,8 +48,9 @@ class StructuredOptions(Options):
     own_steps : an output may step this many times as far as the one that is held back most …
     own_steps_until : … until the gap is at most this …
     own_entries : … in kernels of at least so many entries: it is less sure, and small ones are fast
-    vanished : outputs below this share of the average mass are dropped on the way
+    vanished : outputs below this share of the mass of those in use are dropped on the way
     drop_until : gap below which none is dropped: no room is left to make up for what it carried
+    return_from : gap from which on outputs return that would not have vanished by their price
     warm_gap : the first point with at most this gap is kept as a warm start
     warm_entries : entries of the largest kernel for which it is kept
     """
@@ -63,7 +64,8 @@ class StructuredOptions(Options):
     own_steps_until: float = 1e-4
     own_entries: int = 20_000
     vanished: float = 0.05
-    drop_until: float = 3e-4
+    drop_until: float = 1e-4
+    return_from: float = 1e-4
     warm_gap: float = 1e-2
     warm_entries: int = 250_000
 
@@ -105,6 +107,11 @@ class Point:
             scales=self.scales[kept],
             link=self.link[kept],
         )
+
+    def grow(self, factor: float) -> None:
+        """Multiply all columns, which leaves them in the cone and their products alike."""
+        self.slacks *= factor
+        self.scales = self.scales * factor
 
 
 class Newton:
@@ -166,7 +173,24 @@ class Newton:
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Drop all outputs but some."""
+        before = self.point.scales.sum()
         self.point, self.c = self.point.on(kept), np.ascontiguousarray(self.c[kept])
+        self.point.grow(before / self.point.scales.sum())
+        self._resize()
+
+    def add(self, c: Array, point: Point) -> None:
+        """Take in outputs, for which the others make room; no more than there were at first."""
+        now = self.point
+        now.grow(1 - point.scales.sum() / now.scales.sum())
+        self.c = np.concatenate([self.c, c])
+        self.point = replace(
+            now,
+            slacks=np.concatenate([now.slacks, point.slacks], axis=1),
+            multipliers=np.concatenate([now.multipliers, point.multipliers], axis=1),
+            scales=np.r_[now.scales, point.scales],
+            link=np.r_[now.link, point.link],
+        )
+        self._residuals()
         self._resize()
 
     def gap(self) -> float:

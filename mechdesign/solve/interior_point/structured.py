@@ -1,7 +1,7 @@
 """The structured method: one two-sided cone, the outputs that matter, the rest priced afterwards.
 
-Where it starts, which outputs it keeps and what it hands to problems with nearby levels; the
-iterations themselves are in :mod:`.newton`.
+Where it starts and what it hands to problems with nearby levels; which outputs are carried along is
+in :mod:`.screening`, the iterations themselves are in :mod:`.newton`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .newton import Cone, Newton, Point, StructuredOptions
 from .predictor_corrector import Array, follow, one_thread
 from .pricing import best_columns
 from .required import refusal, solve_required
+from .screening import Screen
 
 Places = NDArray[np.intp]
 
@@ -59,7 +60,7 @@ class Solution:
     Attributes
     ----------
     columns : ``(m, n)`` columns of the outputs that were kept
-    outputs : their positions
+    outputs : their positions, in the order of the columns
     prices : ``(n,)`` prices of the rows
     iterations : Newton steps taken
     eliminations : columns eliminated in all of them
@@ -104,9 +105,10 @@ def solve_columns(
         assert isinstance(cone, Cone)
         point = warm_point(cone, warm_start.point)
     kind = DoubleNewton if isinstance(point, DoublePoint) else Newton
-    path = _Path(kind(p, c, targets, point, options), outputs, screen)
+    newton = kind(p, c, targets, point, options)
+    screening = Screen(newton, outputs, sides_of(cone)) if screen else None
+    path = _Path(newton, outputs, screening)
     iterations, converged = follow(path, options)
-    newton = path.newton
     if options.restores_rows:
         newton.restore_rows()
     return Solution(
@@ -123,7 +125,7 @@ def solve_columns(
 class _Path:
     """Newton iterations that drop outputs and keep a point to start others from."""
 
-    def __init__(self, newton: Newton, outputs: Places, screen: bool) -> None:
+    def __init__(self, newton: Newton, outputs: Places, screen: Screen | None) -> None:
         self.newton, self.outputs, self.screen = newton, outputs, screen
         self.warm_start: WarmStart | None = None
         few = newton.c.size <= newton.options.warm_entries
@@ -145,22 +147,14 @@ class _Path:
         moved = newton.iterate(self._gap)
         self._taken += 1
         early = self._keeps_start and self.warm_start is None
-        if self.screen and not early and self._gap > options.drop_until:
-            self._drop_vanished()
+        if self.screen is not None and not early:
+            if self._gap > options.drop_until:
+                self.screen.drop_vanished()
+            gap = newton.gap()
+            if gap <= options.return_from:
+                self.screen.bring_back(gap)
+            self.outputs = self.screen.outputs
         return moved
-
-    def _drop_vanished(self) -> None:
-        """Leave out outputs of vanishing mass; the next steps make up for what they carried.
-
-        Merging them into another output would keep the rows exact but puts their slacks on one
-        column, whose complementarity products it spoils: measured, it costs iterations.
-        """
-        scales = self.newton.point.scales
-        keep = scales > self.newton.options.vanished * float(scales.mean())
-        # Arrays are copied for no less than a tenth of them.
-        if keep.sum() <= 0.9 * len(keep):
-            self.newton.keep(keep)
-            self.outputs = self.outputs[keep]
 
 
 def relative_targets(c: Array, power: float) -> Array:
@@ -295,6 +289,15 @@ def cone_of(sides: TwoSided) -> Cone | DoubleCone:
     return Cone(sides.ratio**-0.5, sides.ratio**0.5, linked=False)
 
 
+def sides_of(cone: Cone | DoubleCone) -> TwoSided:
+    """The bounds of a cone, as pricing reads them."""
+    if isinstance(cone, DoubleCone):
+        return TwoSided(cone.lower, cone.upper, cone.high / cone.low)
+    if cone.linked:
+        return TwoSided(cone.lower, cone.upper, math.inf)
+    return TwoSided(0.0, math.inf, cone.upper / cone.lower)
+
+
 class _Run:
     """One program in the units of the interior point: objective over the utility range."""
 
@@ -359,7 +362,7 @@ class _Run:
             warm = None if kept is None else kept.on(active)
         if not found.converged and self.options.own_steps > 1 and warm is None:
             # Outputs in step take longer and lead there more surely.
-            again = _Run(self.program, replace(self.options, own_steps=1.0))
+            again = _Run(self.program, replace(self.options, own_steps=1.0, vanished=0.0))
             return again.solve(np.arange(m))
         if not np.isfinite(found.columns).all() or not np.isfinite(found.prices).all():
             raise SolverError(

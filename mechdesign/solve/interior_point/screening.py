@@ -1,0 +1,160 @@
+"""Which outputs are carried along: those that vanish leave, those that would be used return.
+
+Optima use few outputs, and their masses say early which: after a handful of steps the others lie
+far below what a used output has. So they leave from the beginning. What was left out is priced once
+the prices are about right; an output whose price says that it would not have vanished comes back in
+the middle of the iteration, where the central path has its column.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..program import TwoSided
+from .newton import Cone, Newton, Point
+from .predictor_corrector import Array
+from .pricing import best_columns
+
+Places = NDArray[np.intp]
+
+# Halvings of the interval that holds the multiplier of a link.
+_HALVINGS = 60
+# Share of all mass that outputs may return with.
+_ROOM = 0.25
+# A column that returns has products between half and all of this multiple of the targets.
+_PRODUCTS = 1.4
+
+
+class Screen:
+    """Outputs in and out of an iteration, which it changes.
+
+    Parameters
+    ----------
+    newton : the iteration, on all outputs
+    outputs : their positions
+    sides : the cone of a column for pricing
+    """
+
+    def __init__(self, newton: Newton, outputs: Places, sides: TwoSided) -> None:
+        self.newton, self.outputs, self.sides = newton, outputs, sides
+        self._c, self._all = newton.c, outputs
+        self._inside = np.ones(len(outputs), dtype=bool)
+        # Positions of the outputs inside, in the order of the iteration; whether they stay.
+        self._order = np.arange(len(outputs))
+        self._stays = np.zeros(len(outputs), dtype=bool)
+        self._values: Array | None = None
+        self._prices = newton.point.prices
+
+    def _least(self) -> float:
+        """The mass below which an output has vanished: a share of that of the outputs in use."""
+        scales = self.newton.point.scales
+        typical = float(scales @ scales) / float(scales.sum())
+        return self.newton.options.vanished * typical
+
+    def drop_vanished(self) -> None:
+        """Leave out outputs of vanishing mass; the others take over in proportion.
+
+        Merging them into another output would keep the rows exact but puts their slacks on one
+        column, whose complementarity products it spoils: measured, it costs iterations.
+        """
+        keep = (self.newton.point.scales > self._least()) | self._stays[self._order]
+        # Arrays are copied for no less than a tenth of them.
+        if keep.sum() <= 0.9 * len(keep):
+            self.newton.keep(keep)
+            self._inside[self._order[~keep]] = False
+            self._follow(self._order[keep])
+
+    def bring_back(self, gap: float) -> int:
+        """Take in again what would not have vanished by its price; how many outputs."""
+        outside = np.flatnonzero(~self._inside)
+        if not len(outside) or type(self.newton.point) is not Point:
+            return 0
+        newton, least = self.newton, self._least()
+        if least == 0:
+            return 0
+        # Each output has about the same share of the gap: its mass times what its column lacks.
+        share = gap / len(self._order)
+        values = self._priced(outside, -share / least)
+        found = values > -share / least
+        if not found.any():
+            return 0
+        back, lacks = outside[found], np.maximum(-values[found], 0.0)
+        masses = np.minimum(least, share / np.maximum(lacks, share / least))
+        masses *= min(1.0, _ROOM * float(newton.point.scales.sum()) / float(masses.sum()))
+        point = central_columns(
+            self._c[back] - newton.point.prices,
+            newton.p,
+            newton.point.cone,
+            masses,
+            share / (2 * len(newton.p)) * newton.targets,
+        )
+        newton.add(self._c[back], point)
+        self._inside[back] = self._stays[back] = True
+        self._follow(np.r_[self._order, back])
+        return len(back)
+
+    def _priced(self, outside: Places, least: float) -> Array:
+        """Values of outputs at the prices of now, or what these cannot exceed where it is less.
+
+        Values change by no more than what a column gains from the change of the prices.
+        """
+        p, prices = self.newton.p, self.newton.point.prices
+        if self._values is not None:
+            change = best_columns((self._prices - prices)[None], p, self.sides)[0]
+            values: Array = self._values[outside] + change
+            near = np.flatnonzero(values > least)
+            if 4 * len(near) <= len(outside):
+                if len(near):
+                    values[near] = best_columns(self._c[outside[near]] - prices, p, self.sides)
+                return values
+        # Of those inside too, as these may leave.
+        self._values, self._prices = best_columns(self._c - prices, p, self.sides), prices
+        return self._values[outside]
+
+    def _follow(self, order: Places) -> None:
+        self._order, self.outputs = order, self._all[order]
+
+
+def central_columns(reduced: Array, p: Array, cone: Cone, masses: Array, products: Array) -> Point:
+    """Columns about where the central path has them at given prices.
+
+    Parameters
+    ----------
+    reduced : ``(r, n)`` objectives less the prices
+    masses : ``(r,)`` scales of the columns
+    products : ``(n,)`` what slack times multiplier should come to
+
+    Multipliers of both sides differ by what stationarity asks, and slacks share the width of the
+    cone in inverse proportion, so that both products agree. The multiplier of a link is where the
+    column has its mass.
+    """
+    width = cone.upper - cone.lower
+    floor = _PRODUCTS * products / (width * masses[:, None])
+
+    def shares(link: Array) -> Array:
+        f = reduced - link[:, None] * p
+        found: Array = (np.maximum(f, 0.0) + floor) / (np.abs(f) + 2 * floor)
+        return found
+
+    link = np.zeros(len(masses))
+    upper = shares(link)
+    if cone.linked:
+        goal = (1 - cone.lower) / width
+        # Beyond these all entries lie on one side of the goal.
+        wide = floor / min(goal, 1 - goal)
+        low, high = ((reduced - wide) / p).min(axis=1), ((reduced + wide) / p).max(axis=1)
+        for _ in range(_HALVINGS):
+            link = (low + high) / 2
+            above = shares(link) @ p > goal
+            low, high = np.where(above, link, low), np.where(above, high, link)
+        # In between the mass is exact up to rounding.
+        below, upper = shares(high), shares(low)
+        least, most = below @ p, upper @ p
+        part = np.where(most > least, (goal - least) / np.where(most > least, most - least, 1), 0.5)
+        upper = below + part[:, None] * (upper - below)
+        link = (low + high) / 2
+    f = reduced - link[:, None] * p
+    slacks = width * masses[:, None] * np.stack([upper, 1 - upper])
+    multipliers = np.stack([np.maximum(-f, 0.0), np.maximum(f, 0.0)]) + floor
+    return Point(cone, slacks, multipliers, masses, link, np.zeros(len(p)))

@@ -1,0 +1,109 @@
+"""The page about an audit from samples: what was tried, what it shows, what it cannot show."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.cli.options import plain
+from mechdesign.errors import DataError, StorageError
+from mechdesign.views.samples import cannot_show, sample_audit_json, sample_page
+
+
+def audit(notions, **more):
+    rng = np.random.default_rng(0)
+    inputs = np.repeat(["a", "b"], 3000)
+    reports = np.where(rng.random(6000) < 0.5, inputs, rng.choice(["a", "b"], size=6000))
+    return md.audit_samples(inputs, reports, notions, **more)
+
+
+def text_of(page):
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.partition("<body>")[2]))
+
+
+class Balanced(HTMLParser):
+    """Counts tags that are opened and not closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_says_all_three_things_in_order():
+    page = sample_page(audit([md.LDP(0.5), md.LDP(1.6)], outputs=["a", "b"]), "An audit")
+    parts = ["What was tried", "What it shows", "What it cannot show"]
+    places = [page.index(f"<h2>{part}</h2>") for part in parts]
+    assert places == sorted(places)
+    shown = text_of(page)
+    assert "LDP(0.5): violated" in shown
+    assert "LDP(1.6): consistent" in shown
+    assert "was promised" in shown
+    assert "Faults that need luck" in shown
+    parser = Balanced()
+    parser.feed(page.partition("<body>")[2].partition("</body>")[0])
+    assert not parser.open
+    assert "http" not in page  # it loads nothing
+
+
+def test_numbers_on_the_page_are_those_of_the_audit():
+    found = audit(md.LDP(0.5), outputs=["a", "b"])
+    level = found.findings[0].levels[0]
+    shown = text_of(sample_page(found, "x"))
+    assert f"{level.lower:.4g}" in shown
+    assert f"{level.upper:.4g}" in shown
+    assert "6,000 reports" in shown
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "Outcomes that never occurred"),
+        ({"outputs": ["a", "b"]}, "more outcomes than the 2"),
+        ({"partition": lambda report: report == "a"}, "What a report tells beyond its group"),
+        ({"prior": {"a": 0.5, "b": 0.5}}, None),
+    ],
+    ids=["unstated", "stated", "grouped", "given prior"],
+)
+def test_what_it_cannot_show_depends_on_what_was_tried(more, said):
+    lines = " ".join(cannot_show(audit([md.LDP(1), md.PML(0.5)], **more)))
+    assert said is None or said in lines
+    assert ("expects other inputs" in lines) is ("prior" not in more)
+
+
+def test_labels_cannot_break_the_page():
+    inputs = ["<script>", "b\u202e"] * 500
+    found = md.audit_samples(inputs, ["<b>", "\x1b[31m"] * 500, md.LDP(0.5))
+    page = sample_page(found, "<i>")
+    assert "<script>" not in page
+    assert "<b>" not in page
+    assert "\u202e" not in page
+    assert "\x1b" not in page
+
+
+def test_the_same_audit_gives_the_same_page(tmp_path):
+    found = audit(md.LDP(1))
+    md.write_sample_report(found, tmp_path / "one.html")
+    md.write_sample_report(found, tmp_path / "two.html")
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+    with pytest.raises(StorageError):
+        md.write_sample_report(found, tmp_path / "one.html")
+    with pytest.raises(DataError, match=r"what md\.audit_samples returns"):
+        md.write_sample_report("found", tmp_path / "three.html")
+    assert not (tmp_path / "three.html").exists()
+
+
+def test_plain_values_are_json():
+    found = audit([md.LDP(1), md.ALIP(1, 1)])
+    text = json.dumps(plain(sample_audit_json(found)), allow_nan=False)
+    assert len(json.loads(text)["levels"]) == 3
