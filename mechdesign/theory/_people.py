@@ -19,7 +19,8 @@ def reports_of_people(mechanisms: Any, database: Database) -> Mechanism:
     """Everybody reports their own entry through a kernel of their own; exact.
 
     What the reports of all tell about one of them, whose entry depends on those of the others, is
-    then :func:`entry_leakage` of it, or its level under any notion about the whole database.
+    then :func:`~mechdesign.theory.entry_leakage` of it, or its level under any notion about the
+    whole database.
 
     Parameters
     ----------

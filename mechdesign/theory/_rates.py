@@ -39,7 +39,7 @@ class GuessingRate:
     Attributes
     ----------
     rate : the least Chernoff information of two symbols, in nats for each report; 0 where no number
-        of reports tells two of them apart, ``inf`` where one report tells all apart
+        of reports tells two of them apart, ``inf`` where one report separates all
     pair : the two symbols that are told apart last
     informations : ``(n, n)`` Chernoff information of every two symbols, ``inf`` on the diagonal
     labels : the n symbols of positive mass
@@ -115,7 +115,7 @@ def guessing_rate(mechanism: Any, prior: Prior) -> GuessingRate:
     Notes
     -----
     Chernoff information −min_s log Σ_y P(y|x)^(1−s) P(y|x')^s ([Chernoff1952]) in floating point,
-    relative to 1e-9. :func:`repeated` builds the kernel of few reports exactly.
+    relative to 1e-9. :func:`~mechdesign.theory.repeated` builds the kernel of few reports exactly.
 
     Examples
     --------

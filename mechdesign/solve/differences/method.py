@@ -31,7 +31,7 @@ class Differences(Method):
     symmetry : list of permutations of the symbols, optional
         Mappings from labels to labels, where those left out stay, or the labels in another order,
         that leave prior, utility and bounds alone; with them one output of each orbit is solved
-        for. Left out, they are searched for, where fixing eight symbols tells all others apart; an
+        for. Left out, they are searched for, where fixing eight symbols separates all others; an
         empty list uses none. The certificate is that of the whole kernel and knows of no symmetry.
 
     Raises
