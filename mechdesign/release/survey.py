@@ -137,11 +137,11 @@ def drawn_by(survey: Survey, sample: Sample) -> Drawn:
         # Clusters of different strata are different ones, whatever they are called.
         pairs, clusters = np.unique(strata * len(labels) + codes, return_inverse=True)
         units = np.bincount(pairs // len(labels), minlength=len(names))
-        spread = len(pairs) - len(np.unique(pairs % len(labels)))
-        if spread:
+        several = len(pairs) - len(np.unique(pairs % len(labels)))
+        if several:
             warn(
                 f"clusters in column {quote(survey.clusters)} have the same names in several "
-                f"strata of {quote(survey.strata)} ({spread} of {len(pairs)}) and count as "
+                f"strata of {quote(survey.strata)} ({several} of {len(pairs)}) and count as "
                 "different ones in each; if they are the same ones, errors are too small: take "
                 "strata that clusters lie in, and name clusters of different strata differently",
                 PrecisionWarning,

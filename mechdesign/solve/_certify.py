@@ -27,7 +27,7 @@ from ..mechanism import Mechanism
 from ..numeric import finite_matrix
 from ..prior import Prior, as_prior
 from ..utility.base import Utility
-from ..utility.linear import OutputUtility
+from ..utility.linear import OutputUtility, default_utility
 from ._design import GIVEN_METHOD, Design, run_solver
 from .columns import column_duals
 from .method import Candidate, Duals
@@ -43,7 +43,7 @@ SOLVER_ERROR = 1e-3
 def certify(
     kernel: Any,
     prior: Prior,
-    utility: Utility,
+    utility: Utility | None,
     privacy: Any,
     duals: Any = None,
     outputs: Any = None,
@@ -65,7 +65,7 @@ def certify(
         solvers leave them. Labels of inputs are matched with the prior. Rows of symbols of zero
         mass are kept where the notions hold with them; else each is a copy of another row.
     prior : Prior
-    utility : Utility
+    utility : Utility, or ``None`` for the one that ``design`` takes when none is given
     privacy : PrivacyNotion or list of them
         All of a list must hold. Levels in nats.
     duals : N numbers or Duals, optional
@@ -110,6 +110,7 @@ def certify(
     ('given', '0.016 of constant mass mixed in', 0.576117, 0.584847)
     """
     as_prior(prior)
+    utility = default_utility(prior) if utility is None else utility
     rows, labels = _read(kernel, prior)
     if outputs is not None and not isinstance(utility, OutputUtility):
         labels = check_labels(outputs, rows.shape[1], "outputs", UtilityError)
