@@ -144,10 +144,11 @@ class Questions:
         if bound.pairing == "all":
             first = np.repeat(np.arange(len(over)), len(under))
             second = np.tile(np.arange(len(under)), len(over))
-            scales = np.ones(len(first))
         else:
             first = second = np.arange(len(over))
-            scales = np.array([float(s) for s in bound.scales or [1.0] * len(over)])
+        scales = np.ones(len(first))
+        if bound.scales is not None:
+            scales[:] = [float(s) for s in bound.scales]  # one for each pair, or for all of them
         more, less = self._points(over), self._points(under)
         shared, rest = np.zeros(len(first)), np.zeros(len(first))
         a, b = more[first], less[second]
