@@ -840,6 +840,8 @@ def broken_cases() -> Iterator[Case]:
         ("twins", (*given, "distances"), ["matrix", [[*row, 9] for row in TWINS]]),
         ("box", (*given, "priors"), ["box", [*map(list, BOX_ROWS), ["z", 0, 1]]]),
         ("floor", (*given, "priors"), ["other", 0.1]),
+        ("discriminative", (*given, "levels_of", 0, 1), 0.0),
+        ("one way", (*given, "levels_of", 0, 2), 0.0),
     ):
         data = in_bytes(changed(others[name], path, value))
         yield Case(f"{name}, {path}: {value}"[:90], data, unreadable)
