@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from ..errors import LevelError, quote
 from ..prior import Prior
-from ..privacy.constraint import Bound, Distribution, Hypotheses
+from ..privacy.constraint import Distribution, Group
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
-from ..privacy.prior_sets import PriorSet
 from .limits import Array, Weights
 
 # Levels are widened by this much for the rounding of ratios and logarithms.
@@ -45,7 +44,7 @@ class Pairs:
     ----------
     over, under : positions of μ′ and ν′ among all hypotheses, ``(P,)``
     shared, rest : t and u, ``(P,)``
-    scales : what the level is multiplied by, ``(P,)``
+    factors : what the level is multiplied by, ``(P,)``
     above, below : positions of μ and ν themselves among those that have names, ``(P,)``
     """
 
@@ -53,7 +52,7 @@ class Pairs:
     under: NDArray[np.intp]
     shared: Array
     rest: Array
-    scales: Array
+    factors: Array
     above: NDArray[np.intp]
     below: NDArray[np.intp]
 
@@ -63,11 +62,11 @@ class Pairs:
     def levels(self, ratios: Array) -> Array:
         """Levels in nats of the ratios z of each pair, ``(P,)`` or ``(P, M)``, not below 0."""
         shape = (-1,) + (1,) * (ratios.ndim - 1)
-        shared, rest, scales = (v.reshape(shape) for v in (self.shared, self.rest, self.scales))
+        shared, rest, factors = (v.reshape(shape) for v in (self.shared, self.rest, self.factors))
         with np.errstate(divide="ignore", invalid="ignore"):
             inverse = np.where(ratios > 0, (1 - rest) / ratios, math.inf)
             log = np.log(shared + (1 - shared) / (rest + inverse))
-            found: Array = np.where(log > 0, log / scales, 0.0)
+            found: Array = np.where(log > 0, log / factors, 0.0)
         return found
 
     @property
@@ -82,7 +81,7 @@ class Pairs:
             self.under[rows],
             self.shared[rows],
             self.rest[rows],
-            self.scales[rows],
+            self.factors[rows],
             self.above[rows],
             self.below[rows],
         )
@@ -133,22 +132,21 @@ class Questions:
         return sorted({int(x) for found in self.hypotheses for x in found.support})
 
     def _pairs_of(self, notion: LikelihoodBound, prior: Prior) -> tuple[Pairs, ...]:
-        bounds = notion.checked_bounds(prior)
-        return tuple(
-            _joined([self._of_bound(b) for b in bounds if b.parameter == k])
-            for k in range(len(notion.level_fields))
-        )
+        fields = notion.level_fields
+        # Infinite levels ask nothing, but are audited all the same.
+        unit = notion.with_levels(*[1.0] * len(fields)).constraints(prior)
+        found: list[list[Pairs]] = [[] for _ in fields]
+        for part in () if unit is None else unit.cone:
+            for group in part.groups():
+                found[group.parameter].append(self._of_group(group))
+        return tuple(map(_joined, found))
 
-    def _of_bound(self, bound: Bound) -> Pairs:
-        over, under = _listed(bound.over), _listed(bound.under)
-        if bound.pairing == "all":
-            first = np.repeat(np.arange(len(over)), len(under))
-            second = np.tile(np.arange(len(under)), len(over))
-        else:
-            first = second = np.arange(len(over))
-        scales = np.ones(len(first))
-        if bound.scales is not None:
-            scales[:] = [float(s) for s in bound.scales]  # one for each pair, or for all of them
+    def _of_group(self, group: Group) -> Pairs:
+        over, under = group.over, group.under
+        _check_vertices(under)
+        first = np.repeat(np.arange(len(over)), len(under))
+        second = np.tile(np.arange(len(under)), len(over))
+        factors = np.full(len(first), float(group.scale))
         more, less = self._points(over), self._points(under)
         shared, rest = np.zeros(len(first)), np.zeros(len(first))
         a, b = more[first], less[second]
@@ -167,7 +165,7 @@ class Questions:
             b[kept],
             shared[kept],
             rest[kept],
-            scales[kept],
+            factors[kept],
             start[0] + first[kept],
             start[1] + second[kept],
         )
@@ -199,19 +197,16 @@ class Questions:
         return self._known[key]
 
 
-def _listed(side: Hypotheses) -> tuple[Distribution, ...]:
-    """Hypotheses one by one; of a set of priors its vertices, at which ratios are largest."""
-    if not isinstance(side, PriorSet):
-        return side.distributions
-    found = side.listed()
-    if found is None or len(found) > _MOST_VERTICES:
+def _check_vertices(side: Sequence[Distribution]) -> None:
+    """Refuse a set of priors with very many vertices, each of which is a mixture of its own."""
+    mixtures = sum(found.point is None for found in side)
+    if mixtures > _MOST_VERTICES:
         raise LevelError(
             "set of priors of a notion",
             expected=f"one of at most {_MOST_VERTICES:,} vertices",
-            got=f"{'too many' if found is None else f'{len(found):,}'} to audit from samples",
+            got=f"{mixtures:,} to audit from samples",
             remedy="list fewer priors: RobustPML(level, [prior, …])",
         )
-    return found
 
 
 def likelihood_notions(notions: object) -> tuple[LikelihoodBound, ...]:
@@ -284,6 +279,9 @@ def _without(masses: Masses, other: Masses) -> tuple[Masses, Fraction]:
 
 
 def _joined(parts: Sequence[Pairs]) -> Pairs:
+    if not parts:
+        nothing, none = np.zeros(0), np.zeros(0, dtype=np.intp)
+        return Pairs(none, none, nothing, nothing, nothing, none, none)
     if len(parts) == 1:
         return parts[0]
     return Pairs(
@@ -291,7 +289,7 @@ def _joined(parts: Sequence[Pairs]) -> Pairs:
         np.concatenate([p.under for p in parts]),
         np.concatenate([p.shared for p in parts]),
         np.concatenate([p.rest for p in parts]),
-        np.concatenate([p.scales for p in parts]),
+        np.concatenate([p.factors for p in parts]),
         np.concatenate([p.above for p in parts]),
         np.concatenate([p.below for p in parts]),
     )

@@ -386,8 +386,25 @@ class Bound:
 
     def level(self, pair: int = 0) -> Fraction:
         """Exact level of a pair (finite levels only)."""
-        scale = Fraction(1) if self.scales is None else fraction(self.scales[pair])
-        return Fraction(self.epsilon) * scale
+        return Fraction(self.epsilon) * self.scale(pair)
+
+    def scale(self, pair: int = 0) -> Fraction:
+        """Exact factor on the level of a pair."""
+        return Fraction(1) if self.scales is None else fraction(self.scales[pair])
+
+    def largest_ratios(self, mechanism: Mechanism, y: int) -> list[Fraction | None]:
+        """Likelihood ratios at one outcome, exact: of every pair that is matched, else the largest
+        of all; ``None`` for an infinite one, one where both are zero.
+        """
+        over = [int(v) for v in self.over.likelihoods(mechanism)[:, y]]
+        under = [int(v) for v in self.under.likelihoods(mechanism)[:, y]]
+        if self.pairing == "all":
+            over, under = [max(over)], [min(under)]
+        totals = self.under.total, self.over.total
+        return [
+            (Fraction(a * totals[0], b * totals[1]) if b else None) if a else Fraction(1)
+            for a, b in zip(over, under, strict=True)
+        ]
 
     def factors(self, rounding: Rounding) -> Array:
         """Floats for e^level, one per matched pair with scales, else a single one."""

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LevelError, SolverError
-from ..exact import fraction
 from ..mechanism import Mechanism
 from ..prior import Prior
 from .constraint import Bound, Group, Rounding, largest_logs
@@ -384,14 +383,9 @@ class AllPairs(ConeRows):
 
     def groups(self) -> Iterator[Group]:
         """One."""
-        scales = self._bound.scales
-        yield Group(
-            self._over.distributions,
-            self._under.distributions,
-            self._bound.level(),
-            Fraction(1) if scales is None else fraction(scales[0]),
-            self._bound.parameter,
-        )
+        over, under = self._over.distributions, self._under.distributions
+        bound = self._bound
+        yield Group(over, under, bound.level(), bound.scale(), bound.parameter)
 
     def implied_level(self, ratios: Iterable[Array]) -> float:
         """The largest over all pairs, divided by their scale."""
@@ -494,11 +488,10 @@ class Matched(ConeRows):
 
     def groups(self) -> Iterator[Group]:
         """One for every pair."""
-        scales = self._bound.scales
+        bound = self._bound
         pairs = zip(self._over.distributions, self._under.distributions, strict=True)
         for i, (mu, nu) in enumerate(pairs):
-            scale = Fraction(1) if scales is None else fraction(scales[i])
-            yield Group((mu,), (nu,), self._bound.level(i), scale, self._bound.parameter)
+            yield Group((mu,), (nu,), bound.level(i), bound.scale(i), bound.parameter)
 
     def implied_level(self, ratios: Iterable[Array]) -> float:
         """The largest over the pairs, each divided by its scale."""
@@ -721,8 +714,8 @@ class AgainstSet(AllPairs):
         vertices = self._set.listed()
         if vertices is None:
             raise LevelError(
-                "tight conversion with a set of priors",
-                expected="a set with at most a few thousand vertices",
+                "set of priors of a notion",
+                expected="one of at most a few thousand vertices",
                 got=f"{self._set.names[0]} over {self.size} symbols, which has more",
                 remedy="merge symbols, or use RobustPML.floor, which has one vertex per symbol",
             )

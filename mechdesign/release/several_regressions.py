@@ -241,7 +241,7 @@ def _logistic(
     for each in kernels:
         ask(each)
     symbols = tuple(product(*(kernel.inputs for kernel in kernels)))
-    where = np.indices([kernel.shape[0] for kernel in kernels]).reshape(len(kernels), -1)
+    where = np.unravel_index(np.arange(len(symbols)), [kernel.shape[0] for kernel in kernels])
     pairs = list(zip(asked.values(), where, strict=True))
     values = np.hstack([question.weights[row] for (question, _), row in pairs])
     names = [name for _, (own, _) in asked.values() for name in own]

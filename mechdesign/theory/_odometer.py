@@ -12,6 +12,7 @@ privacy has no such account: it would not change with what was reported.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -19,12 +20,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError, LevelError, quote
-from ..exact import Verdict, compare_with_exp, fraction, log_upper
+from ..exact import Verdict, compare_with_exp, log_upper
 from ..labels import Label
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP, LIP, PMC, PML, LikelihoodBound, PrivacyNotion
-from ..privacy.constraint import Bound
 from ..privacy.notion import as_notions
 from .leakage import quiet_prior
 
@@ -149,8 +149,8 @@ class Odometer:
         """
         asked = _pointwise(notion)
         found = [0.0] * len(asked.level_fields)
-        for bound, _, ratio, scale in _ratios(asked, self.prior, self.likelihoods):
-            level = _level(ratio, scale)
+        for bound, pair, ratio in _ratios(asked, self.prior, self.likelihoods):
+            level = _level(ratio, bound.scale(pair))
             found[bound.parameter] = max(found[bound.parameter], level)
         return tuple(found)
 
@@ -220,8 +220,8 @@ def _pointwise(notion: Any) -> LikelihoodBound:
 
 def _ratios(
     notion: LikelihoodBound, prior: Prior, likelihoods: tuple[Fraction, ...]
-) -> list[tuple[Bound, int, Fraction | None, Fraction]]:
-    """For each bound the largest ratio with its pair and scale; ``None`` for an infinite one."""
+) -> Iterator[tuple[Any, int, Fraction | None]]:
+    """Every bound with its pairs and their ratios; ``None`` for an infinite one."""
     # A kernel with these likelihoods at its first outcome; the second takes the rest.
     common = math.lcm(*(v.denominator for v in likelihoods))
     column = [int(v * common) for v in likelihoods]
@@ -229,18 +229,9 @@ def _ratios(
     rest = [(1 << bits) - v for v in column]
     weights = np.array([column, rest], dtype=object).T
     kernel = Mechanism.from_weights(weights, bits, prior.labels, [0, 1])
-    found = []
     for bound in notion.checked_bounds(prior):
-        over = [int(v) for v in bound.over.likelihoods(kernel)[:, 0]]
-        under = [int(v) for v in bound.under.likelihoods(kernel)[:, 0]]
-        pairs = [(max(over), min(under))]
-        if bound.pairing == "matched":
-            pairs = list(zip(over, under, strict=True))
-        for i, (a, b) in enumerate(pairs):
-            scale = Fraction(1) if bound.scales is None else fraction(bound.scales[i])
-            ratio = Fraction(a * bound.under.total, b * bound.over.total) if b else None
-            found.append((bound, i, Fraction(1) if not a else ratio, scale))
-    return found
+        for pair, ratio in enumerate(bound.largest_ratios(kernel, 0)):
+            yield bound, pair, ratio
 
 
 def _level(ratio: Fraction | None, scale: Fraction) -> float:
@@ -256,7 +247,7 @@ def _within(
     notions: tuple[PrivacyNotion, ...], prior: Prior, likelihoods: tuple[Fraction, ...]
 ) -> bool:
     for notion in notions:
-        for bound, pair, ratio, _ in _ratios(_pointwise(notion), prior, likelihoods):
+        for bound, pair, ratio in _ratios(_pointwise(notion), prior, likelihoods):
             if bound.is_vacuous:
                 continue
             if ratio is None or compare_with_exp(ratio, bound.level(pair)) is not Verdict.YES:
