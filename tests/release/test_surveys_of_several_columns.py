@@ -25,7 +25,7 @@ def people(n=900, seed=0):
     job = rng.choice(["clerk", "farmer"], n, p=[0.6, 0.4])
     vote = np.where(rng.random(n) < np.where(job == "clerk", 0.7, 0.3), "yes", "no").astype(object)
     vote[rng.random(n) < np.where(job == "clerk", 0.1, 0.4)] = None
-    return pd.DataFrame(
+    found = pd.DataFrame(
         {
             "id": np.arange(n),
             "job": job,
@@ -37,6 +37,8 @@ def people(n=900, seed=0):
             "g": rng.choice(["old", "young"], n),
         }
     )
+    # Clusters lie within strata, and are named so.
+    return found.assign(c=found["s"] + " " + found["c"].astype(str))
 
 
 FRAME = people()
