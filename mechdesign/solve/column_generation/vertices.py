@@ -38,6 +38,8 @@ _ROOM = 2e-15
 _TOLERANCE = 1e-14
 _LEAST_BITS = 256
 _PIVOTS_PER_SYMBOL = 60
+# How often the bits of a basis that seems singular are doubled.
+_DOUBLINGS = 5
 
 
 class Vertices(Method):
@@ -198,9 +200,16 @@ def best_mixture(
     """
     from flint import ctx
 
-    bits = _bits(columns)
-    with ctx.workprec(2 * bits):
-        return _Program(columns, values, bits).solve(list(order))
+    bits, likely = _bits(columns), list(order)
+    for doubled in range(_DOUBLINGS):
+        try:
+            with ctx.workprec(2 * bits << doubled):
+                return _Program(columns, values, bits << doubled).solve(likely)
+        except ZeroDivisionError:  # a basis that so many bits do not tell from a singular one
+            continue
+    raise SolverError(
+        f"the best mixture of {len(columns)} columns needs more than {bits << _DOUBLINGS} bits"
+    )
 
 
 def _bits(columns: Sequence[Deviations]) -> int:
