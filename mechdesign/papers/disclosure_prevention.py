@@ -561,7 +561,8 @@ def _printed_curve(
         logarithm = float(printed.ln())
     if logarithm > math.log(1e-300):
         # In logarithms, as the curves are drawn over many orders of magnitude.
-        yield equal(math.log(found), logarithm, f"the formula, {about}", scale=1.0)
+        told = math.log(found) if found > 0 else -math.inf
+        yield equal(told, logarithm, f"the formula, {about}", scale=1.0)
 
 
 # Section 4: differential and free-lunch privacy
