@@ -207,7 +207,7 @@ def shown(level: float) -> str:
 def shown_p(p_value: float) -> str:
     """A p-value in few digits, rounded up.
 
-    >>> shown_p(0.0123), shown_p(1.0), shown_p(1e-300)
+    >>> shown_p(0.01231), shown_p(1.0), shown_p(1e-300)
     ('0.0124', '1', 'below 1e-290')
     """
     if p_value < 1e-290:

@@ -94,7 +94,7 @@ class SymbolPML(_BySymbol):
     >>> wanted = md.SymbolPML(1, {"none": 2, "flu": 1, "hiv": .1})
     >>> found = md.design(prior, md.utility.Hamming(), wanted)
     >>> str(found.certificate.checks[0].verdict), round(found.value, 6)
-    ('yes', 0.873301)
+    ('yes', 0.772778)
     """
 
     epsilon: float

@@ -79,7 +79,8 @@ def dense_rows(notion, prior):
             scales = bound.scales or [1] * len(sides[0])
             pairs = zip(*sides, scales, strict=True)
         else:
-            pairs = ((mu, nu, 1) for mu in sides[0] for nu in sides[1])
+            (scale,) = bound.scales or (1,)
+            pairs = ((mu, nu, scale) for mu in sides[0] for nu in sides[1])
         rows += [math.exp(-bound.epsilon * float(s)) * mu - nu for mu, nu, s in pairs]
     return rows
 

@@ -43,7 +43,7 @@ class Differences(Method):
     --------
     >>> import mechdesign as md
     >>> from mechdesign.solve import Differences
-    >>> prior, line = md.Prior([1, 2, 2, 1]), md.MetricPrivacy(1.0, "absolute")
+    >>> prior, line = md.Prior.from_counts([1, 2, 2, 1]), md.MetricPrivacy(1.0, "absolute")
     >>> mirrored = Differences(symmetry=[[3, 2, 1, 0]])
     >>> md.design(prior, md.utility.Distance("absolute"), line, solver=mirrored).status
     'optimal'
