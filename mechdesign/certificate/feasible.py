@@ -74,7 +74,8 @@ def repair_required(
         return weights, Repair((), 0.0, 1)
     stays = _keeps_limits(program, weights)
     start = moved(program, allowed)
-    for near in (to_weights(start), _without_holes(program, to_weights(start))):
+    weights = to_weights(start)
+    for near in (weights, _without_holes(program, weights)):
         if satisfies(program, near):
             return near, Repair((), 0.0, 1)
     # Moving costs digits that entries of 1e-11 need; what keeps its limits may stay where it is.

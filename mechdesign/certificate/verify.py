@@ -1302,8 +1302,8 @@ def _risk(
     """
     live = [x for x, mass in enumerate(truth) if mass]
     rows, masses = [kernel.rows[x] for x in live], [truth[x] for x in live]
-    common, part = (math.lcm(*(v.denominator for v in masses)), [[loss[x][z] for z in live]
-                                                                for x in live])  # fmt: skip
+    common = math.lcm(*(v.denominator for v in masses))
+    part = [[loss[x][z] for z in live] for x in live]
     whole, one = [int(v * common) for v in masses], 1 << RISK_BITS
     shares = [_dot(whole, column) or 1 for column in zip(*rows, strict=True)]
     scaled = [[w * common * one // q for w, q in zip(row, shares, strict=True)] for row in rows]

@@ -33,12 +33,11 @@ from ..errors import (
     warn,
 )
 from ..mechanism import Mechanism
-from ..prior import Prior, as_prior
+from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
-from ..utility.linear import default_utility
 from ..utility.truths import rational_masses
 from ..utility.worst_case import WorstCase
 from .choice import (
@@ -344,16 +343,10 @@ def design(
     (0.584847, 'optimal')
     """
     check_solver(solver)
-    goal = _goal(prior, utility)
-    problem = state_problem(prior, goal, privacy, outputs, time_limit, subject_to)
+    problem = state_problem(prior, utility, privacy, outputs, time_limit, subject_to)
     found = _design_all(problem) if solver == "all" else run_solver(problem, solver)[0]
     warn_of_gap(found)
     return found
-
-
-def _goal(prior: Prior, utility: Utility | None) -> Utility:
-    """The utility that is asked for, or the one for such symbols."""
-    return default_utility(as_prior(prior)) if utility is None else utility
 
 
 def explain(
@@ -368,8 +361,7 @@ def explain(
 
     Raises what :func:`design` raises for input, and :class:`NoMethodError` with every reason.
     """
-    goal = _goal(prior, utility)
-    return choose(state_problem(prior, goal, privacy, outputs, None, subject_to), solver)
+    return choose(state_problem(prior, utility, privacy, outputs, None, subject_to), solver)
 
 
 def run_solver(
