@@ -25,6 +25,7 @@ from .channels._orders import more_capable as more_capable
 from .channels._refines import Refinement as Refinement
 from .channels._refines import refines as refines
 from .devices._export import export as export
+from .devices.bins_sql import bins_to_sql as bins_to_sql
 from .errors import MechdesignError as MechdesignError
 from .evidence._audit_samples import audit_samples as audit_samples
 from .evidence.findings import SampleAudit as SampleAudit
