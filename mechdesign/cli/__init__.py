@@ -11,10 +11,12 @@ No input makes :func:`main` raise; where code of one's own does, the message nam
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from .. import __version__
@@ -28,11 +30,14 @@ from ..errors import (
 )
 from .exit_codes import BAD_INPUT, FAILED, INFEASIBLE, OK
 
+#: New objects after which cycles of them are looked for.
+_OBJECTS = 200_000
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     asked = list(sys.argv[1:] if arguments is None else arguments)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _rare_collections():
         warnings.simplefilter("default")
         warnings.showwarning = _show_warning
         for stream in (sys.stdout, sys.stderr):
@@ -86,6 +91,20 @@ def _run(arguments: list[str]) -> Any:
 
     command = get_command(application(arguments))
     return command.main(args=arguments, prog_name="mechdesign", standalone_mode=False)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for unreachable cycles of objects less often.
+
+    Hardly any are made, and each look goes through all that the modules of a command consist of.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _fail(message: str, code: int) -> int:

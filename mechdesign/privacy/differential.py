@@ -559,20 +559,25 @@ def deciding_pairs(distances: Any, labels: Sequence[Label]) -> list[tuple[int, i
     ]
 
 
+#: Entries of matrices that are compared at a time.
+_TOGETHER = 20_000
+
+
 def _needed(matrix: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Pairs at finite distances that have no third symbol exactly between them."""
     rows, columns = np.nonzero(np.triu(matrix < math.inf, 1))
     # In random order, so that most pairs are done with early where few are needed.
-    for z in np.random.default_rng(0).permutation(len(matrix)).tolist():
-        left, right, whole = matrix[rows, z], matrix[z, columns], matrix[rows, columns]
-        total = left + right
-        near = np.flatnonzero((total <= whole) & (left > 0) & (right > 0))
-        if not len(near):
-            continue
-        left, right, total, whole = left[near], right[near], total[near], whole[near]
+    order = np.random.default_rng(0).permutation(len(matrix))
+    while len(order):
+        some, order = np.split(order, [max(1, _TOGETHER // max(1, len(rows)))])
+        left, right = matrix[rows][:, some], matrix[some][:, columns].T
+        total, whole = left + right, matrix[rows, columns]
+        near, z = np.nonzero((total <= whole[:, None]) & (left > 0) & (right > 0))
+        left, right, total, whole = left[near, z], right[near, z], total[near, z], whole[near]
         # The rounding error of a sum of two floats is itself a float (Knuth).
         part = total - left
         error = (left - (total - part)) + (right - part)
-        between = (total < whole) | ((total == whole) & (error <= 0))
-        rows, columns = np.delete(rows, near[between]), np.delete(columns, near[between])
+        kept = np.ones(len(rows), dtype=bool)
+        kept[near[(total < whole) | ((total == whole) & (error <= 0))]] = False
+        rows, columns = rows[kept], columns[kept]
     return rows, columns

@@ -238,7 +238,9 @@ def _solve(
     tried = []
     for solver in order:
         for tolerance in _TOLERANCES:
-            model = Model(tolerance, **options)
+            # On so few entries presolve takes longer than it saves.
+            few = {"presolve": "off"} if len(cost) <= SIMPLEX_ENTRIES else {}
+            model = Model(tolerance, **few, **options)
             model.load(cost, *rows, least=least)
             found = model.run(solver)
             tried.append(f"{solver} at {tolerance:g}: {found.status}")
