@@ -19,16 +19,17 @@ from typing import Any
 
 import numpy as np
 
+from .._audit import matched
 from ..errors import KernelError, LevelError
 from ..exact import exp_bounds, float_at_least, float_at_most
 from ..labels import Label
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, as_mechanism
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..solve._design import design
 from ..theory.validation import number
 from ..utility import Matrix
-from ._refines import Rows, integer_rows, known_prior, mechanism_of_any
+from ._refines import Rows, integer_rows
 
 # Relative rounding of gains 1/p and of e^g, generously.
 _SLACK = 1e-12
@@ -130,10 +131,10 @@ def contraction(subject: Any, prior: Any = None, *, level: float = 0.0) -> Contr
     )
     if isinstance(subject, PrivacyNotion) or listed:
         return _of_notions(subject, prior, height)
-    mechanism = mechanism_of_any(subject)
+    mechanism = as_mechanism(subject)
     used = list(range(len(mechanism.inputs)))
     if prior is not None:
-        used = known_prior(mechanism, prior).support.tolist()
+        used = matched(mechanism, prior)[1].support.tolist()
     return _of_kernel(mechanism, used, height)
 
 
