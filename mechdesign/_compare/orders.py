@@ -44,7 +44,7 @@ class Order:
     verdict: Verdict
 
 
-class Point(Protocol):
+class _Point(Protocol):
     """What is read of a point of a comparison."""
 
     @property
@@ -59,13 +59,13 @@ class Point(Protocol):
     def design(self) -> Design: ...
 
 
-def orders_of(group: Sequence[Point]) -> Iterator[Order]:
+def orders_of(group: Sequence[_Point]) -> Iterator[Order]:
     """Every ordered pair of the kernels at one target of one panel."""
     for one, two in permutations(group, 2):
         yield Order(one.prior, one.utility, one.target, one.notion, two.notion, _verdict(one, two))
 
 
-def _verdict(one: Point, two: Point) -> Verdict:
+def _verdict(one: _Point, two: _Point) -> Verdict:
     if any(getattr(one, name) < getattr(two, name) * (1 - _ROOM) - _ROOM for name in _MONOTONE):
         return Verdict.NO
     n, m = one.design.mechanism.shape
