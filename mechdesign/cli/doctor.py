@@ -2,8 +2,8 @@
 
 Each check compares the package with something it does not compute itself: a series summed in
 rationals, the checker that runs in an interpreter of its own, a kernel that is known to leak, the
-chances that a kernel says. Random words are judged at a level that a sound generator misses once in
-10^9 runs.
+chances that a kernel says. Random numbers are judged at a level that a sound generator misses once
+in 10^9 runs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .options import AsJson, print_json, say
 # Distributions that are not named as the modules that they hold.
 _DISTRIBUTIONS = {"flint": "python-flint", "sklearn": "scikit-learn"}
 _FIRST = ("numpy", "highspy", "flint", "typer", "rich")
-_WORDS = 1 << 16
+_NUMBER = 1 << 16
 # Standard deviations beyond which sums of fair bits lie once in 10^9.
 _FAR = 6.2
 
@@ -92,8 +92,8 @@ def _run(name: str, check: Callable[[], str]) -> tuple[str, bool, str]:
         return name, False, str(problem) or type(problem).__name__
 
 
-def _expect(fact: bool, otherwise: str) -> None:
-    if not fact:
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
         raise AssertionError(otherwise)
 
 
@@ -183,9 +183,9 @@ def _entropy() -> str:
     from ..release.sampler import Sampler
     from ..release.words import words_from
 
-    words, again = words_from(None).take(_WORDS), words_from(None).take(_WORDS)
-    _expect(not np.array_equal(words, again), "two draws are the same")
-    bits = np.unpackbits(words.view(np.uint8))
+    first, second = (words_from(None).take(_NUMBER) for _ in range(2))
+    _expect(not np.array_equal(first, second), "two draws are the same")
+    bits = np.unpackbits(first.view(np.uint8))
     for what, ones, number in (
         ("ones", int(bits.sum()), len(bits)),
         ("changes", int((bits[1:] != bits[:-1]).sum()), len(bits) - 1),
@@ -195,13 +195,13 @@ def _entropy() -> str:
     mechanism = _small_design().mechanism
     for row in range(len(mechanism.inputs)):
         drawn = np.bincount(
-            Sampler(mechanism).draw_codes([row] * _WORDS), minlength=len(mechanism.outputs)
+            Sampler(mechanism).draw_codes([row] * _NUMBER), minlength=len(mechanism.outputs)
         )
         chances = np.asarray(mechanism.kernel)[row]
-        spread = np.sqrt(_WORDS * chances * (1 - chances))
-        off = np.abs(drawn - _WORDS * chances)
-        _expect(bool((off <= _FAR * spread + 1e-6).all()), f"reports of input {row}: {drawn}")
-    return f"{len(bits):,} bits are fair, {_WORDS:,} reports of each input as the kernel says"
+        deviation = np.sqrt(_NUMBER * chances * (1 - chances))
+        off = np.abs(drawn - _NUMBER * chances)
+        _expect(bool((off <= _FAR * deviation + 1e-6).all()), f"reports of input {row}: {drawn}")
+    return f"{len(bits):,} bits are fair, {_NUMBER:,} reports of each input as the kernel says"
 
 
 _CHECKS = {

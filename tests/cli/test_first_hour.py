@@ -73,7 +73,7 @@ def test_help_fits_a_narrow_terminal():
     assert max(map(len, wide.stdout.decode().splitlines())) > 60
     questions = {*application.QUESTIONS}
     found = [line for line in narrow.stdout.decode().splitlines() if line not in questions]
-    assert max(map(len, found)) <= 45  # a word that is longer than its column stays whole
+    assert max(map(len, found)) <= 45  # what is longer than its column stays whole
 
 
 # Codes
@@ -169,19 +169,19 @@ def test_the_doctor_says_what_is_here_and_that_it_works(capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "module", "broken", "word"),
+    ("name", "module", "broken", "fragment"),
     [
         ("exact arithmetic", "mechdesign.exact.exp_bounds", lambda *_: (1, 1), "e^1/10"),
         ("entropy", "os.urandom", bytes, "same"),
         ("entropy", "os.urandom", lambda n: os.getrandom(n // 2) + bytes(n - n // 2), "ones"),
     ],
 )
-def test_the_doctor_notices_what_is_broken(name, module, broken, word, capsys, monkeypatch):
+def test_the_doctor_notices_what_is_broken(name, module, broken, fragment, capsys, monkeypatch):
     """Controls: without them, checks that look at nothing would pass."""
     monkeypatch.setattr(module, broken)
     told, passed, said = doctor._run(name, doctor._CHECKS[name])
     assert (told, passed) == (name, False)
-    assert word in said
+    assert fragment in said
     monkeypatch.setattr(doctor, "_CHECKS", {name: doctor._CHECKS[name]})
     assert main(["doctor"]) == 3
     assert f"FAILED {name}" in capsys.readouterr().out
