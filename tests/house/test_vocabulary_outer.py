@@ -70,7 +70,6 @@ ALLOWED = [
     ("release/of_columns.py", "words", RANDOM),
     *(("release/sampler.py", term, RANDOM) for term in ("word", "words")),
     ("release/words.py", "words", RANDOM),
-    ("cli/doctor.py", "words", RANDOM),
     ("release/subset_reports.py", "words", RANDOM),
     ("release/subset_reports.py", "word", RANDOM),
     ("tests/release/test_leading_bits.py", "words", RANDOM),
