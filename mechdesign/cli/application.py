@@ -41,6 +41,8 @@ COMMANDS = (
     "plan-columns",
     "compose",
     "order",
+    "envelope",
+    "contraction",
     "ledger",
     "subset-selection",
     "places",
