@@ -164,9 +164,9 @@ class Contraction:
         Fewer than the first number do not suffice for any estimate, whichever kernels with this
         coefficient make them: pairs of symbols are moved by ±t around equal masses, and each
         direction is a test that is at times wrong ([Assouad1983], [BinYu1997]). As many as the
-        second number suffice with :attr:`kernel`, by the unbiased linear estimate; ``inf`` where its
-        rows are dependent. The first number lacks a factor of about the number of symbols; what
-        the best kernel takes is what ``md.utility.Estimation`` designs for.
+        second number suffice with :attr:`kernel`, by the unbiased linear estimate; ``inf`` where
+        its rows are dependent. The first number lacks a factor of about the number of symbols;
+        what the best kernel takes is what ``md.utility.Estimation`` designs for.
 
         Parameters
         ----------
