@@ -60,7 +60,8 @@ def contraction(
     found = _contraction(subject, source, level)
     reports = None
     if tell is not None and error is not None:
-        reports = found.reports_to_tell(*(_masses(text) for text in tell), error)
+        first, second = (_masses(text) for text in tell)
+        reports = found.reports_to_tell(first, second, error)
     elif error is not None:
         reports = found.reports_to_estimate(error)
     if as_json:

@@ -153,10 +153,12 @@ class Questions:
     def _sums_of(self, notion: AverageNotion, prior: Prior) -> AskedSum:
         parts = []
         for constraint in notion.checked_sums(prior):
-            if not isinstance(constraint, (ColumnMaxima, ColumnMinima, HockeyStick)):
+            if isinstance(constraint, HockeyStick):
+                both = constraint.over, constraint.under
+            elif isinstance(constraint, (ColumnMaxima, ColumnMinima)):
+                both = constraint.points, constraint.points
+            else:
                 raise _no_limits(notion)
-            pairs = isinstance(constraint, HockeyStick)
-            both = (constraint.over, constraint.under) if pairs else (constraint.points,) * 2
             sides = [side.distributions for side in both]
             for side in sides:
                 _check_vertices(side)

@@ -211,6 +211,7 @@ def findings(
     frequencies = evidence.estimates()
     made = []
     for asked, judged, verdict in judge(evidence, alpha):
+        levels: tuple[LevelLimits, ...]
         if isinstance(asked, AskedSum):
             levels = (_limits_of_sum(asked, judged[0], frequencies, outputs),)
             p_value = evidence.p_value_of_sum(asked)

@@ -85,13 +85,13 @@ def _limits(
     if isinstance(constraint, ColumnMaxima):
         least, most = low.max(axis=0), high.max(axis=0)
         y = int((least - high.min(axis=0)).argmax())
-        ends = (math.log(max(1.0, math.fsum(v))) for v in (least, most))
-        return [SumLimits(*ends, y, "the sum of column maxima", "one")]
+        first, last = (math.log(max(1.0, math.fsum(v))) for v in (least, most))
+        return [SumLimits(first, last, y, "the sum of column maxima", "one")]
     if isinstance(constraint, ColumnMinima):
         least, most = low.min(axis=0), high.min(axis=0)
         y = int((low.max(axis=0) - most).argmax())
-        ends = (_cost(math.fsum(v)) for v in (most, least))
-        return [SumLimits(*ends, y, "one", "the sum of column minima")]
+        first, last = (_cost(math.fsum(v)) for v in (most, least))
+        return [SumLimits(first, last, y, "one", "the sum of column minima")]
     assert isinstance(constraint, HockeyStick)
     found = []
     for k, (a, b) in enumerate(zip(over, under, strict=True)):
