@@ -13,7 +13,7 @@ from ..exact import is_whole
 from ..prior import Prior
 from .findings import SampleAudit, SampleVerdict
 from .hypotheses import Pairs, Questions, audited_notions, largest_level
-from .judging import Evidence, findings, judge
+from .judging import ROUGH, Evidence, findings, judge
 from .limits import Array
 from .observations import (
     Called,
@@ -246,7 +246,7 @@ class _Work:
             evidence = self._evidence(stages, len(sizes))
             if len(stages) == len(sizes):
                 break
-            judged = judge(evidence, self.alpha)
+            judged = judge(evidence, self.alpha, ROUGH)
             left_open = [asked for asked, _, v in judged if v is SampleVerdict.CANNOT_TELL]
             if not left_open:
                 break
@@ -286,7 +286,7 @@ def _where_decided(evidence: Evidence, undecided: list[Pairs], alike: Array) -> 
     symbols of a mixture to their masses, as limits on mixtures want them.
     """
     smooth = evidence.estimates(0.5)
-    lower, upper = evidence.limits(0.5)
+    lower, upper = evidence.limits(0.5, ROUGH)
     outcomes = range(smooth.shape[1])
     shares = []
     for pairs in undecided:

@@ -18,8 +18,8 @@ from .sums import AskedSum, sum_limits, unbounded_sum
 
 # Logarithms of the smallest p-value, and halvings of what is left.
 _LEAST_LOG, _HALVINGS = -690.0, 24
-# Halvings of limits where a verdict does not hang on them.
-_ROUGH = 30
+#: Halvings of limits where no verdict that is told hangs on them.
+ROUGH = 30
 # How many times as many reports are considered, as a power of two, and steps that refine it.
 _DOUBLINGS, _REFINED = 24, 6
 # Outcomes that are looked at to say how many reports would tell.
@@ -86,7 +86,7 @@ class Evidence:
         column = [counts[:, [place.outcome]] for counts in self.stages]
 
         def breaks(log: float) -> bool:
-            lower, upper = self._limits(math.exp(log), column, which, _ROUGH)
+            lower, upper = self._limits(math.exp(log), column, which, ROUGH)
             ratio = np.array([lower[0, 0] / upper[1, 0]])
             return downward(float(one.levels(ratio)[0])) > claimed
 
@@ -96,7 +96,7 @@ class Evidence:
         """The smallest total error at which a sum is above its level, rounded up."""
 
         def breaks(log: float) -> bool:
-            found = sum_limits(asked, *self.limits(math.exp(log), _ROUGH))
+            found = sum_limits(asked, *self.limits(math.exp(log), ROUGH))
             return downward(found.lower) > asked.notion.levels[0]
 
         return _least_error(breaks)
@@ -194,9 +194,9 @@ def verdict_of(asked: Asked | AskedSum, judged: Sequence[Judged]) -> SampleVerdi
 Found = tuple[Asked | AskedSum, list[Judged], SampleVerdict]
 
 
-def judge(evidence: Evidence, alpha: float) -> list[Found]:
-    """Every notion that is asked, at a total error."""
-    lower, upper = evidence.limits(alpha)
+def judge(evidence: Evidence, alpha: float, steps: int = STEPS) -> list[Found]:
+    """Every notion that is asked, at a total error; fewer halvings give wider limits."""
+    lower, upper = evidence.limits(alpha, steps)
     found = []
     for asked in evidence.questions.asked:
         judged = judge_levels(evidence, asked, lower, upper)
@@ -285,7 +285,7 @@ def reports_needed(evidence: Evidence, asked: Asked | AskedSum, alpha: float) ->
 
     def settles(factor: float) -> bool:
         more = evidence.times(factor)
-        lower, upper = more.limits(alpha, _ROUGH)
+        lower, upper = more.limits(alpha, ROUGH)
         judged = judge_levels(more, asked, lower, upper)
         return verdict_of(asked, judged) is not SampleVerdict.CANNOT_TELL
 
