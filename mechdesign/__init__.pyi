@@ -19,6 +19,8 @@ from .channels._contraction import Contraction as Contraction
 from .channels._contraction import contraction as contraction
 from .channels._leakage_envelope import LeakageEnvelope as LeakageEnvelope
 from .channels._leakage_envelope import leakage_envelope as leakage_envelope
+from .channels._meet import Meet as Meet
+from .channels._meet import meet as meet
 from .channels._orders import ChannelOrder as ChannelOrder
 from .channels._orders import less_noisy as less_noisy
 from .channels._orders import more_capable as more_capable

@@ -12,7 +12,7 @@ largest coefficient under a notion, and it is the optimum of a linear utility fo
 What is kept of relative entropy, χ² and squared Hellinger distances is one coefficient for all
 three, at most 1 − B² for the least Bhattacharyya coefficient B = Σ √(K(x) K(x')) of two rows
 ([OrdentlichPolyanskiy2021]). From it follows how many reports a test or an estimate takes at least,
-by the bounds of Le Cam and Assouad as in [Yu1997].
+by the bounds of Le Cam and Assouad as in [BinYu1997].
 """
 
 from __future__ import annotations
@@ -163,10 +163,10 @@ class Contraction:
 
         Fewer than the first number do not suffice for any estimate, whichever kernels with this
         coefficient make them: pairs of symbols are moved by ±t around equal masses, and each
-        direction is a test that is at times wrong ([Assouad1983], [Yu1997]). As many as the second
-        number suffice with :attr:`kernel`, by the unbiased linear estimate; ``inf`` where its
-        rows are dependent. The first number lacks a factor of about the number of symbols; what
-        the best kernel takes is what ``md.utility.Estimation`` designs for.
+        direction is a test that is at times wrong ([Assouad1983], [BinYu1997]). As many as the
+        second number suffice with :attr:`kernel`, by the unbiased linear estimate; ``inf`` where
+        its rows are dependent. The first number lacks a factor of about the number of symbols;
+        what the best kernel takes is what ``md.utility.Estimation`` designs for.
 
         Parameters
         ----------

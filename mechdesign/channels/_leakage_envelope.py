@@ -47,7 +47,7 @@ from .closed_envelope import closed_envelope
 Array = NDArray[np.float64]
 _LEVELS = 33
 # Outcomes with levels of their own in a curve, and how far beside their leakage, relatively.
-_JUMPS, _BESIDE = 50, 1e-9
+_JUMPS, _BESIDE, _ROUNDING = 50, 1e-9, 1e-6
 # Levels up to which e^ε is taken, far above what floats tell from infinite.
 _HIGHEST = 512.0
 # Halvings of an interval of levels.
@@ -248,7 +248,10 @@ def _curve(mechanism: Mechanism, prior: Prior, risk_averse: bool) -> list[float]
     found = np.unique(np.maximum(found[mechanism.output_distribution(prior) > 0], 0.0))
     top = float(found[-1]) if found[-1] < math.inf else 10.0
     jumps = found[found <= top][-_JUMPS:]
-    beside = np.concatenate([jumps * (1 - _BESIDE), jumps * (1 + _BESIDE)])
+    # Of leakages that differ by rounding alone the least and the largest.
+    apart = np.diff(jumps) > _ROUNDING * jumps[1:]
+    first, last = np.concatenate([[True], apart]), np.concatenate([apart, [True]])
+    beside = np.concatenate([jumps[first] * (1 - _BESIDE), jumps[last] * (1 + _BESIDE)])
     levels = np.concatenate([np.linspace(0, top, _LEVELS), beside[beside <= top]])
     return [float(level) for level in np.unique(levels)]
 

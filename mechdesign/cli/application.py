@@ -21,9 +21,9 @@ QUESTIONS = {
     "Which mechanism is best?": ("design", "smallest", "subset-selection", "pram", "plan-columns"),
     "… for places, or tried out in a browser?": ("places", "explore"),
     "What does a kernel leak, and does it keep what is claimed?": (
-        *("audit", "audit-samples", "certify", "verify", "show"),
+        *("audit", "audit-samples", "certify", "verify", "show", "envelope"),
     ),
-    "Which notion, which kernel?": ("compare", "convert", "order", "compose"),
+    "Which notion, which kernel?": ("compare", "convert", "order", "compose", "contraction"),
     "How is a column privatised or collected?": ("apply", "export", "serve", "ledger"),
     "What do reports say, and how many does it take?": (
         *("estimate", "estimate-change", "regress", "plan"),

@@ -12,8 +12,8 @@ from ..errors import DataError, quote
 from ..exact import is_whole
 from ..prior import Prior
 from .findings import SampleAudit, SampleVerdict
-from .hypotheses import Pairs, Questions, largest_level, likelihood_notions
-from .judging import Evidence, findings, judge
+from .hypotheses import Pairs, Questions, audited_notions, largest_level
+from .judging import ROUGH, Evidence, findings, judge
 from .limits import Array
 from .observations import (
     Called,
@@ -51,10 +51,11 @@ def audit_samples(
 ) -> SampleAudit:
     """Whether a mechanism keeps privacy notions, from inputs and reports alone.
 
-    Every notion that bounds likelihood ratios gets confidence limits on its levels, which hold all
-    at once, and a verdict: *violated*, with the outcome and the pair of hypotheses as evidence and
-    a p-value; *consistent*, where every upper limit is at or below the claim; else *cannot tell*,
-    with about how many reports would.
+    Every notion that bounds likelihood ratios, or a sum over outcomes such as maximal leakage or
+    (ε, δ)-LDP, gets confidence limits on its levels, which hold all at once, and a verdict:
+    *violated*, with the outcome and the pair of hypotheses as evidence and a p-value; *consistent*,
+    where every upper limit is at or below the claim; else *cannot tell*, with about how many
+    reports would.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def audit_samples(
     DataError
         For inputs and reports that do not fit, a symbol without reports, a mechanism that fails.
     LevelError
-        For notions that bound no likelihood ratios.
+        For notions of mutual information and costs of inference, which samples do not bound.
     PriorError
         For a prior that is none.
     MechdesignError
@@ -110,7 +111,7 @@ def audit_samples(
     >>> [str(finding.verdict) for finding in found.findings]
     ['violated', 'consistent']
     """
-    asked = likelihood_notions(notions)
+    asked = audited_notions(notions)
     sure = checked_confidence(confidence)
     _check_switches(batch, seed)
     groups = None
@@ -243,15 +244,13 @@ class _Work:
         for size in sizes:
             stages.append(self._count(called.draw(_numbers(size, share))))
             evidence = self._evidence(stages, len(sizes))
-            judged = judge(evidence, self.alpha)
-            undecided = [
-                pairs
-                for asked, _, verdict in judged
-                if verdict is SampleVerdict.CANNOT_TELL
-                for pairs in asked.pairs
-            ]
-            if not undecided:
+            if len(stages) == len(sizes):
                 break
+            judged = judge(evidence, self.alpha, ROUGH)
+            left_open = [asked for asked, _, v in judged if v is SampleVerdict.CANNOT_TELL]
+            if not left_open:
+                break
+            undecided = [pairs for asked in left_open for pairs in asked.pairs]
             share = _ALIKE * alike + (1 - _ALIKE) * _where_decided(evidence, undecided, alike)
         return evidence
 
@@ -287,7 +286,7 @@ def _where_decided(evidence: Evidence, undecided: list[Pairs], alike: Array) -> 
     symbols of a mixture to their masses, as limits on mixtures want them.
     """
     smooth = evidence.estimates(0.5)
-    lower, upper = evidence.limits(0.5)
+    lower, upper = evidence.limits(0.5, ROUGH)
     outcomes = range(smooth.shape[1])
     shares = []
     for pairs in undecided:

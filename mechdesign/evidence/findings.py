@@ -15,7 +15,7 @@ from ..errors import quote
 from ..labels import Label
 from ..notebook import notebook_table
 from ..prior import Prior
-from ..privacy.notion import LikelihoodBound
+from ..privacy.notion import AverageNotion, LikelihoodBound
 
 
 class SampleVerdict(Enum):
@@ -72,7 +72,7 @@ class SampleFinding:
     reason : the verdict in a sentence
     """
 
-    notion: LikelihoodBound
+    notion: LikelihoodBound | AverageNotion
     verdict: SampleVerdict
     levels: tuple[LevelLimits, ...]
     p_value: float
@@ -110,7 +110,7 @@ class SampleAudit:
     learned_from: int
     calls: int | None
 
-    def __getitem__(self, notion: LikelihoodBound) -> SampleFinding:
+    def __getitem__(self, notion: LikelihoodBound | AverageNotion) -> SampleFinding:
         for finding in self.findings:
             if finding.notion == notion:
                 return finding

@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 from ..errors import LevelError, quote
 from ..prior import Prior
 from ..privacy.constraint import Distribution, Group
-from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
+from ..privacy.notion import AverageNotion, LikelihoodBound, PrivacyNotion, as_notions
+from ..privacy.sums import ColumnMaxima, ColumnMinima, HockeyStick
 from .limits import Array, Weights
+from .sums import SUMS, AskedSum
 
 # Levels are widened by this much for the rounding of ratios and logarithms.
 _ROUNDING = 1e-11
@@ -34,6 +36,8 @@ _ENTRIES = 2**21
 _MOST_VERTICES = 2000
 
 Masses = dict[int, Fraction]
+#: What an audit from samples can ask about.
+AuditedNotion = LikelihoodBound | AverageNotion
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +124,16 @@ class Questions:
     named : all that the notions compare, as they are
     """
 
-    def __init__(self, notions: Sequence[LikelihoodBound], prior: Prior) -> None:
+    def __init__(self, notions: Sequence[AuditedNotion], prior: Prior) -> None:
         self._known: dict[tuple[tuple[int, Fraction], ...], int] = {}
         self.hypotheses: list[Weights] = []
         self.named: list[Distribution] = []
-        self.asked = tuple(Asked(notion, self._pairs_of(notion, prior)) for notion in notions)
+        self.asked = tuple(
+            Asked(notion, self._pairs_of(notion, prior))
+            if isinstance(notion, LikelihoodBound)
+            else self._sums_of(notion, prior)
+            for notion in notions
+        )
 
     @property
     def symbols(self) -> list[int]:
@@ -140,6 +149,24 @@ class Questions:
             for group in part.groups():
                 found[group.parameter].append(self._of_group(group))
         return tuple(map(_joined, found))
+
+    def _sums_of(self, notion: AverageNotion, prior: Prior) -> AskedSum:
+        parts = []
+        for constraint in notion.checked_sums(prior):
+            if isinstance(constraint, HockeyStick):
+                both = constraint.over, constraint.under
+            elif isinstance(constraint, (ColumnMaxima, ColumnMinima)):
+                both = constraint.points, constraint.points
+            else:
+                raise _no_limits(notion)
+            sides = [side.distributions for side in both]
+            for side in sides:
+                _check_vertices(side)
+            over, under = (
+                np.array([self._place(_masses(d)) for d in side], dtype=np.intp) for side in sides
+            )
+            parts.append((constraint, over, under))
+        return AskedSum(notion, tuple(parts))
 
     def _of_group(self, group: Group) -> Pairs:
         over, under = group.over, group.under
@@ -209,18 +236,29 @@ def _check_vertices(side: Sequence[Distribution]) -> None:
         )
 
 
-def likelihood_notions(notions: object) -> tuple[LikelihoodBound, ...]:
-    """Notions that bound likelihood ratios; :class:`LevelError` for any other."""
-    found: tuple[PrivacyNotion, ...] = as_notions(notions)
-    for notion in found:
-        if not isinstance(notion, LikelihoodBound):
-            raise LevelError(
-                "notions of an audit from samples",
-                expected="notions that bound likelihood ratios, such as LDP, PML or Pufferfish",
-                got=quote(notion),
-                remedy="estimate the kernel and use md.audit for notions of sums over outcomes",
-            )
-    return tuple(n for n in found if isinstance(n, LikelihoodBound))
+def audited_notions(notions: object) -> tuple[AuditedNotion, ...]:
+    """Notions that samples have limits for; :class:`LevelError` for any other."""
+    found: list[AuditedNotion] = []
+    for notion in as_notions(notions):
+        known: PrivacyNotion = notion
+        if isinstance(known, LikelihoodBound) or (
+            isinstance(known, AverageNotion) and isinstance(known, SUMS)
+        ):
+            found.append(known)
+            continue
+        raise _no_limits(notion)
+    return tuple(found)
+
+
+def _no_limits(notion: object) -> LevelError:
+    return LevelError(
+        "notions of an audit from samples",
+        expected="notions that bound likelihood ratios, such as LDP, PML or Pufferfish, sums of "
+        "column maxima or minima, or ratios up to a delta",
+        got=quote(notion),
+        remedy="a mutual information is at most the level of PML: audit that, or estimate the "
+        "kernel and use md.audit",
+    )
 
 
 def largest_level(pairs: Pairs, over: Array, under: Array, outcomes: Sequence[int]) -> Extreme:

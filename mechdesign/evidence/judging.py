@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +14,12 @@ from ..privacy.constraint import Distribution
 from .findings import LevelLimits, SampleFinding, SampleVerdict, evidence_of, shown, shown_p
 from .hypotheses import Asked, Extreme, Pairs, Questions, downward, largest_level, upward
 from .limits import STEPS, Array, Error, likelihood_limits
+from .sums import AskedSum, sum_limits, unbounded_sum
 
 # Logarithms of the smallest p-value, and halvings of what is left.
 _LEAST_LOG, _HALVINGS = -690.0, 24
-# Halvings of limits where a verdict does not hang on them.
-_ROUGH = 30
+#: Halvings of limits where no verdict that is told hangs on them.
+ROUGH = 30
 # How many times as many reports are considered, as a power of two, and steps that refine it.
 _DOUBLINGS, _REFINED = 24, 6
 # Outcomes that are looked at to say how many reports would tell.
@@ -85,17 +86,20 @@ class Evidence:
         column = [counts[:, [place.outcome]] for counts in self.stages]
 
         def breaks(log: float) -> bool:
-            lower, upper = self._limits(math.exp(log), column, which, _ROUGH)
+            lower, upper = self._limits(math.exp(log), column, which, ROUGH)
             ratio = np.array([lower[0, 0] / upper[1, 0]])
             return downward(float(one.levels(ratio)[0])) > claimed
 
-        if not breaks(0.0):
-            return 1.0
-        low, high = _LEAST_LOG, 0.0
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            low, high = (low, middle) if breaks(middle) else (middle, high)
-        return math.exp(high)
+        return _least_error(breaks)
+
+    def p_value_of_sum(self, asked: AskedSum) -> float:
+        """The smallest total error at which a sum is above its level, rounded up."""
+
+        def breaks(log: float) -> bool:
+            found = sum_limits(asked, *self.limits(math.exp(log), ROUGH))
+            return downward(found.lower) > asked.notion.levels[0]
+
+        return _least_error(breaks)
 
     def estimates(self, smoothed: float = 0.0) -> Array:
         """Frequencies of all hypotheses, ``(H, M)``, with so many reports added to each outcome."""
@@ -120,11 +124,23 @@ class Evidence:
         return Evidence(self.questions, stages, self.planned, self.known, self.is_whole)
 
 
+def _least_error(breaks: Callable[[float], bool]) -> float:
+    """The smallest error, of which ``breaks`` takes the logarithm, that is enough; 1 if none is."""
+    if not breaks(0.0):
+        return 1.0
+    low, high = _LEAST_LOG, 0.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if breaks(middle) else (middle, high)
+    return math.exp(high)
+
+
 @dataclass(frozen=True)
 class Judged:
     """The largest lower and upper limits of one level of a notion, and where they are.
 
-    ``upper_of_counted`` is about the outcomes that were counted, ``upper`` about all.
+    ``upper_of_counted`` is about the outcomes that were counted, ``upper`` about all; ``names`` are
+    what the largest lower limit of a sum compares.
     """
 
     low: Extreme
@@ -132,6 +148,7 @@ class Judged:
     lower: float
     upper: float
     upper_of_counted: float
+    names: tuple[str, str] = ("", "")
 
 
 def judge_level(evidence: Evidence, pairs: Pairs, lower: Array, upper: Array) -> Judged:
@@ -145,7 +162,26 @@ def judge_level(evidence: Evidence, pairs: Pairs, lower: Array, upper: Array) ->
     return Judged(low, high, downward(low.level), whole, counted)
 
 
-def verdict_of(asked: Asked, judged: Sequence[Judged]) -> SampleVerdict:
+def judge_sum(evidence: Evidence, asked: AskedSum, lower: Array, upper: Array) -> Judged:
+    """Limits on a level of sums over outcomes, from limits on likelihoods."""
+    found = sum_limits(asked, lower, upper)
+    counted = upward(found.upper)
+    whole = counted if evidence.is_whole else max(counted, upward(unbounded_sum(asked)))
+    place = Extreme(found.lower, -1, found.output)
+    names = found.over, found.under
+    return Judged(place, place, downward(found.lower), whole, counted, names)
+
+
+def judge_levels(
+    evidence: Evidence, asked: Asked | AskedSum, lower: Array, upper: Array
+) -> list[Judged]:
+    """Limits on every level of a notion, from limits on likelihoods."""
+    if isinstance(asked, AskedSum):
+        return [judge_sum(evidence, asked, lower, upper)]
+    return [judge_level(evidence, pairs, lower, upper) for pairs in asked.pairs]
+
+
+def verdict_of(asked: Asked | AskedSum, judged: Sequence[Judged]) -> SampleVerdict:
     """Violated above a claim, consistent at or below all of them."""
     claims = list(zip(asked.notion.levels, judged, strict=True))
     if any(found.lower > claimed for claimed, found in claims):
@@ -155,12 +191,15 @@ def verdict_of(asked: Asked, judged: Sequence[Judged]) -> SampleVerdict:
     return SampleVerdict.CANNOT_TELL
 
 
-def judge(evidence: Evidence, alpha: float) -> list[tuple[Asked, list[Judged], SampleVerdict]]:
-    """Every notion that is asked, at a total error."""
-    lower, upper = evidence.limits(alpha)
+Found = tuple[Asked | AskedSum, list[Judged], SampleVerdict]
+
+
+def judge(evidence: Evidence, alpha: float, steps: int = STEPS) -> list[Found]:
+    """Every notion that is asked, at a total error; fewer halvings give wider limits."""
+    lower, upper = evidence.limits(alpha, steps)
     found = []
     for asked in evidence.questions.asked:
-        judged = [judge_level(evidence, pairs, lower, upper) for pairs in asked.pairs]
+        judged = judge_levels(evidence, asked, lower, upper)
         found.append((asked, judged, verdict_of(asked, judged)))
     return found
 
@@ -172,20 +211,42 @@ def findings(
     frequencies = evidence.estimates()
     made = []
     for asked, judged, verdict in judge(evidence, alpha):
-        levels = tuple(
-            _level_limits(asked, k, found, frequencies, outputs, evidence.questions.named)
-            for k, found in enumerate(judged)
-        )
-        p_value = min(
-            evidence.p_value(pairs, found.low, claimed)
-            for pairs, found, claimed in zip(asked.pairs, judged, asked.notion.levels, strict=True)
-        )
+        levels: tuple[LevelLimits, ...]
+        if isinstance(asked, AskedSum):
+            levels = (_limits_of_sum(asked, judged[0], frequencies, outputs),)
+            p_value = evidence.p_value_of_sum(asked)
+        else:
+            levels = tuple(
+                _level_limits(asked, k, found, frequencies, outputs, evidence.questions.named)
+                for k, found in enumerate(judged)
+            )
+            p_value = min(
+                evidence.p_value(pairs, found.low, claimed)
+                for pairs, found, claimed in zip(
+                    asked.pairs, judged, asked.notion.levels, strict=True
+                )
+            )
         needed = None
         if verdict is SampleVerdict.CANNOT_TELL:
             needed = reports_needed(evidence, asked, alpha)
         reason = _reason(evidence, verdict, levels, p_value, needed)
         made.append(SampleFinding(asked.notion, verdict, levels, p_value, needed, reason))
     return tuple(made)
+
+
+def _limits_of_sum(
+    asked: AskedSum, found: Judged, frequencies: Array, outputs: Sequence[Label]
+) -> LevelLimits:
+    return LevelLimits(
+        asked.notion.level_fields[0],
+        asked.notion.levels[0],
+        found.lower,
+        found.upper,
+        found.upper_of_counted,
+        sum_limits(asked, frequencies, frequencies).lower,
+        outputs[found.low.outcome],
+        *found.names,
+    )
 
 
 def _level_limits(
@@ -215,17 +276,17 @@ def _level_limits(
     )
 
 
-def reports_needed(evidence: Evidence, asked: Asked, alpha: float) -> int | None:
+def reports_needed(evidence: Evidence, asked: Asked | AskedSum, alpha: float) -> int | None:
     """About how many reports would settle a notion, if frequencies stayed as they are."""
     total = float(evidence.pooled.sum())
     outcomes = evidence.stages[0].shape[1]
-    if outcomes > _LOOKED_AT:
+    if outcomes > _LOOKED_AT and isinstance(asked, Asked):
         evidence = evidence.of_outcomes(_interesting(evidence, asked))
 
     def settles(factor: float) -> bool:
         more = evidence.times(factor)
-        lower, upper = more.limits(alpha, _ROUGH)
-        judged = [judge_level(more, pairs, lower, upper) for pairs in asked.pairs]
+        lower, upper = more.limits(alpha, ROUGH)
+        judged = judge_levels(more, asked, lower, upper)
         return verdict_of(asked, judged) is not SampleVerdict.CANNOT_TELL
 
     power = next((k for k in range(2, _DOUBLINGS + 1, 2) if settles(2.0**k)), None)

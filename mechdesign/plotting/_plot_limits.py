@@ -65,14 +65,14 @@ def plot_limits(found: SampleAudit, ax: Any = None) -> Any:
     _, edge = mark_infinity(ax, 0.0, top or 1.0, above="infinite" if is_infinite else "")
     for x, (finding, level) in enumerate(levels):
         colour, marker = _VERDICTS[finding.verdict]
-        low, high, seen, claimed = (
+        low, high, observed, claimed = (
             v if math.isfinite(v) else edge
             for v in (level.lower, level.upper, level.estimate, level.claimed)
         )
         ax.bar(x, high - low, _WIDTH, low, color=colour, alpha=0.35, lw=0, zorder=2)
         for end in (low, high):
             ax.hlines(end, x - _WIDTH / 2, x + _WIDTH / 2, color=colour, lw=1.2, zorder=3)
-        ax.plot(x, seen, ls="", color=colour, marker=marker, markersize=5, zorder=4)
+        ax.plot(x, observed, ls="", color=colour, marker=marker, markersize=5, zorder=4)
         ax.hlines(claimed, x - _WIDTH, x + _WIDTH, color=INK, lw=2.0, zorder=5)
     ax.plot([], [], color=INK, lw=2.0, label="claimed")
     for verdict, (colour, marker) in _VERDICTS.items():

@@ -22,7 +22,7 @@ from ..evidence.findings import (
 from ..files import check_writable, write_text
 from ..labels import one_line
 from ..plotting._plot_limits import plot_limits
-from ..privacy.notion import factor
+from ..privacy.notion import AverageNotion, factor
 from ..storage import prior_to_json
 from ..stored_values import label_to_json
 from .html import html_table
@@ -203,8 +203,12 @@ def _answer(finding: SampleFinding) -> list[str]:
     lines = [f"The claim: {finding.notion.description}"]
     if finding.verdict is SampleVerdict.VIOLATED:
         worst = max(finding.levels, key=lambda level: level.lower - level.claimed)
+        is_sum = isinstance(finding.notion, AverageNotion)
         lines.append(
-            f"The mechanism breaks it. The report {quote(worst.output)} is more likely under "
+            f"The mechanism breaks it. Over all reports together its level is at least "
+            f"{shown(worst.lower)} nats where {shown(worst.claimed)} are claimed."
+            if is_sum
+            else f"The mechanism breaks it. The report {quote(worst.output)} is more likely under "
             f"{worst.over} than under {worst.under} by at least {factor(round(worst.lower, 4))}; "
             f"{factor(worst.claimed)} was promised."
         )
@@ -215,7 +219,9 @@ def _answer(finding: SampleFinding) -> list[str]:
     elif finding.verdict is SampleVerdict.CONSISTENT:
         highest = max(finding.levels, key=lambda level: level.upper)
         lines.append(
-            f"The reports show that it is kept: no report is told apart by more than "
+            f"The reports show that it is kept: its level is at most {shown(highest.upper)} nats."
+            if isinstance(finding.notion, AverageNotion)
+            else "The reports show that it is kept: no report is told apart by more than "
             f"{factor(highest.upper)}."
         )
     else:

@@ -315,7 +315,7 @@ BAD = {
     "a table": ({"inputs": pd.DataFrame({"x": [1]})}, "a pandas, polars or pyarrow series"),
     "confidence": ({"confidence": 1.0}, "a number between 0 and 1, got 1.0"),
     "NaN confidence": ({"confidence": NAN}, "a number between 0 and 1, got nan"),
-    "notion of sums": ({"notions": md.MaximalLeakage(1)}, "bound likelihood ratios"),
+    "notion of informations": ({"notions": md.MIPrivacy(1)}, "at most the level of PML"),
     "class": ({"notions": md.LDP}, "the class LDP without a level"),
     "edges": ({"partition": [1, 0]}, "increasing edges"),
     "edges of texts": ({"partition": [0, 1]}, "numbers, or tuples of as many numbers"),

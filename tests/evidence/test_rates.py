@@ -9,6 +9,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign import SampleVerdict
+from mechdesign.evidence import judging
 from mechdesign.evidence.hypotheses import Questions
 from mechdesign.evidence.judging import Evidence, judge
 
@@ -40,6 +41,24 @@ def judged(inputs, reports, claims, confidence=0.95):
     np.add.at(counts, (inputs, reports), 1)
     evidence = Evidence(Questions(claims, PRIOR), (counts,), 1, 3, is_whole=True)
     return evidence, judge(evidence, 1 - confidence)
+
+
+@pytest.fixture
+def verdicts_alone(monkeypatch):
+    """No p-values and no advice, which no verdict rests on and which take most of the time."""
+    monkeypatch.setattr(Evidence, "p_value", lambda *_: 1.0)
+    monkeypatch.setattr(judging, "reports_needed", lambda *_: None)
+
+
+def test_no_verdict_rests_on_what_is_left_out_here(verdicts_alone, monkeypatch):
+    inputs, reports = columns(np.random.default_rng(9), 1.0, 3000)
+    claims = [md.LDP(0.5), md.LDP(1.0), md.LDP(3.0)]
+    quick = md.audit_samples(inputs, reports, claims, prior=PRIOR, outputs=range(3))
+    monkeypatch.undo()
+    whole = md.audit_samples(inputs, reports, claims, prior=PRIOR, outputs=range(3))
+    assert [f.verdict for f in quick.findings] == [f.verdict for f in whole.findings]
+    assert [f.levels for f in quick.findings] == [f.levels for f in whole.findings]
+    assert len({f.verdict for f in whole.findings}) == 3
 
 
 def test_what_is_judged_here_is_what_an_audit_says():
@@ -76,7 +95,7 @@ def test_reports_in_a_table():
     assert naive / REPETITIONS > 0.8
 
 
-def test_a_mechanism_that_is_called():
+def test_a_mechanism_that_is_called(verdicts_alone):
     """Stages depend on what came before them, and limits hold all the same."""
     rng = np.random.default_rng(1)
 
@@ -116,7 +135,7 @@ def test_a_claim_that_is_kept_with_room_is_called_consistent():
     assert rate(wrong, SampleVerdict.CONSISTENT) <= 0.05 + ROOM
 
 
-def test_groups_that_are_learned():
+def test_groups_that_are_learned(verdicts_alone):
     """The half that groups are learned from is chosen by chance, and counted by no limit."""
     rng = np.random.default_rng(3)
 

@@ -436,7 +436,7 @@ for _name in (
     "ApproximatePufferfish",
 ):
     CALLS[_name] = (getattr(md, _name), None)
-for _name in ("refines", "less_noisy", "more_capable"):
+for _name in ("refines", "less_noisy", "more_capable", "meet"):
     CALLS[_name] = (getattr(md, _name), {"first": FLIP, "second": FLIP})
 for _name in (
     "entry_leakage",
