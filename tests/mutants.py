@@ -54,12 +54,6 @@ SURVIVORS = {
     "theory.databases._rising: bits - 1 → bits - 2": "the largest weight may be a quarter as well",
     "theory.leakage.TwoSides.room: np.abs(apart).max() → np.abs(apart).min()": "the equalities "
     "that are read hold, so that both are zero",
-    "theory.tight._answer: min(attained, upper) → max(attained, upper)": "they differ only where a "
-    "witness attains less than the bound, which none does here",
-    "theory.tight._level: min(level, listed) → max(level, listed)": "between bounds on lifts and "
-    "on ratios the optimum of a pair is what the chains give",
-    "theory.tight._scaled: level / scale → level * scale": "scales other than one belong to metric "
-    "privacy, which no paper speaks of",
     "theory.rules.lower_star: 1 / (1 - p) → 2 / (1 - p)": "the next line refuses the same levels",
     "theory._composition.adaptive: 1 << bits - second.bits → 2 << bits - second.bits": "all "
     "weights are scaled alike",
