@@ -1,5 +1,5 @@
 """Benchmarks: one registry of cases, drivers for us and the peers, interleaved side by side.
 
 ``python -m benchmarks run --group n200`` runs a group; ``python -m benchmarks table`` writes the
-table that the README quotes. Only ratios within one run mean anything.
+pages of tables that the site shows. Only ratios within one run mean anything.
 """

@@ -17,12 +17,12 @@ from .ablation_interior_point import app as ablation_interior_point
 from .cases import GROUPS
 from .drivers import DRIVERS
 from .estimation import app as estimation
-from .readme import read_rows, write_table
+from .readme import read_rows, write_page
 from .runner import run as run_all
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.jsonl"
-BEGIN, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
+PAGE = HERE / "results.md"
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(ablation_interior_point, name="ablation-interior-point")
@@ -142,12 +142,10 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
 @app.command()
 def table(
     results: Annotated[Path, typer.Option(help="Rows to read.")] = RESULTS,
-    readme: Annotated[Path, typer.Option(help="File with the markers.")] = HERE.parent
-    / "README.md",
+    output: Annotated[Path, typer.Option(help="Page to write.")] = PAGE,
 ) -> None:
-    """Write the table of the README from the rows, with the date and the machine in words."""
-    rows = read_rows(results)
-    write_table(readme, BEGIN, END, markdown(rows))
+    """Write the page of tables from the rows, with the date and the machine in words."""
+    write_page(output, markdown(read_rows(results)))
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:

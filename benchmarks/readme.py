@@ -1,4 +1,4 @@
-"""Rows of measurements, and the tables of them in files and between markers of the README."""
+"""Rows of measurements, and the pages of tables made of them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,3 @@ def write_page(output: Path, text: str) -> None:
     """A file with nothing but tables."""
     output.write_text(text + "\n", encoding="utf-8")
     typer.echo(f"wrote {output}")
-
-
-def write_table(readme: Path, begin: str, end: str, table: str) -> None:
-    """Replace what stands between two markers."""
-    head, found, rest = readme.read_text(encoding="utf-8").partition(begin)
-    _, closed, tail = rest.partition(end)
-    if not found or not closed:
-        raise typer.BadParameter(f"{readme} lacks the markers {begin} and {end}")
-    readme.write_text(f"{head}{begin}\n{table}\n{end}{tail}", encoding="utf-8")
-    typer.echo(f"wrote the table into {readme}")

@@ -28,13 +28,13 @@ import typer
 
 import mechdesign as md
 
-from .readme import read_rows, write_table
+from .readme import read_rows, write_page
 from .runner import machine
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "sampling.jsonl"
 USERS = HERE / "sampling_users.jsonl"
-BEGIN, END = "<!-- sampling -->", "<!-- /sampling -->"
+PAGE = HERE / "sampling.md"
 LEVEL = 2.0
 SIZES = (4, 100, 1000)
 
@@ -316,14 +316,13 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 def table(
     results: Annotated[Path, typer.Option(help="Rows to read.")] = RESULTS,
     of_users: Annotated[Path, typer.Option(help="Rows of tables to read.")] = USERS,
-    readme: Annotated[Path, typer.Option(help="File with the markers.")] = HERE.parent
-    / "README.md",
+    output: Annotated[Path, typer.Option(help="Page to write.")] = PAGE,
 ) -> None:
-    """Write the tables of the README from the rows."""
+    """Write the page of tables from the rows."""
     text = "\n\n".join(
         make(read_rows(path)) for path, make in ((results, markdown), (of_users, users_markdown))
     )
-    write_table(readme, BEGIN, END, text)
+    write_page(output, text)
 
 
 if __name__ == "__main__":

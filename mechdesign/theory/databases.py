@@ -45,7 +45,7 @@ _LARGEST_DELTA = 700.0
 class Database:
     """A random database (D_1, …, D_n) over D^n.
 
-    The symbols of its :attr:`prior` are tuples of n entries, in the order of
+    The symbols of its :attr:`Database.prior` are tuples of n entries, in the order of
     ``itertools.product(alphabet, repeat=n)``: a mechanism on it has these tuples as inputs.
 
     Parameters

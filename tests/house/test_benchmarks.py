@@ -15,12 +15,13 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import ablation_interior_point as ablation  # noqa: E402
-from benchmarks import large_alphabets, places, regimes  # noqa: E402
-from benchmarks.__main__ import BEGIN, END, markdown, summarise  # noqa: E402
+from benchmarks import large_alphabets, places, regimes, sampling  # noqa: E402
+from benchmarks.__main__ import PAGE, RESULTS, markdown, summarise  # noqa: E402
 from benchmarks.ablation import RESULTS as ABLATION  # noqa: E402
 from benchmarks.ablation import VARIANTS, searched, windowed  # noqa: E402
 from benchmarks.cases import GROUPS, Case  # noqa: E402
 from benchmarks.drivers import DRIVERS  # noqa: E402
+from benchmarks.readme import read_rows  # noqa: E402
 from benchmarks.sampling import (  # noqa: E402
     BASE,
     PARQUET,
@@ -136,8 +137,8 @@ def test_the_command_keeps_rows(tmp_path):
     assert "20 LDP(1)" in done.stdout
     row = json.loads(output.read_text().splitlines()[0])
     assert row["certified"] is True
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    page = tmp_path / "results.md"
+    page.write_text("old")
     subprocess.run(
         [
             sys.executable,
@@ -146,18 +147,25 @@ def test_the_command_keeps_rows(tmp_path):
             "table",
             "--results",
             str(output),
-            "--readme",
-            str(readme),
+            "--output",
+            str(page),
         ],
         cwd=ROOT,
         check=True,
         capture_output=True,
     )
-    text = readme.read_text()
+    text = page.read_text()
     assert "old" not in text
-    assert text.startswith("before")
-    assert text.endswith("after\n")
+    assert text.startswith("Measured ")
     assert "20 LDP(1) hamming/dirichlet" in text
+
+
+def test_pages_hold_what_was_recorded():
+    """Numbers are never typed: a page is what its rows say."""
+    assert PAGE.read_text(encoding="utf-8") == markdown(read_rows(RESULTS)) + "\n"
+    rates = sampling.markdown(read_rows(sampling.RESULTS))
+    of_users = sampling.users_markdown(read_rows(sampling.USERS))
+    assert sampling.PAGE.read_text(encoding="utf-8") == f"{rates}\n\n{of_users}\n"
 
 
 # Reports per second
@@ -176,7 +184,6 @@ def test_samplers_draw_from_the_same_kernel(name):
 
 def test_a_sampler_of_another_kernel_is_found_out(monkeypatch):
     import mechdesign as md
-    from benchmarks import sampling
 
     found = md.design(md.Prior.uniform(5), md.utility.Hamming(), md.LDP(2))
     monkeypatch.setitem(sampling.DRIVERS, "wrong", (lambda f: lambda codes: codes, 10_000))

@@ -128,6 +128,10 @@ def test_all_other_files_that_are_named_exist():
         assert (HOUSE / name).exists(), name
 
 
+def test_the_readme_is_short():
+    assert len((HOUSE / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_links_lead_somewhere(name):
     text = (HOUSE / name).read_text(encoding="utf-8")

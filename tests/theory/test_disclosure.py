@@ -339,11 +339,11 @@ def test_a_remainder_can_be_asked_for():
     refused(lambda: T.pick_epsilon(prior, []), "at least one", error=LevelError)
 
 
-def test_the_example_in_the_readme_runs():
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    block = text.split("## What a level hides")[1].split("```python")[1].split("```")[0]
-    names = {"md": md}
-    exec(block.replace("print(choice)", ""), names)
+def test_the_example_of_the_page_about_levels_hides_what_it_says():
+    page = Path(__file__).parents[2] / "notebooks" / "site" / "do" / "choose-a-level.md"
+    first, second = page.read_text(encoding="utf-8").split("```python\n")[1:3]
+    names = {}
+    exec(first.split("```")[0] + second.split("```")[0], names)
     assert names["choice"].below == pytest.approx(math.log(2))
     assert T.disclosures(names["found"], names["prior"], names["lungs"]) == ()
     assert names["cold"].leakage > 0

@@ -1,0 +1,1 @@
+"""What the site has beside its written pages: reference, command line, format, references."""

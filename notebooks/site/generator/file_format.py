@@ -1,0 +1,56 @@
+"""The page of the file format: what FORMAT.md says, and the fields of the JSON Schema."""
+
+import json
+from pathlib import Path
+
+import mechdesign
+
+FOLDER = Path(mechdesign.__file__).parent / "certificate"
+SCHEMA = FOLDER / "design.schema.json"
+
+
+def kind(value: dict) -> str:
+    """What a schema allows, in one phrase."""
+    if "$ref" in value:
+        return f"[{value['$ref'].split('/')[-1]}](#schema-{value['$ref'].split('/')[-1]})"
+    if "const" in value:
+        return f"`{json.dumps(value['const'])}`"
+    if "enum" in value:
+        return " or ".join(f"`{json.dumps(each)}`" for each in value["enum"])
+    if "anyOf" in value:
+        return " or ".join(dict.fromkeys(kind(each) for each in value["anyOf"]))
+    of = value.get("type", "anything")
+    of = " or ".join(of) if isinstance(of, list) else of
+    if isinstance(value.get("items"), dict):
+        return f"{of} of {kind(value['items'])}"
+    return of
+
+
+def rows(value: dict) -> str:
+    """The fields of an object as a table."""
+    lines = ["| field | is | must be there |", "| --- | --- | --- |"]
+    for name, field in value.get("properties", {}).items():
+        must = "yes" if name in value.get("required", ()) else ""
+        lines.append(f"| `{name}` | {kind(field)} | {must} |")
+    return "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    """What FORMAT.md says, then the schema."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    text = (FOLDER / "FORMAT.md").read_text(encoding="utf-8").rstrip()
+    text += "\n\n## JSON Schema\n\nThe form alone, for programs: "
+    text += (
+        "{download}`design.schema.json <design.schema.json>` (draft 2020-12). Every file has\n\n"
+    )
+    text += rows(schema)
+    for part in schema["allOf"]:
+        asked = part["if"]["properties"].get("kind")
+        if asked:
+            names = asked.get("enum", [asked.get("const")])
+            text += f"\nand of kind {' or '.join(f'*{name}*' for name in names)} also\n\n"
+            text += rows(part["then"])
+    for name, value in schema["$defs"].items():
+        text += f"\n(schema-{name})=\n### `{name}`\n\n"
+        text += rows(value) if "properties" in value else kind(value) + "\n"
+    return text
