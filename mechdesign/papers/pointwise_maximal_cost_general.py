@@ -117,7 +117,7 @@ def _almost_surely(rng: Generator) -> Claims:
 @result(
     "PMC-Rem-1-General",
     statement="The level of LDP is the essential supremum of D∞(P_Y|x‖P_Y|x') over independent "
-    "draws, hence depends on the prior through its support alone.",
+    "draws, hence depends on the prior through its support alone; it bounds PMC and PML.",
     conditions="any law on an interval; Laplace noise, and answers yes and no",
     tight=True,
     also=("PMC-Def-6-General",),
@@ -127,6 +127,8 @@ def _independent_draws(rng: Generator) -> Claims:
     claimed = answer.spread(answer.law.ends)
     one, two = (np.log(answer.likelihoods(answer.law.draw(rng, 300))) for _ in range(2))
     yield at_most(float(np.abs(one - two).max()), claimed, "independent draws")
+    for side, name in zip(answer.levels(), ("PMC", "PML"), strict=True):
+        yield at_most(float(side.max()), claimed, f"LDP bounds {name}")
     # Cells at both ends of the support, which have positive probability.
     before = answer.law.masses(7, 0.0)
     yes = answer.law.masses(7, answer.law.slope) * answer.most
