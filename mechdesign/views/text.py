@@ -303,8 +303,9 @@ def print_coverage(entries: Sequence[Statement]) -> None:
     """What checks each numbered statement of the papers, and how many are checked how far."""
     out = Report()
     out.table(tables.coverage_table(entries), titled=False, ruled=True)
-    out.table(tables.coverage_totals(entries))
-    out.line(f"{len(entries)} numbered statements")
+    if len(entries) > 1:
+        out.table(tables.coverage_totals(entries))
+        out.line(f"{len(entries)} numbered statements")
 
 
 def print_erratum(entry: Erratum) -> None:
