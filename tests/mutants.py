@@ -439,7 +439,14 @@ NAMED = (
 
 def run(count: int, *, tests: bool) -> None:
     """Make the named changes, and so many others, one after the other; print who saw each."""
+    if tests:
+        # Loaded once, not in every process that is forked.
+        for heavy in ("pytest", "hypothesis", "scipy.optimize", "scipy.stats"):
+            importlib.import_module(heavy)
     reached = reached_by_checks()
+    # A control: a change that changes nothing is seen by nobody.
+    nothing = verdict(lambda: 1, "theory.rules", list(reached)[:40], tests=False)
+    _say({"id": "no change", "kind": "control", "seen": nothing})
     for module, before, after in NAMED:
         names = [n for n, t in reached.items() if any(m == module for m, _, _ in t)]
         found = verdict(

@@ -296,7 +296,11 @@ def print_outcomes(outcomes: Sequence[tuple[Theorem, Outcome]]) -> None:
 
 def print_errata(entries: Iterable[Erratum]) -> None:
     """Place, kind, printed and corrected statement of each erratum."""
-    Report().table(tables.erratum_table(entries), titled=False, ruled=True)
+    from ..papers.claims import READ_AS
+
+    out = Report()
+    out.table(tables.erratum_table(entries), titled=False, ruled=True)
+    out.line(READ_AS)
 
 
 def print_coverage(entries: Sequence[Statement]) -> None:
@@ -310,6 +314,8 @@ def print_coverage(entries: Sequence[Statement]) -> None:
 
 def print_erratum(entry: Erratum) -> None:
     """One erratum with its counterexamples, computed now."""
+    from ..papers.claims import READ_AS
+
     out = Report()
     out.head(f"{entry.id}  {entry.source}, {entry.place} ({entry.kind})")
     for name, text in (
@@ -322,6 +328,7 @@ def print_erratum(entry: Erratum) -> None:
         out.line(f"{name:<11} {text}")
     for example in entry.counterexamples():
         out.line(f"computed    {example}")
+    out.line(f"text        {READ_AS}")
 
 
 def print_implications(found: Implications, entries: Sequence[Implication]) -> None:
