@@ -45,8 +45,6 @@ SURVIVORS = {
     "theory.adversaries.worst_guess: 1 - 1e-12 → 2 - 1e-12": "a guard against rounding",
     "theory.adversaries.partition_cost: -math.log(lift[x]) → math.log(lift[x])": "the same cells, "
     "numbered from the other end",
-    "theory.adversaries._unit_values: np.where(p > 0, v, v[p > 0][0]) / 2 → "
-    "np.where(p > 0, v, v[p > 0][0]) * 2": "the unit cancels; halves keep off the largest float",
     "theory.databases.dp_as_pml: joint / moved.shape[1] → joint * moved.shape[1]": "the masses of "
     "a database are divided by their sum",
     "theory.databases._near: small / max(size - 1, 1) → small * max(size - 1, 1)": "any small mass "
