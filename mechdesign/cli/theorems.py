@@ -28,7 +28,8 @@ def theorems(
     """List the results the library rests on, show one, or check them on random instances.
 
     'errata' lists what is wrong in the papers, with counterexamples; with identifiers, 'show' does.
-    'coverage' lists every numbered statement of the papers, what checks it, and how far.
+    'coverage' lists every numbered statement of the papers, what checks it, and how far; 'check'
+    with the identifier of one that several results check together, PMC-Lem-1, runs all of them.
     """
     from ..papers.catalogue import errata, known_theorems, statements
 
@@ -126,7 +127,7 @@ def _show(names: list[str], as_json: bool) -> None:
 def _check(names: list[str], everything: bool, number: int, seed: int, as_json: bool) -> None:
     import sys
 
-    from ..papers.catalogue import find_theorem, known_theorems
+    from ..papers.catalogue import find_results, known_theorems
     from ..progress import track
     from ..views.plain import outcome_json
     from ..views.text import print_outcomes
@@ -145,7 +146,8 @@ def _check(names: list[str], everything: bool, number: int, seed: int, as_json: 
             got=f"--instances {number} --seed {seed}",
             remedy="correct the number",
         )
-    results = known_theorems() if everything else tuple(map(find_theorem, names))
+    named = (result for name in names for result in find_results(name))
+    results = known_theorems() if everything else tuple(dict.fromkeys(named))
     outcomes = [
         (result, result.check(seed, instances=number))
         for result in track(results, "checking", show=sys.stderr.isatty())

@@ -58,6 +58,19 @@ def known_theorems() -> tuple[Theorem, ...]:
     return tuple(THEOREMS[key] for key in sorted(THEOREMS, key=_order))
 
 
+def find_results(name: str) -> tuple[Theorem, ...]:
+    """The result with an identifier, or all results that check the numbered statement with it.
+
+    Raises :class:`UnknownNameError` with the nearest identifier.
+    """
+    wanted = name.strip().lower() if isinstance(name, str) else None
+    own = {known.lower() for r in known_theorems() for known in (r.id, *r.also)}
+    for entry in statements():
+        if wanted not in own and entry.id.lower() == wanted and entry.checked:
+            return tuple(dict.fromkeys(map(find_theorem, entry.checked)))
+    return (find_theorem(name),)
+
+
 def find_theorem(name: str) -> Theorem:
     """The result with an identifier, in any case, its own or one it is also known by.
 

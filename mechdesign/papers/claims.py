@@ -45,6 +45,12 @@ _MOST_CLAIMS = 100_000
 
 KINDS = ("false", "gap", "misprint", "loose")
 
+#: What every erratum is to be read with.
+READ_AS = (
+    "The papers were read as text reconstructed from their PDFs: what looks like a misprint may "
+    "have arisen there."
+)
+
 THEOREMS: dict[str, Theorem] = {}
 ERRATA: dict[str, Erratum] = {}
 

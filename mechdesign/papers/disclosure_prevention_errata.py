@@ -165,9 +165,9 @@ def surest_posterior(n: int, m: int, p: Fraction, answer: int) -> Fraction:
     "two extreme databases differ.",
     corrected="Only for the best entry: about entry i no more than the ratio between rows that "
     "differ in it can leak. The theorem stands, because it takes the maximum over i.",
-    proof="ℓ(D_i→y) compares mixtures of rows with d_i to mixtures of rows with d_i' ≠ d_i, so "
-    "the last line of the proof holds with the maximum over d_i ≠ d_i'; rows that share d_i are "
-    "missing from it.",
+    proof="ℓ(D_i→y) compares mixtures of rows with d_i to mixtures of rows with d_i' ≠ d_i: where "
+    "d_i = d_i' the two lines that define P* ask for two laws at once. So the last line, (B.6a), "
+    "holds with the maximum over d_i ≠ d_i', and rows that share d_i are missing from it.",
 )
 def _arbitrary_entry() -> Pairs:
     databases = [_nearly(rows) for rows in np.ndindex(4, 4) if rows[0] != rows[1]]
@@ -276,7 +276,7 @@ def _second_term() -> Pairs:
     quotation="as n → ∞ the sample mean converges in probability to μ; thus, H_∞(μ̂_1) → 0",
     printed="The min-entropy of the quantised mean goes to zero, whatever the cells.",
     reading="Where μ lies inside a cell it does; the edges are free, and almost all choices of "
-    "them avoid μ.",
+    "them avoid μ. (That m is large does not help: more edges leave the limit as it is.)",
     corrected="Unless μ is an edge: then the mean falls to either side with a probability that "
     "tends to ½, and the min-entropy tends to log 2.",
     proof="At an edge P(mean ≥ μ) → ½ by the central limit theorem, so the two cells at μ have ½ "

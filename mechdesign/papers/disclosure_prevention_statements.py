@@ -8,19 +8,12 @@ from .statements import statement
 
 numbered = partial(statement, source="SaeidianDisclosure")
 
-_OUTCOMES = (
-    "outcomes may be infinitely many in the paper, with infima that none attains; checked with "
-    "finitely many"
-)
-
 numbered("PML-Def-2.1", says="min-entropy", by="Prior.min_entropy", checked="PML-Def-2.1")
 numbered(
     "PML-Def-2.2",
     says="Rényi divergence of order ∞",
     by="theory.observe",
     checked="PMC-Def-1",
-    partly="measurable spaces cannot be listed; checked on finite and countable alphabets, and "
-    "with densities on an interval and on the line",
 )
 numbered("PML-Def-2.3", says="PML by guesses", by="theory.worst_guess", checked="PML-Def-2.3")
 numbered("PML-Thm-2.4", says="PML is a divergence", by="PML", checked="PML-Thm-2.4")
@@ -30,21 +23,18 @@ numbered(
     says="(ε, P)-PML",
     by="RobustPML",
     checked="PML-Def-2.6",
-    partly="checked for hulls of finitely many priors; other sets have no list of priors",
 )
 numbered(
     "PML-Def-2.7",
     says="leakage capacity",
     by="theory.leakage_capacity",
     checked="PML-Thm-2.8 PML-Def-2.7-General",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Thm-2.8",
     says="the largest leakage",
     by="theory.leakage_capacity",
     checked="PML-Thm-2.8 PML-Thm-2.8-General",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Ex-3.1",
@@ -66,21 +56,18 @@ numbered(
     says="disclosure",
     by="theory.disclosures",
     checked="PML-Thm-3.4 PML-Def-3.3-General",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Thm-3.4",
     says="one adversary and all",
     by="theory.disclosures",
     checked="PML-Thm-3.4 PML-Thm-3.4-General",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Thm-3.5",
     says="disclosure prevention",
     by="theory.hidden_above",
     checked="PML-Thm-3.5 PML-Thm-3.5-General",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Prop-3.6",
@@ -88,7 +75,6 @@ numbered(
     by="theory.easier_feature",
     checked="PML-Prop-3.6 PML-Prop-3.6-General",
     errata="E11c",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Thm-3.7",
@@ -96,28 +82,24 @@ numbered(
     by="theory.uncertainty_bound theory.least_uncertainty",
     checked="PML-Thm-3.7 PML-Thm-3.7-General",
     errata="E17",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Prop-3.8",
     says="the cheapest disclosure",
     by="theory.cheapest_disclosure",
     checked="PML-Prop-3.8 PML-Prop-3.8-General",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Def-3.9",
     says="singling out",
     by="theory.singles_out",
     checked="PML-Cor-3.10 PML-Def-3.9-General",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Cor-3.10",
     says="nobody is singled out",
     by="theory.singles_out",
     checked="PML-Cor-3.10 PML-Cor-3.10-General",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Ex-3.11",
@@ -128,18 +110,13 @@ numbered(
 )
 numbered("PML-Fig-1", says="Chernoff bounds", by="theory.chernoff_bound", checked="PML-Fig-1")
 numbered(
-    "PML-Def-4.1",
-    says="differential privacy",
-    by="DP",
-    checked="PML-Thm-4.2.1 PML-Def-4.1-General",
-    partly=_OUTCOMES,
+    "PML-Def-4.1", says="differential privacy", by="DP", checked="PML-Thm-4.2.1 PML-Def-4.1-General"
 )
 numbered(
     "PML-Thm-4.2",
     says="differential privacy as PML",
     by="theory.dp_as_pml",
     checked="PML-Thm-4.2.1 PML-Thm-4.2.2 PML-Thm-4.2.3 PML-Thm-4.2-General",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Thm-4.3",
@@ -152,7 +129,6 @@ numbered(
     says="free-lunch privacy",
     by="FreeLunch",
     checked="PML-Thm-4.5.1 PML-Def-4.4a PML-Def-4.4b PML-Def-4.4-General",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Thm-4.5",
@@ -160,7 +136,6 @@ numbered(
     by="theory.free_lunch_as_pml",
     checked="PML-Thm-4.5.1 PML-Thm-4.5.2 PML-Thm-4.5.3 PML-Thm-4.5-General",
     errata="E15",
-    partly=_OUTCOMES,
 )
 numbered(
     "PML-Prop-4.6",

@@ -93,8 +93,9 @@ def _realizable() -> Pairs:
     kind="misprint",
     quotation="to \\ from",
     printed="Rows are where an implication leads to, columns where it comes from.",
-    reading="With the two words exchanged the corollaries are where they belong. (The cell of LIP "
-    "and LDP cites a theorem that other papers use for LDP to LIP, so it looks transposed itself.)",
+    reading="With the two words exchanged the corollaries are where they belong. Two cells fit the "
+    "header as printed: that of LIP and LDP cites a theorem that other papers use for LDP to LIP, "
+    "and that of ALIP and PML, “Prop. 1, 2”, fits both ways.",
     corrected="Rows are where an implication comes from: Corollary 2, in the row of PML and the "
     "column of LIP, leads from PML to LIP; Corollaries 1 and 3 likewise.",
     proof="The premise of Corollaries 1 to 3 is ε-PML, by their statements.",

@@ -40,8 +40,6 @@ numbered(
     by="extremal",
     checked="PMC-Cor-5",
     errata="E1",
-    partly="all sub-convex utilities cannot be listed; seven families with random parameters are "
-    "compared with all vertices",
 )
 numbered("ID-Cor-5", says="cost functions define PMC", by="theory.worst_cost", checked="PMC-Cor-1")
 numbered("ID-Ex-1", says="a fair coin", by="convert", checked="PMC-Cor-4")

@@ -34,9 +34,10 @@ mistake = partial(erratum, source="SaeidianPMC")
     "grows without bound as pmin → 0.",
     proof="Let P(X = k) = 2^-(k+1) on 0, 1, 2, … and release X with probability ½, else an "
     "independent draw. Then P(y) = p_y and P(y|x) = p_y/2 for every x ≠ y, so e^Λ(X→y) = 2 for "
-    "every y, while e^ℓ(X→y) = (p_y/2 + ½)/p_y = ½ + 2^y. In the proof of the theorem, mass that "
-    "gathers on some secrets faster than P(y) falls is made up for by the others together, none "
-    "of which need be below P(y) by more than a constant.",
+    "every y, while e^ℓ(X→y) = (p_y/2 + ½)/p_y = ½ + 2^y. The proof (App. G) takes "
+    "unbounded PML to mean one set B of secrets on which the likelihoods of a whole sequence of "
+    "events fall more slowly than their probability; here each outcome gathers on a secret of its "
+    "own, and there is no such B.",
 )
 def _pmc_bounds_pml() -> Pairs:
     for bound, y in ((3.0, 10), (60.0, 100), (6000.0, 10_000)):
@@ -80,7 +81,7 @@ def _pmc_bounds_ldp() -> Pairs:
     kind="false",
     quotation="If Λ(X → Y) is essentially bounded, then ℓ(X → Y) is also essentially bounded.",
     printed="Bounded PMC implies bounded PML for a secret with a density.",
-    reading="None: the joint law has a density.",
+    reading="None: the joint law has a density, so that P_XY ≪ P_X × P_Y.",
     corrected="X uniform on (0,1) with density ½ + (2/x)·1{3x/4 ≤ y ≤ x} has PMC at most log(1 + "
     "4 log(4/3)) and unbounded PML.",
     proof="The second part has mass (2/x)(x/4) = ½. The density of Y is ½ plus the integral of "

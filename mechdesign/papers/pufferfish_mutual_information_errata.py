@@ -33,7 +33,9 @@ mistake = partial(erratum, source="NuradhaGoldfeld")
     reading="With 2/d in place of d/2, as the reduction in Remark 7 uses it.",
     corrected="B = (1/2π)·exp((2/d)·h − 1), what the entropy power inequality gives.",
     proof="The entropy power of f is e^(2h/d)/(2πe), and it adds to σ², that of the noise, given "
-    "the secret. For a Gaussian with d = 1 it is the conditional variance, as in Remark 7.",
+    "the secret. For a Gaussian with d = 1 it is the conditional variance, as in Remark 7. And in "
+    "another unit, cf for f, h grows by d·log c and B must grow by c²; with d/2 it grows by "
+    "c^{d²/2}.",
 )
 def _exponent() -> Pairs:
     total, rest, level = 0.02, 0.01, 0.1

@@ -296,19 +296,26 @@ def print_outcomes(outcomes: Sequence[tuple[Theorem, Outcome]]) -> None:
 
 def print_errata(entries: Iterable[Erratum]) -> None:
     """Place, kind, printed and corrected statement of each erratum."""
-    Report().table(tables.erratum_table(entries), titled=False, ruled=True)
+    from ..papers.claims import READ_AS
+
+    out = Report()
+    out.table(tables.erratum_table(entries), titled=False, ruled=True)
+    out.line(READ_AS)
 
 
 def print_coverage(entries: Sequence[Statement]) -> None:
     """What checks each numbered statement of the papers, and how many are checked how far."""
     out = Report()
     out.table(tables.coverage_table(entries), titled=False, ruled=True)
-    out.table(tables.coverage_totals(entries))
-    out.line(f"{len(entries)} numbered statements")
+    if len(entries) > 1:
+        out.table(tables.coverage_totals(entries))
+        out.line(f"{len(entries)} numbered statements")
 
 
 def print_erratum(entry: Erratum) -> None:
     """One erratum with its counterexamples, computed now."""
+    from ..papers.claims import READ_AS
+
     out = Report()
     out.head(f"{entry.id}  {entry.source}, {entry.place} ({entry.kind})")
     for name, text in (
@@ -321,6 +328,7 @@ def print_erratum(entry: Erratum) -> None:
         out.line(f"{name:<11} {text}")
     for example in entry.counterexamples():
         out.line(f"computed    {example}")
+    out.line(f"text        {READ_AS}")
 
 
 def print_implications(found: Implications, entries: Sequence[Implication]) -> None:

@@ -158,6 +158,20 @@ def test_theorems_are_checked(run):
     assert all(result.id in out for result in known_theorems())
 
 
+def test_all_results_behind_a_numbered_statement_are_checked_once(run):
+    code, out, _ = run("theorems", "check", "pmc-lem-1", "PMC-Lem-1.3", "--json")
+    assert code == 0
+    names = [f"PMC-Lem-1.{k}" for k in range(1, 8)]
+    assert [entry["id"] for entry in read(out)] == [*names, "PMC-Lem-1-General"]
+
+
+def test_one_statement_is_shown_without_totals(run):
+    code, out, _ = run("theorems", "show", "PMC-Thm-6")
+    assert code == 0
+    assert "PMC-Thm-6-Finite" in out
+    assert "Totals" not in out
+
+
 def test_a_result_that_fails_is_reported(run, monkeypatch):
     """A control: a false result fails the command."""
     wrong = Theorem(

@@ -256,6 +256,17 @@ def test_closed_values():
     assert tight_conversion(md.PML(0.1), md.PMC, prior).target.epsilon == pytest.approx(star)
 
 
+@pytest.mark.parametrize(("given", "to"), [(md.LIP, md.LDP), (md.PML, md.PMC), (md.LDP, md.PML)])
+def test_what_a_witness_attains_is_rounded_down_and_its_bound_up(given, to):
+    """Exactly: the witness is above the one and not above the other."""
+    prior = md.Prior([0.5, 0.3, 0.2])
+    found = tight_conversion(given(0.15), to, prior)
+    (entry,) = found.levels
+    assert entry.attained < entry.level
+    assert str(to(entry.attained).check(entry.witness, prior).verdict) == "no"
+    assert str(found.target.check(entry.witness, prior).verdict) == "yes"
+
+
 def test_chains_of_neighbours_add_up():
     """With neighbours on a path, the ends are three steps apart; across a gap, nothing holds."""
     path = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
