@@ -57,7 +57,7 @@ def pages(tmp_path_factory):
     text = pages_of_reports.comparison_page(compared)
     (folder / "comparison.html").write_text(text, encoding="utf-8")
     sampled = md.audit_samples(
-        md.Sampler(FLIP, rng=1).draw, md.LDP(1.2), inputs=["no", "yes"], samples=2000, rng=1
+        ["no", "yes"] * 500, md.Sampler(FLIP, rng=1).draw(["no", "yes"] * 500), md.LDP(1.2)
     )
     md.write_sample_report(sampled, folder / "samples.html")
     reports = {path.stem: (path.as_uri(), "footer") for path in folder.glob("*.html")}
