@@ -61,4 +61,4 @@ def _asked_by_package() -> bool:
 def answer_for_missing() -> None:
     """Have Python ask the finder for what is missing; once is enough."""
     if not any(type(finder).__name__ == _MissingLibraries.__name__ for finder in sys.meta_path):
-        sys.meta_path.append(_MissingLibraries())  # type: ignore[arg-type]
+        sys.meta_path.append(_MissingLibraries())

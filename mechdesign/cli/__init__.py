@@ -45,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = list(sys.argv[1:] if arguments is None else arguments)
     with warnings.catch_warnings(), _rare_collections():
         warnings.simplefilter("default")
+        # What other libraries will take away concerns whoever writes programs, not who runs this.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("default", MechdesignWarning)
         warnings.showwarning = _show_warning
         for stream in (sys.stdout, sys.stderr):
             # A label that the terminal cannot show is written as its code.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import InputError, quote
+from ..progress import waiting
 from .exit_codes import NOT_MET
 from .options import (
     AsJson,
@@ -84,18 +86,19 @@ def audit_samples(
     notions = read_notions(privacy)
     known = None if prior is None else prior_of(None, None, None, "error", prior)
     given, reports = _source(table, column, reported, mechanism, inputs, known)
-    found = run_audit(
-        given,
-        reports,
-        notions,
-        confidence,
-        prior=known,
-        outputs=read_outputs(outputs),
-        partition=None if partition is None else _read_partition(partition),
-        calls=calls,
-        batch=batch,
-        seed=seed,
-    )
+    with waiting("judging samples", show=sys.stderr.isatty()):
+        found = run_audit(
+            given,
+            reports,
+            notions,
+            confidence,
+            prior=known,
+            outputs=read_outputs(outputs),
+            partition=None if partition is None else _read_partition(partition),
+            calls=calls,
+            batch=batch,
+            seed=seed,
+        )
     if report is not None:
         more = {} if title is None else {"title": title}
         write_sample_report(found, report, overwrite=force, **more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from ..arguments import read_outputs
 from ..errors import InputError, UntoldWarning, warn
+from ..progress import waiting
 from .options import (
     AsJson,
     Force,
@@ -76,15 +78,16 @@ def certify(
     if output is not None:
         check_writable(output, overwrite=force)
     labels = read_outputs(outputs)
-    found = run_certify(
-        asked.mechanism,
-        asked.prior,
-        goal,
-        list(asked.notions),
-        outputs=labels,
-        time_limit=time_limit,
-        subject_to=asked.read_required(require, labels),
-    )
+    with waiting("certifying", show=sys.stderr.isatty(), limit=time_limit):
+        found = run_certify(
+            asked.mechanism,
+            asked.prior,
+            goal,
+            list(asked.notions),
+            outputs=labels,
+            time_limit=time_limit,
+            subject_to=asked.read_required(require, labels),
+        )
     if output is not None:
         save(found, output, overwrite=force)
     report = run_audit(found.mechanism, found.prior, found.notions, found.requirements)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from ..arguments import read_outputs
 from ..errors import InfeasibleError, InputError, UntoldWarning, warn
+from ..progress import waiting
 from .options import (
     AsJson,
     ExcelSafe,
@@ -125,7 +127,8 @@ def design(
     for path in named:
         check_writable(path, overwrite=force)
     try:
-        found = run_design(known, goal, notions, labels, method, time_limit, required)
+        with waiting("designing", show=sys.stderr.isatty(), limit=time_limit):
+            found = run_design(known, goal, notions, labels, method, time_limit, required)
     except InfeasibleError as impossible:
         _tell_impossible(impossible, output, force=force, as_json=as_json)
         raise

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InputError, quote
+from ..progress import waiting
 from .options import (
     AsJson,
     Force,
@@ -120,7 +122,8 @@ def places(
     if hide is not None:
         notions.append(made.hidden(known, hide))
     notions += [read_notion(text) for text in privacy or []]
-    found = run_design(known, made.loss(loss, reports), notions)
+    with waiting("designing", show=sys.stderr.isatty()):
+        found = run_design(known, made.loss(loss, reports), notions)
     report = run_audit(found.mechanism, known, notions)
     if output is not None:
         save(found, output, overwrite=force)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..errors import InputError, quote
+from ..progress import waiting
 from .options import (
     AsJson,
     Force,
@@ -80,7 +82,8 @@ def plan_columns(
                 remedy="write for example 1,2",
             )
     known = source.read_prior()
-    found = run_plan(known, dict(zip(names, weights, strict=True)), asked, joint=joint)
+    with waiting("designing", show=sys.stderr.isatty()):
+        found = run_plan(known, dict(zip(names, weights, strict=True)), asked, joint=joint)
     if output is not None:
         save(found, output, overwrite=force)
     if as_json:

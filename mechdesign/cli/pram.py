@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from ..progress import waiting
 from .options import (
     AsJson,
     ExcelSafe,
@@ -140,17 +142,18 @@ def pram(
     if asked:
         known = Prior.uniform(categories(table, column, **limits))
         required = read_required(asked, known, [Hamming()])
-    found = run_pram(
-        table,
-        column,
-        notions,
-        strata=strata,
-        pooled=pooled,
-        subject_to=required,
-        prior=None if prior is None else read_prior(None, None, None, "error", prior),
-        weights=weights,
-        **limits,
-    )
+    with waiting("designing", show=sys.stderr.isatty()):
+        found = run_pram(
+            table,
+            column,
+            notions,
+            strata=strata,
+            pooled=pooled,
+            subject_to=required,
+            prior=None if prior is None else read_prior(None, None, None, "error", prior),
+            weights=weights,
+            **limits,
+        )
     if matrix is not None:
         found.save_matrix(matrix, overwrite=force, excel_safe=excel_safe)
     receipt = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ..progress import waiting
 from .options import AsJson, Force, Privacy, note, print_json, read_notions
 
 
@@ -32,7 +34,8 @@ def subset_selection(
 
     if output is not None:
         check_writable(output, overwrite=force)
-    found = run(read_many_symbols(symbols), read_notions(privacy))
+    with waiting("designing", show=sys.stderr.isatty()):
+        found = run(read_many_symbols(symbols), read_notions(privacy))
     if output is not None:
         save(found, output, overwrite=force)
     if as_json:

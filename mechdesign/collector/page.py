@@ -12,16 +12,18 @@ from collections.abc import Mapping, Sequence
 from ..labels import label_text
 from ..release.subset_estimates import ManyEstimates
 from ..views import tables
-from ..views.html import escape, html_table
+from ..views.html import SCROLLED, escape, html_table
 from .estimates import Running
 
 #: Seconds between two looks.
 EVERY = 2
 _SHOWN = 40
 _STYLE = """
-:root { --ink: #1d2430; --soft: #5a6472; --line: #d9dee5; --blue: #0072b2; --bad: #a83c00; }
+:root { --ink: #1d2430; --soft: #5a6472; --line: #d9dee5; --blue: #0072b2; --bad: #a83c00;
+  --paper: #fff; }
 * { box-sizing: border-box; }
-body { margin: 0; color: var(--ink); background: #fff; font: 16px/1.5 system-ui, sans-serif; }
+body { margin: 0; color: var(--ink); background: var(--paper);
+  font: 16px/1.5 system-ui, sans-serif; }
 main { max-width: 62rem; margin: 0 auto; padding: 1.5rem 1.25rem; }
 h1 { font-size: 1.5rem; margin: 0; }
 h2 { font-size: 1.15rem; margin: 2rem 0 .3rem; overflow-wrap: anywhere; }
@@ -35,6 +37,19 @@ th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 svg { width: 100%; max-width: 44rem; height: auto; display: block; margin: .6rem 0; }
 svg text { font: 12px system-ui, sans-serif; fill: var(--ink); }
+svg .axis { stroke: var(--line); }
+svg .interval { stroke: var(--blue); stroke-width: 2; }
+svg .point { fill: var(--blue); }
+:focus-visible { outline: 3px solid #d55e00; outline-offset: 2px; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { color-scheme: dark; --ink: #e7ebf0; --soft: #aab4c0; --line: #3b4552; --blue: #5ab4e5;
+    --bad: #ff9a5c; --paper: #12171d; }
+}
+@media print {
+  body { font-size: 11pt; }
+  .scroll { overflow: visible; }
+  h2, svg, tr { break-inside: avoid; }
+}
 """
 _SCRIPT = f"""
 "use strict";
@@ -119,7 +134,7 @@ def _section(running: Running) -> str:
     else:
         rows, table = made.rows()[:_SHOWN], tables.intervals_table(made)
     parts.append(f'<p class="hint">{escape(made.describe())}.</p>{_picture(rows)}')
-    parts.append(f'<div class="scroll">{html_table(table)}</div>')
+    parts.append(f"{SCROLLED}{html_table(table)}</div>")
     return f"<section>{''.join(parts)}</section>"
 
 
@@ -140,13 +155,13 @@ def _picture(rows: Sequence[Mapping[str, object]]) -> str:
         shown = name if len(name) <= 28 else f"{name[:27]}…"
         parts.append(
             f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(shown)}</text>'
-            f'<line x1="{x(lower)}" x2="{x(upper)}" y1="{y}" y2="{y}" stroke="#0072b2" '
-            f'stroke-width="2"/><circle cx="{x(value)}" cy="{y}" r="4" fill="#0072b2"/>'
+            f'<line x1="{x(lower)}" x2="{x(upper)}" y1="{y}" y2="{y}" '
+            f'class="interval"/><circle cx="{x(value)}" cy="{y}" r="4" class="point"/>'
             f'<text x="{left + width + 8}" y="{y + 4}">{value:.3f}</text>'
         )
     zero = x(0.0)
     total = height * len(rows)
-    axis = f'<line x1="{zero}" x2="{zero}" y1="0" y2="{total}" stroke="#d9dee5"/>'
+    axis = f'<line x1="{zero}" x2="{zero}" y1="0" y2="{total}" class="axis"/>'
     return (
         f'<svg viewBox="0 0 {left + width + 70} {total}" role="img" '
         f'aria-label="Estimates with their intervals">{axis}{"".join(parts)}</svg>'

@@ -253,6 +253,7 @@ def _run_until_interrupted(visit: Callable[[], None], number: int, show: bool) -
             language="en-US",
             show=show,
             reload=False,
+            dark=None,
             tailwind=False,
             show_welcome_message=False,
             reconnect_timeout=30.0,

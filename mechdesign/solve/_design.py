@@ -47,6 +47,7 @@ from .choice import (
     find_method,
     named_method,
     ordered_methods,
+    own_methods,
 )
 from .closed_form import SIMPLICES
 from .least_program import LeastProgram
@@ -213,6 +214,25 @@ class Design:
         bounds = [row.bound for row in rows if row.bound is not None]
         near = all(row.gap is not None and row.gap <= GAP_TOLERANCE for row in rows)
         return near and max(values) <= min(bounds)
+
+    def cite(self) -> str:
+        """BibTeX of what a text that uses the design cites: the papers of its notions, its utility
+        and the result or method that found it, and this package.
+
+        Examples
+        --------
+        >>> import mechdesign as md
+        >>> found = md.design(md.Prior.uniform(3), md.utility.Hamming(), md.LDP(1))
+        >>> [line for line in found.cite().splitlines() if line.startswith("@")][-1]
+        '@misc{mechdesign,'
+        """
+        from ..citations import bibtex
+
+        method = own_methods().get(self.method)
+        # What is no method of the package is a solver that cvxpy calls.
+        source = "DiamondBoyd2016" if method is None else method.source
+        asked = [key for part in (*self.notions, self.utility) for key in part.references]
+        return bibtex([*asked, source])
 
     @property
     def status(self) -> str:

@@ -228,7 +228,7 @@ def approximate_level(reports: list[tuple[Mechanism, int]], delta: float) -> flo
     """An ε at which reports together are (ε, δ)-locally differentially private, rounded up.
 
     Rényi divergences of independent reports add up ([Mironov2017]), and those of order α above 1
-    give ε = D_α + log(1 − 1/α) − log(δ α)/(α − 1) ([CanonneKamathSteinke2020], Proposition 12).
+    give ε = D_α + log(1 − 1/α) − log(δ α)/(α − 1) ([Canonne2020], Proposition 12).
     Every order gives a bound; the least is taken for every ordered pair of symbols. ``inf`` where
     an outcome rules a symbol out, or for δ = 0.
     """

@@ -11,6 +11,8 @@ from ..labels import label_text
 from ..theory.conversions import rounded_up
 from .tables import Cell, Column, Table
 
+#: What opens a place that scrolls sideways on its own; the keyboard reaches it.
+SCROLLED = '<div class="scroll" tabindex="0" role="group" aria-label="table">'
 _DIGITS = 6
 # Cells are shaded towards this colour, but never so far that dark text is hard to read on them.
 _SHADE = (0, 114, 178)
@@ -68,6 +70,8 @@ def html_table(
 def _head(column: Column, number: int) -> str:
     """A column's name, under a number where there is one to show."""
     names = _of(column)
+    if column.head.value == "":
+        return f"<td{names}></td>"  # a head without a text would be read as one
     if column.head.kind != "label":
         return f'<th scope="col"{names}>{escape(column.head.value)}</th>'
     above = f"<small>{number}</small> " if number else ""

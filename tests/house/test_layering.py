@@ -18,7 +18,17 @@ PACKAGE = "mechdesign"
 # From the ground up. A module, or a folder with all in it, may import what lies lower.
 LAYERS = (
     ("_version", "errors", "data"),
-    ("exact", "numeric", "labels", "progress", "registry", "extensions", "extras"),
+    (
+        "exact",
+        "numeric",
+        "labels",
+        "progress",
+        "registry",
+        "extensions",
+        "extras",
+        "citations",
+        "former_names",
+    ),
     ("files", "notebook"),
     ("schema",),
     ("input_tables",),

@@ -130,6 +130,22 @@ def test_entries_can_be_found_in_a_library(key, kind, fields):
         assert fields["booktitle"]
 
 
+@pytest.mark.parametrize(("key", "fields"), [(key, fields) for key, _, fields in ENTRIES])
+def test_entries_have_an_identifier_or_say_why_not(key, fields):
+    found = {"doi", "eprint"} & set(fields)
+    assert bool(found) is not bool(fields.get("nodoi")), key
+    assert re.fullmatch(r"10\.\d{4,9}/[^\s{}]+", fields.get("doi", "10.1000/none"))
+    assert re.fullmatch(r"\d{4}\.\d{4,5}", fields.get("eprint", "2000.00000"))
+    if "eprint" in fields:
+        assert fields["archiveprefix"] == "arXiv"
+
+
+def test_no_two_entries_are_one_paper():
+    for name in ("doi", "eprint", "title"):
+        found = [fields[name].replace("{", "").lower() for *_, fields in ENTRIES if name in fields]
+        assert not {value for value in found if found.count(value) > 1}
+
+
 @pytest.mark.parametrize("cls", ours(NOTIONS.values()), ids=lambda cls: cls.__name__)
 def test_every_notion_cites_something(cls):
     assert cls.references

@@ -1,0 +1,303 @@
+"""What a release promises: one version, extras that are what the code says, documents that fit."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import mechdesign as md
+from mechdesign import former_names
+from mechdesign.citations import bibtex
+from mechdesign.errors import FormerNameWarning, InputError
+from mechdesign.extras import EXTRAS
+from mechdesign.former_names import former_name, former_parameter
+
+ROOT = Path(md.__file__).parent
+HOUSE = ROOT.parent
+PROJECT = tomllib.loads((HOUSE / "pyproject.toml").read_text(encoding="utf-8"))
+MODULE_OF = {
+    "python-flint": "flint",
+    "scikit-learn": "sklearn",
+    "psycopg": "psycopg",
+}
+
+
+def distributions(requirements):
+    """Names of what is required, without versions; of the package itself, its extras."""
+    return [re.match(r"[\w.-]+(\[[^]]*\])?", text)[0] for text in requirements]
+
+
+# One version
+
+
+def test_the_version_is_written_in_one_place():
+    assert PROJECT["project"]["dynamic"] == ["version"]
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "mechdesign/_version.py"
+    assert re.fullmatch(r"\d+\.\d+\.\d+", md.__version__)
+    holders = [
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        if f'"{md.__version__}"' in path.read_text(encoding="utf-8")
+    ]
+    assert holders == ["_version.py"]
+
+
+def test_the_changelog_and_the_citation_are_of_this_version():
+    changes = (HOUSE / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {md.__version__}" in changes
+    heads = re.findall(r"^## (.*)$", changes, re.M)
+    assert heads[0] == "Unreleased" or heads[0].startswith(md.__version__)
+
+
+def citation():
+    """The fields of CITATION.cff, which needs no more of YAML than lines and lists."""
+    fields, key = {}, ""
+    for line in (HOUSE / "CITATION.cff").read_text(encoding="utf-8").splitlines():
+        if found := re.fullmatch(r"([a-z-]+):\s*(.*)", line):
+            key = found[1]
+            fields[key] = found[2].strip('"') if found[2] else []
+        elif found := re.fullmatch(r"  - (.*)", line):
+            fields[key].append(found[1])
+        else:
+            raise AssertionError(f"CITATION.cff: {line!r} is no field")
+    return fields
+
+
+def test_the_citation_has_the_fields_of_its_format():
+    fields = citation()
+    assert fields["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors"} <= set(fields)  # what the format requires
+    allowed = {
+        *("cff-version", "message", "title", "type", "authors", "license", "version"),
+        *("keywords", "abstract", "date-released", "doi", "repository-code", "url"),
+    }
+    assert set(fields) <= allowed
+    assert fields["type"] in ("software", "dataset")
+    assert fields["version"] == md.__version__
+    assert fields["license"] == PROJECT["project"]["license"]
+    assert fields["title"] in bibtex([])
+    assert all(re.fullmatch(r'name: ".+"', author) for author in fields["authors"])
+
+
+# What is installed
+
+
+def test_each_extra_brings_the_modules_that_the_code_expects_of_it():
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert set(EXTRAS) == set(extras) - {"test"}
+    for name, modules in EXTRAS.items():
+        brought = distributions(extras[name])
+        found = {MODULE_OF.get(d.split("[")[0], d.split("[")[0]) for d in brought}
+        assert set(modules) <= found, name
+        # Whoever installs any of them has everything the package does without the others.
+        seen = {name}
+        while (
+            more := {
+                part
+                for extra in seen
+                for text in extras[extra]
+                if (held := re.match(r"mechdesign\[(.*)\]", text))
+                for part in held[1].split(",")
+            }
+            - seen
+        ):
+            seen |= more
+        assert "standard" in seen, name
+
+
+def test_the_lowest_versions_are_those_that_are_tested():
+    lines = (HOUSE / ".ci" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
+    asked = PROJECT["project"]["dependencies"]
+    asked = [*asked, *PROJECT["project"]["optional-dependencies"]["standard"]]
+    lowest = dict(text.split(">=") for text in asked)
+    assert set(pinned) == set(lowest)
+    for name, version in lowest.items():
+        padded = [int(part) for part in (version + ".0.0").split(".")[:3]]
+        assert [int(part) for part in pinned[name].split(".")] == padded, name
+
+
+HIDDEN = """
+import importlib.machinery, sys
+found = importlib.machinery.PathFinder.find_spec
+def find_spec(name, path=None, target=None):
+    return None if name.partition(".")[0] in HIDDEN else found(name, path, target)
+HIDDEN = {hidden!r}
+importlib.machinery.PathFinder.find_spec = staticmethod(find_spec)
+"""
+
+
+def hidden_run(script):
+    """What a script prints where nothing that extras bring is installed."""
+    modules = {module for group in EXTRAS.values() for module in group}
+    start = HIDDEN.replace("{hidden!r}", repr(sorted(modules)))
+    return subprocess.run(
+        [sys.executable, "-c", start + script], capture_output=True, text=True, timeout=300
+    )
+
+
+def test_the_first_design_uses_what_the_base_brings_and_nothing_else(tmp_path):
+    path = str(tmp_path / "m.json")
+    done = hidden_run(f"""
+from mechdesign.cli import main
+asked = ["design", "titanic", "--column", "class", "--privacy", "pml:0.5", "--output", {path!r}]
+assert main(asked) == 0
+assert main(["audit", {path!r}]) == 0
+assert main(["verify", {path!r}]) == 0
+assert main(["doctor"]) == 0
+assert main([]) == 0
+base = {{"numpy", "highspy", "flint", "typer", "rich"}}
+print(sorted(base - {{name.partition(".")[0] for name in sys.modules}}))
+""")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"  # and the base brings nothing else
+
+
+def test_what_is_missing_names_its_extra():
+    done = hidden_run("""
+from mechdesign.cli import main
+code = main(["design", "--prior", "0.5,0.3,0.2", "-p", "ldp:1", "-u", "estimation"])
+print(code)
+import mechdesign as md
+for task in (
+    lambda: md.Prior.from_data(["a", "b"]),
+    lambda: md.plot_kernel(md.Mechanism([[1.0]])),
+):
+    try:
+        task()
+    except ImportError as problem:
+        print(type(problem).__name__, problem)
+# Others see what they would see without this package.
+import importlib.util
+print(importlib.util.find_spec("scipy"))
+try:
+    import scipy
+except ModuleNotFoundError as problem:
+    print(type(problem).__name__, problem)
+""")
+    assert done.returncode == 0, done.stderr
+    said = "is not installed; install it with: pip install"
+    assert f"error: scipy {said} 'mechdesign[standard]' [MD602]" in done.stderr
+    assert done.stdout.splitlines() == [
+        "3",
+        f"MissingLibraryError narwhals {said} 'mechdesign[standard]'",
+        f"MissingLibraryError matplotlib {said} 'mechdesign[plot]'",
+        "None",
+        "ModuleNotFoundError No module named 'scipy'",
+    ]
+
+
+# Names that go
+
+
+def test_a_former_name_works_and_warns(monkeypatch):
+    monkeypatch.setattr(former_names, "FORMER", [])
+
+    @former_parameter("size", "count", "9.0")
+    def repeat(text, count=2):
+        return text * count
+
+    again = former_name("again", repeat, "9.0")
+    with pytest.warns(FormerNameWarning, match="again is called repeat now.*version 9.0") as warned:
+        assert again("a") == "aa"
+    assert warned[0].filename == __file__
+    with pytest.warns(FormerNameWarning, match="size of repeat is called count now"):
+        assert repeat("a", size=3) == "aaa"
+    assert repeat("a", count=3) == "aaa"
+    with pytest.raises(InputError, match="former name size"):
+        repeat("a", 3, size=3)
+    with pytest.raises(TypeError, match="no parameter other"):
+        former_parameter("size", "other", "9.0")(repeat)
+    assert len(former_names.FORMER) == 2
+    assert issubclass(FormerNameWarning, DeprecationWarning)
+
+
+def overdue(former, version):
+    return [name for name, _, until in former if _parts(until) <= _parts(version)]
+
+
+def _parts(version):
+    return [int(part) for part in (version + ".0.0").split(".")[:3]]
+
+
+def test_names_go_in_the_version_that_was_said():
+    """Those of modules that are imported here, which is every one that uses the helper."""
+    users = [
+        path
+        for path in ROOT.rglob("*.py")
+        if path.name != "former_names.py" and "former_names" in path.read_text(encoding="utf-8")
+    ]
+    for path in users:
+        parts = path.relative_to(HOUSE).with_suffix("").parts
+        __import__(".".join(part for part in parts if part != "__init__"))
+    assert overdue(former_names.FORMER, md.__version__) == []
+    assert overdue([("old", "new", "0.2.0"), ("old", "new", "0.3")], "0.2.0") == ["old"]
+
+
+# Citing
+
+
+@pytest.mark.parametrize(
+    ("utility", "privacy", "solver", "keys"),
+    [
+        (md.utility.Hamming(), md.PML(0.5), "highs-simplex", {"GrosseID", "HuangfuHall2018"}),
+        (md.utility.Estimation(), md.LDP(1), "auto", {"Duchi2013", "YeBarg2018"}),
+        (
+            md.utility.Hamming(),
+            [md.LDP(1), md.PMC(1)],
+            "SCS",
+            {"SaeidianPMC", "DiamondBoyd2016"},
+        ),
+    ],
+)
+def test_a_design_says_what_to_cite(utility, privacy, solver, keys):
+    if solver.isupper():
+        pytest.importorskip("cvxpy", reason="a solver of cvxpy needs mechdesign[cvxpy]")
+    found = md.design(md.Prior.uniform(3), utility, privacy, solver=solver)
+    text = found.cite()
+    cited = re.findall(r"^@\w+\{([^,]+),", text, re.M)
+    assert keys <= set(cited)
+    assert cited[-1] == "mechdesign"
+    assert len(set(cited)) == len(cited)
+    assert f"Version {md.__version__}" in text
+    assert text.count("{") == text.count("}")
+    assert "nodoi" not in text
+
+
+def test_a_loaded_design_cites_the_same(tmp_path):
+    found = md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.MutualInformation(), md.LDP(1))
+    md.save(found, tmp_path / "m.json")
+    assert md.load(tmp_path / "m.json").cite() == found.cite()
+
+
+# What others find beside the code
+
+
+def test_hosted_ci_runs_what_the_repository_says():
+    flow = (HOUSE / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    assert "bash .ci/run" in flow
+    assert "permissions:\n  contents: read" in flow
+    run = (HOUSE / ".ci" / "run").read_text(encoding="utf-8")
+    for part in (".ci/installed\n", ".ci/installed lowest", ".ci/installed 3.13"):
+        assert part in run
+
+
+def test_pre_commit_uses_the_linter_that_is_tested():
+    text = (HOUSE / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    (ruff,) = [t for t in PROJECT["project"]["optional-dependencies"]["test"] if "ruff" in t]
+    assert f"rev: v{ruff.partition('==')[2]}" in text
+
+
+def test_the_recipe_of_conda_asks_for_what_the_project_asks_for():
+    text = (HOUSE / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
+    listed = re.findall(r"^    - ([\w-]+) (>=[\d.]+)$", text, re.M)
+    project = PROJECT["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["standard"]]
+    wanted = {tuple(re.fullmatch(r"([\w-]+)(>=[\d.]+)", part).groups()) for part in asked}
+    assert wanted <= set(listed)
+    assert f'version: "{md.__version__}"' in text
