@@ -386,7 +386,7 @@ class AverageNotion(PrivacyNotion, register=False):
 
     def constraints(self, prior: Prior) -> Constraints:
         """The constraints on sums over outcomes."""
-        return Constraints(sums=tuple(c for c in self.checked_sums(prior) if not c.is_implied))
+        return Constraints(sums=tuple(c for c in self.checked_sums(prior) if not c.is_vacuous))
 
     def check(self, mechanism: Mechanism, prior: Prior) -> Check:
         """Decide every constraint in integers, rationals and enclosures of logarithms.

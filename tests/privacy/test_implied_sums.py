@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.cli import main
 from mechdesign.exact import compare_with_exp
+from mechdesign.solve.problem import ask
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1])
 PARITY = [(lambda x: x % 2, None)]
@@ -40,8 +42,8 @@ def above(count):
 def test_a_limit_counts_from_where_a_kernel_breaks_it(name):
     make, most = LIMITS[name]
     enough, less = above(most)
-    assert not make(enough).constraints(PRIOR).sums
-    assert len(make(less).constraints(PRIOR).sums) == 1
+    assert not ask([make(enough)], PRIOR).sums
+    assert len(ask([make(less)], PRIOR).sums) == 1
     # All is told: the level of every kernel at most.
     told = make(enough).check(md.Mechanism(np.eye(4)), PRIOR)
     assert told.verdict is md.Verdict.YES
@@ -58,3 +60,14 @@ def test_a_design_is_that_without_it_and_still_checked(name):
     np.testing.assert_array_equal(both.mechanism.weights, alone.mechanism.weights)
     assert [check.notion for check in both.certificate.checks] == [md.LDP(1), make(746)]
     assert both.certificate.checks[1].verdict is md.Verdict.YES
+
+
+def test_beside_a_limit_that_counts_all_stay_in_and_files_are_read_and_proved(tmp_path):
+    notions = [md.MaximalLeakage(0.5), md.MaximalLeakage(2)]
+    assert len(ask(notions, PRIOR).sums) == 2
+    for asked in (notions, [md.LDP(1), md.MaximalLeakage(2)]):
+        found = md.design(PRIOR, md.utility.Hamming(), asked)
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.json"
+        md.save(found, path)
+        assert md.load(path).gap == found.gap
+        assert main(["verify", str(path)]) == 0
