@@ -80,7 +80,8 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     lines = [
         f"Seconds of processor time, measured {period} on a machine with {machines}, which others "
         "used at the same time. Ours works on two cores, with repair, exact check over all pairs "
-        "and bound; “>” means stopped at the limit.",
+        "and bound; “>” means stopped at the limit, 300 seconds that passed, of which others took "
+        "their part.",
         "",
         "| case | ours | seconds that passed | certified gap | memory | "
         + " | ".join(OTHERS)

@@ -316,6 +316,41 @@ def _numbers(text: str, option: str, remedy: str = "write for example 1,1,2") ->
         ) from None
 
 
+def read_bounds(text: str, subject: str) -> list[float]:
+    """South, west, north and east of a grid of places, such as ``59.29,17.97,59.37,18.15``."""
+    return _numbers(text, subject, "write for example 59.29,17.97,59.37,18.15")
+
+
+def read_cells(text: str, subject: str) -> Any:
+    """Rows and columns of a grid: ``6`` for both, or ``4x6``."""
+    parts = text.lower().replace("×", "x").split("x")
+    if len(parts) > 2 or not all(part.strip().isdecimal() for part in parts):
+        raise InputError(
+            subject,
+            expected="a number of rows and columns",
+            got=quote(text),
+            remedy="write for example 6 or 4x6",
+        )
+    numbers = [int(part) for part in parts]
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)
+
+
+def read_nats(text: str, subject: str) -> float:
+    """A level in nats, as a number or as the logarithm of one, such as ``ln2``."""
+    part = text.strip().lower().replace(" ", "")
+    try:
+        if part.startswith("ln"):
+            return math.log(float(part[2:].strip("()")))
+        return float(part)
+    except (ValueError, OverflowError):
+        raise InputError(
+            subject,
+            expected="a number of nats, or the logarithm of a number",
+            got=quote(text),
+            remedy="write for example 0.7 or ln2",
+        ) from None
+
+
 def read_worst_case(text: str, prior: Prior, read: Callable[[str, Prior], Utility]) -> WorstCase:
     """The least of several utilities: ``worst:`` and parts joined with ``+``, each of the form
     ``weight*utility@prior>=goal``, of which the utility alone is needed; or ``worst-symbol:`` and

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError, quote
+from ..arguments import read_bounds, read_cells, read_nats
+from ..errors import InputError
 from ..progress import waiting
 from .options import (
     AsJson,
@@ -118,7 +118,7 @@ def places(
     columns = (latitude, longitude)
     made = _places(bounds, cells, side, points, roads, reach, columns)
     known = made.prior(visits, columns=columns, weights=weights, outside=outside, added=added)
-    notions: list[Any] = [made.privacy(_level(level), within)]
+    notions: list[Any] = [made.privacy(read_nats(level, "--level"), within)]
     if hide is not None:
         notions.append(made.hidden(known, hide))
     notions += [read_notion(text) for text in privacy or []]
@@ -190,49 +190,5 @@ def _places(
                 option, expected="--points with it", got="--bounds", remedy="leave it out"
             )
     assert bounds is not None
-    return grid(
-        [_number(part, bounds, "--bounds") for part in bounds.split(",")], _cells(cells), side=side
-    )
-
-
-def _number(part: str, text: str, option: str) -> float:
-    try:
-        return float(part)
-    except ValueError:
-        raise InputError(
-            option,
-            expected="numbers separated by commas",
-            got=quote(text),
-            remedy="write for example 59.29,17.97,59.37,18.15",
-        ) from None
-
-
-def _cells(text: str | None) -> Any:
-    if text is None:
-        return None
-    parts = text.lower().replace("×", "x").split("x")
-    if len(parts) > 2 or not all(part.strip().isdecimal() for part in parts):
-        raise InputError(
-            "--cells",
-            expected="a number of rows and columns",
-            got=quote(text),
-            remedy="write for example 6 or 4x6",
-        )
-    numbers = [int(part) for part in parts]
-    return numbers[0] if len(numbers) == 1 else tuple(numbers)
-
-
-def _level(text: str) -> float:
-    """A level in nats, as a number or as the logarithm of one, such as ``ln2``."""
-    part = text.strip().lower().replace(" ", "")
-    try:
-        if part.startswith("ln"):
-            return math.log(float(part[2:].strip("()")))
-        return float(part)
-    except (ValueError, OverflowError):
-        raise InputError(
-            "--level",
-            expected="a number of nats, or the logarithm of a number",
-            got=quote(text),
-            remedy="write for example 0.7 or ln2",
-        ) from None
+    shape = None if cells is None else read_cells(cells, "--cells")
+    return grid(read_bounds(bounds, "--bounds"), shape, side=side)

@@ -94,7 +94,7 @@ def _argument(event: Any) -> float:
     return float(event.args[0] if isinstance(event.args, list) else event.args)
 
 
-def _text_field(value: str, name: str, commit: Callable[[str], bool], classes: str) -> ui.input:
+def text_field(value: str, name: str, commit: Callable[[str], bool], classes: str) -> ui.input:
     """A field whose text counts when it is left or Enter is pressed, marked while it is refused."""
     field = ui.input(value=value).props("dense outlined hide-bottom-space").classes(classes)
     field.props["aria-label"] = name
@@ -116,12 +116,14 @@ def _show_value(field: Any, value: Any) -> None:
         _mark(field, True)
 
 
-def _select(options: dict[str, str], label: str, act: Callable[..., Any], **more: Any) -> ui.select:
-    select = ui.select(options, label=label, on_change=act, **more)
-    return select.props("dense outlined options-dense").classes("wide")
+def select(options: dict[str, str], label: str, act: Callable[..., Any], **more: Any) -> ui.select:
+    """A field that offers some options."""
+    field = ui.select(options, label=label, on_change=act, **more)
+    return field.props("dense outlined options-dense").classes("wide")
 
 
-def _button(text: str, act: Callable[[], Any] | None) -> ui.button:
+def button(text: str, act: Callable[..., Any] | None) -> ui.button:
+    """A button with a text."""
     return ui.button(text, on_click=act).props("outline dense no-caps")
 
 
@@ -189,7 +191,7 @@ class PriorSliders:
         change = self._state.change
         with ui.element("div").classes("bar"):
             return _Row(
-                _text_field(
+                text_field(
                     name,
                     f"Name of symbol {place + 1}",
                     lambda text: change(lambda s: s.with_name(place, text)),
@@ -200,7 +202,7 @@ class PriorSliders:
                     lambda value: self._dragged(place, value),
                     self._released,
                 ).classes("share"),
-                _text_field("", f"Mass of {name}", lambda text: self._typed(place, text), "mass"),
+                text_field("", f"Mass of {name}", lambda text: self._typed(place, text), "mass"),
                 _remove_button(name, lambda: change(lambda s: s.without_symbol(place))),
             )
 
@@ -254,11 +256,11 @@ class PriorSources:
         if self._given is not None:
             self._tables = {str(self._given): str(self._given)} | self._tables
         with ui.element("div").classes("buttons"):
-            _button("Uniform", lambda: state.change(Settings.uniform))
-            _button("Zipf", lambda: state.change(Settings.zipf)).tooltip("1, 1/2, 1/3, …")
-            _button("Add symbol", lambda: state.change(Settings.with_new_symbol))
-            load = _button("Load CSV", None)
-        self._columns = _select(self._tables, "Column of a table", self._chosen)
+            button("Uniform", lambda: state.change(Settings.uniform))
+            button("Zipf", lambda: state.change(Settings.zipf)).tooltip("1, 1/2, 1/3, …")
+            button("Add symbol", lambda: state.change(Settings.with_new_symbol))
+            load = button("Load CSV", None)
+        self._columns = select(self._tables, "Column of a table", self._chosen)
         self._upload = (
             ui.upload(
                 auto_upload=True,
@@ -276,7 +278,7 @@ class PriorSources:
         load.on("click", js_handler=f"() => getElement({self._upload.id}).$refs.qRef.pickFiles()")
         self._status = ui.label("").classes("hint").props("role=status")
         with ui.element("div").classes("own") as self._options:
-            self._weights = _select({}, "Counts are in", self._chosen_again).props("clearable")
+            self._weights = select({}, "Counts are in", self._chosen_again).props("clearable")
             self._drop = ui.checkbox("Leave out missing values", on_change=self._chosen_again)
             self._drop.props("dense")
         self._options.set_visibility(False)
@@ -399,7 +401,7 @@ class NotionControls:
         self._sliders: dict[tuple[str, int], Slider] = {}
         self._fields: dict[tuple[str, int], ui.input] = {}
         self._box = ui.element("div").classes("notions")
-        self._more = _select({}, "Add a notion to compare", self._added)
+        self._more = select({}, "Add a notion to compare", self._added)
         self.show(state.settings)
 
     def show(self, settings: Settings) -> None:
@@ -458,7 +460,7 @@ class NotionControls:
             )
             title = _level_name(chosen, place)
             subject = f"{chosen.title} level {chosen.fields[place]}"
-            self._fields[key] = _text_field(
+            self._fields[key] = text_field(
                 "",
                 f"{title} in nats",
                 lambda text: self._set_level(name, place, lambda: parse_number(text, subject)),
@@ -493,7 +495,7 @@ class UtilityControl:
     def __init__(self, state: PageState) -> None:
         self._state = state
         titles = {name: offered.title for name, offered in UTILITIES.items()}
-        self._select = _select(titles, "Utility", self._chosen, value=state.settings.utility)
+        self._select = select(titles, "Utility", self._chosen, value=state.settings.utility)
 
     def show(self, settings: Settings) -> None:
         """Show the utility of the settings."""

@@ -17,12 +17,19 @@ from ..views.html import escape
 from . import markup
 from .charts import frontier_options, lifts_options
 from .controls import NotionControls, PriorSliders, PriorSources, UtilityControl
+from .places_card import PlacesCard
 from .results import Alternative, Curve, Result, ValueRange
 from .settings import FILE, Settings, python_lines, shell_lines
 from .state import PageState, Runner
 
 _STYLE = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
-_SKIPS = (("prior", "prior"), ("notions", "notions"), ("results", "results"), ("export", "export"))
+_SKIPS = (
+    ("prior", "prior"),
+    ("notions", "notions"),
+    ("results", "results"),
+    ("export", "export"),
+    ("places", "places"),
+)
 
 
 class Page:
@@ -48,6 +55,7 @@ class Page:
                 self._build_settings(folder, foreground, background)
             with ui.element("div").classes("results") as self._results:
                 self._build_results()
+                self._build_places(folder, background)
         ui.context.client.on_delete(self._close)
         self.state.refresh()
 
@@ -116,6 +124,14 @@ class Page:
             self._python = _code("Python lines")
             _heading("On the command line", "shell", 3)
             self._shell = _code("Command line")
+
+    def _build_places(self, folder: Path, background: Runner) -> None:
+        with _panel("Places of a map", "places"):
+            _hint(
+                "Reports of where somebody is, as near as the level allows: the odds of places so "
+                "many metres apart change by at most e to the level. Computed when asked for."
+            )
+            self._places = PlacesCard(folder, background)
 
     # What the page state tells it to show
 
@@ -197,6 +213,7 @@ class Page:
     def _close(self) -> None:
         self.state.close()
         self._sources.close()
+        self._places.close()
 
 
 def _masthead() -> str:

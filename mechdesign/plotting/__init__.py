@@ -86,7 +86,7 @@ _HOMES = {
     "_plot_leakage": ("plot_leakage",),
     "_plot_lifts": ("plot_lifts",),
     "_plot_limits": ("plot_limits",),
-    "_plot_places": ("place_losses", "plot_place_losses", "plot_places"),
+    "_plot_places": ("customary_losses", "place_losses", "plot_place_losses", "plot_places"),
     "_plot_pml_regions": ("plot_pml_regions",),
     "_plot_regions": ("Regions", "plot_regions", "regions"),
 }

@@ -192,17 +192,30 @@ def place_losses(
     known = places.ordered(prior)
     found: list[tuple[str, float, float]] = []
     for level in levels:
-        notion = places.privacy(level, within)
-        for name, make in PLANAR.items():
-            if places.shape is None and name.startswith("planar"):
-                continue
-            noisy = make(places, level, within)
-            for shown, kernel in (
-                (name, noisy),
-                (f"{name}, remapped", places.remap(noisy, known, kind=kind)),
-            ):
-                if str(notion.check(kernel, known).verdict) == "yes":
-                    found.append((shown, level, places.expected_loss(kernel, known, kind)))
-        best = design(known, places.loss(kind), notion)
+        noisy = customary_losses(places, known, level, within, kind=kind)
+        found += [(name, level, loss) for name, loss in noisy]
+        best = design(known, places.loss(kind), places.privacy(level, within))
         found.append(("optimum", level, -best.value))
+    return found
+
+
+def customary_losses(
+    places: Places, prior: Prior, level: float, within: float, *, kind: str = "metres"
+) -> list[tuple[str, float]]:
+    """Name and expected loss of every customary mechanism at a level, and of each remapped.
+
+    Kernels whose exact check does not say yes are left out, planar noise where there is no grid.
+    """
+    known, notion = places.ordered(prior), places.privacy(level, within)
+    found: list[tuple[str, float]] = []
+    for name, make in PLANAR.items():
+        if places.shape is None and name.startswith("planar"):
+            continue
+        noisy = make(places, level, within)
+        for shown, kernel in (
+            (name, noisy),
+            (f"{name}, remapped", places.remap(noisy, known, kind=kind)),
+        ):
+            if str(notion.check(kernel, known).verdict) == "yes":
+                found.append((shown, places.expected_loss(kernel, known, kind)))
     return found

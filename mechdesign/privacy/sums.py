@@ -188,6 +188,11 @@ class SumConstraint(ABC):
         """Whether the level is infinite."""
         return self.epsilon == math.inf
 
+    @property
+    def is_implied(self) -> bool:
+        """Whether every kernel keeps it, so that a design need not ask for it."""
+        return self.is_vacuous
+
     def _decide(self, ratio: Fraction | None, slack: Fraction) -> tuple[Verdict, float]:
         """Verdict on ratio ≤ e^ε, with the ratio known up to a factor, and the level."""
         if ratio is None:
@@ -200,6 +205,13 @@ class SumConstraint(ABC):
             lowest = compare_with_exp(ratio / slack, Fraction(self.epsilon))
             verdict = Verdict.NO if lowest is Verdict.NO else Verdict.UNDECIDED
         return verdict, level
+
+
+def _is_at_least(level: float, count: int) -> bool:
+    """Whether ``count`` ≤ e^level, exactly."""
+    if level == math.inf:
+        return True
+    return compare_with_exp(Fraction(count), Fraction(level)) is Verdict.YES
 
 
 def first_duals(duals: SumDuals) -> Array:
@@ -249,6 +261,11 @@ class ColumnMaxima(_ColumnExtremes):
     points: Hypotheses
     epsilon: float
     sign = 1.0
+
+    @property
+    def is_implied(self) -> bool:
+        """Whether e^ε is at least the number of rows, the sum where all is told."""
+        return _is_at_least(self.epsilon, len(self.points))
 
     def evaluate(self, mechanism: Mechanism) -> Evaluation:
         """Compare an exact sum of maxima with e^ε."""
@@ -485,6 +502,11 @@ class InformationLimit(SumConstraint):
     epsilon: float
     name: str = "the secret"
     cones = frozenset({"exponential"})
+
+    @property
+    def is_implied(self) -> bool:
+        """Whether ε is at least the log of how many values the feature has, given the other."""
+        return _is_at_least(self.epsilon, int(np.bincount(self.groups).max()))
 
     @cached_property
     def masses(self) -> list[Fraction]:

@@ -207,6 +207,25 @@ def test_a_visitor_designs_something_else_and_takes_it_away(tab, tmp_path):
     assert (tmp_path / "page.png").stat().st_size > 50_000
 
 
+def test_places_of_a_map_are_designed_and_drawn(tab):
+    tab.write("Cells, as rows x columns", "3x3")
+    tab.write("within metres", "2000")
+    tab.page.get_by_role("button", name="Design for these places").click()
+    drawn = tab.page.get_by_role("img", name=re.compile("^Reports of somebody at"))
+    playwright.expect(drawn).to_be_visible()
+    assert drawn.locator("rect").count() == 9
+    box = drawn.bounding_box()
+    assert box["width"] > 100
+    assert box["height"] > 100
+    losses = tab.page.get_by_role("table", name="Expected distance of the report")
+    assert losses.get_by_role("row").count() == 1 + 1 + 6
+    before = drawn.get_attribute("aria-label")
+    tab.choose("Somebody is at", "anywhere: the prior")
+    prior = tab.page.get_by_role("img", name=re.compile("^Prior: 0.111 at most"))
+    playwright.expect(prior).to_be_visible()
+    assert before != prior.get_attribute("aria-label")
+
+
 def test_nothing_is_asked_of_any_other_host(tab, url):
     tab.choose("Utility", "Chi-square")
     tab.wait_until_idle()

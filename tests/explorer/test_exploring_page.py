@@ -133,9 +133,9 @@ class Visit:
             self.tell(slider, "move", value)
         self.tell(slider, "release", values[-1])
 
-    async def send(self, name, text):
-        """Load a file."""
-        (upload,) = self.elements(ui.upload)
+    async def send(self, name, text, place=0):
+        """Load a file: for the prior, or in another place of the page."""
+        upload = self.elements(ui.upload)[place]
         file = ui.upload.SmallFileUpload(name, "text/csv", text.encode())
         with self.user.client:
             await upload.handle_uploads([file])
@@ -493,3 +493,60 @@ def test_thirty_symbols_with_long_names(visiting):
         json.dumps(visit.chart("lifts"), allow_nan=False)
 
     visiting(scene, Settings.of_prior(md.Prior.uniform(names)))
+
+
+# Places of a map
+
+
+def test_places_are_designed_when_asked_for(visiting, tmp_path):
+    async def scene(visit):
+        assert not visit.elements(classes="map")
+        visit.write("Cells, as rows x columns", "2x3")
+        visit.write("Level in nats", "ln 3")
+        visit.write("within metres", "3000")
+        before = visit.settings
+        visit.press("Design for these places")
+        await until(lambda: "6 places" in visit.text("map-summary"))
+        assert "1.09861 within 3000 m, checked exactly: yes" in visit.text("map-summary")
+        assert visit.shown("places").count("<rect") == 6
+        assert "planar Laplace" in visit.shown("places")
+        assert "Reports of somebody at" in visit.shown("places")
+        visit.choose("Somebody is at", "prior")
+        assert "Prior: 0.167 at most" in visit.shown("places")
+        # The other design on the page is left alone.
+        assert visit.settings == before
+        # A refusal hides the map, which is no longer that of the settings.
+        visit.write("Cells, as rows x columns", "40x40")
+        visit.press("Design for these places")
+        await until(lambda: "at most 100" in visit.text("trouble"))
+        assert visit.text("map-summary") == ""
+        assert not visit.elements(classes="map-box")[0].visible
+
+    visiting(scene)
+
+
+def test_a_file_of_visits_weighs_places_until_it_is_left_out(visiting, tmp_path):
+    async def scene(visit):
+        visit.write("Cells, as rows x columns", "2x2")
+        visit.write("within metres", "3000")
+        rows = "latitude,longitude\n" + "59.30,17.98\n" * 8
+        await visit.send("mine.csv", rows, place=1)
+        await until(lambda: "mine.csv is used." in visit.shown("places"))
+        visit.press("Design for these places")
+        await until(lambda: "4 places" in visit.text("map-summary"))
+        visit.choose("Somebody is at", "prior")
+        assert "Prior: 0.75 at most" in visit.shown("places")
+        # As places they are refused, by the name that the visitor knows.
+        visit.choose("What the file holds", "places")
+        visit.press("Design for these places")
+        await until(lambda: visit.text("trouble"))
+        assert ".csv" not in visit.text("trouble").replace("mine.csv", "")
+        (kept,) = tmp_path.glob("*.csv")
+        visit.press("Without the file")
+        await until(lambda: not kept.exists())
+        visit.press("Design for these places")
+        await until(lambda: "4 places" in visit.text("map-summary"))
+        visit.choose("Somebody is at", "prior")
+        assert "Prior: 0.25 at most" in visit.shown("places")
+
+    visiting(scene)
