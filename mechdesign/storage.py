@@ -71,8 +71,8 @@ from .stored_plans import (
     public_plan_to_json,
 )
 from .stored_values import label_from_json, label_to_json, number_from_json, number_to_json
-from .subsets import SubsetSelection
-from .subsets.stored import from_numbers, to_numbers
+from .subsets import GroupedSelection, SubsetSelection
+from .subsets.stored import from_numbers, groups_from_numbers, groups_to_numbers, to_numbers
 from .utility import (
     UTILITIES,
     Distance,
@@ -230,6 +230,10 @@ def _proof_out(proof: Infeasibility) -> dict[str, Any]:
 
 
 def _subsets_out(item: SubsetSelection) -> dict[str, Any]:
+    if isinstance(item, GroupedSelection):
+        asked = [_notion_out(notion) for notion in item.notions]
+        content = {"prior": prior_to_json(item.prior), "notions": asked}
+        return {"kind": "grouped selection", **content, **groups_to_numbers(item)}
     labels = {"labels": [label_to_json(label) for label in item.inputs]} if item.has_names else {}
     notions = [_notion_out(notion) for notion in item.notions]
     return {"kind": "subset selection", **labels, "notions": notions, **to_numbers(item)}
@@ -490,7 +494,7 @@ def _content_in(content: Any, name: str) -> Saved:
             return _public_in(content, name)
         if content["kind"] == "infeasible":
             return _proof_in(content, name)
-        if content["kind"] == "subset selection":
+        if content["kind"] in ("subset selection", "grouped selection"):
             return _subsets_in(content, name)
         if content["kind"] == "plan":
             return _plan_in(content, name)
@@ -558,6 +562,8 @@ def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
     )
     notions = [_notion_in(part, name) for part in content["notions"]]
     try:
+        if content["kind"] == "grouped selection":
+            return groups_from_numbers(content, prior_from_json(content["prior"]), notions)
         return from_numbers(content, labels, notions)
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None

@@ -6,12 +6,16 @@ of a few levels in integers, levels and risk in closed form, the bound on the ri
 by symmetry.
 """
 
-from ._subset_selection import LevelCheck, SubsetSelection, SymmetryCertificate, subset_selection
+from ._subset_selection import subset_selection
+from .grouped import GroupedSelection, ReportType
 from .permuted import PermutedFamily
+from .selection import LevelCheck, SubsetSelection, SymmetryCertificate
 
 __all__ = [
+    "GroupedSelection",
     "LevelCheck",
     "PermutedFamily",
+    "ReportType",
     "SubsetSelection",
     "SymmetryCertificate",
     "subset_selection",

@@ -17,7 +17,8 @@ from mechdesign.exact import DENOMINATOR
 from mechdesign.release.subset_reports import SubsetTable
 from mechdesign.release.words import SeededWords
 from mechdesign.subsets import SubsetSelection
-from mechdesign.subsets._subset_selection import asked_bounds, make_family
+from mechdesign.subsets._subset_selection import make_family
+from mechdesign.subsets.selection import asked_bounds
 
 CASES = [(5, 5, 1, md.LDP(1)), (8, 3, 2, md.LIP(1)), (7, 2, 3, md.PML(0.8)), (5, 5, 1, md.LDP(4))]
 
