@@ -16,17 +16,10 @@ from ..privacy.notion import PrivacyNotion
 from .family import AffineFamily
 from .finite_fields import is_prime
 from .group_errors import GroupErrors
-from .grouped import (
-    MOST_REPORTS,
-    GroupedSelection,
-    Layout,
-    Part,
-    ReportType,
-    lifts_of,
-    tolerance_for,
-)
+from .grouped import MOST_REPORTS, GroupedSelection, lifts_of, tolerance_for
 from .permuted import is_possible, permuted_family
 from .profile import Family, Profile, mean_ends, rounded
+from .report_types import Layout, Part, ReportType
 from .selection import asked_bounds, judged
 from .types_program import Groups, Mixture, TwoLevels, best_mixture, shapes_of
 

@@ -17,15 +17,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..exact import DENOMINATOR
 from .family import AffineFamily, Floats, Integers
-
-if TYPE_CHECKING:
-    from .grouped import Layout, ReportType
+from .report_types import Layout, ReportType
 
 Table = list[list[Fraction]]
 

@@ -14,9 +14,10 @@ from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ._subset_selection import MOST_GROUPS, MOST_SYMBOLS
 from .family import AffineFamily
-from .grouped import GroupedSelection, Layout, Part, ReportType
+from .grouped import GroupedSelection
 from .permuted import PermutedFamily
 from .profile import Family, Profile
+from .report_types import Layout, Part, ReportType
 from .selection import SubsetSelection, SymmetryCertificate
 from .types_program import Prices
 

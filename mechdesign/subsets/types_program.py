@@ -288,7 +288,7 @@ def _start(groups: Groups, shapes: tuple[Shape, ...]) -> Types:
     g = len(groups.cells)
     each = max(2, int(_GRID ** (1 / g)))
     axes = [np.unique(np.round(np.linspace(0, n, min(each, n + 1)))) for n in groups.cells.tolist()]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, g)
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, g).astype(np.float64)
     parts = []
     for k, j in _kinds(groups, shapes):
         types = Types(shapes, np.full(len(grid), k), grid, np.full(len(grid), j))

@@ -20,7 +20,7 @@ from mechdesign.exact import DENOMINATOR, Verdict, compare_with_exp
 from mechdesign.storage import from_json, seal, to_json
 from mechdesign.subsets import GroupedSelection, ReportType
 from mechdesign.subsets.group_choice import _made, _Plan
-from mechdesign.subsets.grouped import Layout
+from mechdesign.subsets.report_types import Layout
 from mechdesign.subsets.selection import asked_bounds
 from mechdesign.subsets.types_program import (
     Groups,
