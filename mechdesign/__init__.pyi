@@ -124,8 +124,8 @@ from .solve.sensitivity import Binding as Binding
 from .solve.sensitivity import binding as binding
 from .storage import load as load
 from .storage import save as save
-from .subsets._subset_selection import SubsetSelection as SubsetSelection
 from .subsets._subset_selection import subset_selection as subset_selection
+from .subsets.selection import SubsetSelection as SubsetSelection
 from .theory._composition import compose as compose
 from .theory._odometer import Odometer as Odometer
 from .theory.conversions import convert as convert

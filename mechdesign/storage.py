@@ -226,14 +226,18 @@ def _proof_out(proof: Infeasibility) -> dict[str, Any]:
 
 
 def _subsets_out(item: Any) -> dict[str, Any]:
-    from .subsets import SubsetSelection
-    from .subsets.stored import to_numbers
+    from .subsets import GroupedSelection, SubsetSelection
+    from .subsets.stored import groups_to_numbers, to_numbers
 
     if not isinstance(item, SubsetSelection):
         raise StorageError(
             f"save: expected a Design or a Mechanism, got {type(item).__name__}; pass the "
             "result of design()."
         )
+    if isinstance(item, GroupedSelection):
+        asked = [_notion_out(notion) for notion in item.notions]
+        content = {"prior": prior_to_json(item.prior), "notions": asked}
+        return {"kind": "grouped selection", **content, **groups_to_numbers(item)}
     labels = {"labels": [label_to_json(label) for label in item.inputs]} if item.has_names else {}
     notions = [_notion_out(notion) for notion in item.notions]
     return {"kind": "subset selection", **labels, "notions": notions, **to_numbers(item)}
@@ -494,7 +498,7 @@ def _content_in(content: Any, name: str) -> Saved:
             return _public_in(content, name)
         if content["kind"] == "infeasible":
             return _proof_in(content, name)
-        if content["kind"] == "subset selection":
+        if content["kind"] in ("subset selection", "grouped selection"):
             return _subsets_in(content, name)
         if content["kind"] == "plan":
             return _plan_in(content, name)
@@ -557,13 +561,15 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
 
 
 def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
-    from .subsets.stored import from_numbers
+    from .subsets.stored import from_numbers, groups_from_numbers
 
     labels = (
         [label_from_json(label) for label in content["labels"]] if "labels" in content else None
     )
     notions = [_notion_in(part, name) for part in content["notions"]]
     try:
+        if content["kind"] == "grouped selection":
+            return groups_from_numbers(content, prior_from_json(content["prior"]), notions)
         return from_numbers(content, labels, notions)
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None

@@ -1450,6 +1450,12 @@ def _check_subsets(content: dict[str, Any], report: Report) -> None:
         report.add(claim, None, "of a kernel without a matrix: mechdesign show computes it")
 
 
+def _check_groups(content: dict[str, Any], report: Report) -> None:
+    """A subset selection of groups, of which nothing but the digest is judged here."""
+    for claim in [*(f"privacy: {n['name']}" for n in content["notions"]), "risk", "bound"]:
+        report.add(claim, None, "of a kernel without a matrix: mechdesign show computes it")
+
+
 def _subset_risk(content: dict[str, Any], q: int, m: int) -> bool | None:
     """Whether the risk is that of characters of the geometry; of placements it is not known."""
     n, v, risk = content["symbols"], q ** min(m, 64), _ZERO
@@ -1573,7 +1579,7 @@ def _check_content(content: Any) -> Report:
     text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
     report.add("digest", content.get("digest") == hashlib.sha256(text.encode()).hexdigest())
     checks = {"design": _check_design, "public": _check_public, "infeasible": _check_infeasible}
-    checks["subset selection"] = _check_subsets
+    checks["subset selection"], checks["grouped selection"] = _check_subsets, _check_groups
     checks["plan"] = checks["public plan"] = _check_plan
     try:
         if content["kind"] == "mechanism":

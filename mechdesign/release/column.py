@@ -18,6 +18,7 @@ from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..published import kernel_fingerprint
 from .bin_codes import bins_of, encoder_of
 from .codes import ABSENT, Codebook, Policy, StrataEncoder, distinct_values, processors
+from .grouped_reports import GroupedTable
 from .identities import Admission, Identity, IdentityWords, encode_identities
 from .receipts import Fingerprinter, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
@@ -84,7 +85,7 @@ class ColumnRelease:
         self.recalled: Mapping[bytes, tuple[int, str | None]] = {}
 
     @cached_property
-    def table(self) -> AliasTable | SubsetTable:
+    def table(self) -> AliasTable | SubsetTable | GroupedTable:
         """The thresholds that words are compared with."""
         return draw_table(self.mechanism)
 

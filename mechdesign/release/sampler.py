@@ -19,9 +19,10 @@ from ..errors import DataError, is_iterable, quote
 from ..exact import DENOMINATOR_BITS
 from ..labels import Label
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
-from ..subsets import SubsetSelection
+from ..subsets import GroupedSelection, SubsetSelection
 from .bin_codes import bins_of, encoder_of
 from .codes import ABSENT, Encoder, Policy
+from .grouped_reports import GroupedTable
 from .subset_reports import SubsetTable
 from .words import Words, words_from
 
@@ -154,10 +155,14 @@ def _is_hashable(value: Any) -> bool:
 # From words to outcomes
 
 
-def draw_table(mechanism: Mechanism | ImplicitKernel) -> AliasTable | SubsetTable:
+def draw_table(
+    mechanism: Mechanism | ImplicitKernel,
+) -> AliasTable | SubsetTable | GroupedTable:
     """What makes outcomes of words for a kernel."""
     if isinstance(mechanism, Mechanism):
         return AliasTable(mechanism)
+    if isinstance(mechanism, GroupedSelection):
+        return GroupedTable(mechanism)
     assert isinstance(mechanism, SubsetSelection)
     return SubsetTable(mechanism)
 

@@ -19,7 +19,6 @@ from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, 
 from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import Label, shorten
 from ..subsets import SubsetSelection
-from ..subsets.risk import scores
 from .counts import FEWEST, count_rows
 from .receipts import Receipt, trace
 from .references import check_confidence
@@ -374,9 +373,7 @@ def estimate_many(
         )
     known, note = trace(reports, column, mechanism, receipt, n)
     codes, counts = counted.result()
-    family = mechanism.family
-    sums = family.transform(codes, counts, scores(family, mechanism.profiles))
-    values = 1 / family.points + sums / n
+    values = mechanism.shares_of(codes, counts)
     shares = np.clip(values, 0.0, 1.0)
     shares /= max(1.0, float(shares.sum()))
     variance = mechanism.variances(shares)
@@ -410,12 +407,13 @@ def fit_of_directions(mechanism: SubsetSelection, codes: Integers, counts: Integ
     reports mostly lie elsewhere. With t = n·KL(f‖q) over k groups of directions it is
     e^-t (et/(k−1))^(k−1), a bound for every number of reports [Agrawal2020].
     """
-    total, lines = int(counts.sum()), mechanism.family.directions
+    family, directions, counts = mechanism.directions_of(codes, counts)
+    total, lines = int(counts.sum()), family.directions
     groups = min(_GROUPS, lines)
     ends = [-(-k * lines // groups) for k in range(groups + 1)]
-    place = np.searchsorted(ends, mechanism.family.split(codes)[0], side="right") - 1
+    place = np.searchsorted(ends, directions, side="right") - 1
     met = np.bincount(place, counts, groups)
-    expected = np.diff([mechanism.family.share_below(end) for end in ends[:-1]] + [1.0])
+    expected = np.diff([family.share_below(end) for end in ends[:-1]] + [1.0])
     used = met > 0
     share = met[used] / total
     distance = total * float((share * np.log(share / expected[used])).sum())

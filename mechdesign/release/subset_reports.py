@@ -6,7 +6,7 @@ certified; direction and residue are uniform, by rejection, and placements have 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,16 @@ from numpy.typing import NDArray
 
 from ..exact import DENOMINATOR_BITS
 from ..subsets import PermutedFamily, SubsetSelection
+from ..subsets.profile import Family, Profile
 from .words import Words, integer_below
 
 _WORD_BITS = 64
 # Rows that are drawn at once.
 _CHUNK = 1 << 16
+
+
+#: Words that decide on a direction.
+DIRECTION_WORDS = 2
 
 
 class SubsetTable:
@@ -32,9 +37,27 @@ class SubsetTable:
 
     def __init__(self, mechanism: SubsetSelection, bits: int = _WORD_BITS) -> None:
         self.family, self.bits = mechanism.family, bits
-        profiles = mechanism.profiles
-        placed = isinstance(self.family, PermutedFamily) and len(self.family.placements) > 1
-        self._has_placements = placed
+        self._levels = LevelTable(mechanism.profiles)
+        self._has_placements = _has_placements(self.family)
+
+    def draw(self, codes: NDArray[Any], words: Words) -> NDArray[np.int64]:
+        """One report for each position of a symbol; three or four words each."""
+        out = np.empty(len(codes), dtype=np.int64)
+        for start in range(0, len(codes), _CHUNK):
+            part = codes[start : start + _CHUNK].astype(np.int64)
+            position, word = words.claim_several(len(part), 3 + self._has_placements)
+            spare = SpareBits(words, position)
+            directions = directions_of(self.family, word[:, [0, -1]], spare, self.bits)
+            _, classes = self.family.vectors(directions)
+            residues = self._levels.residues(classes, word[:, 1:3], spare, self.bits)
+            out[start : start + _CHUNK] = self.family.reports_at(directions, part, residues)
+        return out
+
+
+class LevelTable:
+    """Draws residues: a level by its weight, and one of its residues, of a word each."""
+
+    def __init__(self, profiles: Sequence[Profile]) -> None:
         shift = _WORD_BITS - DENOMINATOR_BITS
         high = [p.high << shift for p in profiles]
         middle = [(p.high + p.middle) << shift for p in profiles]
@@ -45,64 +68,87 @@ class SubsetTable:
             dtype=np.uint64,
         )
         self._full = np.array([[h > most, m > most] for h, m in zip(high, middle, strict=True)])
-        q = self.family.base
         self._first = np.array([[0, p.count, p.count + 1] for p in profiles], dtype=np.int64)
-        self._sizes = np.array([[p.count, 1, q - p.count - 1] for p in profiles], dtype=np.int64)
-
-    def draw(self, codes: NDArray[Any], words: Words) -> NDArray[np.int64]:
-        """One report for each position of a symbol; three or four words each."""
-        out = np.empty(len(codes), dtype=np.int64)
-        for start in range(0, len(codes), _CHUNK):
-            part = codes[start : start + _CHUNK].astype(np.int64)
-            position, word = words.claim_several(len(part), 3 + self._has_placements)
-            spare = _Spare(words, position)
-            directions = self._directions(word, spare)
-            _, classes = self.family.vectors(directions)
-            below = (word[:, 1][:, None] < self._ends[classes]) | self._full[classes]
-            levels = 2 - below.sum(axis=1)
-            inside = self._below(self._sizes[classes, levels], word[:, 2], spare)
-            residues = self._first[classes, levels] + inside
-            out[start : start + _CHUNK] = self.family.reports_at(directions, part, residues)
-        return out
-
-    def _directions(self, word: NDArray[np.uint64], spare: _Spare) -> NDArray[np.int64]:
-        """Directions: uniform, or a placement by its mass and a uniform unit."""
-        family = self.family
-        if not isinstance(family, PermutedFamily):
-            return self._below(np.full(len(word), family.directions), word[:, 0], spare)
-        units = self._below(np.full(len(word), family.units), word[:, 0], spare)
-        if not self._has_placements:
-            return units
-        total = family.total_mass
-        placements = family.placements_at(
-            word[:, 3], lambda row: integer_below(total, spare.stream(row))
+        self._sizes = np.array(
+            [[p.count, 1, p.base - p.count - 1] for p in profiles], dtype=np.int64
         )
-        return placements * family.units + units
 
-    def _below(
-        self, limits: NDArray[np.int64], words: NDArray[np.uint64], spare: _Spare
+    def residues(
+        self,
+        classes: NDArray[np.int64],
+        words: NDArray[np.uint64],
+        spare: SpareBits,
+        bits: int = _WORD_BITS,
     ) -> NDArray[np.int64]:
-        """A uniform integer below each limit: a word modulo it, unless its last cycle is cut."""
-        words = words >> np.uint64(_WORD_BITS - self.bits)
-        limit = limits.astype(np.uint64)
-        # 2^bits modulo the limit, where no word holds 2^64.
-        most = np.uint64((1 << self.bits) - 1)
-        extra = (most % limit + np.uint64(1)) % limit
-        found = (words % limit).astype(np.int64)
-        for row in np.flatnonzero(words > most - extra).tolist():
-            found[row] = integer_below(int(limits[row]), spare.stream(row))
-        return found
+        """One residue for each class of directions, of two words each."""
+        under = (words[:, 0][:, None] < self._ends[classes]) | self._full[classes]
+        levels = 2 - under.sum(axis=1)
+        inside = below(self._sizes[classes, levels], words[:, 1], spare, bits)
+        return self._first[classes, levels] + inside
 
 
-class _Spare:
-    """Further bytes for rows whose words were rejected: one stream for each row."""
+def directions_of(
+    family: Family, words: NDArray[np.uint64], spare: SpareBits, bits: int = _WORD_BITS
+) -> NDArray[np.int64]:
+    """Directions: uniform, or a uniform unit and a placement by its mass, of two words each."""
+    if not isinstance(family, PermutedFamily):
+        return below(np.full(len(words), family.directions), words[:, 0], spare, bits)
+    units = below(np.full(len(words), family.units), words[:, 0], spare, bits)
+    if not _has_placements(family):
+        return units
+    total = family.total_mass
+    placements = family.placements_at(
+        words[:, 1], lambda row: integer_below(total, spare.stream(row))
+    )
+    return placements * family.units + units
 
-    def __init__(self, words: Words, position: int) -> None:
-        self._words, self._position = words, position
+
+def _has_placements(family: Family) -> bool:
+    return isinstance(family, PermutedFamily) and len(family.placements) > 1
+
+
+def below(
+    limits: NDArray[np.int64], words: NDArray[np.uint64], spare: SpareBits, bits: int = _WORD_BITS
+) -> NDArray[np.int64]:
+    """A uniform integer below each limit: a word modulo it, unless its last cycle is cut."""
+    words = words >> np.uint64(_WORD_BITS - bits)
+    limit = limits.astype(np.uint64)
+    # 2^bits modulo the limit, where no word holds 2^64.
+    most = np.uint64((1 << bits) - 1)
+    extra = (most % limit + np.uint64(1)) % limit
+    found = (words % limit).astype(np.int64)
+    for row in np.flatnonzero(words > most - extra).tolist():
+        found[row] = integer_below(int(limits[row]), spare.stream(row))
+    return found
+
+
+class SpareBits:
+    """Further bytes for rows whose words were rejected: one stream for each row.
+
+    Parameters
+    ----------
+    words : where they come from
+    position : of the first row of a part
+    rows : of the part that are asked for, all of them if left out
+    """
+
+    def __init__(
+        self, words: Words, position: int, rows: NDArray[np.integer] | None = None
+    ) -> None:
+        self._words, self._position, self._rows = words, position, rows
         self._streams: dict[int, Iterator[bytes]] = {}
 
     def stream(self, row: int) -> Iterator[bytes]:
         """The stream of a row, from where it was left."""
-        if row not in self._streams:
-            self._streams[row] = self._words.more_bits(self._position + row)
-        return self._streams[row]
+        at = row if self._rows is None else int(self._rows[row])
+        if at not in self._streams:
+            self._streams[at] = self._words.more_bits(self._position + at)
+        return self._streams[at]
+
+    def of(self, rows: NDArray[np.integer]) -> SpareBits:
+        """The same streams for some of the rows."""
+        found = SpareBits(
+            self._words, self._position, rows if self._rows is None else self._rows[rows]
+        )
+        found._streams = self._streams
+        return found

@@ -116,6 +116,15 @@ class Profile:
         """ρ of every residue in floats, ``(q,)``."""
         return np.repeat([float(value) for value, _ in self.values], [n for _, n in self.values])
 
+    def value_at(self, residue: int) -> Fraction:
+        """ρ of one residue."""
+        left = residue
+        for value, n in self.values:
+            if left < n:
+                return value
+            left -= n
+        raise AssertionError("a residue is below q")
+
     def moment(self, power: int) -> Fraction:
         """Mean over residues of (ρ − 1)^power."""
         total = sum((n * (value - 1) ** power for value, n in self.values), Fraction(0))
@@ -156,6 +165,24 @@ class Profile:
             and (bounds.upper is None or (lift is not None and lift <= bounds.upper))
             and (bounds.ratio is None or (ratio is not None and ratio <= bounds.ratio))
         )
+
+
+def mean_ends(family: Family, i: int, profile: Profile) -> tuple[Fraction, Fraction]:
+    """Between what the mean of ρ over the symbols is, at every report of class i.
+
+    As at :func:`extreme_counts`, for which of a group of symbols none is sure to have a level.
+    """
+    whole, rest = divmod(family.size, family.powers[i + 1])
+    digits, last = divmod(rest, family.powers[i])
+    found = []
+    for levels in (sorted(profile.values), sorted(profile.values, reverse=True)):
+        sizes = [n for _, n in levels]
+        counts = _filled(
+            [whole * family.powers[i] * n for n in sizes], sizes, digits, family.powers[i], last
+        )
+        total = sum((c * v for c, (v, _) in zip(counts, levels, strict=True)), Fraction(0))
+        found.append(total / family.size)
+    return found[0], found[1]
 
 
 def extreme_counts(family: Family, i: int, sizes: Sequence[int]) -> list[list[int]]:
@@ -260,7 +287,7 @@ def _nearest(
 ) -> Profile | None:
     """Integer weights that keep the bounds, next to a vertex."""
     for point in _nearer_one(vertex):
-        profile = _rounded(family.base, count, point)
+        profile = rounded(family.base, count, point)
         if profile.keeps(family, i, bounds):
             return profile if profile.moment(2) > 0 else None
     return None
@@ -310,7 +337,7 @@ def _nearer_one(point: Sequence[Fraction]) -> Iterator[list[Fraction]]:
         yield [value + share * (1 - value) for value in point]
 
 
-def _rounded(q: int, count: int, point: Sequence[Fraction]) -> Profile:
+def rounded(q: int, count: int, point: Sequence[Fraction]) -> Profile:
     """Weights of a point; units that are left go where the level is lowest but not zero."""
     high, middle, low = point
     if q == 2:

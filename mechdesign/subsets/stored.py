@@ -6,16 +6,25 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from ..errors import CertificateError
 from ..exact import read_fraction, read_integer, write_fraction, write_integer
+from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
-from ._subset_selection import MOST_SYMBOLS, SubsetSelection
+from ._subset_selection import MOST_GROUPS, MOST_SYMBOLS
 from .family import AffineFamily
+from .grouped import GroupedSelection
 from .permuted import PermutedFamily
 from .profile import Family, Profile
+from .report_types import Layout, Part, ReportType
+from .selection import SubsetSelection, SymmetryCertificate
+from .types_program import Prices
 
 # Points of a space that estimates make an array of.
 _MOST_POINTS = 1 << 30
+# How far bounds from the same prices may be apart, relatively.
+_AGREEMENT = 1e-8
 
 
 def to_numbers(item: SubsetSelection) -> dict[str, Any]:
@@ -27,14 +36,8 @@ def to_numbers(item: SubsetSelection) -> dict[str, Any]:
         "dimension": family.dimension,
         "projective": family.projective,
         **_placements_out(family),
-        "profiles": [
-            {"count": p.count, "high": write_integer(p.high), "middle": write_integer(p.middle)}
-            for p in item.profiles
-        ],
-        "achieved": [
-            ["inf" if level == math.inf else level for level in check.achieved]
-            for check in certificate.checks
-        ],
+        "profiles": _profiles_out(item.profiles),
+        "achieved": _achieved_out(certificate),
         "risk_exact": write_fraction(certificate.risk_exact),
         "bound_exact": write_fraction(certificate.bound_exact),
         "fingerprint": item.fingerprint,
@@ -53,17 +56,12 @@ def from_numbers(
     if not 2 <= size <= MOST_SYMBOLS:
         raise ValueError(f"{size} symbols")
     family = _family_in(content)
-    profiles = [
-        Profile(
-            family.base, part["count"], read_integer(part["high"]), read_integer(part["middle"])
-        )
-        for part in content["profiles"]
-    ]
+    profiles = _profiles_in(content, family)
     made = SubsetSelection(size if labels is None else labels, notions, family, profiles)
     certificate = made.certificate
     achieved = [[float(level) for level in row] for row in content["achieved"]]
     for claim, said, found in (
-        ("levels", achieved, [list(check.achieved) for check in certificate.checks]),
+        ("levels", achieved, _levels(certificate)),
         ("a risk", read_fraction(content["risk_exact"]), certificate.risk_exact),
         ("a bound", read_fraction(content["bound_exact"]), certificate.bound_exact),
         ("a fingerprint", content["fingerprint"], made.fingerprint),
@@ -71,6 +69,110 @@ def from_numbers(
         if said != found:
             raise CertificateError(f"{claim} that its numbers do not bear out")
     return made
+
+
+def groups_to_numbers(item: GroupedSelection) -> dict[str, Any]:
+    """All of a selection of groups but prior and notions."""
+    certificate, prices = item.certificate, item.prices
+    return {
+        "types": [
+            {
+                "chances": [write_integer(weight) for weight in one.chances],
+                "parts": [None if part is None else _part_out(part) for part in one.parts],
+            }
+            for one in item.types
+        ],
+        "prices": {
+            "inside": prices.inside.tolist(),
+            "across": prices.across.tolist(),
+            "row": prices.row.tolist(),
+        },
+        "achieved": _achieved_out(certificate),
+        "risk_exact": write_fraction(certificate.risk_exact),
+        "bound_exact": write_fraction(certificate.bound_exact),
+        "fingerprint": item.fingerprint,
+    }
+
+
+def groups_from_numbers(
+    content: dict[str, Any], prior: Prior, notions: Iterable[PrivacyNotion]
+) -> GroupedSelection:
+    """The inverse of :func:`groups_to_numbers`; raises as :func:`from_numbers`."""
+    groups = len(set(prior.weights))
+    if not 2 <= len(prior) <= MOST_SYMBOLS or not 2 <= groups <= MOST_GROUPS:
+        raise ValueError(f"{len(prior)} symbols in {groups} groups")
+    layout = Layout.of(prior)
+    types = [
+        ReportType(
+            tuple(read_integer(weight) for weight in one["chances"]),
+            tuple(
+                None if part is None else _part_in(part, size)
+                for part, size in zip(one["parts"], layout.sizes, strict=True)
+            ),
+        )
+        for one in content["types"]
+    ]
+    saved = content["prices"]
+    prices = Prices(*(np.array(saved[name], dtype=float) for name in ("inside", "across", "row")))
+    shapes = [(groups,), (groups, groups), (groups,)]
+    numbers = [prices.inside, prices.across, prices.row]
+    if [one.shape for one in numbers] != shapes or not all(np.isfinite(n).all() for n in numbers):
+        raise ValueError("prices of another form")
+    made = GroupedSelection(prior, notions, types, prices, layout)
+    certificate = made.certificate
+    bound = read_fraction(content["bound_exact"])
+    for claim, good in (
+        (
+            "levels",
+            [[float(v) for v in row] for row in content["achieved"]] == _levels(certificate),
+        ),
+        ("a risk", read_fraction(content["risk_exact"]) == certificate.risk_exact),
+        ("a bound", abs(bound - certificate.bound_exact) <= _AGREEMENT * certificate.bound_exact),
+        ("a fingerprint", content["fingerprint"] == made.fingerprint),
+    ):
+        if not good:
+            raise CertificateError(f"{claim} that its numbers do not bear out")
+    return made
+
+
+def _levels(certificate: SymmetryCertificate) -> list[list[float]]:
+    return [list(check.achieved) for check in certificate.checks]
+
+
+def _achieved_out(certificate: SymmetryCertificate) -> list[list[Any]]:
+    return [["inf" if v == math.inf else v for v in row] for row in _levels(certificate)]
+
+
+def _part_out(part: Part) -> dict[str, Any]:
+    family = part.family
+    return {
+        "base": family.base,
+        "dimension": family.dimension,
+        "profiles": _profiles_out(part.profiles),
+        **_placements_out(family),
+    }
+
+
+def _part_in(content: dict[str, Any], size: int) -> Part:
+    whole = {**content, "symbols": size, "projective": False}
+    family = _family_in(whole)
+    return Part(family, tuple(_profiles_in(content, family)))
+
+
+def _profiles_out(profiles: Iterable[Profile]) -> list[dict[str, Any]]:
+    return [
+        {"count": p.count, "high": write_integer(p.high), "middle": write_integer(p.middle)}
+        for p in profiles
+    ]
+
+
+def _profiles_in(content: dict[str, Any], family: Family) -> list[Profile]:
+    return [
+        Profile(
+            family.base, part["count"], read_integer(part["high"]), read_integer(part["middle"])
+        )
+        for part in content["profiles"]
+    ]
 
 
 def _placements_out(family: Family) -> dict[str, Any]:

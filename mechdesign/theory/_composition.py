@@ -37,7 +37,7 @@ from ..privacy import (
 from ..privacy.notion import as_notions
 from ..privacy.rows import cone_rows
 from ..subsets import SubsetSelection
-from ..subsets._subset_selection import levels_from_ratio
+from ..subsets.selection import levels_from_ratio
 from ._rates import approximate_level
 from .disclosure import leakage_capacity
 from .leakage import TwoSides, condition, outcome_leakage, quiet_prior
@@ -506,7 +506,7 @@ def compose(
     Parameters
     ----------
     mechanisms : Mechanisms or Designs with the same inputs
-        One for each report. Of subset selections the levels are bounded, symbols of equal mass.
+        One for each report. Of subset selections the levels are bounded.
     times : int
         How often the whole list is reported.
     prior, notions : optional
@@ -595,8 +595,11 @@ def _composed_by_ratio(
         for one in kernels
     ]
     total = times * math.fsum(logs) if people == "same" else max(logs)
+    least = min(
+        one.prior.pmin if isinstance(one, SubsetSelection) else 1 / len(symbols) for one in kernels
+    )
     found = [
-        ComposedLevel(notion, levels_from_ratio(notion, total, len(symbols)), exact=False)
+        ComposedLevel(notion, levels_from_ratio(notion, total, least), exact=False)
         for notion in dict.fromkeys(asked)
     ]
     return Composition(times * len(kernels), tuple(found), people)

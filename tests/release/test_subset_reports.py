@@ -14,10 +14,12 @@ from scipy.stats import chi2
 import mechdesign as md
 from mechdesign.errors import DataError, RepeatWarning
 from mechdesign.exact import DENOMINATOR
+from mechdesign.release import subset_reports
 from mechdesign.release.subset_reports import SubsetTable
 from mechdesign.release.words import SeededWords
 from mechdesign.subsets import SubsetSelection
-from mechdesign.subsets._subset_selection import asked_bounds, make_family
+from mechdesign.subsets._subset_selection import make_family
+from mechdesign.subsets.selection import asked_bounds
 
 CASES = [(5, 5, 1, md.LDP(1)), (8, 3, 2, md.LIP(1)), (7, 2, 3, md.PML(0.8)), (5, 5, 1, md.LDP(4))]
 
@@ -88,7 +90,7 @@ def test_one_word_decides_one_thing():
     assert residue_at(full - 1, q - profile.count - 2) == q - 1
 
 
-def test_words_of_few_bits_are_rejected_and_leave_no_bias():
+def test_words_of_few_bits_are_rejected_and_leave_no_bias(monkeypatch):
     """With 5 bits for one of 24 directions every fourth row needs further bytes."""
     selection, n = made(25, 5, 2, md.LIP(1)), 40_000
     table = SubsetTable(selection, bits=5)
@@ -96,13 +98,12 @@ def test_words_of_few_bits_are_rejected_and_leave_no_bias():
     counts = np.bincount(drawn, minlength=len(selection.outputs))
     assert p_value(counts, row(selection, 2)) > 1e-3
 
-    class Modulo(SubsetTable):
+    def modulo(limits, words, spare, bits):
         """A control: without rejection."""
+        return (words >> np.uint64(64 - bits)).astype(np.int64) % limits
 
-        def _below(self, limits, words, spare):
-            return (words >> np.uint64(64 - self.bits)).astype(np.int64) % limits
-
-    drawn = Modulo(selection, bits=5).draw(np.full(n, 2), SeededWords(7))
+    monkeypatch.setattr(subset_reports, "below", modulo)
+    drawn = SubsetTable(selection, bits=5).draw(np.full(n, 2), SeededWords(7))
     counts = np.bincount(drawn, minlength=len(selection.outputs))
     assert p_value(counts, row(selection, 2)) < 1e-9
 

@@ -68,7 +68,7 @@ class OptimalExperiment(Method):
             return None
         return (
             f"{n} symbols are above the {MOST_SYMBOLS} up to which their columns are mixed "
-            "(md.subset_selection is for equally likely symbols, however many)"
+            "(md.subset_selection(prior, privacy) takes more, of at most six different masses)"
         )
 
     def solve(self, program: EstimationProgram) -> Candidate:

@@ -1,0 +1,251 @@
+"""``GroupedSelection``: subset selection for a few groups of symbols, each of one mass.
+
+A report is a type, which comes for each group with its own chance, and a residue family for each
+group that the type splits. A symbol's own group draws the residue of the symbol by a profile, the
+shifts of other groups are uniform. So two symbols of different groups have independent residues,
+whatever directions the groups share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..exact import DENOMINATOR
+from ..labels import Label
+from ..prior import Prior
+from ..privacy import LDP
+from ..privacy.notion import PrivacyNotion
+from .family import Floats, Integers
+from .group_errors import GroupErrors
+from .permuted import PermutedFamily
+from .profile import Family
+from .report_types import Layout, ReportType
+from .selection import (
+    LevelCheck,
+    Lifts,
+    SubsetSelection,
+    SymmetryCertificate,
+    asked_bounds,
+    check_any_masses,
+    judged,
+    kept,
+)
+from .types_program import Groups, Prices, least_objective, shapes_of
+
+MOST_REPORTS = 1 << 62
+# Symbols up to which bounds are told to the smaller of two tolerances.
+_FEW, _FINE, _COARSE = 5000, 1e-9, 1e-6
+
+
+def tolerance_for(sizes: Sequence[int]) -> float:
+    """To what share of it the least risk is told."""
+    return _FINE if sum(sizes) <= _FEW else _COARSE
+
+
+def lifts_of(layout: Layout, types: Iterable[ReportType]) -> Iterator[Lifts]:
+    """Of each type bounds on 1/lift, lift and ratio at its reports, and what is attained."""
+    for one in types:
+        high, low, least, most = Fraction(0), None, Fraction(0), Fraction(0)
+        is_full, is_alike = True, True
+        parts = zip(one.chances, one.parts, layout.shares, strict=True)
+        for weight, part, share in parts:
+            chance = Fraction(weight, DENOMINATOR)
+            ends, means = (Fraction(1), Fraction(1)), (Fraction(1), Fraction(1))
+            if part is not None:
+                ends, means = part.ends, part.means
+                is_full &= part.family.is_full
+                is_alike &= len(set(part.profiles)) == 1
+            high = max(high, chance * ends[0])
+            low = chance * ends[1] if low is None else min(low, chance * ends[1])
+            least, most = least + share * chance * means[0], most + share * chance * means[1]
+        assert low is not None
+        values = (
+            most / low if low else None,
+            high / least if least else None,
+            high / low if low else None,
+        )
+        yield values, (is_full and is_alike, is_full and is_alike, is_alike)
+
+
+class GroupedSelection(SubsetSelection):
+    """A kernel whose reports stand for subsets of symbols in groups of equal mass.
+
+    It is made by :func:`subset_selection` of a prior, and is used like the one of equal masses.
+
+    Attributes
+    ----------
+    inputs : labels of the symbols
+    notions : what it keeps, under the prior
+    prior : masses of the symbols
+    layout : which group each symbol is in
+    types : how reports are drawn
+    prices : what proves the bound
+    certificate : what is proved of levels and risk
+    """
+
+    def __init__(
+        self,
+        prior: Prior,
+        notions: Iterable[PrivacyNotion],
+        types: Iterable[ReportType],
+        prices: Prices,
+        layout: Layout | None = None,
+    ) -> None:
+        self._prior, self.notions = prior, tuple(notions)
+        self.inputs: tuple[Label, ...] = prior.labels
+        self.has_names = prior.labels != tuple(range(len(prior)))
+        self.layout = Layout.of(prior) if layout is None else layout
+        self.types, self.prices = tuple(types), prices
+        sizes = self.layout.sizes
+        for one in self.types:
+            if len(one.chances) != len(sizes) or len(one.parts) != len(sizes):
+                raise ValueError("expected a chance and a part for each group")
+            if min(one.chances) < 0 or max(one.chances) == 0:
+                raise ValueError("expected chances from 0 on")
+            if any(one.part(i).family.size != sizes[i] for i in one.split):
+                raise ValueError("expected families of the sizes of the groups")
+        if any(
+            sum(each) != DENOMINATOR for each in zip(*(t.chances for t in self.types), strict=True)
+        ):
+            raise ValueError("expected chances with sum one")
+        if sum(one.reports for one in self.types) > MOST_REPORTS:
+            raise ValueError("more reports than there are integers")
+        self.errors = GroupErrors(self.layout, self.types)
+        self.certificate = self._certified()
+
+    def _certified(self) -> SymmetryCertificate:
+        checks = kept(self._checked(self.notions))
+        bounds = asked_bounds(self.notions, outside=True)
+        shapes = shapes_of(bounds, min(self.layout.masses), outside=True)
+        groups = Groups.of_symbols(self.layout.sizes, self.layout.masses)
+        tolerance = tolerance_for(self.layout.sizes)
+        least = least_objective(groups, shapes, self.prices, tolerance)
+        bound = max(Fraction(least) - self.layout.certain, Fraction(0))
+        return SymmetryCertificate(checks, self.errors.risk, bound)
+
+    @property
+    def prior(self) -> Prior:
+        """The prior that notions are kept under."""
+        return self._prior
+
+    @property
+    def outputs(self) -> range:
+        """The reports, integers from 0 on."""
+        return range(self.offsets[-1])
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Where the reports of each type begin, and where those of the last one end."""
+        found = [0]
+        for one in self.types:
+            found.append(found[-1] + one.reports)
+        return tuple(found)
+
+    @property
+    def gap(self) -> float:
+        """How much larger the risk is than the bound, as a share of it."""
+        return self.certificate.gap
+
+    # Levels
+
+    def _checked(self, notions: Iterable[PrivacyNotion]) -> tuple[LevelCheck, ...]:
+        rows, found = list(lifts_of(self.layout, self.types)), []
+        for notion in notions:
+            check_any_masses(notion)
+            found.append(judged(notion, rows))
+        return tuple(found)
+
+    def check(self, notion: PrivacyNotion) -> LevelCheck:
+        """Decide exactly whether it keeps a notion under its prior, and at which levels."""
+        return self._checked([notion])[0]
+
+    @property
+    def log_ratio(self) -> float:
+        """The LDP level that it has whatever it was made for, in nats, rounded up."""
+        return self.check(LDP(np.inf)).achieved[0]
+
+    # Errors
+
+    def variances(self, truth: Floats) -> Floats:
+        """N times the variance of the estimate of each share, where they are as given, ``(N,)``."""
+        return self.errors.variances(np.asarray(truth, dtype=float))
+
+    @property
+    def worst_variance(self) -> float:
+        """The largest n times the variance of any share's estimate, over all distributions."""
+        return self.errors.worst
+
+    def shares_of(self, reports: Integers, counts: Integers) -> Floats:
+        """Unbiased estimates of all shares, from distinct reports in rising order."""
+        return self.errors.shares_of(self.offsets, reports, counts)
+
+    def directions_of(
+        self, reports: Integers, counts: Integers
+    ) -> tuple[Family, Integers, Integers]:
+        """Directions that are independent of the symbols, how often each came, and their family.
+
+        They are those of the type that came most often.
+        """
+        kinds = np.searchsorted(self.offsets, reports, side="right") - 1
+        met = np.bincount(kinds, counts, len(self.types))
+        met[[not one.slots for one in self.types]] = -1
+        t = int(np.argmax(met))
+        one, rows = self.types[t], kinds == t
+        return one.slots[0][0], one.digits(reports[rows] - self.offsets[t])[0], counts[rows]
+
+    # The kernel
+
+    def probability(self, symbol: Label, report: int) -> Fraction:
+        """P(report | symbol), exactly."""
+        row, number = self.inputs.index(symbol), self.outputs[report]
+        t = int(np.searchsorted(self.offsets, number, side="right")) - 1
+        one, i = self.types[t], int(self.layout.group[row])
+        found = Fraction(one.chances[i], DENOMINATOR)
+        inside = np.array([number - self.offsets[t]], dtype=np.int64)
+        digits = one.digits(inside)
+        for k, (family, _) in enumerate(one.slots):
+            found *= Fraction(*family.chance(int(digits[k][0]) * family.base)) * family.base
+        for j in one.split:
+            found /= one.part(j).family.base
+        if one.parts[i] is None:
+            return found
+        part = one.part(i)
+        place = self.layout.place[[row]]
+        residues, classes = part.family.residues(one.of_group(inside, i), place)
+        return found * part.profiles[int(classes[0])].value_at(int(residues[0]))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of labels and weights: equal for equal kernels."""
+        digest = hashlib.sha256(b"mechdesign subset selection of groups")
+        digest.update(json.dumps([repr(label) for label in self.inputs]).encode())
+        digest.update(self.layout.group.astype("<i8").tobytes())
+        for one in self.types:
+            rows: list[Any] = [list(map(str, one.chances))]
+            for part in one.parts:
+                if part is None:
+                    rows.append(None)
+                    continue
+                family = part.family
+                row = [[str(p.count), str(p.high), str(p.middle)] for p in part.profiles]
+                rows.append([family.size, family.base, family.dimension, row])
+                if isinstance(family, PermutedFamily):
+                    rows.append([family.placements, list(map(str, family.masses))])
+            digest.update(json.dumps(rows).encode())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        notions = ", ".join(map(str, self.notions))
+        return (
+            f"SubsetSelection({len(self.inputs)} symbols in {len(self.layout.sizes)} groups, "
+            f"{notions}: {len(self.outputs)} reports of {self.bytes_per_report} bytes, "
+            f"{len(self.types)} types; risk {self.risk:.6g}, at most {self.gap:.2g} above the "
+            "least)"
+        )
