@@ -27,7 +27,8 @@ from ..privacy import LDP, LikelihoodBound, PrivacyNotion
 from ..schema import Schema
 from ..utility.estimation import Estimation
 from ._design import Design, design
-from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together
+from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together, large_lifts
+from .product_lifts import leaks_in_floats
 
 # Shares of the total level for which every column is designed first.
 _TABLE = (0.02, 0.06, 0.15, 0.3, 0.5, 0.75, 1.0)
@@ -265,6 +266,9 @@ class _Search:
         if isinstance(self.total, LDP):
             return float(np.sum(shares))
         kernels = [found.mechanism for found in self.designs(shares)]
+        lifts = None if self.known is None else large_lifts(kernels, self.known)
+        if lifts is not None and (told := leaks_in_floats(self.total, lifts)) is not None:
+            return max(leak / level for leak, level in zip(told, self.total.levels, strict=True))
         if self.total.uses_prior:
             assert self.known is not None
             over = self.known.restricted()
