@@ -221,7 +221,7 @@ def product_kernel(kernels: Sequence[Mechanism], labels: Iterable[Label]) -> Mec
 
 
 def large_lifts(kernels: Sequence[Mechanism], prior: Prior) -> ProductLifts | None:
-    """What tells lifts of all reports where their product kernel is too large, but lifts are not."""
+    """What tells lifts of all reports together where their product kernel is too large."""
     known = prior.restricted()
     if len(known) * math.prod(kernel.shape[1] for kernel in kernels) <= MOST_ENTRIES:
         return None

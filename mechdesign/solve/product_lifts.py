@@ -2,9 +2,9 @@
 
 The report (y_1, …, y_k) has the lift Π_i K_i[x_i, y_i] / q(y) at the combination x, with
 q(y) = Σ_x p(x) Π_i K_i[x_i, y_i] over the combinations that have mass. Sums, maxima and minima over
-combinations are taken one column after another, so that no table has a row for each combination and
-a column for each report. What is largest is told by floats with room for their rounding, and decided
-in integers.
+combinations are taken one column after another, so that no table has a row for each combination
+and a column for each report. What is largest is told by floats with room for their rounding, and
+decided in integers.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def test_other_notions_are_not_told():
 
 def test_plans_whose_product_kernel_is_too_large(monkeypatch):
     """The plan is the same as where it is small enough."""
-    kernels, prior = random_case(5, (4, 3), (4, 3))
+    _, prior = random_case(5, (4, 3), (4, 3))
     prior = prior.with_schema(["x", "y"])
     small = md.plan_columns(prior, None, md.PML(0.5))
     monkeypatch.setattr(columns_plan, "MOST_ENTRIES", 10)
