@@ -538,7 +538,8 @@ def _text_of_row(parts: Sequence[str]) -> str:
 
 def _texts_of_rows(labels: Sequence[Sequence[Any]], rows: Sequence[NDArray[np.int64]]) -> list[str]:
     """:func:`plain_text` of tuples, of which each part is made a text once."""
-    columns, absent = [], np.ones(len(rows[0]) if rows else 0, dtype=bool)
+    columns: list[list[str]] = []
+    absent = np.ones(len(rows[0]) if rows else 0, dtype=bool)
     for own, places in zip(labels, rows, strict=True):
         texts = [plain_text(label) for label in (*own, None)]
         columns.append(np.array(list(map(repr, texts)), dtype=object)[places].tolist())

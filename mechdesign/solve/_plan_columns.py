@@ -519,18 +519,22 @@ def _split(name: str, search: _Search, shares: NDArray[np.float64], plan: Column
         designs = search.designs(shares)
         check = check_together(search.total, [d.mechanism for d in designs], search.known)
         levels = tuple(found.notions[0].levels for found in designs)
-        pairs = zip(search.weights.values(), designs, strict=True)
-        return Split(name, levels, math.fsum(w * d.risk for w, d in pairs), check.achieved)
-    risks, total = [], search.total.levels[0]
+        risks = [found.risk for found in designs]
+        return Split(name, levels, _weighted(search, risks), check.achieved)
+    risks, total = list[float](), search.total.levels[0]
     for i, (share, own) in enumerate(zip(shares.tolist(), plan.designs, strict=True)):
         risk = search.risk_at(i, share)
         if estimated[i]:
             risk *= own.risk / search.risk_at(i, own.notions[0].levels[0] / total)
         risks.append(risk)
-    pairs = zip(search.weights.values(), risks, strict=True)
     levels = tuple((float(share) * total,) for share in shares)
-    whole = math.fsum(level for (level,) in levels)
-    return Split(name, levels, math.fsum(w * r for w, r in pairs), (whole,))
+    whole = math.fsum(level for own in levels for level in own)
+    return Split(name, levels, _weighted(search, risks), (whole,))
+
+
+def _weighted(search: _Search, risks: Sequence[float]) -> float:
+    pairs = zip(search.weights.values(), risks, strict=True)
+    return math.fsum(weight * risk for weight, risk in pairs)
 
 
 def _joint(search: _Search, known: Prior, weights: Mapping[str, float]) -> list[Split]:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +90,7 @@ class ProductLifts:
                 with np.errstate(invalid="ignore"):  # no combination: infinity times zero
                     combine(found, own[x][:, None] * part[:, x, None, :], out=found)
             flat = found.reshape(len(part), -1)
-        return flat[0]
+        return np.asarray(flat[0])
 
     def likelihoods(self) -> Array:
         """q(y) for every report, in the order of the product kernel."""
@@ -111,7 +112,7 @@ class ProductLifts:
     def exact(self, place: int, above: bool) -> tuple[Fraction | None, int]:
         """The largest lift of a report, or the inverse of the least, and where it is."""
         places = np.unravel_index(place, [kernel.shape[1] for kernel in self.kernels])
-        product = np.ones(len(self.prior), dtype=object)
+        product: Any = np.ones(len(self.prior), dtype=object)
         for kernel, rows, y in zip(self.kernels, self._rows, places, strict=True):
             product = product * kernel.weights.astype(object)[:, int(y)][rows]
         whole = int(sum(w * v for w, v in zip(self.prior.weights, product, strict=True)))
