@@ -173,35 +173,26 @@ def _midpoints(bins: Any) -> dict[Any, float]:
     """The number that each label of bins stands for: the middle of the doubles nearest to its ends,
     of an open bin that of one as wide as the bin beside it, or of width one.
     """
-    labels, edges = _labels(bins["labels"]), bins["edges"]
-    count, whole, left = len(labels), _flag(bins["whole"]), bins["closed"] == "left"
-    _need(len(edges) == count + 1 and bins["closed"] in ("left", "right"), "bins of another form")
-    lows, highs = list[float](), list[float]()
-    for i in range(count + 1):
-        if edges[i] in ("-inf", "inf"):
-            ends = [float(edges[i])] * 2
-        elif not whole:
-            ends = [float(_exact(edges[i]))] * 2
-        else:  # the last whole number before the edge, and the first behind it
-            edge = _exact(edges[i])
-            first = math.ceil(edge) if i == 0 or (i < count and left) else math.floor(edge) + 1
-            ends = [float(first - 1), float(first)]
-        highs.append(ends[0])
-        lows.append(ends[1])
-    lows, highs = lows[:-1], highs[1:]
-    widths = [high - low + whole - whole for low, high in zip(lows, highs, strict=True)]
-    for i, beside in ((0, 1), (count - 1, count - 2)):
-        if widths[i] == math.inf:
-            near = widths[beside] if 0 <= beside < count else math.inf
-            width = near if near < math.inf else 1.0
-            if lows[i] == -math.inf and highs[i] == math.inf:
-                lows[i], highs[i] = -width / 2, width / 2
-            elif lows[i] == -math.inf:
-                lows[i] = highs[i] - width
-            else:
-                highs[i] = lows[i] + width
-    middle = [low + (high - low) / 2 for low, high in zip(lows, highs, strict=True)]
-    return dict(zip(labels, middle, strict=True))
+    labels, whole, left = _labels(bins["labels"]), _flag(bins["whole"]), bins["closed"] == "left"
+    _need(bins["closed"] in ("left", "right"), "bins of another form")
+    count, sides = len(labels), list[tuple[float, float]]()  # below an edge, and above it
+    for i, text in enumerate(bins["edges"]):
+        near = float(text if text in ("-inf", "inf") else _exact(text))
+        if whole and math.isfinite(near):
+            edge, is_kept = _exact(text), i == 0 or (i < count and left)
+            first = math.ceil(edge) if is_kept else math.floor(edge) + 1
+            sides.append((float(first - 1), float(first)))
+        else:
+            sides.append((near, near))
+    ends = [(low, high) for (_, low), (high, _) in pairwise(sides)]
+    widths = [math.inf, *(high - low + whole - whole for low, high in ends), math.inf]
+    for i, near in ((0, widths[2]), (-1, widths[-3])):
+        (low, high), width = ends[i], near if near < math.inf else 1.0
+        if low == -math.inf:
+            ends[i] = (-width / 2, width / 2) if high == math.inf else (high - width, high)
+        elif high == math.inf:
+            ends[i] = low, low + width
+    return {x: low + (high - low) / 2 for x, (low, high) in zip(labels, ends, strict=True)}
 
 
 def _flag(value: Any) -> bool:
@@ -355,11 +346,11 @@ class _Prior:
         """Of columns of these names, some of which hold bins of numbers."""
         self.attributes = [one["name"] for one in given or []]
         tables = [_midpoints(one["bins"]) if "bins" in one else {} for one in given or []]
-        if len(tables) == 1:
-            self.numbered = tuple(tables[0].get(v, v) for v in self.labels)
-        elif any(tables):
-            rows = (zip(tables, label, strict=True) for label in self.labels)
-            self.numbered = tuple(tuple(t.get(v, v) for t, v in row) for row in rows)
+        if any(tables):
+            one = len(tables) == 1
+            rows = (zip(tables, (x,) if one else x, strict=True) for x in self.labels)
+            found = [tuple(table.get(v, v) for table, v in row) for row in rows]
+            self.numbered = tuple(row[0] if one else row for row in found)
         return self
 
     def asks(self, notion: dict[str, Any]) -> list[_Part]:

@@ -236,7 +236,7 @@ class Hypotheses:
         return np.array([m / self.total for m in self.masses[0]])
 
     @property
-    def _is_every_symbol(self) -> bool:
+    def is_every_symbol(self) -> bool:
         """Whether these are the point masses of all symbols, in their order."""
         if self.indices is None or len(self.indices) != self.size:
             return False
@@ -256,7 +256,7 @@ class Hypotheses:
     def of_kernel(self, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
         """Likelihoods ``(H, M)`` of every outcome in floats: the matrix times a kernel."""
         if self.indices is not None:
-            return kernel if self._is_every_symbol else kernel[self.indices]
+            return kernel if self.is_every_symbol else kernel[self.indices]
         row = self._row
         found: NDArray[np.float64] = self.matrix @ kernel if row is None else (row @ kernel)[None]
         return found
@@ -265,7 +265,7 @@ class Hypotheses:
         """Sums ``(N, M)`` of the hypotheses with weights ``(H, M)``: the transposed matrix times
         these.
         """
-        if self._is_every_symbol:
+        if self.is_every_symbol:
             return weights
         row = self._row
         if row is not None:

@@ -386,7 +386,8 @@ def databases(labels: Sequence[Label]) -> list[tuple[Any, ...]]:
 
 
 def _numbers(labels: Sequence[Label], name: str) -> list[Fraction]:
-    found, label = [], None
+    found: list[Fraction] = []
+    label: Label = None
     try:
         for label in labels:
             if isinstance(label, (str, bool)):

@@ -435,27 +435,41 @@ class Fingerprinter:
         """Take in rows that are given by their places among distinct values."""
         self.coded(values)(places)
 
+    def add_rows(
+        self,
+        labels: Sequence[Sequence[Any]],
+        rows: Sequence[NDArray[np.int64]],
+        places: NDArray[np.int64],
+    ) -> None:
+        """Take in tuples: each is given by its place among distinct ones, and the parts of these by
+        their places among the labels of their column, -1 for null.
+        """
+        self._of_texts(_texts_of_rows(labels, rows))(places)
+
     def coded(self, values: Sequence[Any]) -> Callable[[NDArray[Any]], None]:
         """A function that takes in rows by their places among these values."""
-        digests = np.array([self._digest(value) for value in values], dtype=np.uint64)
+        return self._of_texts([plain_text(value) for value in values])
+
+    def _of_texts(self, texts: Sequence[str]) -> Callable[[NDArray[Any]], None]:
+        digests = np.array([self._digest(text) for text in texts], dtype=np.uint64)
         digests = digests.reshape(-1, 2)
         # Half of a digest tells the values of a column apart.
         halves = np.ascontiguousarray(digests[:, 0])
 
         def add(places: NDArray[Any]) -> None:
-            counts = np.zeros(len(values), dtype=np.uint64)
+            counts = np.zeros(len(texts), dtype=np.uint64)
             for start in range(0, len(places), _CHUNK):
                 part = places[start : start + _CHUNK]
                 self._sequence.update(halves.take(part).data)
-                counts += np.bincount(part, minlength=len(values)).astype(np.uint64)
+                counts += np.bincount(part, minlength=len(texts)).astype(np.uint64)
             # Sums modulo 2**64, which do not depend on the order.
             self._sums += (digests * counts[:, None]).sum(axis=0, dtype=np.uint64)
             self._rows += len(places)
 
         return add
 
-    def _digest(self, value: Any) -> tuple[int, int]:
-        digest = hashlib.blake2b(plain_text(value).encode(), digest_size=16, key=self._key).digest()
+    def _digest(self, text: str) -> tuple[int, int]:
+        digest = hashlib.blake2b(text.encode(), digest_size=16, key=self._key).digest()
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
 
     def result(self) -> Fingerprint:
@@ -505,8 +519,7 @@ def plain_text(value: Any) -> str:
     """
     value = tidy(value)
     if isinstance(value, tuple):
-        parts = [plain_text(part) for part in value]
-        return "missing" if set(parts) == {"missing"} else f"row {parts!r}"
+        return _text_of_row([plain_text(part) for part in value])
     if isinstance(value, str):
         text = value.strip()
         value = None if text.lower() in MISSING_TEXT else parse_labels([text])[0]
@@ -516,3 +529,22 @@ def plain_text(value: Any) -> str:
         whole = isinstance(value, int) or value.is_integer()
         return f"number {int(value) if whole else value!r}"
     return f"text {value}"
+
+
+def _text_of_row(parts: Sequence[str]) -> str:
+    """The text of a tuple, by those of its parts."""
+    return "missing" if set(parts) == {"missing"} else f"row [{', '.join(map(repr, parts))}]"
+
+
+def _texts_of_rows(labels: Sequence[Sequence[Any]], rows: Sequence[NDArray[np.int64]]) -> list[str]:
+    """:func:`plain_text` of tuples, of which each part is made a text once."""
+    columns: list[list[str]] = []
+    absent = np.ones(len(rows[0]) if rows else 0, dtype=bool)
+    for own, places in zip(labels, rows, strict=True):
+        texts = [plain_text(label) for label in (*own, None)]
+        columns.append(np.array(list(map(repr, texts)), dtype=object)[places].tolist())
+        absent &= np.array([text == "missing" for text in texts])[places]
+    found = [f"row [{', '.join(parts)}]" for parts in zip(*columns, strict=True)]
+    for place in np.flatnonzero(absent).tolist():
+        found[place] = "missing"
+    return found

@@ -484,15 +484,8 @@ class PlanRelease(_SeveralColumns):
         self.reports = self.reports or Fingerprinter()
         outputs = Combinations([part.mechanism.shape[1] for part in self.parts])
         met, places = np.unique(outputs.join(drawn), return_inverse=True)
-        shown = zip(*(part.tolist() for part in outputs.split(met)), strict=True)
-        labels = [
-            tuple(
-                None if y < 0 else p.mechanism.outputs[y]
-                for p, y in zip(self.parts, row, strict=True)
-            )
-            for row in shown
-        ]
-        self.reports.add_codes(labels, places)
+        labels = [part.mechanism.outputs for part in self.parts]
+        self.reports.add_rows(labels, outputs.split(met), places)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,11 @@ from ..privacy import LDP, LikelihoodBound, PrivacyNotion
 from ..schema import Schema
 from ..utility.estimation import Estimation
 from ._design import Design, design
-from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together
+from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together, large_lifts
+from .estimation.method import relaxed_risk
+from .problem import state_problem
+from .product_lifts import leaks_in_floats
+from .program import EstimationProgram
 
 # Shares of the total level for which every column is designed first.
 _TABLE = (0.02, 0.06, 0.15, 0.3, 0.5, 0.75, 1.0)
@@ -44,6 +48,8 @@ _LEAST_SHARE = 1e-3
 _FINE, _HALVINGS = 4000, 80
 # Symbols up to which a joint design is made unasked.
 _JOINT_SYMBOLS = 16
+# Symbols of a column above which a search goes by a relaxation: a design takes seconds to minutes.
+_MOST_DESIGNED = 20
 # How often a plan that misses its exact check by rounding is moved inwards.
 _RETRIES = 40
 
@@ -62,7 +68,8 @@ def plan_columns(
 
     Each column gets the kernel that estimates its frequencies best at its own level. The levels are
     those for which all reports of a person together have the total level, exactly, and the
-    weighted sum of the risks is least, as far as a search over splits finds it.
+    weighted sum of the risks is least, as far as a search over splits finds it. Of columns of more
+    than 20 symbols the search takes the risks of relaxations, and their designs follow.
 
     Parameters
     ----------
@@ -86,7 +93,8 @@ def plan_columns(
     ColumnsPlan
         Kernels, levels and risks of the columns, the exact verdict on all reports together, and
         how other splits compare: equal shares, the best shares that add up to the total level,
-        which under PML may leak more than that, and the joint design.
+        which under PML may leak more than that, and the joint design. Under LDP the risks of other
+        splits are estimated for columns of more than 20 symbols.
 
     Raises
     ------
@@ -111,8 +119,8 @@ def plan_columns(
     shares = search.best(search.together)
     plan = _checked(search, shares)
     others = [
-        _split("equal split", search, search.equal()),
-        _split("additive split", search, search.best(lambda found: float(np.sum(found)))),
+        _split("equal split", search, search.equal(), plan),
+        _split("additive split", search, search.best(lambda found: float(np.sum(found))), plan),
     ]
     small = known is not None and len(known) <= _JOINT_SYMBOLS
     if known is not None and (small if joint is None else joint):
@@ -237,19 +245,44 @@ class _Search:
     total: PrivacyNotion
     known: Prior | None
     made: dict[tuple[int, float], Design] = field(default_factory=dict)
+    relaxed: dict[tuple[int, float], float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.priors)
 
     def design(self, place: int, share: float) -> Design:
         """The design of a column for a share of the total level."""
-        share = min(max(share, _LEAST_SHARE), 1.0)
-        key = (place, share)
+        key = (place, self._kept(share))
         if key not in self.made:
             prior = list(self.priors.values())[place]
-            notion = self.total.with_levels(*(share * level for level in self.total.levels))
-            self.made[key] = design(prior, Estimation(), notion)
+            self.made[key] = design(prior, Estimation(), self._notion(share))
         return self.made[key]
+
+    def _kept(self, share: float) -> float:
+        return min(max(share, _LEAST_SHARE), 1.0)
+
+    def _notion(self, share: float) -> PrivacyNotion:
+        """A share of the total level."""
+        kept = self._kept(share)
+        return self.total.with_levels(*(kept * level for level in self.total.levels))
+
+    def is_large(self, place: int) -> bool:
+        """Whether the risk of a column is that of a relaxation while shares are searched."""
+        return len(list(self.priors.values())[place].restricted()) > _MOST_DESIGNED
+
+    def risk_at(self, place: int, share: float) -> float:
+        """The risk of a column for a share of the total level: of its design, or for large columns
+        of a relaxation.
+        """
+        key = (place, self._kept(share))
+        if self.is_large(place) and key not in self.relaxed:
+            prior = list(self.priors.values())[place]
+            problem = state_problem(prior, Estimation(), self._notion(share), None, None, ())
+            program = problem.program
+            assert isinstance(program, EstimationProgram)
+            found = relaxed_risk(program)
+            self.relaxed[key] = self.design(*key).risk if found is None else found
+        return self.relaxed[key] if key in self.relaxed else self.design(*key).risk
 
     def designs(self, shares: NDArray[np.float64]) -> list[Design]:
         """The design of each column."""
@@ -257,14 +290,17 @@ class _Search:
 
     def risk(self, shares: NDArray[np.float64]) -> float:
         """The weighted sum of the risks."""
-        pairs = zip(self.weights.values(), self.designs(shares), strict=True)
-        return math.fsum(weight * found.risk for weight, found in pairs)
+        weights = enumerate(self.weights.values())
+        return math.fsum(weight * self.risk_at(i, float(shares[i])) for i, weight in weights)
 
     def together(self, shares: NDArray[np.float64]) -> float:
         """What all reports leak, as a share of the total level, in floats."""
         if isinstance(self.total, LDP):
             return float(np.sum(shares))
         kernels = [found.mechanism for found in self.designs(shares)]
+        lifts = None if self.known is None else large_lifts(kernels, self.known)
+        if lifts is not None and (told := leaks_in_floats(self.total, lifts)) is not None:
+            return max(leak / level for leak, level in zip(told, self.total.levels, strict=True))
         if self.total.uses_prior:
             assert self.known is not None
             over = self.known.restricted()
@@ -359,8 +395,11 @@ class _Search:
     def _risk_of(self, place: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """The risk of a column at shares, between those of its designs as powers of the share."""
         for share in _TABLE:
-            self.design(place, share)
-        known = sorted((share, d.risk) for (p, share), d in self.made.items() if p == place)
+            self.risk_at(place, share)
+        if self.is_large(place):
+            known = sorted((share, risk) for (p, share), risk in self.relaxed.items() if p == place)
+        else:
+            known = sorted((share, d.risk) for (p, share), d in self.made.items() if p == place)
         # Straight in logarithms, as risks fall about as the square of a level; beyond them, too.
         x, y = np.log([share for share, _ in known]), np.log([risk for _, risk in known])
         at = np.log(shares)
@@ -471,11 +510,31 @@ def _checked(search: _Search, shares: NDArray[np.float64]) -> ColumnsPlan:
 # Others that it is compared with
 
 
-def _split(name: str, search: _Search, shares: NDArray[np.float64]) -> Split:
-    designs = search.designs(shares)
-    check = check_together(search.total, [d.mechanism for d in designs], search.known)
-    levels = tuple(found.notions[0].levels for found in designs)
-    return Split(name, levels, search.risk(shares), check.achieved)
+def _split(name: str, search: _Search, shares: NDArray[np.float64], plan: ColumnsPlan) -> Split:
+    """Another split. Where levels add up, the risks of its large columns are those of relaxations,
+    times what the design of the plan has more than its own.
+    """
+    estimated = [isinstance(search.total, LDP) and search.is_large(i) for i in range(len(search))]
+    if not any(estimated):
+        designs = search.designs(shares)
+        check = check_together(search.total, [d.mechanism for d in designs], search.known)
+        levels = tuple(found.notions[0].levels for found in designs)
+        risks = [found.risk for found in designs]
+        return Split(name, levels, _weighted(search, risks), check.achieved)
+    risks, total = list[float](), search.total.levels[0]
+    for i, (share, own) in enumerate(zip(shares.tolist(), plan.designs, strict=True)):
+        risk = search.risk_at(i, share)
+        if estimated[i]:
+            risk *= own.risk / search.risk_at(i, own.notions[0].levels[0] / total)
+        risks.append(risk)
+    levels = tuple((float(share) * total,) for share in shares)
+    whole = math.fsum(level for own in levels for level in own)
+    return Split(name, levels, _weighted(search, risks), (whole,))
+
+
+def _weighted(search: _Search, risks: Sequence[float]) -> float:
+    pairs = zip(search.weights.values(), risks, strict=True)
+    return math.fsum(weight * risk for weight, risk in pairs)
 
 
 def _joint(search: _Search, known: Prior, weights: Mapping[str, float]) -> list[Split]:

@@ -25,6 +25,7 @@ from ..privacy import LDP, PrivacyNotion
 from ..privacy.notion import Check, Worst
 from ..schema import Schema
 from ._design import Design
+from .product_lifts import ProductLifts, check_lifts
 
 #: Entries of the largest product kernel that is checked.
 MOST_ENTRIES = 400_000
@@ -219,16 +220,29 @@ def product_kernel(kernels: Sequence[Mechanism], labels: Iterable[Label]) -> Mec
     return Mechanism.from_weights(made, bits, labels, names, check=False)
 
 
+def large_lifts(kernels: Sequence[Mechanism], prior: Prior) -> ProductLifts | None:
+    """What tells lifts of all reports together where their product kernel is too large."""
+    known = prior.restricted()
+    if len(known) * math.prod(kernel.shape[1] for kernel in kernels) <= MOST_ENTRIES:
+        return None
+    lifts = ProductLifts(tuple(kernels), known)
+    return lifts if lifts.is_possible else None
+
+
 def check_together(
     total: PrivacyNotion, kernels: Sequence[Mechanism], prior: Prior | None
 ) -> Check:
     """Whether all reports together have a notion, decided in integers and rationals.
 
     Under a notion of a prior, over the combinations of positive mass; else over all combinations.
-    Levels of LDP add up exactly over columns, so that its product kernel need not be made.
+    Levels of LDP add up exactly over columns, so that its product kernel need not be made; nor is a
+    large one for bounds on lifts (PML, PMC, LIP, ALIP).
     """
     if isinstance(total, LDP):
         return _check_sum(total, kernels)
+    lifts = large_lifts(kernels, prior) if total.uses_prior and prior is not None else None
+    if lifts is not None and (told := check_lifts(total, lifts)) is not None:
+        return told
     if total.uses_prior:
         assert prior is not None
         known = prior.restricted()

@@ -122,3 +122,25 @@ def test_reports_of_the_system_follow_the_kernel():
         assert chi2.sf(((counts - expected) ** 2 / expected).sum(), 2) > 1e-7
         wrong = np.roll(expected, 1)
         assert chi2.sf(((counts - wrong) ** 2 / wrong).sum(), 2) < 1e-7
+
+
+def test_rows_are_marked_as_tuples_are():
+    """Parts of rows are made texts once; the fingerprint is that of the tuples."""
+    labels = [["a", "O'Hara", "NA", " 1 "], [1, 2.0, True, None, "x"], [("u", 1), "missing"]]
+    rng = np.random.default_rng(0)
+    drawn = [rng.integers(-1, len(own), 200) for own in labels]
+    drawn = [np.append(part, -1) for part in drawn]
+    tuples = [
+        tuple(own[i] if i >= 0 else None for own, i in zip(labels, row, strict=True))
+        for row in zip(*drawn, strict=True)
+    ]
+    places = rng.integers(0, len(tuples), 5000)
+    one, other = Fingerprinter(b"key"), Fingerprinter(b"key")
+    one.add_codes(tuples, places)
+    other.add_rows(labels, drawn, places)
+    assert one.result() == other.result()
+    # The control: another row would be told.
+    changed = [drawn[0], drawn[1], np.where(drawn[2] == 0, 1, 0)]
+    third = Fingerprinter(b"key")
+    third.add_rows(labels, changed, places)
+    assert third.result() != one.result()

@@ -203,8 +203,39 @@ def test_other_totals_are_refused(total):
         md.plan_columns(TITANIC, None, total)
 
 
-def test_reports_too_many_to_be_checked_are_refused():
+def test_reports_too_many_to_be_checked_are_refused(monkeypatch):
+    monkeypatch.setattr("mechdesign.solve.product_lifts.MOST_CELLS", 1000)
     frame = pd.DataFrame({name: [f"{name}{i * k % 9}" for i in range(900)] for k, name in
                           enumerate("abcd", 1)})  # fmt: skip
     with pytest.raises(DataError, match="combinations of values and reports"):
         md.plan_columns(frame, list("abcd"), md.PML(1))
+
+
+@pytest.mark.parametrize("notion", [md.LDP(2), md.PML(1)], ids=str)
+def test_relaxations_find_the_split_that_designs_find(notion, monkeypatch):
+    """For columns of many symbols a search goes by relaxations; here both can be afforded."""
+    exact = md.plan_columns(TITANIC, {"class": 1, "sex": 2}, notion, joint=False)
+    monkeypatch.setattr("mechdesign.solve._plan_columns._MOST_DESIGNED", 1)
+    quick = md.plan_columns(TITANIC, {"class": 1, "sex": 2}, notion, joint=False)
+    assert quick.check.verdict is md.Verdict.YES
+    assert quick.risk == pytest.approx(exact.risk, rel=2e-3)
+    for one, other in zip(exact.others, quick.others, strict=True):
+        assert other.risk == pytest.approx(one.risk, rel=2e-2)
+        assert other.leaks[0] == pytest.approx(one.leaks[0], rel=2e-2)
+
+
+def test_a_large_column_is_designed_once(monkeypatch):
+    """Under LDP: its search needs no design, nor do the splits that are compared."""
+    made = []
+    whole = md.solve._plan_columns.design
+
+    def counted(prior, *rest):
+        made.append(len(prior))
+        return whole(prior, *rest)
+
+    monkeypatch.setattr("mechdesign.solve._plan_columns.design", counted)
+    monkeypatch.setattr("mechdesign.solve._plan_columns._MOST_DESIGNED", 3)
+    plan = md.plan_columns(TITANIC, None, md.LDP(1), joint=False)
+    assert made.count(4) == 1
+    assert made.count(2) > 1
+    assert plan.others[0].leaks == pytest.approx((1,), rel=1e-8)
