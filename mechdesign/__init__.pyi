@@ -25,6 +25,7 @@ from .channels._orders import more_capable as more_capable
 from .channels._refines import Refinement as Refinement
 from .channels._refines import refines as refines
 from .devices._export import export as export
+from .devices.bins_sql import bins_to_sql as bins_to_sql
 from .errors import MechdesignError as MechdesignError
 from .evidence._audit_samples import audit_samples as audit_samples
 from .evidence.findings import SampleAudit as SampleAudit
@@ -32,11 +33,13 @@ from .evidence.findings import SampleVerdict as SampleVerdict
 from .exact import Verdict as Verdict
 from .mechanism import Mechanism as Mechanism
 from .plotting._plot_binding import plot_binding as plot_binding
+from .plotting._plot_envelope import plot_envelope as plot_envelope
 from .plotting._plot_estimate import plot_estimate as plot_estimate
 from .plotting._plot_frontiers import plot_frontiers as plot_frontiers
 from .plotting._plot_kernel import plot_kernel as plot_kernel
 from .plotting._plot_leakage import plot_leakage as plot_leakage
 from .plotting._plot_lifts import plot_lifts as plot_lifts
+from .plotting._plot_limits import plot_limits as plot_limits
 from .plotting._plot_places import plot_place_losses as plot_place_losses
 from .plotting._plot_places import plot_places as plot_places
 from .plotting._plot_pml_regions import plot_pml_regions as plot_pml_regions

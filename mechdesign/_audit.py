@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import KernelError, PriorError, quote
 from .exact import Verdict
 from .labels import Label, shorten
-from .mechanism import ImplicitKernel, Mechanism, mechanism_of
+from .mechanism import ImplicitKernel, Mechanism, as_mechanism
 from .notebook import notebook_table
 from .prior import Prior
 from .privacy.average import MaximalCostLeakage, MaximalLeakage, MIPrivacy
@@ -170,7 +170,7 @@ def audit(
 
     Parameters
     ----------
-    mechanism : Mechanism or (N, M) array
+    mechanism : Mechanism, design or (N, M) array
         From any tool; row sums may be off by rounding.
     prior : Prior or N probabilities
     privacy : notion or list of notions, optional
@@ -233,13 +233,12 @@ def matched(
 
     Raises :class:`KernelError` or :class:`PriorError` for what cannot be used or does not fit.
     """
-    if isinstance(mechanism, ImplicitKernel):
-        mechanism = mechanism_of(mechanism)  # which says that it is no matrix
+    if isinstance(mechanism, ImplicitKernel) or hasattr(mechanism, "mechanism"):
+        mechanism = as_mechanism(mechanism)
     if isinstance(prior, Mapping):
         prior = Prior(prior)
     if not isinstance(prior, Prior):
-        if not isinstance(mechanism, Mechanism):
-            mechanism = Mechanism(mechanism)
+        mechanism = as_mechanism(mechanism)
         _check_size(prior, len(mechanism.inputs))
         prior = Prior(prior, mechanism.inputs)
     elif not isinstance(mechanism, Mechanism):

@@ -16,7 +16,8 @@
     ├── SolverError                     a solver stopped without a usable answer
     │   └── UntoldError                 no reports answer what is to be estimated
     ├── CertificateError                a kernel failed its exact check; carries the evidence
-    └── StorageError                    a saved file: unknown schema, damaged or altered
+    ├── StorageError                    a saved file: unknown schema, damaged or altered
+    └── MissingLibraryError (ImportError)  a library that an extra brings is not installed
 
     MechdesignWarning (UserWarning)
     ├── ZeroMassWarning                 symbols of zero mass are left out of the design
@@ -31,7 +32,11 @@
     ├── EdgesWarning                    bins whose edges were chosen by the secrets
     ├── OutsideWarning                  points that belong to no place and are left out
     ├── AlikeWarning                    symbols that people would take for one
-    └── LeftoverWarning                 unfinished files of a run that was stopped
+    ├── LeftoverWarning                 unfinished files of a run that was stopped
+    └── FormerNameWarning (DeprecationWarning)  a name or parameter that will be taken away
+
+Each has a code that never changes its meaning, listed in :data:`KINDS`; :func:`explained` and
+``mechdesign explain MD103`` say what it means and what to do.
 """
 
 from __future__ import annotations
@@ -42,6 +47,7 @@ import sys
 import unicodedata
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeGuard, overload
 
@@ -168,6 +174,11 @@ def _cut(text: str, most: int) -> str:
 
 class MechdesignError(Exception):
     """Base class of every error raised on purpose by this package. Its message is one line."""
+
+    @property
+    def code(self) -> str:
+        """The stable code of its kind, such as ``"MD103"``; :func:`explained` says more."""
+        return kind_of(type(self)).code
 
     def __init__(self, *args: Any) -> None:
         super().__init__(
@@ -332,6 +343,16 @@ class StorageError(MechdesignError):
     """A saved file with an unknown schema, missing parts, or contents that were altered."""
 
 
+class MissingLibraryError(MechdesignError, ImportError):
+    """A library that is asked for is not installed; the message names the extra that brings it."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(
+            f"{library} is not installed; install it with: pip install 'mechdesign[{extra}]'"
+        )
+        self.library, self.extra = library, extra
+
+
 def warn(message: str, category: type[MechdesignWarning]) -> None:
     """Issue a warning, in one line, that points at the first line outside this package."""
     package = __name__.partition(".")[0]
@@ -395,3 +416,291 @@ class AlikeWarning(MechdesignWarning):
 
 class LeftoverWarning(MechdesignWarning):
     """Unfinished files that a run which was stopped left behind."""
+
+
+class FormerNameWarning(MechdesignWarning, DeprecationWarning):
+    """A name or parameter that a later version takes away; the message names the one to use."""
+
+
+# What codes stand for
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of error or warning.
+
+    Attributes
+    ----------
+    code : MD and three digits; it is never given to anything else, even after the kind is gone
+    name : the class, or for what the command line alone says, what that is about
+    meaning, remedy : what has happened, and what to do
+    """
+
+    code: str
+    name: str
+    meaning: str
+    remedy: str
+
+
+#: Every kind, in the order of the codes: 0 bases, 1 input, 2 and 3 problems without an answer, 4
+#: solvers, 5 proofs, 6 files and what is installed, 7 the command line, 8 warnings.
+KINDS = (
+    Kind(
+        "MD000",
+        "MechdesignError",
+        "Base class of every error of the package.",
+        "Catch it where all of them are treated alike; what is raised is one of the kinds "
+        "below, or names in one line what stopped it.",
+    ),
+    Kind(
+        "MD100",
+        "InputError",
+        "Something handed in cannot be used; the message says what was expected and what came.",
+        "Correct the value as the end of the message says.",
+    ),
+    Kind(
+        "MD101",
+        "PriorError",
+        "A prior is no probability distribution: a number is negative or not finite, the sum "
+        "is not one, or labels are missing or occur twice.",
+        "Give non-negative numbers that sum to one, with one distinct label each; "
+        "Prior.from_counts and Prior.from_data make them from data.",
+    ),
+    Kind(
+        "MD102",
+        "KernelError",
+        "A kernel is not row-stochastic: its shape, an entry, the sum of a row or a label "
+        "does not fit.",
+        "Give one row for each input and one column for each output, rows that sum to one, "
+        "and labels in the order of the prior.",
+    ),
+    Kind(
+        "MD103",
+        "LevelError",
+        "A privacy level, or a list of notions, has no meaning.",
+        "Give notions with levels in nats, at least zero, such as md.PML(0.5) or pml:0.5; "
+        "several go in a list.",
+    ),
+    Kind(
+        "MD104",
+        "UtilityError",
+        "A utility does not fit the problem in its shape, labels or numbers.",
+        "Give a matrix with symbols as rows and outputs as columns, finite numbers, and the "
+        "labels of the prior.",
+    ),
+    Kind(
+        "MD105",
+        "RequirementError",
+        "A requirement has no meaning, or does not fit the design that it is asked of.",
+        "Compare its labels with those of the design and its numbers with what the message "
+        "expects.",
+    ),
+    Kind(
+        "MD106",
+        "DataError",
+        "A table, file or column cannot be read as asked: it is missing, empty, or holds "
+        "values that do not fit.",
+        "Check path, column and missing values (--missing says what to do with them).",
+    ),
+    Kind(
+        "MD107",
+        "UnknownNameError",
+        "A name is not known where it was used; the message lists those that are and suggests "
+        "the nearest.",
+        "Use one of those names; for one of your own, import its module first, or write "
+        "package.module:Name.",
+    ),
+    Kind(
+        "MD201",
+        "NoMethodError",
+        "No method solves this combination of utility, notions and requirements; the message "
+        "gives the reason of each.",
+        "Ask for another solver, notion or utility; 'mechdesign design … --explain' says what "
+        "applies without solving.",
+    ),
+    Kind(
+        "MD301",
+        "InfeasibleError",
+        "No kernel satisfies everything that is asked, and there is a proof. The message "
+        "names what clashes and the smallest levels that would do.",
+        "Raise one of those levels or drop one of the requirements; --output keeps the proof, "
+        "which 'mechdesign verify' checks.",
+    ),
+    Kind(
+        "MD401",
+        "SolverError",
+        "A solver stopped without a usable answer: for want of time, or in floats that do not "
+        "suffice.",
+        "Allow more time (--time-limit), or ask for another solver; --explain lists those "
+        "that apply.",
+    ),
+    Kind(
+        "MD402",
+        "UntoldError",
+        "No private kernel's reports answer the question that is to be estimated, however "
+        "many they are.",
+        "Ask for less (totals of groups), raise the level, or drop the requirement that "
+        "forbids it.",
+    ),
+    Kind(
+        "MD501",
+        "CertificateError",
+        "A kernel failed its exact check and is not returned; the evidence holds what failed.",
+        "For a kernel of your own, make it private with md.certify; for one of the package "
+        "this is a mistake of ours: report it with the input.",
+    ),
+    Kind(
+        "MD601",
+        "StorageError",
+        "A saved file has an unknown schema or missing parts, or was altered after it was saved.",
+        "Take the file from where it was made; 'mechdesign verify' says which part fails; a "
+        "newer file needs a newer version.",
+    ),
+    Kind(
+        "MD602",
+        "MissingLibraryError",
+        "What was asked needs a library that is not installed; it comes with an extra.",
+        "Run the command that the message names, such as: pip install 'mechdesign[standard]'.",
+    ),
+    Kind(
+        "MD701",
+        "command line",
+        "A command, an option or its value is not understood.",
+        "Compare with 'mechdesign COMMAND --help'.",
+    ),
+    Kind(
+        "MD702",
+        "interrupted",
+        "The run was stopped by the user; no file was left half written.",
+        "Run it again; releases of files go on where they stopped, as the message of the "
+        "command says.",
+    ),
+    Kind(
+        "MD703",
+        "output",
+        "Output cannot be written, for want of space or permission.",
+        "Choose another place, or make room.",
+    ),
+    Kind(
+        "MD800",
+        "MechdesignWarning",
+        "Base class of every warning of the package.",
+        "Filter it where all of them are treated alike.",
+    ),
+    Kind(
+        "MD801",
+        "ZeroMassWarning",
+        "Symbols of zero prior mass are left out of the design, and come back with reports "
+        "that are harmless.",
+        "Nothing, if they cannot occur; otherwise give them mass.",
+    ),
+    Kind(
+        "MD802",
+        "GapWarning",
+        "The kernel is certified private, but its value may be below the optimum by the gap "
+        "that is told.",
+        "Allow more time, or use the kernel: its privacy does not depend on the gap.",
+    ),
+    Kind(
+        "MD803",
+        "NoGuaranteeWarning",
+        "A guarantee has no finite level, or does not hold for everybody; the message says why.",
+        "Choose a notion that covers the case, or tell those concerned what is not protected.",
+    ),
+    Kind(
+        "MD804",
+        "RepeatWarning",
+        "Several reports about one person leak more together than each alone.",
+        "Compose their levels (md.compose, 'mechdesign compose'), or keep the first report "
+        "and repeat it (identities).",
+    ),
+    Kind(
+        "MD805",
+        "ExposureWarning",
+        "Others can read what should be secret, such as the key of a release.",
+        "Take away their permission, and make a new key if somebody may have read it.",
+    ),
+    Kind(
+        "MD806",
+        "PrecisionWarning",
+        "There are too few reports: the error of an estimate is as large as what it estimates "
+        "can be.",
+        "Collect as many reports as 'mechdesign plan' says, or estimate less.",
+    ),
+    Kind(
+        "MD807",
+        "MisfitWarning",
+        "The reports are very unlikely to come from the mechanism that is said to have made them.",
+        "Check that the file of the mechanism belongs to these reports, and that nothing was "
+        "filtered or recoded.",
+    ),
+    Kind(
+        "MD808",
+        "UntoldWarning",
+        "Reports of this mechanism are uninformative about the secret, or about a part of it.",
+        "Estimate totals of groups (--by blocks), or design for estimates (-u estimation).",
+    ),
+    Kind(
+        "MD809",
+        "CountsWarning",
+        "A file holds the exact counts of the people that it is about, as a prior.",
+        "Publish the public form (--public), or a design made from other people's data.",
+    ),
+    Kind(
+        "MD810",
+        "EdgesWarning",
+        "The edges of bins were chosen by the very numbers that they are to hide.",
+        "Give edges that do not depend on the data, such as 0:100:10.",
+    ),
+    Kind(
+        "MD811",
+        "OutsideWarning",
+        "Points belong to no place and are left out; their number is told.",
+        "Widen the grid or the places, or accept that they are missing from every estimate.",
+    ),
+    Kind(
+        "MD812",
+        "AlikeWarning",
+        "Symbols differ only by what people overlook: spaces, letter case, encodings.",
+        "Merge them before designing, if they mean the same.",
+    ),
+    Kind(
+        "MD813",
+        "LeftoverWarning",
+        "A run that was stopped left unfinished files behind.",
+        "Delete them, or run the command again to finish.",
+    ),
+    Kind(
+        "MD814",
+        "FormerNameWarning",
+        "A name or parameter will be taken away in the version that the message says.",
+        "Use the name that takes its place; until then both do the same.",
+    ),
+)
+_KIND_OF_NAME = {kind.name: kind for kind in KINDS}
+
+
+def kind_of(cls: type[BaseException]) -> Kind:
+    """The kind of a class of errors or warnings; one of one's own has that of its nearest base.
+
+    >>> kind_of(PriorError).code
+    'MD101'
+    """
+    return next(
+        _KIND_OF_NAME[base.__name__] for base in cls.__mro__ if base.__name__ in _KIND_OF_NAME
+    )
+
+
+def explained(code: str) -> Kind:
+    """What a code such as ``"MD101"`` stands for, whatever its case.
+
+    Raises :class:`UnknownNameError` for any other.
+
+    >>> explained("md101").name
+    'PriorError'
+    """
+    asked = code.strip().upper() if isinstance(code, str) else code
+    for kind in KINDS:
+        if kind.code == asked:
+            return kind
+    raise UnknownNameError("code of an error", code, [kind.code for kind in KINDS])

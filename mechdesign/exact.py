@@ -243,6 +243,33 @@ def dyadic(matrix: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
     return numerators.astype(object) * powers, -base
 
 
+def to_weights(
+    kernel: NDArray[np.float64],
+    inwards: tuple[NDArray[np.bool_], NDArray[np.float64]] | None = None,
+) -> NDArray[np.int64]:
+    """Integer weights with rows of exactly 2⁵³, zeros kept, nearest by largest remainder.
+
+    ``inwards`` are columns to round towards their averages: which ones, and the averages of all.
+    """
+    scaled = kernel * float(DENOMINATOR)
+    weights = np.floor(scaled).astype(np.int64)
+    fractions = scaled - weights
+    if inwards is not None:
+        marked, averages = inwards
+        weights += marked & (fractions > 0) & (kernel <= averages)
+        fractions[:, marked] = 0.0
+    missing = DENOMINATOR - weights.sum(axis=1)
+    order = np.argsort(-fractions, axis=1, kind="stable")
+    # Rank of each entry among the remainders of its row.
+    rows = np.arange(len(weights))
+    ranks = np.empty_like(order)
+    ranks[rows[:, None], order] = np.arange(kernel.shape[1])
+    raise_one = (ranks < missing[:, None]) & (fractions > 0)
+    weights += raise_one
+    weights[rows, weights.argmax(axis=1)] += DENOMINATOR - weights.sum(axis=1)
+    return weights
+
+
 @lru_cache(maxsize=64)
 def _limbs(weights: tuple[int, ...], bits: int) -> NDArray[np.int64]:
     """Non-negative integers cut into limbs of so many bits, the lowest first; ``(L, N)``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .files import parse_json, read_text, write_text
 from .input_tables import read_matrix
@@ -13,7 +14,9 @@ from .mechanism import Mechanism
 from .solve._design import Design
 from .solve.columns_plan import KernelPlan
 from .storage import FORMAT, from_json, load
-from .subsets import SubsetSelection
+
+if TYPE_CHECKING:
+    from .subsets import SubsetSelection
 
 
 def load_kernel(

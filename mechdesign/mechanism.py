@@ -594,3 +594,13 @@ def mechanism_of(item: Any, subject: str = "mechanism") -> Mechanism:
             remedy="wrap a kernel: md.Mechanism(kernel, inputs, outputs)",
         )
     return found
+
+
+def as_mechanism(item: Any) -> Mechanism:
+    """A mechanism, a design's mechanism, or a matrix as a mechanism.
+
+    Raises :class:`KernelError` for what is none of them, and for kernels without a matrix.
+    """
+    if isinstance(item, ImplicitKernel) or hasattr(item, "mechanism"):
+        return mechanism_of(item)
+    return item if isinstance(item, Mechanism) else Mechanism(item)

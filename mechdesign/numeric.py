@@ -6,6 +6,7 @@ Text, truth values, complex numbers and masked entries are not numbers here, and
 from __future__ import annotations
 
 import math
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -92,7 +93,8 @@ def float_array(values: Any, *, truth_values: bool = False) -> NDArray[np.float6
     (array([1., 2.]), None)
     """
     try:
-        if np.ma.is_masked(values):
+        # Nothing is masked where the module that masks was never loaded; to load it takes time.
+        if "numpy.ma" in sys.modules and np.ma.is_masked(values):
             return None
         array = np.array(values)
         if array.dtype.kind not in ("biufO" if truth_values else "iufO"):

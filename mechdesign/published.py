@@ -126,7 +126,7 @@ class PublicDesign(Mechanism):
         assert isinstance(made, PublicDesign)
         made.notions, named = told_in_public(notions)
         made.stated = (*named, *stated)
-        anything = Prior.uniform(made.inputs)
+        anything = Prior.uniform(made.inputs).with_schema(mechanism.schema)
         for notion in made.notions:
             if not notion.uses_prior:
                 check = notion.check(made, anything)

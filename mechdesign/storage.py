@@ -24,7 +24,7 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,8 +71,6 @@ from .stored_plans import (
     public_plan_to_json,
 )
 from .stored_values import label_from_json, label_to_json, number_from_json, number_to_json
-from .subsets import SubsetSelection
-from .subsets.stored import from_numbers, to_numbers
 from .utility import (
     UTILITIES,
     Distance,
@@ -85,7 +83,10 @@ from .utility import (
     WorstCase,
 )
 
-Saved = Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan
+if TYPE_CHECKING:
+    from .subsets import SubsetSelection
+
+Saved: TypeAlias = "Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan"
 
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
@@ -154,8 +155,6 @@ def to_json(designed: Saved) -> dict[str, Any]:
         body = _design_out(designed)
     elif isinstance(designed, Infeasibility):
         body = _proof_out(designed)
-    elif isinstance(designed, SubsetSelection):
-        body = _subsets_out(designed)
     elif isinstance(designed, ColumnsPlan):
         body = _plan_out(designed)
     elif isinstance(designed, PublicPlan):
@@ -165,10 +164,7 @@ def to_json(designed: Saved) -> dict[str, Any]:
             "total": _notion_out(designed.total),
         }
     else:
-        raise StorageError(
-            f"save: expected a Design or a Mechanism, got {type(designed).__name__}; pass the "
-            "result of design()."
-        )
+        body = _subsets_out(designed)
     schema = REQUIRED_SCHEMA if "requirements" in body else SCHEMA
     return seal({"format": FORMAT, "schema": schema, "version": __version__, **body})
 
@@ -229,7 +225,15 @@ def _proof_out(proof: Infeasibility) -> dict[str, Any]:
     }
 
 
-def _subsets_out(item: SubsetSelection) -> dict[str, Any]:
+def _subsets_out(item: Any) -> dict[str, Any]:
+    from .subsets import SubsetSelection
+    from .subsets.stored import to_numbers
+
+    if not isinstance(item, SubsetSelection):
+        raise StorageError(
+            f"save: expected a Design or a Mechanism, got {type(item).__name__}; pass the "
+            "result of design()."
+        )
     labels = {"labels": [label_to_json(label) for label in item.inputs]} if item.has_names else {}
     notions = [_notion_out(notion) for notion in item.notions]
     return {"kind": "subset selection", **labels, "notions": notions, **to_numbers(item)}
@@ -553,6 +557,8 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
 
 
 def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
+    from .subsets.stored import from_numbers
+
     labels = (
         [label_from_json(label) for label in content["labels"]] if "labels" in content else None
     )

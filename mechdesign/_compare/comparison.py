@@ -23,6 +23,7 @@ from ..solve._design import Design
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
 from ..utility.sublinear import MutualInformation
+from .orders import Order, order_lines, orders_of
 
 # Shares of what can be gained that count as the same.
 _SAME = 1e-6
@@ -294,7 +295,31 @@ class Comparison:
     def verdict(self) -> tuple[str, ...]:
         """What the comparison proves, in sentences."""
         said = _verdict(self.points, self.missing, self.rankings, self.match)
-        return (*(f"Required throughout: {r}." for r in self.requirements), *said)
+        return (
+            *(f"Required throughout: {r}." for r in self.requirements),
+            *said,
+            *self._order_lines(),
+        )
+
+    @cached_property
+    def orders(self) -> tuple[Order, ...]:
+        """Of every two kernels at one target, whether one is never worse, whatever the use.
+
+        By :func:`mechdesign.refines`, for each ordered pair of notions.
+        """
+        return tuple(
+            order
+            for _, panel in _panels(self.points)
+            for _, group in _by_target(panel)
+            for order in orders_of(group)
+        )
+
+    def _order_lines(self) -> Iterator[str]:
+        several = {p.prior for p in self.points}, {p.utility for p in self.points}
+        for panel, _ in _panels(self.points):
+            names = [name for name, known in zip(panel, several, strict=True) if len(known) > 1]
+            here = [order for order in self.orders if (order.prior, order.utility) == panel]
+            yield from order_lines(here, f"{', '.join(reversed(names))}: " if names else "")
 
     @property
     def worst_gap(self) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CertificateError
-from ..exact import Verdict, float_at_least, nearest_float, write_integer
+from ..exact import Verdict, float_at_least, nearest_float, to_weights, write_integer
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import Check, notion_fields
@@ -40,7 +40,6 @@ from .repair import (
     keep_sums,
     repair_far,
     repair_kernel,
-    to_weights,
     without_forbidden,
 )
 

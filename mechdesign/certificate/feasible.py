@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CertificateError, SolverError
-from ..exact import DENOMINATOR_BITS, Verdict
+from ..exact import DENOMINATOR_BITS, Verdict, to_weights
 from ..mechanism import Mechanism
 from ..solve.backends.clarabel import solve_cones
 from ..solve.backends.highs import solve_rows
@@ -26,7 +26,7 @@ from ..solve.cvxpy_form import inner_kernel
 from ..solve.linear_program import SparseProgram, compile_program
 from ..solve.method import Duals
 from ..solve.program import LinearProgram
-from .repair import Repair, clean_kernel, corrections, to_weights, without_forbidden
+from .repair import Repair, clean_kernel, corrections, without_forbidden
 
 Array = NDArray[np.float64]
 

@@ -169,6 +169,41 @@ def _attributes(part: Any, labels: tuple[Any, ...]) -> Any:
     return given
 
 
+def _midpoints(bins: Any) -> dict[Any, float]:
+    """The number that each label of bins stands for: the middle of the doubles nearest to its ends,
+    of an open bin that of one as wide as the bin beside it, or of width one.
+    """
+    labels, edges = _labels(bins["labels"]), bins["edges"]
+    count, whole, left = len(labels), _flag(bins["whole"]), bins["closed"] == "left"
+    _need(len(edges) == count + 1 and bins["closed"] in ("left", "right"), "bins of another form")
+    lows, highs = list[float](), list[float]()
+    for i in range(count + 1):
+        if edges[i] in ("-inf", "inf"):
+            ends = [float(edges[i])] * 2
+        elif not whole:
+            ends = [float(_exact(edges[i]))] * 2
+        else:  # the last whole number before the edge, and the first behind it
+            edge = _exact(edges[i])
+            first = math.ceil(edge) if i == 0 or (i < count and left) else math.floor(edge) + 1
+            ends = [float(first - 1), float(first)]
+        highs.append(ends[0])
+        lows.append(ends[1])
+    lows, highs = lows[:-1], highs[1:]
+    widths = [high - low + whole - whole for low, high in zip(lows, highs, strict=True)]
+    for i, beside in ((0, 1), (count - 1, count - 2)):
+        if widths[i] == math.inf:
+            near = widths[beside] if 0 <= beside < count else math.inf
+            width = near if near < math.inf else 1.0
+            if lows[i] == -math.inf and highs[i] == math.inf:
+                lows[i], highs[i] = -width / 2, width / 2
+            elif lows[i] == -math.inf:
+                lows[i] = highs[i] - width
+            else:
+                highs[i] = lows[i] + width
+    middle = [low + (high - low) / 2 for low, high in zip(lows, highs, strict=True)]
+    return dict(zip(labels, middle, strict=True))
+
+
 def _flag(value: Any) -> bool:
     _need(isinstance(value, bool), "neither true nor false")
     return bool(value)
@@ -314,6 +349,18 @@ class _Prior:
         self.live: _Family = [{x: 1} for x in self.n if weights[x]]
         self.whole: _Family = [_mixture(self.masses)]
         self.attributes: list[str] = []
+        self.numbered = labels  # with numbers in the place of bins
+
+    def with_columns(self, given: Any) -> _Prior:
+        """Of columns of these names, some of which hold bins of numbers."""
+        self.attributes = [one["name"] for one in given or []]
+        tables = [_midpoints(one["bins"]) if "bins" in one else {} for one in given or []]
+        if len(tables) == 1:
+            self.numbered = tuple(tables[0].get(v, v) for v in self.labels)
+        elif any(tables):
+            rows = (zip(tables, label, strict=True) for label in self.labels)
+            self.numbered = tuple(tuple(t.get(v, v) for t, v in row) for row in rows)
+        return self
 
     def asks(self, notion: dict[str, Any]) -> list[_Part]:
         given = {key: _parameter(value) for key, value in notion["parameters"].items()}
@@ -441,8 +488,8 @@ class _Prior:
 
     def _line(self) -> list[tuple[int, int, Fraction]]:
         """Consecutive numbers, with their differences."""
-        _need({type(v) for v in self.labels} <= {int, float}, "labels that are no numbers")
-        values = list(map(Fraction, self.labels))
+        _need({type(v) for v in self.numbered} <= {int, float}, "labels that are no numbers")
+        values = list(map(Fraction, self.numbered))
         order = pairwise(sorted(self.n, key=values.__getitem__))
         return [(i, j, values[j] - values[i]) for i, j in order]
 
@@ -452,7 +499,7 @@ class _Prior:
             return [[_real(d, 0) for d in row] for row in content[0]]
         if kind == "discrete":
             return [[float(i != j) for j in self.n] for i in self.n]
-        rows = [[list(zip(a, b, strict=True)) for b in self.labels] for a in self.labels]
+        rows = [[list(zip(a, b, strict=True)) for b in self.numbered] for a in self.numbered]
         if kind == "hamming":
             return [[float(sum(u != v for u, v in pairs)) for pairs in row] for row in rows]
         _need(kind == "euclidean", "a metric that is not known")
@@ -573,7 +620,7 @@ def _read_prior(part: Any, report: Report) -> _Prior:
     labels, weights = _labels(part["labels"]), list(map(_integer, part["weights"]))
     _need(min(weights) >= 0 and len(weights) == len(labels), "weights of a prior")
     prior = _Prior(labels, [w // math.gcd(*weights) for w in weights])
-    prior.attributes = [one["name"] for one in _attributes(part, labels) or []]
+    prior.with_columns(_attributes(part, labels))
     same = json.dumps(part["probabilities"]) == json.dumps(list(map(float, prior.masses)))
     report.add("probabilities", same, "nearest to the exact masses")
     return prior
@@ -906,6 +953,7 @@ class _Asked:
         kept = [x for x in prior.n if prior.weights[x] or is_tied]
         self.prior = _Prior(tuple(prior.labels[x] for x in kept), [prior.weights[x] for x in kept])
         self.prior.attributes = prior.attributes
+        self.prior.numbered = tuple(prior.numbered[x] for x in kept)
         parts = [part for notion in known for part in self.prior.asks(notion)]
         parts, zeros = [part for part in parts if part.level < math.inf], set[tuple[int, int]]()
         self.kept, self.limits = kept, list[_Limit]()
@@ -1348,7 +1396,7 @@ def _check_infeasible(content: dict[str, Any], report: Report) -> None:
 def _check_public(content: dict[str, Any], report: Report) -> None:
     """A design without its prior: what needs none is proved."""
     kernel = _Kernel(content["mechanism"], report)
-    anything = _Prior(kernel.inputs, [1] * len(kernel.inputs))
+    anything = _Prior(kernel.inputs, [1] * len(kernel.inputs)).with_columns(kernel.attributes)
     for part in content["notions"]:
         if part["name"] in WITHOUT_PRIOR:
             _check_notion(part, anything, kernel, None, report)

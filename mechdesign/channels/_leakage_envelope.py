@@ -42,9 +42,12 @@ from ..solve.backends.highs import Model
 from ..theory.leakage import outcome_leakage
 from ..theory.validation import number
 from ._refines import integer_rows
+from .closed_envelope import closed_envelope
 
 Array = NDArray[np.float64]
 _LEVELS = 33
+# Outcomes with levels of their own in a curve, and how far beside their leakage, relatively.
+_JUMPS, _BESIDE = 50, 1e-9
 # Levels up to which e^ε is taken, far above what floats tell from infinite.
 _HIGHEST = 512.0
 # Halvings of an interval of levels.
@@ -128,6 +131,16 @@ class LeakageEnvelope:
         """The envelope at another level."""
         return self._kernel.point(_level(level))
 
+    def closed_form(self, level: float) -> float | None:
+        """The envelope at a level without a linear program, ``None`` where that is not known.
+
+        For randomised response at any level; for other kernels up to the least leakage of an
+        outcome and above the largest, which is everywhere for extremal mechanisms, whose outcomes
+        all leak the same (:mod:`mechdesign.channels.closed_envelope`). Between the two sides of
+        the point at that level, up to the rounding of e^level.
+        """
+        return self._kernel.closed(_level(level))
+
     def level_at(self, probability: float) -> float:
         """A level that is exceeded with at most this probability after any post-processing.
 
@@ -180,7 +193,8 @@ def leakage_envelope(
     mechanism : Mechanism, design or ``(N, M)`` matrix
     prior : Prior or N probabilities
     levels : levels in nats, optional
-        Equally spaced from 0 to the largest leakage when left out (to 10 where that is infinite).
+        A curve when left out: equally spaced from 0 to the largest leakage (to 10 where that is
+        infinite), and on both sides of the leakages of up to 50 outcomes, where it may jump.
     risk_averse : bool
         Ask for Λ(X→y) = log q/min K (what PMC bounds) in place of ℓ(X→y) = log max K/q (PML).
 
@@ -209,8 +223,7 @@ def leakage_envelope(
     mechanism, prior = matched(mechanism, prior)
     risk_averse = bool(risk_averse)
     if levels is None:
-        top = _largest(mechanism, prior, risk_averse)
-        chosen = np.linspace(0, top if top < math.inf else 10.0, _LEVELS).tolist()
+        chosen = _curve(mechanism, prior, risk_averse)
     elif isinstance(levels, (int, float, np.number)):
         chosen = [_level(levels)]
     else:
@@ -229,10 +242,15 @@ def _level(value: Any) -> float:
     return number(value, "level of an envelope", 0, _HIGHEST)
 
 
-def _largest(mechanism: Mechanism, prior: Prior, risk_averse: bool) -> float:
-    q = mechanism.output_distribution(prior)
+def _curve(mechanism: Mechanism, prior: Prior, risk_averse: bool) -> list[float]:
+    """Levels that show the whole curve."""
     found = outcome_leakage(mechanism, prior, risk_averse=risk_averse)
-    return float(found[q > 0].max())
+    found = np.unique(np.maximum(found[mechanism.output_distribution(prior) > 0], 0.0))
+    top = float(found[-1]) if found[-1] < math.inf else 10.0
+    jumps = found[found <= top][-_JUMPS:]
+    beside = np.concatenate([jumps * (1 - _BESIDE), jumps * (1 + _BESIDE)])
+    levels = np.concatenate([np.linspace(0, top, _LEVELS), beside[beside <= top]])
+    return [float(level) for level in np.unique(levels)]
 
 
 class _Kernel:
@@ -272,6 +290,14 @@ class _Kernel:
         """The probability of outcomes that some symbol never makes."""
         found = (m for y, m in enumerate(self.masses) if any(not row[y] for row in self.rows))
         return Fraction(sum(found), self.one * self.total)
+
+    def closed(self, level: float) -> float | None:
+        """The envelope at a level by a formula, rounded to nearest."""
+        rows = [[Fraction(k, self.one) for k in row] for row in self.rows]
+        masses = [Fraction(mass, self.one * self.total) for mass in self.masses]
+        factor = exp_bounds(Fraction(level))[0]
+        found = closed_envelope(rows, masses, factor, risk_averse=self.risk_averse)
+        return None if found is None else float(found)
 
     def sides(self, factor: Fraction) -> list[list[Fraction]]:
         """K − e q for each symbol and outcome, or q − e K, times ``one · total``."""

@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 
 from ..errors import KernelError
 from ..exact import Verdict
+from ..mechanism import as_mechanism
 from ..prior import Prior
 from ..theory.leakage import quiet_prior
 from ..theory.validation import number, whole
-from ._refines import Rows, mechanism_of_any, refines, same_inputs
+from ._refines import Rows, refines, same_inputs
 
 Array = NDArray[np.float64]
 Point = tuple[Fraction, ...]
@@ -171,7 +172,7 @@ def _decide(order: str, first: Any, second: Any, limit: int, tolerance: float) -
     if n == 1 or refines(first, second, tolerance=0):
         return ChannelOrder(Verdict.YES, order, None, None, 0.0, 0)
     search = _Noise(one, two) if order == "less noisy" else _Information(one, two, tolerance)
-    labels = mechanism_of_any(first).inputs
+    labels = as_mechanism(first).inputs
     for point in _starts(n):
         failure = search.failure(point)
         if failure is not None:

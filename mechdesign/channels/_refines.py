@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .._audit import matched
 from ..errors import KernelError, SolverError
 from ..exact import Verdict, float_at_least, float_at_most
-from ..mechanism import ImplicitKernel, Mechanism, mechanism_of
+from ..mechanism import Mechanism, as_mechanism
 from ..prior import Prior
 from ..solve.backends.highs import Model
 from ..theory.validation import number
@@ -148,7 +148,7 @@ def refines(
         max(0.0, float_at_most(below)),
         limit,
         Mechanism.from_weights(
-            channel, _BITS, mechanism_of_any(first).outputs, mechanism_of_any(second).outputs
+            channel, _BITS, as_mechanism(first).outputs, as_mechanism(second).outputs
         ),
         gains,
     )
@@ -157,28 +157,12 @@ def refines(
 Rows = tuple[NDArray[Any], int]
 
 
-def mechanism_of_any(item: Any) -> Mechanism:
-    """A mechanism, a design's mechanism or a matrix as a mechanism."""
-    return mechanism_of(item) if hasattr(item, "mechanism") else _as_mechanism(item)
-
-
-def _as_mechanism(item: Any) -> Mechanism:
-    if isinstance(item, ImplicitKernel):
-        return mechanism_of(item)  # which says that it is no matrix
-    return item if isinstance(item, Mechanism) else Mechanism(item)
-
-
-def known_prior(mechanism: Mechanism, prior: Any) -> Prior:
-    """A prior in any form over the inputs of a kernel; raises an error for what is none."""
-    return matched(mechanism, prior)[1]
-
-
 def same_inputs(first: Any, second: Any, prior: Any) -> tuple[Rows, Rows, list[int]]:
     """Two kernels as integers over one number each, over the symbols that have mass.
 
     Raises :class:`KernelError` for kernels over other inputs, or a prior over others.
     """
-    one, two = mechanism_of_any(first), mechanism_of_any(second)
+    one, two = as_mechanism(first), as_mechanism(second)
     if set(one.inputs) != set(two.inputs):
         raise KernelError(
             "order of kernels",
@@ -188,7 +172,7 @@ def same_inputs(first: Any, second: Any, prior: Any) -> tuple[Rows, Rows, list[i
         )
     used = list(range(len(one.inputs)))
     if prior is not None:
-        used = known_prior(one, prior).support.tolist()
+        used = matched(one, prior)[1].support.tolist()
     place = {label: x for x, label in enumerate(two.inputs)}
     return (
         integer_rows(one, used),

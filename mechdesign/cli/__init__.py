@@ -4,17 +4,20 @@ In: arguments, which ``arguments`` and ``options`` read.
 Out: what Python gives for them, shown by ``views`` on standard output; everything else goes to
 standard error. Exit codes: 0 done; 1 an audited kernel does not (provably) meet an asked level, or
 a checked result fails; 2 the input cannot be used; 3 a solver or an exact check failed; 4 no kernel
-does what is asked, which is proved. Those of ``verify`` are its own.
+does what is asked, which is proved. Those of ``verify`` are its own. Errors and warnings end with
+the code of their kind, which ``explain`` explains.
 
 No input makes :func:`main` raise; where code of one's own does, the message names its method.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from .. import __version__
@@ -22,17 +25,25 @@ from ..errors import (
     InfeasibleError,
     InputError,
     MechdesignError,
+    MechdesignWarning,
     NoMethodError,
     StorageError,
+    kind_of,
     visible,
 )
 from .exit_codes import BAD_INPUT, FAILED, INFEASIBLE, OK
+
+#: New objects after which cycles of them are looked for.
+_OBJECTS = 200_000
+# Codes of what no class stands for, and where shells ask for completions.
+_USAGE, _INTERRUPTED, _OUTPUT = "MD701", "MD702", "MD703"
+_COMPLETION = "_MECHDESIGN_COMPLETE"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     asked = list(sys.argv[1:] if arguments is None else arguments)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _rare_collections():
         warnings.simplefilter("default")
         warnings.showwarning = _show_warning
         for stream in (sys.stdout, sys.stderr):
@@ -42,35 +53,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             code = _run(asked)
             if code == 130:
-                return _fail("interrupted; nothing was written", 130)
+                return _fail("interrupted; nothing was written", 130, _INTERRUPTED)
             sys.stdout.flush()
         except (InputError, StorageError) as problem:
-            return _fail(str(problem), BAD_INPUT)
+            return _fail(str(problem), BAD_INPUT, problem.code)
         except NoMethodError as problem:
-            return _fail(f"{problem}; ask for other notions or another solver.", BAD_INPUT)
+            text = f"{problem}; ask for other notions or another solver."
+            return _fail(text, BAD_INPUT, problem.code)
         except InfeasibleError as problem:
-            return _fail(str(problem), INFEASIBLE)
+            return _fail(str(problem), INFEASIBLE, problem.code)
         except MechdesignError as problem:
             untold = getattr(problem, "is_proved", False)
-            return _fail(str(problem), INFEASIBLE if untold else FAILED)
+            return _fail(str(problem), INFEASIBLE if untold else FAILED, problem.code)
         except (BrokenPipeError, SystemExit):
             # Whoever read our output has seen enough (typer leaves by SystemExit then).
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return OK
         except OSError as problem:
-            return _fail(f"output cannot be written ({problem.strerror})", FAILED)
+            return _fail(f"output cannot be written ({problem.strerror})", FAILED, _OUTPUT)
         except Exception as problem:
             if not hasattr(problem, "format_message"):
                 raise
             text = problem.format_message()
-            if type(problem).__name__ == "NoArgsIsHelpError":
-                print(text, file=sys.stderr)
-                return BAD_INPUT
             if text:
-                return _fail(text, BAD_INPUT)
+                return _fail(text, BAD_INPUT, _USAGE)
             return BAD_INPUT
         except KeyboardInterrupt:
-            return _fail("interrupted; nothing was written", 130)
+            return _fail("interrupted; nothing was written", 130, _INTERRUPTED)
     return int(code or OK)
 
 
@@ -80,21 +89,53 @@ def _run(arguments: list[str]) -> Any:
         # Asked by many a script, and known without anything that a command needs.
         print(f"mechdesign {__version__}")
         return OK
+    # A shell that asks for completions says so, and what was typed, in the environment.
+    completing = _COMPLETION in os.environ
+    if not arguments and not completing:
+        from .greeting import greeting
+
+        print(greeting())
+        return OK
     from typer.main import get_command
 
     from .application import application
 
     command = get_command(application(arguments))
-    return command.main(args=arguments, prog_name="mechdesign", standalone_mode=False)
+    try:
+        return command.main(args=arguments, prog_name="mechdesign", standalone_mode=False)
+    except SystemExit as left:
+        if not completing:
+            raise
+        return left.code
 
 
-def _fail(message: str, code: int) -> int:
-    print("error: " + visible(" ".join(message.split())), file=sys.stderr)
-    return code
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for unreachable cycles of objects less often.
+
+    Hardly any are made, and each look goes through all that the modules of a command consist of.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
-def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    print("warning: " + visible(" ".join(str(message).split())), file=sys.stderr)
+def _fail(message: str, exit_code: int, code: str) -> int:
+    print(f"error: {_line(message)} [{code}]", file=sys.stderr)
+    return exit_code
+
+
+def _show_warning(message: Any, category: type[Warning] = Warning, *_: Any, **__: Any) -> None:
+    own = issubclass(category, MechdesignWarning)
+    code = f" [{kind_of(category).code}]" if own else ""
+    print(f"warning: {_line(str(message))}{code}", file=sys.stderr)
+
+
+def _line(text: str) -> str:
+    return visible(" ".join(text.split()))
 
 
 if __name__ == "__main__":

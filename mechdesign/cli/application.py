@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from .. import __version__
 from ..errors import InputError
@@ -14,37 +16,48 @@ from ..extensions import load_module
 from .exit_codes import OK
 from .options import spelled_out
 
-#: Every command, in the order of the help.
-COMMANDS = (
-    "design",
-    "smallest",
-    "audit",
-    "audit-samples",
-    "certify",
-    "compare",
-    "explore",
-    "serve",
-    "report",
-    "plot",
-    "convert",
-    "theorems",
-    "show",
-    "verify",
-    "data",
-    "apply",
-    "export",
-    "pram",
-    "estimate",
-    "estimate-change",
-    "regress",
-    "plan",
-    "plan-columns",
-    "compose",
-    "order",
-    "ledger",
-    "subset-selection",
-    "places",
-)
+#: Every command, by the question that it answers, in the order of the help.
+QUESTIONS = {
+    "Which mechanism is best?": ("design", "smallest", "subset-selection", "pram", "plan-columns"),
+    "… for places, or tried out in a browser?": ("places", "explore"),
+    "What does a kernel leak, and does it keep what is claimed?": (
+        *("audit", "audit-samples", "certify", "verify", "show"),
+    ),
+    "Which notion, which kernel?": ("compare", "convert", "order", "compose"),
+    "How is a column privatised or collected?": ("apply", "export", "serve", "ledger"),
+    "What do reports say, and how many does it take?": (
+        *("estimate", "estimate-change", "regress", "plan"),
+    ),
+    "How is it shown?": ("report", "plot"),
+    "What is here, and what went wrong?": ("data", "theorems", "explain", "doctor"),
+}
+COMMANDS = tuple(name for names in QUESTIONS.values() for name in names)
+
+
+class _ByQuestion(TyperGroup):
+    """Help that lists the commands under the questions that they answer."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each question."""
+        widest = max(map(len, self.commands), default=0)
+        # As much as fits in one line, and on a narrow terminal what wraps into a few.
+        room = max(formatter.width - 6 - widest, 40)
+        for question, names in QUESTIONS.items():
+            rows = [
+                (name.ljust(widest), self.commands[name].get_short_help_str(room))
+                for name in names
+                if name in self.commands
+            ]
+            if rows:
+                formatter.write(f"\n{question}\n")
+                with formatter.indentation():
+                    formatter.write_dl(rows)
+
+
+def _narrow() -> dict[str, int]:
+    """Settings for a terminal that is narrower than help is made for otherwise."""
+    columns = shutil.get_terminal_size().columns
+    return {"terminal_width": max(columns - 2, 20)} if columns < 52 else {}
 
 
 def application(arguments: Sequence[str]) -> typer.Typer:
@@ -54,14 +67,14 @@ def application(arguments: Sequence[str]) -> typer.Typer:
     """
     asked = arguments[0] if arguments else ""
     app = typer.Typer(
-        add_completion=False,
-        no_args_is_help=True,
+        cls=_ByQuestion,
+        context_settings=_narrow(),
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         help="Design, certify and audit optimal privacy mechanisms for finite secrets. "
         "Levels are in nats. Exit codes: 0 done, 1 an audited kernel misses an asked level "
         "or a checked result fails, 2 bad input, 3 a solver or an exact check failed, 4 no kernel "
-        "does what is asked (proved).",
+        "does what is asked (proved). Errors end with a code: mechdesign explain CODE.",
     )
     app.callback(invoke_without_command=True)(_root)
     for name in (asked,) if asked in COMMANDS else COMMANDS:

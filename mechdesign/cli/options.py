@@ -705,7 +705,7 @@ class KernelSource(PriorOption):
             needing = [str(notion) for notion in notions if notion.uses_prior]
             needing += designed.stated if not self.privacy else ()
             if given is None and any_prior and not needing:
-                given = Prior.uniform(mechanism.inputs)
+                given = Prior.uniform(mechanism.inputs).with_schema(mechanism.schema)
                 note(
                     "a public design holds no prior: what it keeps is checked without one, and "
                     "levels that depend on a prior are those under the uniform one"

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import ExposureWarning, InputError, MechdesignError, warn
+from ..errors import ExposureWarning, InputError, MissingLibraryError, warn
 from ..files import read_text
 from .gate import Limits
 from .kernels import Collected
@@ -22,15 +22,13 @@ _CONNECTIONS, _FILES, _IDLE = 5000, 100, 30
 
 
 def check_framework() -> None:
-    """Raise :class:`MechdesignError` when Starlette, uvicorn or SQLAlchemy is not installed."""
+    """Raise :class:`MissingLibraryError` when Starlette, uvicorn or SQLAlchemy is not installed."""
     try:
         import sqlalchemy  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as problem:
-        raise MechdesignError(
-            f"{problem.name} is not installed; install it with: pip install 'mechdesign[serve]'"
-        ) from None
+        raise MissingLibraryError(str(problem.name), "serve") from None
 
 
 def read_token(path: Path | None, option: str) -> str | None:

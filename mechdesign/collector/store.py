@@ -22,7 +22,7 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ..errors import InputError, MechdesignError, StorageError
+from ..errors import InputError, MissingLibraryError, StorageError
 from .incoming import Row
 from .kernels import Collected
 
@@ -86,7 +86,7 @@ class Store:
     ------
     InputError
         For a place that holds something else, or a kind of database that is not supported.
-    MechdesignError
+    MissingLibraryError
         When the database cannot be reached, or its driver is not installed.
     """
 
@@ -106,9 +106,8 @@ class Store:
         try:
             self._engine = sql.create_engine(url, **options)
         except ImportError as problem:
-            raise MechdesignError(
-                f"the driver of the database is not installed ({problem}); install it with: "
-                "pip install 'mechdesign[postgresql]'"
+            raise MissingLibraryError(
+                f"the driver of the database ({problem})", "postgresql"
             ) from None
         if self._engine.dialect.name == "sqlite":
             sql.event.listen(self._engine, "connect", _configure)

@@ -56,6 +56,8 @@ def export(
 
         SQL: a table of the weights, and one transaction that makes a table of reports from a
         table of secrets, with one random word for each row from the engine's own secure source.
+        Numbers of a column with bins are placed as :func:`privatize` places them, by the type that
+        the column has; in PostgreSQL and DuckDB :func:`bins_to_sql` does the same alone.
         Values that are no inputs stop it, and nothing is written then. The receipt is the comment
         of the table of reports.
     column : str, or list of str, optional

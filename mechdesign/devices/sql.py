@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from .. import __version__
+from .._bins import MISSING, Bins
 from ..errors import InputError, KernelError, UnknownNameError, listed, quote
 from ..exact import DENOMINATOR_BITS
 from ..labels import Label, listing
@@ -19,6 +20,8 @@ from ..mechanism import Mechanism
 from ..release.codes import cell_text
 from ..release.receipts import make_receipt, receipts_to_text
 from ..release.several import joined
+from .bins_sql import place_in_bins
+from .sql_names import identifier, text_literal
 
 DIALECTS = ("postgresql",)
 # Engines that people ask for, whose random functions are not secure, and why.
@@ -27,9 +30,6 @@ _INSECURE = {
     "sqlite": "SQLite, whose random() is no secure source",
     "mysql": "MySQL, whose rand() and uuid() can be guessed",
 }
-# PostgreSQL cuts longer names without an error.
-_LONGEST_NAME = 63
-_SPECIAL = re.compile(r"[\x00-\x1f\x7f\\]")
 _NAME = re.compile(r'"(?:[^"]|"")+"|[^".]+')
 # 53 of the 122 random bits of a UUID of version 4: the first 48, and 5 of those behind its version.
 # PostgreSQL has them from its secure source and fails where there is none.
@@ -75,14 +75,6 @@ def sql_script(
         For weights that are no multiples of 2⁻⁵³, and labels without a type of the engine.
     """
     _check_dialect(dialect)
-    if mechanism.schema is not None and any(mechanism.schema.bins):
-        raise KernelError(
-            "kernel",
-            expected="inputs that the column holds",
-            got="bins of numbers",
-            remedy="read from a view that names the bins, with the kernel alone "
-            "(found.mechanism.with_schema(None)), or draw with mechdesign apply",
-        )
     parts = _parts(table, "table")
     made = [*parts[:-1], parts[-1] + "_reports"] if into is None else _parts(into, "into")
     source, target = _joined(parts), _joined(made)
@@ -91,10 +83,12 @@ def sql_script(
     if others is None:
         others = []
     others = listed(others, "keep", "names of columns", InputError, "pass a list such as ['id']")
-    secrets, kept = ([_identifier(name, "column") for name in some] for some in (columns, others))
-    inputs = _Labels(mechanism.inputs, len(secrets), "input")
+    secrets, kept = ([identifier(name, "column") for name in some] for some in (columns, others))
+    schema = mechanism.schema
+    bins = schema.bins if schema is not None and len(schema) == len(secrets) else ()
+    inputs = _Labels(mechanism.inputs, len(secrets), "input", bins)
     outputs = _Labels(mechanism.outputs, len(secrets), "output")
-    reported = secrets if len(outputs.names) > 1 else [_identifier("_".join(columns), "column")]
+    reported = secrets if len(outputs.names) > 1 else [identifier("_".join(columns), "column")]
     for what, found, expected in (
         ("keep", [*secrets, *kept], "columns, those of the secret not among them"),
         ("keep", [*reported, *kept], "columns, those of the reports not among them"),
@@ -114,12 +108,14 @@ def sql_script(
     )
     receipt = make_receipt(mechanism, joined(columns), _Engine)
     note = f'{{"receipts": {receipts_to_text({receipt.column: receipt})}}}'
-    taken = ", ".join(f"t.{name} AS c{i}" for i, name in enumerate([*secrets, *kept]))
+    read = [inputs.read(f"t.{name}", i) for i, name in enumerate(secrets)]
+    copied = [f"t.{name}" for name in kept]
+    taken = ", ".join(f"{value} AS c{i}" for i, value in enumerate([*read, *copied]))
     told = ", ".join(
         [f"k.{out} AS {name}" for out, name in zip(outputs.names, reported, strict=True)]
         + [f"t.c{i} AS {name}" for i, name in enumerate(kept, len(secrets))]
     )
-    asked = ", ".join(f"t.{name} AS c{i}" for i, name in enumerate(secrets))
+    asked = ", ".join(f"{value} AS c{i}" for i, value in enumerate(read))
     check = f"""DECLARE
   total bigint;
   others bigint;
@@ -164,7 +160,7 @@ WITH drawn AS MATERIALIZED (
 )
 SELECT {told} FROM words AS t JOIN {kernel} AS k
   ON {matches} AND t.word >= k.low AND t.word < k.high;
-COMMENT ON TABLE {target} IS {_text(note)};
+COMMENT ON TABLE {target} IS {text_literal(note)};
 
 {_block(count)}
 
@@ -207,10 +203,12 @@ class _Labels:
     names : of the columns
     """
 
-    def __init__(self, labels: Sequence[Label], parts: int, what: str) -> None:
+    def __init__(
+        self, labels: Sequence[Label], parts: int, what: str, bins: Sequence[Bins | None] = ()
+    ) -> None:
         tuples = [isinstance(label, tuple) and len(label) == parts for label in labels]
         self._is_split = parts > 1 and all(tuples)
-        self._what = what
+        self._what, self._bins = what, (bins or (None,) * parts)
         if parts > 1 and what == "input" and not self._is_split:
             raise KernelError(
                 "inputs of the kernel",
@@ -223,6 +221,7 @@ class _Labels:
         found = [
             list(dict.fromkeys(self._part(label, i) for label in labels)) for i in range(count)
         ]
+        self._values = found
         self._has_null = [None in values and what == "input" for values in found]
         self._kinds = [
             _kind([v for v in values if v is not None or what == "output"], f"{what}s")
@@ -244,13 +243,23 @@ class _Labels:
         kinds = enumerate(self._kinds)
         return ", ".join(_literal(self._part(label, i), kind) for i, kind in kinds)
 
+    def read(self, value: str, place: int) -> str:
+        """What stands for a secret: its own value, or the place of its bin."""
+        bins = self._bins[place]
+        return value if bins is None else place_in_bins(bins, value, "postgresql")
+
     def matches(self, place: int) -> str:
         """The condition that column c0, c1, … of the secrets t holds the value of the kernel k."""
-        name = self.names[place]
-        same = f"t.c{place} = k.{name}" + (' COLLATE "C"' if self._kinds[place] == "text" else "")
+        name, kind, bins = self.names[place], self._kinds[place], self._bins[place]
+        own, is_null = f"t.c{place}", f"t.c{place} IS NULL"
+        if bins is not None:
+            known = [label if label in self._values[place] else None for label in bins.labels]
+            listed = ", ".join(_literal(label, kind) for label in known)
+            own, is_null = f"(ARRAY[{listed}]::{kind}[])[{own} + 1]", f"{own} = {MISSING}"
+        same = f"{own} = k.{name}" + (' COLLATE "C"' if kind == "text" else "")
         if not self._has_null[place]:
             return same
-        return f"({same} OR t.c{place} IS NULL AND k.{name} IS NULL)"
+        return f"({same} OR {is_null} AND k.{name} IS NULL)"
 
 
 def _check_dialect(dialect: Any) -> None:
@@ -280,28 +289,7 @@ def _parts(name: Any, what: str) -> list[str]:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    return ".".join(_identifier(part, "table") for part in parts)
-
-
-def _identifier(name: Any, what: str) -> str:
-    """A name in double quotes."""
-    is_name = isinstance(name, str) and name and name.isprintable()
-    if not is_name or len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
-        raise InputError(
-            what,
-            expected=f"a name of 1 to {_LONGEST_NAME} printable bytes",
-            got=f"{len(name.encode('utf-8', 'replace'))}" if is_name else quote(name),
-            remedy="rename it, or read from a view with shorter names",
-        )
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(text: str) -> str:
-    """A text in quotes, whatever standard_conforming_strings says; line breaks as their codes."""
-    quoted = text.replace("'", "''")
-    if not _SPECIAL.search(text):
-        return f"'{quoted}'"
-    return "E'" + _SPECIAL.sub(lambda found: f"\\x{ord(found[0]):02x}", quoted) + "'"
+    return ".".join(identifier(part, "table") for part in parts)
 
 
 def _block(body: str) -> str:
@@ -342,7 +330,7 @@ def _literal(label: Label, kind: str) -> str:
     if label is None:
         return "NULL"
     if kind == "text":
-        return _text(cell_text(label))
+        return text_literal(cell_text(label))
     if kind == "double precision":
         return f"'{float(label)!r}'"
     return str(label).upper() if kind == "boolean" else str(label)

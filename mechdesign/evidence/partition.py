@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, MechdesignError, is_iterable, listed, quote
+from ..errors import DataError, MissingLibraryError, is_iterable, listed, quote
 from .observations import Reports, Sample
 
 #: The partition that is learned from half of the reports.
@@ -133,15 +133,13 @@ def _no_numbers(subject: str) -> DataError:
 def learned_partition(partition: Any, sample: Sample, seed: int) -> Partition:
     """Groups that tell the inputs of a sample apart.
 
-    Raises :class:`MechdesignError` without scikit-learn, :class:`DataError` for reports that are no
-    numbers, or a classifier that fails.
+    Raises :class:`MissingLibraryError` without scikit-learn, :class:`DataError` for reports that
+    are no numbers, or a classifier that fails.
     """
     try:
         from sklearn.tree import DecisionTreeClassifier
     except ImportError:
-        raise MechdesignError(
-            "scikit-learn is not installed; install it with: pip install 'mechdesign[sklearn]'"
-        ) from None
+        raise MissingLibraryError("scikit-learn", "sklearn") from None
     features, names = report_features(sample.reports)
     of_reports: Callable[[Reports], NDArray[np.float64]] = _features_only
     description = "groups of a decision tree that was learned on other reports"

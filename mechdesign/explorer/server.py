@@ -22,7 +22,13 @@ from urllib.parse import urlsplit
 
 import mechdesign as md
 
-from ..errors import InputError, MechdesignError, MechdesignWarning, SolverError
+from ..errors import (
+    InputError,
+    MechdesignError,
+    MechdesignWarning,
+    MissingLibraryError,
+    SolverError,
+)
 from .settings import Settings
 
 HOST = "127.0.0.1"
@@ -261,11 +267,8 @@ def _run_until_interrupted(visit: Callable[[], None], number: int, show: bool) -
 
 
 def check_framework() -> None:
-    """Raise :class:`MechdesignError` when NiceGUI is not installed."""
+    """Raise :class:`MissingLibraryError` when NiceGUI is not installed."""
     try:
         import nicegui  # noqa: F401
-    except ImportError as problem:
-        raise MechdesignError(
-            f"nicegui is not installed ({problem}); install it with: "
-            "pip install 'mechdesign[explore]'"
-        ) from None
+    except ImportError:
+        raise MissingLibraryError("nicegui", "explore") from None

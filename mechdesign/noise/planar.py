@@ -10,13 +10,14 @@ that a report is drawn from, and its level is what an audit says of its integers
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LevelError
-from ..exact import DENOMINATOR_BITS
+from ..exact import DENOMINATOR_BITS, to_weights
 from ..mechanism import Mechanism
 from ..numeric import finite_number
 from ..place_sets import COLUMNS, PlaceSet
@@ -167,13 +168,16 @@ def _kernel(places: PlaceSet, masses: Array) -> Mechanism:
     """The kernel of masses that sum to one in each row, over integers.
 
     Mass is added to all entries alike where the least of them are near 2⁻⁵³; constant columns
-    raise no ratio.
+    raise no ratio, and lower those of others by more than rounding to multiples of 2⁻⁵³ adds.
     """
     n = len(places)
     masses = np.maximum(masses, 0.0)
+    sums = masses.sum(axis=1, keepdims=True)
     if masses.min() < 2.0 ** (30 - DENOMINATOR_BITS):
-        masses = (1 - _CONSTANT) * masses + _CONSTANT / n
-    found = Mechanism(masses / masses.sum(axis=1, keepdims=True), places.labels, places.labels)
+        weights = to_weights((1 - _CONSTANT) * (masses / sums) + _CONSTANT / n)
+        found = Mechanism.from_weights(weights, DENOMINATOR_BITS, places.labels, places.labels)
+    else:
+        found = Mechanism(masses / sums, places.labels, places.labels)
     return found.with_schema(Schema(COLUMNS, places=places))
 
 
@@ -188,68 +192,51 @@ def _clamped(offsets: NDArray[Any], start: int, count: int) -> Array:
 
 def _cell_masses(rate: float, shape: tuple[int, int], step: tuple[float, float]) -> Array:
     """Probability of every cell for noise on the centre of every cell, ``(N, N)``."""
-    inner = _offsets(rate, shape, step)
     rows, columns = shape
-    found = np.empty((rows, columns, rows, columns))
-    for i in range(rows):
-        for j in range(columns):
-            found[i, j] = _clamped_sum(inner, i, j, shape)
+    down, across = map(_parts, shape)
+    half = np.einsum("ika,ab->ikb", down, _masses(rate, shape, step))
+    found = np.einsum("ikb,jmb->ijkm", half, across, optimize=True)
     return found.reshape(rows * columns, -1)
 
 
-def _offsets(
-    rate: float, shape: tuple[int, int], step: tuple[float, float]
-) -> dict[tuple[int, int, bool, bool], float]:
-    """Mass of cells by their offset, and whether they reach to infinity upwards or sidewards."""
-    found = {}
-    for a in range(shape[0]):
-        for b in range(shape[1]):
-            for tall in (False, True):
-                for wide in (False, True):
-                    found[a, b, tall, wide] = _mass(rate, step, a, b, tall=tall, wide=wide)
-    return found
+def _parts(count: int) -> Array:
+    """Rows of a grid as parts of half planes: how often each, ``(count, count, 2 count)``.
 
-
-def _clamped_sum(
-    known: dict[tuple[int, int, bool, bool], float], i: int, j: int, shape: tuple[int, int]
-) -> Array:
-    found = np.empty(shape)
-    for k in range(shape[0]):
-        for m in range(shape[1]):
-            found[k, m] = sum(
-                known[a, b, tall, wide]
-                for a, tall in _parts(i, k, shape[0])
-                for b, wide in _parts(j, m, shape[1])
-            )
-    return found
-
-
-def _parts(start: int, end: int, count: int) -> list[tuple[int, bool]]:
-    """A row of a grid as parts of half planes: distances in rows, and whether they have no end.
-
-    A row that is the first and the last at once, or the own one at an edge, has parts both ways.
+    From a row to a row: how many rows away the part begins, then the same for parts without end. A
+    row that is the first and the last at once, or the own one at an edge, has parts both ways.
     """
-    if count == 1:
-        return [(0, True), (0, True)]
-    if start == end:
-        return [(0, start == count - 1), (0, start == 0)]
-    outer = end in (0, count - 1)
-    return [(abs(end - start), outer)]
+    start, end = np.indices((count, count))
+    away = abs(end - start)
+    found = np.zeros((count, count, 2 * count))
+    for edge, side in ((count - 1, end >= start), (0, end <= start)):
+        place = away + count * (end == edge)
+        found[start[side], end[side], place[side]] += 1
+    return found
 
 
-def _mass(
-    rate: float, step: tuple[float, float], a: int, b: int, *, tall: bool, wide: bool
-) -> float:
-    """Mass of a cell a rows and b columns away, or of the half of one where that is none.
+def _masses(rate: float, shape: tuple[int, int], step: tuple[float, float]) -> Array:
+    """Masses of cells by what :func:`_parts` tells of their rows and columns."""
+    ends = [
+        [_side(rate * size, away, endless=half) for half in (False, True) for away in range(count)]
+        for count, size in zip(shape, step, strict=True)
+    ]
+    rules = [[_rule(*side) for side in sides] for sides in ends]
+    found = np.zeros((2 * shape[0], 2 * shape[1]))
+    for a, (low, high) in enumerate(ends[0]):
+        for b, (left, right) in enumerate(ends[1]):
+            if math.hypot(low, left) <= _FAR:
+                found[a, b] = (
+                    _quadrant(high, right) if low == left == 0 else _mass(rules[0][a], rules[1][b])
+                )
+    return found
+
+
+def _mass(down: tuple[Array, Array], across: tuple[Array, Array]) -> float:
+    """Mass of a cell, or of the half of one where that is none rows or columns away.
 
     In units of 1/ε the density is e^(−r)/2π.
     """
-    low, high = _side(rate * step[0], a, endless=tall)
-    left, right = _side(rate * step[1], b, endless=wide)
-    if a == 0 and b == 0:
-        return _quadrant(high, right)
-    x, u = _rule(low, high)
-    y, v = _rule(left, right)
+    (x, u), (y, v) = down, across
     density = np.exp(-np.hypot(x[:, None], y[None, :]))
     return float(u @ density @ v) / (2 * math.pi)
 
@@ -259,11 +246,17 @@ def _side(size: float, count: int, *, endless: bool) -> tuple[float, float]:
     return low, low + _FAR + size if endless else (count + 0.5) * size
 
 
+@cache
+def _gauss(count: int) -> tuple[Array, Array]:
+    """Nodes and weights of Gauss and Legendre for [−1, 1]."""
+    return np.polynomial.legendre.leggauss(count)
+
+
 def _rule(low: float, high: float) -> tuple[Array, Array]:
     """Nodes and weights for an interval, in panels that grow where it is long."""
     panels = min(_PANELS, max(1, math.ceil((high - low) / 2)))
     cuts = low + (high - low) * (np.arange(panels + 1) / panels) ** 1.5
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = _gauss(_NODES)
     half = np.diff(cuts) / 2
     middle = (cuts[1:] + cuts[:-1]) / 2
     return (
@@ -285,6 +278,6 @@ def _quadrant(a: float, b: float) -> float:
 
 
 def _angles(low: float, high: float) -> tuple[Array, Array]:
-    nodes, weights = np.polynomial.legendre.leggauss(200)
+    nodes, weights = _gauss(200)
     half = (high - low) / 2
     return low + half * (1 + nodes), half * weights

@@ -243,7 +243,7 @@ def _capacity(rng: Generator) -> Claims:
     "PML-Def-2.6",
     statement="(ε, P)-PML bounds ℓ(X→y) for every prior of a set P: the level is the largest over "
     "the set, attained at a vertex of its hull.",
-    conditions="sets spanned by finitely many priors",
+    conditions="sets spanned by finitely many priors, and a disc of priors, by polygons",
     tight=True,
 )
 def _set_of_priors(rng: Generator) -> Claims:
@@ -259,6 +259,24 @@ def _set_of_priors(rng: Generator) -> Claims:
         yield at_most(pml_level(mechanism, mixed), found, "a mixture")
     alone = RobustPML(1.0, [first]).measure(mechanism, first)[0]
     yield equal(alone, pml_level(mechanism, first), "one prior")
+    # Any set: of a prior only P(y) matters, and its infimum over a set is that over its closed
+    # hull. For a disc of priors it has a closed form, and polygons come near from inside.
+    middle, radius = np.array([0.4, 0.33, 0.27]), float(rng.uniform(0.05, 0.25))
+    kernel = some_kernel(rng, 3, 3)
+    plane = kernel - kernel.mean(axis=0)
+    least = middle @ kernel - radius * np.sqrt((plane**2).sum(axis=0))
+    disc = float(np.log(kernel.max(axis=0) / least).max())
+    axes = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
+    for corners in (5, 20, 80):
+        turns = rng.uniform(0, 6) + 2 * math.pi * np.arange(corners) / corners
+        around = middle + radius * np.column_stack([np.cos(turns), np.sin(turns)]) @ axes
+        polygon = [Prior.from_counts(p) for p in around]
+        level = RobustPML(1.0, polygon).measure(Mechanism(kernel, polygon[0].labels), polygon[0])[0]
+        yield at_most(level, disc, f"a polygon of {corners} corners in a disc")
+        # The polygon holds the disc of radius cos(π/corners).
+        shrunk = least + (1 - math.cos(math.pi / corners)) * (middle @ kernel - least)
+        inner = float(np.log(kernel.max(axis=0) / shrunk).max())
+        yield at_least(level, inner, f"a disc in a polygon of {corners} corners")
 
 
 @result(

@@ -36,14 +36,14 @@ numbered(
     "PML-Def-2.7",
     says="leakage capacity",
     by="theory.leakage_capacity",
-    checked="PML-Thm-2.8",
+    checked="PML-Thm-2.8 PML-Def-2.7-General",
     partly=_OUTCOMES,
 )
 numbered(
     "PML-Thm-2.8",
     says="the largest leakage",
     by="theory.leakage_capacity",
-    checked="PML-Thm-2.8",
+    checked="PML-Thm-2.8 PML-Thm-2.8-General",
     partly=_OUTCOMES,
 )
 numbered(
@@ -65,28 +65,28 @@ numbered(
     "PML-Def-3.3",
     says="disclosure",
     by="theory.disclosures",
-    checked="PML-Thm-3.4",
+    checked="PML-Thm-3.4 PML-Def-3.3-General",
     partly=_OUTCOMES,
 )
 numbered(
     "PML-Thm-3.4",
     says="one adversary and all",
     by="theory.disclosures",
-    checked="PML-Thm-3.4",
+    checked="PML-Thm-3.4 PML-Thm-3.4-General",
     partly=_OUTCOMES,
 )
 numbered(
     "PML-Thm-3.5",
     says="disclosure prevention",
     by="theory.hidden_above",
-    checked="PML-Thm-3.5",
+    checked="PML-Thm-3.5 PML-Thm-3.5-General",
     partly=_OUTCOMES,
 )
 numbered(
     "PML-Prop-3.6",
     says="an easier feature",
     by="theory.easier_feature",
-    checked="PML-Prop-3.6",
+    checked="PML-Prop-3.6 PML-Prop-3.6-General",
     errata="E11c",
     partly=_OUTCOMES,
 )
@@ -94,7 +94,7 @@ numbered(
     "PML-Thm-3.7",
     says="absolute disclosure prevention",
     by="theory.uncertainty_bound theory.least_uncertainty",
-    checked="PML-Thm-3.7",
+    checked="PML-Thm-3.7 PML-Thm-3.7-General",
     errata="E17",
     partly=_OUTCOMES,
 )
@@ -102,21 +102,21 @@ numbered(
     "PML-Prop-3.8",
     says="the cheapest disclosure",
     by="theory.cheapest_disclosure",
-    checked="PML-Prop-3.8",
+    checked="PML-Prop-3.8 PML-Prop-3.8-General",
     partly=_OUTCOMES,
 )
 numbered(
     "PML-Def-3.9",
     says="singling out",
     by="theory.singles_out",
-    checked="PML-Cor-3.10",
+    checked="PML-Cor-3.10 PML-Def-3.9-General",
     partly=_OUTCOMES,
 )
 numbered(
     "PML-Cor-3.10",
     says="nobody is singled out",
     by="theory.singles_out",
-    checked="PML-Cor-3.10",
+    checked="PML-Cor-3.10 PML-Cor-3.10-General",
     partly=_OUTCOMES,
 )
 numbered(
@@ -128,13 +128,17 @@ numbered(
 )
 numbered("PML-Fig-1", says="Chernoff bounds", by="theory.chernoff_bound", checked="PML-Fig-1")
 numbered(
-    "PML-Def-4.1", says="differential privacy", by="DP", checked="PML-Thm-4.2.1", partly=_OUTCOMES
+    "PML-Def-4.1",
+    says="differential privacy",
+    by="DP",
+    checked="PML-Thm-4.2.1 PML-Def-4.1-General",
+    partly=_OUTCOMES,
 )
 numbered(
     "PML-Thm-4.2",
     says="differential privacy as PML",
     by="theory.dp_as_pml",
-    checked="PML-Thm-4.2.1 PML-Thm-4.2.2 PML-Thm-4.2.3",
+    checked="PML-Thm-4.2.1 PML-Thm-4.2.2 PML-Thm-4.2.3 PML-Thm-4.2-General",
     partly=_OUTCOMES,
 )
 numbered(
@@ -147,14 +151,14 @@ numbered(
     "PML-Def-4.4",
     says="free-lunch privacy",
     by="FreeLunch",
-    checked="PML-Thm-4.5.1 PML-Def-4.4a PML-Def-4.4b",
+    checked="PML-Thm-4.5.1 PML-Def-4.4a PML-Def-4.4b PML-Def-4.4-General",
     partly=_OUTCOMES,
 )
 numbered(
     "PML-Thm-4.5",
     says="free-lunch privacy as PML",
     by="theory.free_lunch_as_pml",
-    checked="PML-Thm-4.5.1 PML-Thm-4.5.2 PML-Thm-4.5.3",
+    checked="PML-Thm-4.5.1 PML-Thm-4.5.2 PML-Thm-4.5.3 PML-Thm-4.5-General",
     errata="E15",
     partly=_OUTCOMES,
 )

@@ -1,8 +1,11 @@
-"""Secrets with infinitely many values: exact on countable alphabets, densities on the line.
+"""Secrets with infinitely many values: exact on countable alphabets, any law on an interval.
 
-A countable secret is 0, 1, 2, … with given masses; of an outcome all likelihoods but finitely many
-are one number, so that sums and extremes over the whole infinite alphabet are exact. On the line a
-posterior is known by its density ratio to the prior and by the masses of intervals.
+Every standard Borel space is finite, countable, or isomorphic to the interval (Kuratowski), so that
+these three kinds are all there are. A countable secret is 0, 1, 2, … with given masses; of an
+outcome all likelihoods but finitely many are one number, so that sums and extremes over the whole
+infinite alphabet are exact. On the interval and on the line a posterior is known by its density
+ratio to the prior and by the masses of cells; the prior has atoms, a density, and a part with
+neither.
 """
 
 from __future__ import annotations
@@ -11,10 +14,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
 from ..errors import InputError, quote
+
+Array = NDArray[np.float64]
 
 
 def geometric(symbol: int) -> Fraction:
@@ -106,44 +114,96 @@ def log_ratio(ratio: Fraction | None) -> float:
 
 
 @dataclass(frozen=True)
-class TiltedInterval:
-    """A secret uniform on [0, 1] with Laplace noise of scale b, and an outcome above 1.
+class TiltedLaw:
+    """A secret on [0, 1] of any kind, and an outcome whose likelihood is proportional to e^{sx}.
 
-    The posterior has density e^{x/b}/Z, so the ratio of the prior to it is Z e^{-x/b}, largest at
-    0. Masses of intervals, and both divergences of order ∞, have closed forms.
+    The prior is a mixture of a uniform law, of Cantor's law, which has neither density nor atoms,
+    and of atoms: the three kinds of measures of Lebesgue's decomposition. Laplace noise of scale b
+    and an outcome above 1 have s = 1/b. Masses of cells, before and after the outcome, and both
+    divergences of order ∞ have closed forms.
+
+    Attributes
+    ----------
+    slope : s
+    uniform, cantor : shares of the two laws
+    atoms : the other share, by place
     """
 
-    scale: float
+    slope: float
+    uniform: float = 1.0
+    cantor: float = 0.0
+    atoms: Mapping[float, float] = field(default_factory=dict)
 
     @property
-    def log_total(self) -> float:
-        """Log Z, with Z = b(e^{1/b} − 1)."""
-        return math.log(self.scale) + math.log(math.expm1(1 / self.scale))
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest point of the support."""
+        if self.uniform or self.cantor:
+            return 0.0, 1.0
+        return min(self.atoms), max(self.atoms)
+
+    def log_mean(self, slope: float | None = None) -> float:
+        """Log E e^{sX}, for another slope as well."""
+        s = self.slope if slope is None else slope
+        mean = sum(mass * math.exp(s * x) for x, mass in self.atoms.items())
+        return math.log(mean + self.uniform * _uniform_mean(s) + self.cantor * _cantor_mean(s))
 
     @property
     def pmc(self) -> float:
-        """Λ(X→y) = log Z."""
-        return self.log_total
+        """Λ(X→y) = log E e^{sX} − min sx."""
+        return self.log_mean() - min(self.slope * x for x in self.ends)
 
     @property
     def pml(self) -> float:
-        """ℓ(X→y) = 1/b − log Z."""
-        return 1 / self.scale - self.log_total
+        """ℓ(X→y) = max sx − log E e^{sX}."""
+        return max(self.slope * x for x in self.ends) - self.log_mean()
 
-    def prior(self, start: float, end: float) -> float:
-        """P(start ≤ X ≤ end)."""
-        return end - start
+    def draw(self, rng: Generator, count: int) -> Array:
+        """So many independent values of the secret."""
+        places = np.array([*self.atoms, 0.0])
+        shares = np.array([*self.atoms.values(), self.uniform, self.cantor])
+        kinds = rng.choice(len(shares), count, p=shares / shares.sum())
+        found = places[np.minimum(kinds, len(self.atoms))]
+        flat, dust = kinds == len(self.atoms), kinds == len(self.atoms) + 1
+        found[flat] = rng.random(int(flat.sum()))
+        found[dust] = rng.integers(0, 2, (int(dust.sum()), 40)) @ (2.0 / 3.0 ** np.arange(1, 41))
+        return found
 
-    def posterior(self, start: float, end: float) -> float:
-        """P(start ≤ X ≤ end | y)."""
-        rise = math.expm1((end - start) / self.scale)
-        return math.exp(start / self.scale - self.log_total) * self.scale * rise
+    def masses(self, depth: int, slope: float) -> Array:
+        """E e^{sX} on each of the 3^depth cells of equal length, for a slope s."""
+        count = 3**depth
+        starts = np.exp(slope / count * np.arange(count))
+        found = self.uniform * starts * _uniform_mean(slope / count) / count
+        # What Cantor's law has on a cell is a copy of itself where no digit of the place is 1.
+        inside = np.ones(1, bool)
+        for _ in range(depth):
+            inside = np.outer(inside, [True, False, True]).ravel()
+        found = found + self.cantor * inside * starts * _cantor_mean(slope / count) / 2**depth
+        for x, mass in self.atoms.items():
+            found[min(int(x * count), count - 1)] += mass * math.exp(slope * x)
+        return np.asarray(found)
 
-    def cells(self, step: float) -> list[tuple[float, float]]:
-        """Intervals on which the log of the ratio of the densities moves by ``step`` at most."""
-        count = max(1, math.ceil(1 / (self.scale * step) - 1e-12))
-        edges = [min(1.0, k * self.scale * step) for k in range(count)] + [1.0]
-        return list(pairwise(edges))
+    def cells(self, depth: int) -> tuple[Array, Array]:
+        """P(X ∈ D) and P(X ∈ D | y) for the cells D of positive mass, of 3^depth."""
+        before = self.masses(depth, 0.0)
+        after = self.masses(depth, self.slope) / math.exp(self.log_mean())
+        return before[before > 0], after[before > 0]
+
+    def step(self, depth: int) -> float:
+        """By how much log P(x)/P(x|y) moves on a cell at most."""
+        return abs(self.slope) / 3**depth
+
+
+def _uniform_mean(slope: float) -> float:
+    """E e^{sX} for X uniform on [0, 1]."""
+    return math.expm1(slope) / slope if slope else 1.0
+
+
+def _cantor_mean(slope: float) -> float:
+    """E e^{sX} for X of Cantor's law: X = Σ 2B_k/3^k for fair bits B_k."""
+    product = math.exp(slope / 2)
+    for k in range(1, 40):
+        product *= math.cosh(slope / 3**k)
+    return product
 
 
 @dataclass(frozen=True)

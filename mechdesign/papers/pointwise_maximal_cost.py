@@ -7,7 +7,6 @@ grow, or a closed form.
 from __future__ import annotations
 
 import math
-from dataclasses import astuple
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise, product
@@ -17,7 +16,7 @@ from numpy.random import Generator
 
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..privacy import ALIP, LDP, LIP, PMC, PML
+from ..privacy import LDP, PMC, PML
 from ..theory.adversaries import (
     alpha_leakage,
     alpha_loss,
@@ -44,7 +43,6 @@ from ..theory.adversaries import (
     worst_miss,
 )
 from ..theory.conversions import convert
-from ..theory.disclosure import cheapest_disclosure
 from ..theory.leakage import (
     condition,
     feature_channel,
@@ -56,7 +54,7 @@ from .claims import Claims, at_least, at_most, equal, holds, theorem
 from .general_alphabets import (
     CountableOutcome,
     GaussianPosterior,
-    TiltedInterval,
+    TiltedLaw,
     geometric,
     log_ratio,
     release_or_draw_outcome,
@@ -67,7 +65,6 @@ from .measurements import (
     high_privacy_kernel,
     measure,
     randomised_response,
-    towards_constant,
 )
 from .published_conversions import register_rules
 from .random_instances import (
@@ -82,14 +79,11 @@ from .random_instances import (
     some_mechanism,
     some_outcome,
     some_prior,
+    some_tilted,
 )
 from .shared_properties import both_sides, curved_in_the_prior
-from .sub_convex import best_value, some_values, value_of
 
 result = partial(theorem, source="SaeidianPMC")
-
-# How often a kernel is mixed with a constant one until it meets a level.
-_MOST_TRIALS = 100
 
 
 # Section II: preliminaries
@@ -111,7 +105,8 @@ register_rules(
     "PMC-Def-1",
     statement="D∞(P‖Q) is the log of the largest P(A)/Q(A) over events, of the largest density "
     "ratio, and on countable alphabets of the largest ratio of masses; infinite unless P ≪ Q.",
-    conditions="finite and countable alphabets, and densities on an interval and on the line",
+    conditions="finite and countable alphabets, and on an interval atoms, densities, and laws with "
+    "neither",
     tight=True,
     also=("PML-Def-2.2",),
 )
@@ -133,15 +128,19 @@ def _divergence(rng: Generator) -> Claims:
     ratios = [_posterior_ratio(outcome, x) for x in range(y + 5)]
     yield equal(log_ratio(max(ratios)), log_ratio(outcome.pml_ratio), "countable, P(x|y)/P(x)")
     yield equal(-log_ratio(min(ratios)), log_ratio(outcome.pmc_ratio), "countable, P(x)/P(x|y)")
-    # Densities: events that are cells of finer and finer partitions come near from below.
-    law = TiltedInterval(float(rng.uniform(0.2, 2)))
-    for step in (0.5, 0.05, 0.0005):
-        cells = law.cells(step)
-        gain = max(math.log(law.posterior(*c) / law.prior(*c)) for c in cells)
-        cost = max(math.log(law.prior(*c) / law.posterior(*c)) for c in cells)
-        for found, limit in ((gain, law.pml), (cost, law.pmc)):
-            yield at_most(found, limit, f"cells of {step}")
-            yield at_least(found, limit - step, f"cells of {step}")
+    # Any law on the interval: cells of finer and finer partitions come near from below, and no
+    # union of cells comes nearer.
+    law = some_tilted(rng)
+    for depth in (1, 3, 7):
+        before, after = law.cells(depth)
+        some = rng.random((8, len(before))) < 0.5
+        some[:, 0] = True
+        for upper, lower, limit in ((after, before, law.pml), (before, after, law.pmc)):
+            best = float(np.log(upper / lower).max())
+            yield at_most(best, limit, f"3^{depth} cells")
+            yield at_least(best, limit - law.step(depth), f"3^{depth} cells")
+            unions = np.log((some @ upper) / (some @ lower))
+            yield at_most(float(unions.max()), best, "unions of cells")
 
 
 def _posterior_ratio(outcome: CountableOutcome, symbol: int) -> Fraction:
@@ -153,18 +152,25 @@ def _posterior_ratio(outcome: CountableOutcome, symbol: int) -> Fraction:
     statement="ℓ(X→y) is the most that y adds to a gain: gains 1/P(D) on a cell D of a partition "
     "come within the cells' width of it, on any alphabet.",
     source="Saeidian2023PML",
-    conditions="finite and countable alphabets, and densities on an interval and on the line",
+    conditions="finite and countable alphabets, and on an interval atoms, densities, and laws with "
+    "neither",
     tight=True,
 )
 def _gains_on_cells(rng: Generator) -> Claims:
     outcome = some_outcome(rng)
     yield equal(gain_leakage(outcome, worst_gain(outcome)), outcome.leakage, "finite", scale=1.0)
-    law = TiltedInterval(float(rng.uniform(0.2, 2)))
-    for step in (0.5, 0.05, 0.005):
-        # The gain 1/P(D) on D has prior mean one for every cell, so the best answer gains:
-        found = math.log(max(law.posterior(*c) / law.prior(*c) for c in law.cells(step)))
-        yield at_most(found, law.pml, f"interval, step {step}")
-        yield at_least(found, law.pml - step, f"interval, step {step}")
+    law = some_tilted(rng)
+    for depth in (1, 3, 7):
+        # The gain 1/P(D) on D has prior mean one for every cell D, so the best answer gains:
+        before, after = law.cells(depth)
+        found = float(np.log(after / before).max())
+        yield at_most(found, law.pml, f"3^{depth} cells of the interval")
+        yield at_least(found, law.pml - law.step(depth), f"3^{depth} cells of the interval")
+    # A countable alphabet: the gain 1{x=w}/P(w), and answers without end.
+    share, y = Fraction(int(rng.integers(1, 64)), 64), int(rng.integers(0, 40))
+    countable = release_or_draw_outcome(share, y)
+    gains = [_posterior_ratio(countable, w) for w in range(y + 20)]
+    yield equal(log_ratio(max(gains)), log_ratio(countable.pml_ratio), "countable")
     normal = _some_normal(rng)
     # The ratio of the densities is that of the likelihoods, largest where x = y.
     best = normal.outcome
@@ -454,7 +460,7 @@ def _ranks(rng: Generator) -> Claims:
     "PMC-Ex-1",
     statement="The least E|X−w|^r of a real-valued secret, attained by the mean at r = 2 and by a "
     "median at r = 1, falls by a factor of at most e^Λ.",
-    conditions="r ≥ 1, finitely many values",
+    conditions="r ≥ 1; finitely many values, and any law on an interval",
     tight=True,
 )
 def _distances(rng: Generator) -> Claims:
@@ -473,6 +479,19 @@ def _distances(rng: Generator) -> Claims:
         float(d @ (values - d @ values) ** 2) for d in (outcome.prior, outcome.posterior)
     )
     yield equal(power_leakage(outcome, values, 2.0), math.log(before / after), "variances")
+    # Any law on the interval: what the variance falls by, and the distances of the cells.
+    law = some_tilted(rng)
+    before, after = (_moments(law, slope)[1] for slope in (0.0, law.slope))
+    yield at_most(math.log(before / after), law.pmc, "variances, any law on the interval")
+    cells = [law.masses(5, slope) / law.masses(5, slope).sum() for slope in (0.0, law.slope)]
+    places = (np.arange(len(cells[0])) + 0.5) / len(cells[0])
+    step = law.step(5)
+    for power in (1.0, 2.0, 2.5):
+        least = [_least_distance(p, places, power) for p in cells]
+        found = math.log(least[0] / least[1])
+        yield at_most(found, law.pmc, f"power {power}, the middles of the cells")
+        if power == 2.0:
+            yield at_most(abs(found - math.log(before / after)), 20 * step, "variances", scale=0.0)
 
 
 def _least_distance(masses: Array, values: Array, power: float) -> float:
@@ -517,7 +536,8 @@ def _alpha(rng: Generator) -> Claims:
     "PMC-Thm-3",
     statement="Costs on the cells of a partition of P(x)/P(x|y) into steps of e^ε come within ε "
     "of Λ(X→y), for secrets of any kind; where Λ is infinite they grow without bound.",
-    conditions="finite and countable alphabets, and densities on an interval and on the line",
+    conditions="finite and countable alphabets, and on an interval atoms, densities, and laws with "
+    "neither",
     tight=True,
     also=("PMC-Def-11",),
 )
@@ -529,11 +549,12 @@ def _partitions(rng: Generator) -> Claims:
         yield at_most(found, outcome.cost, f"step {step}")
     # The cost 1{x∈D}/P(D) has prior mean one for every cell D; the best answer afterwards costs
     # min P(D|y)/P(D).
-    law = TiltedInterval(float(rng.uniform(0.2, 2)))
-    for step in (0.5, 0.05, 0.0005):
-        least = min(law.posterior(*c) / law.prior(*c) for c in law.cells(step))
-        yield at_least(-math.log(least), law.pmc - step, f"interval, step {step}")
-        yield at_most(-math.log(least), law.pmc, f"interval, step {step}")
+    law = some_tilted(rng)
+    for depth in (1, 3, 7):
+        before, after = law.cells(depth)
+        found = -math.log(float((after / before).min()))
+        yield at_least(found, law.pmc - law.step(depth), f"3^{depth} cells of the interval")
+        yield at_most(found, law.pmc, f"3^{depth} cells of the interval")
     share, y = Fraction(int(rng.integers(1, 64)), 64), int(rng.integers(0, 3000))
     countable = release_or_draw_outcome(share, y)
     # Two cells: the symbol that was released, and the infinitely many others.
@@ -551,7 +572,8 @@ def _partitions(rng: Generator) -> Claims:
 @result(
     "PMC-Lem-2",
     statement="Answers that are drawn cost no less than the best answer, before and after y.",
-    conditions="finite secrets, and squared distance to a secret on an interval",
+    conditions="finite secrets, any law on an interval with answers on the line, and answers of "
+    "which none is best",
     tight=True,
 )
 def _drawn_answers(rng: Generator) -> Claims:
@@ -567,11 +589,34 @@ def _drawn_answers(rng: Generator) -> Claims:
     found = cost_leakage(outcome, cost)
     ratio = math.log((outcome.prior @ cost).min() / (outcome.posterior @ cost).min())
     yield equal(found, ratio, "leakage by answers without chance", scale=1.0)
-    # X uniform on [0, 1]: E(X − W)² = 1/12 + E(W − ½)².
-    answers = rng.uniform(0, 1, 5)
-    yield at_least(
-        float(np.mean(1 / 12 + (answers - 0.5) ** 2)), 1 / 12, "a density, drawn answers"
-    )
+    # A secret of any law on the interval, answers on the whole line, drawn by any law:
+    # E(X − W)² = Var X + E(W − E X)².
+    law = some_tilted(rng)
+    for slope in (0.0, law.slope):
+        mean, variance = _moments(law, slope)
+        answers, shares = rng.normal(0.5, 1, 5), some_masses(rng, 5)
+        drawn = variance + float(shares @ (answers - mean) ** 2)
+        yield at_least(drawn, variance, "any law on the interval, answers that are drawn")
+        cells = law.masses(8, slope) / law.masses(8, slope).sum()
+        places = (np.arange(len(cells)) + 0.5) / len(cells)
+        direct = float(shares @ [cells @ (places - w) ** 2 for w in answers])
+        yield at_most(abs(direct - drawn), 1e-2, "by the cells of the interval", scale=0.0)
+    # No answer is best: w = 0, 1, 2, … costs 1 + 2^-w times as much as the infimum.
+    for masses in (outcome.prior, outcome.posterior):
+        least = float(masses @ cost[:, 0])
+        drawn = sum(2.0**-w * least * (1 + 2.0**-w) for w in range(1, 60))
+        yield equal(drawn, least * 4 / 3, "answers without end, drawn")
+        yield at_least(drawn, least, "answers without end, drawn")
+        yield equal(least * (1 + 2.0**-60), least, "an answer far out")
+
+
+def _moments(law: TiltedLaw, slope: float) -> tuple[float, float]:
+    """Mean and variance under the law tilted by a slope, from the derivatives of log E e^{sX}."""
+    h = 1e-3
+    values = [law.log_mean(slope + k * h) for k in (-2, -1, 0, 1, 2)]
+    first = (values[0] - 8 * values[1] + 8 * values[3] - values[4]) / (12 * h)
+    second = (-values[0] + 16 * values[1] - 30 * values[2] + 16 * values[3] - values[4]) / 12
+    return first, second / h**2
 
 
 # Section IV: properties and examples
@@ -694,142 +739,3 @@ def _high_privacy_mechanism(rng: Generator) -> Claims:
     found = PMC(1.0).leakage(kernel, prior)
     for j in range(len(p)):
         yield equal(found[j], math.log(p[j] / (1 - math.exp(level) * (1 - p[j]))), f"outcome {j}")
-
-
-# Section V: other privacy measures, Figure 1
-
-
-register_rules(
-    "PMC-Prop-3", "PMC-Thm-4.1", "PMC-Thm-4.2", "PMC-Cor-3.2a", "PMC-Cor-3.2b", "PMC-Cor-3.2c"
-)
-
-
-@result(
-    "PMC-Rem-5",
-    statement="From ε_u = log 1/(1−pmin) on a mechanism may be ε_u-PML and of infinite PMC.",
-    tight=True,
-)
-def _needed_condition(rng: Generator) -> Claims:
-    prior = mild_prior(rng)
-    found = cheapest_disclosure(prior)
-    yield equal(measure("pml", found.mechanism.kernel, prior)[0], -math.log1p(-prior.pmin), "PML")
-    yield equal(measure("pmc", found.mechanism.kernel, prior)[0], math.inf, "PMC")
-    below = -math.log1p(-prior.pmin) * float(rng.uniform(0.1, 0.99))
-    yield holds(convert(PML(below), to=PMC, prior=prior).levels[0] < math.inf, "finite below")
-
-
-@result(
-    "PMC-Fig-1",
-    statement="The two curves ε_l*(ε_u) and ε_u*(ε_l) of Figure 1 leave a region between them, "
-    "which vanishes for a fair coin.",
-    conditions="uniform priors on 2 to 6 symbols, as drawn, and others",
-    tight=True,
-    also=("ID-Fig-1",),
-)
-def _curves(rng: Generator) -> Claims:
-    for prior in (Prior.uniform(2), Prior.uniform(4), mild_prior(rng)):
-        least = prior.pmin
-        u = some_high_privacy_level(rng, prior)
-        low = convert(PML(u), to=PMC, prior=prior).levels[0]
-        yield equal(low, math.log(least / (1 - math.exp(u) * (1 - least))), "blue curve")
-        again = convert(PMC(low), to=PML, prior=prior).levels[0]
-        yield equal(again, math.log((1 - math.exp(-low) * (1 - least)) / least), "orange curve")
-        yield at_least(again, u, "orange beyond blue")
-        if len(prior) == 2 and least == 0.5:
-            yield equal(again, u, "one curve for a fair coin")
-
-
-@result(
-    "PMC-Cor-4",
-    statement="For a fair coin ε_u-PML, ε_l*-PMC, (ε_l*, ε_u)-ALIP, ε_l*-LIP and (ε_l* + ε_u)-LDP "
-    "are the same guarantee.",
-    conditions="N = 2, uniform prior, ε_u < log 2",
-    tight=True,
-    also=("ID-Ex-1",),
-)
-def _fair_coin(rng: Generator) -> Claims:
-    prior = Prior.uniform(2)
-    u = float(rng.uniform(0.02, 0.95) * math.log(2))
-    low = math.log(0.5 / (1 - math.exp(u) * 0.5))
-    same = (PML(u), PMC(low), ALIP(low, u), LIP(low), LDP(low + u))
-    for first in same:
-        for second in same:
-            found = convert(first, to=type(second), prior=prior)
-            for got, level in zip(found.levels, astuple(second), strict=True):
-                yield equal(got, level, f"{first} to {type(second).__name__}")
-    kernel = positive_kernel(rng, 2)
-    verdicts = {
-        all(
-            a <= b
-            for a, b in zip(measure(type(n).__name__.lower(), kernel, prior), n.levels, strict=True)
-        )
-        for n in same
-    }
-    yield holds(len(verdicts) == 1, "a random kernel meets all or none")
-
-
-@result(
-    "PMC-Cor-5",
-    statement="With ε_l ≥ ε_l*(ε_u), e^ε_u p_j off the diagonal and 1 − e^ε_u (1−p_i) on it is "
-    "best among (ε_l, ε_u)-ALIP mechanisms for every sub-convex utility.",
-    conditions="finite alphabets, ε_u < log 1/(1−pmin); seven families of utilities with random "
-    "parameters, against all vertices",
-    tight=True,
-    also=("ID-Cor-4",),
-)
-def _best_for_sub_convex(rng: Generator) -> Claims:
-    prior = mild_prior(rng, 2, 4)
-    u = some_high_privacy_level(rng, prior)
-    p = prior.probabilities
-    low = convert(PML(u), to=PMC, prior=prior).levels[0] + float(rng.uniform(0, 1))
-    best = high_privacy_kernel(prior, u)
-    for name, value in some_values(rng, p).items():
-        most = value_of(p, best, value)
-        for least in (0.0, math.exp(-low)):
-            # Vertices are rounded to 13 digits, and the program is solved to as many.
-            found = best_value(p, least, math.exp(u), value)
-            yield equal(found, most, f"{name}, all vertices", scale=max(abs(most), 1e-3))
-        kernel = positive_kernel(rng, len(p))
-        for _ in range(_MOST_TRIALS):
-            if measure("pml", kernel, prior)[0] <= u:
-                break
-            kernel = towards_constant(kernel, 0.3)
-        yield at_most(value_of(p, kernel, value), most, f"{name}, random kernel")
-    # The same for PMC: a PML level of at least ε_u*(ε_l) is no further restriction.
-    level = some_level(rng, 0.1, 1.0)
-    high = convert(PMC(level), to=PML, prior=prior).levels[0]
-    for name, value in some_values(rng, p).items():
-        alone = best_value(p, math.exp(-level), 1 / prior.pmin, value)
-        both = best_value(p, math.exp(-level), math.exp(high) * (1 + 1e-12), value)
-        yield equal(both, alone, f"{name}, PMC", scale=max(abs(alone), 1e-3))
-
-
-@result(
-    "PMC-Thm-5-Finite",
-    statement="On finite alphabets bounded PMC means bounded PML, LDP at a finite level, and the "
-    "other way round for LDP; on infinite ones LDP bounds both (what remains of Theorems 5 and 6).",
-    conditions="finite alphabets with every symbol of positive mass, and a countable one",
-    tight=True,
-    also=("PMC-Thm-6-Finite",),
-)
-def _finite_alphabets(rng: Generator) -> Claims:
-    prior = mild_prior(rng)
-    kernel = positive_kernel(rng, len(prior))
-    if rng.uniform() < 0.5:
-        kernel = kernel * (rng.uniform(size=kernel.shape) < 0.8) + 1e-300
-        kernel = np.where(kernel > 1e-200, kernel, 0.0)
-        kernel[:, 0] += kernel.sum(axis=1) == 0
-        kernel /= kernel.sum(axis=1, keepdims=True)
-    cost, gain = measure("pmc", kernel, prior)[0], measure("pml", kernel, prior)[0]
-    spread = measure("ldp", kernel, prior)[0]
-    yield at_most(gain, -math.log(prior.pmin), "PML is finite")
-    yield holds(math.isfinite(cost) == math.isfinite(spread), "PMC and LDP are finite together")
-    yield at_most(cost, spread, "LDP bounds PMC")
-    # Infinitely many symbols, of which finitely many have likelihoods of their own.
-    listed = {int(x): Fraction(int(v), 1000) for x, v in enumerate(rng.integers(1, 1000, 5))}
-    outcome = CountableOutcome(listed, Fraction(int(rng.integers(1, 1000)), 1000))
-    for ratio, name in ((outcome.pmc_ratio, "PMC"), (outcome.pml_ratio, "PML")):
-        yield at_most(log_ratio(ratio), log_ratio(outcome.spread), f"countable, LDP bounds {name}")
-    # All but a rare symbol in a row: PMC of an outcome comes near its level of LDP.
-    far = CountableOutcome({60: Fraction(1, 1000)}, Fraction(1, 2))
-    yield equal(log_ratio(far.pmc_ratio), log_ratio(far.spread), "countable, a rare symbol")

@@ -34,18 +34,22 @@ numbered(
     "PMC-Def-4",
     says="local information privacy",
     by="LIP",
-    checked="PMC-Def-4 PMC-Def-4.2",
+    checked="PMC-Def-4 PMC-Def-4.2 PMC-Def-4-General",
     partly=_FINITE,
 )
 numbered(
     "PMC-Def-5",
     says="asymmetric LIP",
     by="ALIP",
-    checked="PMC-Def-5.1 PMC-Def-5.2 PMC-Def-5.3",
+    checked="PMC-Def-5.1 PMC-Def-5.2 PMC-Def-5.3 PMC-Def-5-General",
     partly=_FINITE,
 )
 numbered(
-    "PMC-Def-6", says="local differential privacy", by="LDP", checked="PMC-Rem-1", partly=_FINITE
+    "PMC-Def-6",
+    says="local differential privacy",
+    by="LDP",
+    checked="PMC-Rem-1 PMC-Rem-1-General",
+    partly=_FINITE,
 )
 numbered("PMC-Def-7", says="PMC by wrong guesses", by="theory.worst_miss", checked="PMC-Thm-1")
 numbered(
@@ -78,7 +82,7 @@ numbered(
     "PMC-Def-12",
     says="conditional PMC",
     by="ConditionalPMC theory.observe",
-    checked="PMC-Cor-2",
+    checked="PMC-Cor-2 PMC-Cor-2-General",
     partly=_FINITE,
 )
 numbered(
@@ -126,7 +130,7 @@ numbered(
     "PMC-Cor-2",
     says="conditional divergences",
     by="ConditionalPMC",
-    checked="PMC-Cor-2",
+    checked="PMC-Cor-2 PMC-Cor-2-General",
     partly=_FINITE,
 )
 numbered(
@@ -148,7 +152,7 @@ numbered(
     "PMC-Lem-1",
     says="properties of PMC",
     by="theory.pre_processing theory.post_processing theory.composition theory.additivity",
-    checked=" ".join(f"PMC-Lem-1.{k}" for k in range(1, 8)),
+    checked=" ".join(f"PMC-Lem-1.{k}" for k in range(1, 8)) + " PMC-Lem-1-General",
     partly=_FINITE,
 )
 numbered(
@@ -160,7 +164,11 @@ numbered(
     "interval",
 )
 numbered(
-    "PMC-Rem-1", says="LDP depends on the support", by="LDP", checked="PMC-Rem-1", partly=_FINITE
+    "PMC-Rem-1",
+    says="LDP depends on the support",
+    by="LDP",
+    checked="PMC-Rem-1 PMC-Rem-1-General",
+    partly=_FINITE,
 )
 numbered("PMC-Rem-2", says="pre-processing", by="theory.pre_processing", checked="PMC-Lem-1.5")
 numbered("PMC-Rem-3", says="PMC may be infinite", by="theory.observe PMC", checked="PMC-Rem-3")

@@ -14,14 +14,14 @@ numbered(
     "PP-Def-1",
     says="Pufferfish privacy",
     by="ApproximatePufferfish Pufferfish",
-    checked="PP-Def-1",
+    checked="PP-Def-1 PP-Def-1-General",
     partly=_DATABASES,
 )
 numbered(
     "PP-Def-2",
     says="functions as secrets",
     by="Pufferfish.specialised",
-    checked="PP-Def-2",
+    checked="PP-Def-2 PP-Def-2-General",
     partly=_DATABASES,
 )
 numbered("PP-Fig-1", says="rows and the rest", by="Pufferfish.specialised", checked="PP-Fig-1")
@@ -29,7 +29,7 @@ numbered(
     "PP-Rem-1",
     says="special cases",
     by="DP Pufferfish",
-    checked="PP-Rem-1",
+    checked="PP-Rem-1 PP-Rem-1-General",
     errata="E10a",
     partly=_DATABASES,
 )
@@ -37,21 +37,21 @@ numbered(
     "PP-Def-3",
     says="by mutual information",
     by="MIPufferfish",
-    checked="PP-Def-3",
+    checked="PP-Def-3 PP-Def-3-General",
     partly=_DATABASES,
 )
 numbered(
     "PP-Rem-2",
     says="MI differential privacy",
     by="MIPufferfish",
-    checked="PP-Rem-2",
+    checked="PP-Rem-2 PP-Rem-2-General",
     partly=_DATABASES,
 )
 numbered(
     "PP-Thm-1",
     says="between two kinds of Pufferfish privacy",
     by="noise.variation_from_information noise.information_from_approximate",
-    checked="PP-Thm-1.1 PP-Thm-1.2 PP-Thm-1.3",
+    checked="PP-Thm-1.1 PP-Thm-1.2 PP-Thm-1.3 PP-Thm-1-General",
     errata="E8",
     partly=_DATABASES,
 )
@@ -59,7 +59,7 @@ numbered(
     "PP-Thm-2",
     says="convexity, composition, post-processing",
     by="Mechanism.mix Mechanism.parallel Mechanism.merge",
-    checked="PP-Thm-2.1 PP-Thm-2.2 PP-Thm-2.3",
+    checked="PP-Thm-2.1 PP-Thm-2.2 PP-Thm-2.3 PP-Thm-2-General",
     partly=_DATABASES,
 )
 numbered(

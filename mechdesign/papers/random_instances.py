@@ -16,6 +16,7 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from ..theory.adversaries import Observation, observe
 from ..theory.leakage import quiet_prior
+from .general_alphabets import TiltedLaw
 
 Array = NDArray[np.float64]
 
@@ -72,6 +73,20 @@ def feature_like(rng: Generator, outcome: Observation, values: int) -> Mechanism
     """A randomised feature with so many values of the secret that an outcome is about."""
     table = rng.dirichlet(np.full(values, rng.choice([0.1, 1.0])), len(outcome.prior))
     return Mechanism(table, outcome.symbols)
+
+
+def some_tilted(rng: Generator, slope: float | None = None) -> TiltedLaw:
+    """A secret on the interval, with a density, with atoms, with neither, or with all of these."""
+    s = float(rng.choice([-1, 1]) * rng.uniform(0.5, 3)) if slope is None else slope
+    kind = rng.integers(4)
+    if kind == 0:
+        return TiltedLaw(s)
+    if kind == 1:
+        return TiltedLaw(s, 0.0, 1.0)
+    places = np.sort(rng.uniform(0, 1, 3)).tolist()
+    shares = some_masses(rng, 5 if kind == 3 else 3).tolist()
+    atoms = dict(zip(places, shares, strict=False))
+    return TiltedLaw(s, *(shares[3:] if kind == 3 else (0.0, 0.0)), atoms)
 
 
 def another_prior(rng: Generator, prior: Prior) -> Prior:

@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, MechdesignError, StorageError, quote
+from ..errors import InputError, MissingLibraryError, StorageError, quote
 from ..files import new_file
 
 #: Okabe and Ito's colours without yellow, which is too pale for lines; black comes last.
@@ -45,13 +45,11 @@ _NO_DATE: dict[str, dict[str, Any]] = {
 
 
 def load_pyplot() -> Any:
-    """``matplotlib.pyplot``, or a :class:`MechdesignError` that says how to install it."""
+    """``matplotlib.pyplot``, or a :class:`MissingLibraryError` that says how to install it."""
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise MechdesignError(
-            "matplotlib is not installed; install it with: pip install 'mechdesign[plot]'"
-        ) from None
+        raise MissingLibraryError("matplotlib", "plot") from None
     return pyplot
 
 

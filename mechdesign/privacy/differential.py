@@ -145,13 +145,13 @@ class DP(LikelihoodBound):
         """(δ_x, δ_x') for neighbours, both ways."""
         if self.neighbours == "all":
             return LDP(self.epsilon).bounds(prior)
-        pairs = neighbour_pairs(self.neighbours, prior.labels)
+        pairs = neighbour_pairs(self.neighbours, numbered_labels(prior))
         return [matched_points(prior, pairs, self.epsilon)]
 
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """Max |log P(y|x) − log P(y|x')| over neighbours, an ``(M,)`` array in nats."""
         near = np.zeros((len(prior), len(prior)))
-        for i, j in neighbour_pairs(self.neighbours, prior.labels):
+        for i, j in neighbour_pairs(self.neighbours, numbered_labels(prior)):
             near[i, j] = near[j, i] = 1.0
         return _steepest(kernel, np.where(near > 0, near, np.inf))
 
@@ -165,8 +165,9 @@ class MetricPrivacy(LikelihoodBound):
     epsilon : float
         Level in nats per unit of distance.
     distances : {"absolute", "hamming", "euclidean", "discrete"}, or an N×N matrix
-        Names apply to labels that are numbers (``"absolute"``) or tuples. A matrix is in the order
-        of the prior's labels; ``inf`` asks nothing of a pair. :meth:`graph` takes edges instead.
+        Names apply to labels that are numbers (``"absolute"``) or tuples; bins of numbers stand at
+        their midpoints (:attr:`mechdesign.Bins.midpoints`). A matrix is in the order of the prior's
+        labels; ``inf`` asks nothing of a pair. :meth:`graph` takes edges instead.
 
     Notes
     -----
@@ -224,13 +225,17 @@ class MetricPrivacy(LikelihoodBound):
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """(δ_x, δ_x') at ε·d(x,x') for the pairs that imply all others, both ways."""
-        pairs = deciding_pairs(self.distances, prior.labels)
+        pairs = deciding_pairs(self.distances, self._points(prior))
         lengths = [d for _, _, d in pairs]
         return [matched_points(prior, [(i, j) for i, j, _ in pairs], self.epsilon, lengths)]
 
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """Max |log P(y|x) − log P(y|x')| / d(x,x') over all pairs, an ``(M,)`` array in nats."""
-        return _steepest(kernel, distance_matrix(self.distances, prior.labels))
+        return _steepest(kernel, distance_matrix(self.distances, self._points(prior)))
+
+    def _points(self, prior: Prior) -> tuple[Label, ...]:
+        """What is at a distance: numbers of bins, where no distances between labels were given."""
+        return numbered_labels(prior) if isinstance(self.distances, str) else prior.labels
 
 
 def matched_points(
@@ -322,6 +327,24 @@ def neighbour_pairs(relation: Any, labels: Sequence[Label]) -> list[Pair]:
     return sorted({(min(p), max(p)) for p in found})
 
 
+def numbered_labels(prior: Prior) -> tuple[Label, ...]:
+    """The labels of a prior with midpoints of bins in their place, in tuples too."""
+    known = () if prior.schema is None else prior.schema.bins
+    if not any(bins is not None for bins in known):
+        return prior.labels
+    tables: list[dict[Label, float]] = [
+        {} if bins is None else dict(zip(bins.labels, bins.midpoints.tolist(), strict=True))
+        for bins in known
+    ]
+    if len(tables) == 1:
+        return tuple(tables[0].get(label, label) for label in prior.labels)
+    return tuple(
+        tuple(table.get(part, part) for table, part in zip(tables, label, strict=True))
+        for label in prior.labels
+        if isinstance(label, tuple)
+    )
+
+
 def _find(label: Label, place: Mapping[Label, int]) -> int:
     if label not in place:
         raise LevelError(
@@ -363,15 +386,18 @@ def databases(labels: Sequence[Label]) -> list[tuple[Any, ...]]:
 
 
 def _numbers(labels: Sequence[Label], name: str) -> list[Fraction]:
+    found, label = [], None
     try:
-        if any(isinstance(label, (str, bool)) for label in labels):
-            raise TypeError
-        return [fraction(label) for label in labels]
+        for label in labels:
+            if isinstance(label, (str, bool)):
+                raise TypeError
+            found.append(fraction(label))
+        return found
     except (TypeError, ValueError, OverflowError):
         raise LevelError(
             f"relation {quote(name)}",
             expected="labels that are finite numbers",
-            got=f"labels such as {quote(labels[0])}",
+            got=f"labels such as {quote(label)}",
             remedy="label the symbols with numbers, or give the pairs or distances yourself",
         ) from None
 
@@ -533,20 +559,25 @@ def deciding_pairs(distances: Any, labels: Sequence[Label]) -> list[tuple[int, i
     ]
 
 
+#: Entries of matrices that are compared at a time.
+_TOGETHER = 20_000
+
+
 def _needed(matrix: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Pairs at finite distances that have no third symbol exactly between them."""
     rows, columns = np.nonzero(np.triu(matrix < math.inf, 1))
     # In random order, so that most pairs are done with early where few are needed.
-    for z in np.random.default_rng(0).permutation(len(matrix)).tolist():
-        left, right, whole = matrix[rows, z], matrix[z, columns], matrix[rows, columns]
-        total = left + right
-        near = np.flatnonzero((total <= whole) & (left > 0) & (right > 0))
-        if not len(near):
-            continue
-        left, right, total, whole = left[near], right[near], total[near], whole[near]
+    order = np.random.default_rng(0).permutation(len(matrix))
+    while len(order):
+        some, order = np.split(order, [max(1, _TOGETHER // max(1, len(rows)))])
+        left, right = matrix[rows][:, some], matrix[some][:, columns].T
+        total, whole = left + right, matrix[rows, columns]
+        near, z = np.nonzero((total <= whole[:, None]) & (left > 0) & (right > 0))
+        left, right, total, whole = left[near, z], right[near, z], total[near, z], whole[near]
         # The rounding error of a sum of two floats is itself a float (Knuth).
         part = total - left
         error = (left - (total - part)) + (right - part)
-        between = (total < whole) | ((total == whole) & (error <= 0))
-        rows, columns = np.delete(rows, near[between]), np.delete(columns, near[between])
+        kept = np.ones(len(rows), dtype=bool)
+        kept[near[(total < whole) | ((total == whole) & (error <= 0))]] = False
+        rows, columns = rows[kept], columns[kept]
     return rows, columns

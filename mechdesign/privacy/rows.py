@@ -425,6 +425,17 @@ class Matched(ConeRows):
         scaled = sparse.diags_array(1 / self._factors(Rounding.INSIDE)) @ self._over.matrix
         return (scaled - self._under.matrix).tocsr()
 
+    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+        """Two in each row where two symbols are compared."""
+        over, under = self._over.indices, self._under.indices
+        if over is None or under is None or (over == under).any():
+            return super().entries_of_matrix()
+        pair = np.arange(len(over))
+        values = 1 / self._factors(Rounding.INSIDE), np.full(len(over), -1.0)
+        places = (pair, pair), (over, under)
+        rows, columns = map(np.concatenate, places)
+        return np.concatenate(values), rows, columns
+
     def split(self, duals: Array) -> Multipliers:
         """Per unit of μᵀk ≤ e^ε νᵀk."""
         return (duals / self._factors(Rounding.INSIDE)[:, None],)

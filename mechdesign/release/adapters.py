@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, MechdesignError, quote
+from ..errors import DataError, InputError, MissingLibraryError, quote
 from ..mechanism import ImplicitKernel
 from .codes import ABSENT, cell_text
 from .column import ColumnRelease, check_distinct, check_rows, find_column
@@ -27,9 +27,7 @@ def load_arrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise MechdesignError(
-            "tables need pyarrow, which is not installed; pip install 'mechdesign[frames]'."
-        ) from None
+        raise MissingLibraryError("pyarrow", "frames") from None
     return pyarrow
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..errors import DataError, InputError, MechdesignError
+from ..errors import DataError, InputError, MissingLibraryError
 from ..mechanism import mechanism_of
 from ..prior import Prior
 from ..privacy import LDP
@@ -27,15 +27,13 @@ def to_opendp(mechanism: Any) -> Any:
     ------
     InputError
         For a kernel without a finite LDP level, or labels of other or of mixed types.
-    MechdesignError
+    MissingLibraryError
         When OpenDP is not installed.
     """
     try:
         import opendp.prelude as dp
     except ImportError:
-        raise MechdesignError(
-            "OpenDP is not installed; pip install 'mechdesign[opendp]'."
-        ) from None
+        raise MissingLibraryError("opendp", "opendp") from None
     kernel = mechanism_of(mechanism)
     sampler = Sampler(kernel)
     level = LDP(math.inf).check(kernel, Prior.uniform(kernel.inputs)).achieved[0]

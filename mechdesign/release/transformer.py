@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, MechdesignError, RepeatWarning, warn
+from ..errors import DataError, InputError, MissingLibraryError, RepeatWarning, warn
 from ..input_tables import is_missing
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
@@ -28,10 +28,7 @@ try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError:
-    raise MechdesignError(
-        "the transformer needs scikit-learn 1.6 or newer, which is not installed; "
-        "pip install 'mechdesign[sklearn]'."
-    ) from None
+    raise MissingLibraryError("scikit-learn 1.6 or newer", "sklearn") from None
 
 
 class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..certificate.bounds import clamped_prices
 from ..certificate.certificate import certify_given, examine, fitting_duals
 from ..certificate.infeasible import check_feasible, check_possible
-from ..certificate.repair import clean_kernel, to_weights
+from ..certificate.repair import clean_kernel
 from ..certificate.shape import sides_outside
 from ..errors import (
     CertificateError,
@@ -21,7 +21,7 @@ from ..errors import (
     UtilityError,
     quote,
 )
-from ..exact import DENOMINATOR_BITS, Verdict
+from ..exact import DENOMINATOR_BITS, Verdict, to_weights
 from ..labels import Label, check_labels
 from ..mechanism import Mechanism
 from ..numeric import finite_matrix

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from ..certificate.enclosures import Enclosure
 from ..certificate.rational import scaled_rows
-from ..certificate.repair import to_weights
 from ..errors import SolverError
-from ..exact import DENOMINATOR_BITS, nearest_float
+from ..exact import DENOMINATOR_BITS, nearest_float, to_weights
 from ..requirement.base import Limit
 from ..utility.worst_case import Alternative
 from .program import LinearProgram, Objective, Shifted

@@ -609,7 +609,8 @@ def _asked_of(
     known_priors = (getattr(one, "prior", None) for one in mechanisms)
     own = dict.fromkeys(prior for prior in known_priors if prior is not None)
     priors = list(own) if prior is None else [prior]
-    inputs = mechanism_of(mechanisms[0]).inputs
+    first = mechanism_of(mechanisms[0])
+    anything = Prior.uniform(first.inputs).with_schema(first.schema)
     if notions is None:
         # A public design holds no prior: notions that need none are kept, and LDP for the rest.
         found = [
@@ -618,7 +619,7 @@ def _asked_of(
             for notion in getattr(one, "notions", ())
         ]
         pairs = [
-            (notion, known or Prior.uniform(inputs))
+            (notion, known or anything)
             for notion, known, _ in found
             if known is not None or not notion.uses_prior
         ]
@@ -626,12 +627,12 @@ def _asked_of(
         if pairs and len(pairs) == len(found) and not stated:
             return list(dict.fromkeys(pairs))
         if pairs or found or stated:
-            free = [(LDP(math.inf), Prior.uniform(inputs))]
+            free = [(LDP(math.inf), anything)]
             known_ldp = any(isinstance(notion, LDP) for notion, _ in pairs)
             return list(dict.fromkeys([*pairs, *([] if known_ldp else free)]))
         notions = [LDP(math.inf)] + ([PML(math.inf)] if priors else [])
     # Without a prior any full one does for notions that need none.
-    every = priors or [Prior.uniform(inputs)]
+    every = priors or [anything]
     return [(notion, known) for notion in as_notions(notions) for known in every]
 
 

@@ -10,6 +10,7 @@ add up.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,14 +69,11 @@ class GuessingRate:
             for z in range(x):
                 a, b = float(p[x]), float(p[z])
                 close = _affinity(self._rows[x], self._rows[z], 0.5)
-                log = min(math.log(close), 0.0) - _noise(self._rows) if close else -math.inf
-                overlap = math.exp(2 * n * log) if n else 1.0
-                # (s − √(s² − d))/2 without cancellation.
-                d, s = 4 * a * b * overlap, a + b
-                below = max(below, d / (s + math.sqrt(max(s * s - d, 0.0))) / 2)
+                affinity = close * math.exp(-_noise(self._rows))
+                below = max(below, overlap_at_least(a, b, affinity, n))
                 above += _chernoff_error(self._rows[x], self._rows[z], a, b, n)
         above = min(above, 1 - float(p.max()))
-        return below * (1 - _SLACK), above * (1 + _SLACK) + 1e-300
+        return below, above * (1 + _SLACK) + 1e-300
 
     def reports_until(self, error: float) -> tuple[float, float]:
         """How many reports it takes until the best guess is wrong with at most this probability.
@@ -87,8 +85,8 @@ class GuessingRate:
         """
         wanted = number(error, "probability of error", 0, 1, ends="()")
         return (
-            _least(lambda n: self.error_after(n)[0] <= wanted),
-            _least(lambda n: self.error_after(n)[1] <= wanted),
+            least_number(lambda n: self.error_after(n)[0] <= wanted),
+            least_number(lambda n: self.error_after(n)[1] <= wanted),
         )
 
     def __str__(self) -> str:
@@ -152,6 +150,20 @@ def guessing_rate(mechanism: Any, prior: Prior) -> GuessingRate:
     )
 
 
+def overlap_at_least(a: float, b: float, affinity: float, reports: int) -> float:
+    """Σ min(a Pⁿ, b Qⁿ) at least, for distributions with Σ √(PQ) ≥ ``affinity``.
+
+    (a + b − √((a + b)² − 4ab B²ⁿ))/2 ([Kailath1967]), rounded down. Raises :class:`LevelError`
+    for what is no number of reports.
+    """
+    n = whole(reports, "number of reports", 0, _MOST_REPORTS)
+    close = min(affinity, 1.0)
+    overlap = (math.exp(2 * n * math.log(close)) if close else 0.0) if n else 1.0
+    # (s − √(s² − d))/2 without cancellation.
+    d, s = 4 * a * b * overlap, a + b
+    return d / (s + math.sqrt(max(s * s - d, 0.0))) / 2 * (1 - _SLACK) if d else 0.0
+
+
 def _affinity(first: Array, second: Array, order: float) -> float:
     """Σ_y P^(1−s) Q^s over the outcomes that both have."""
     both = (first > 0) & (second > 0)
@@ -193,8 +205,8 @@ def _chernoff_error(first: Array, second: Array, a: float, b: float, reports: in
     return found
 
 
-def _least(is_enough: Any) -> float:
-    """The least n at which a monotone statement holds."""
+def least_number(is_enough: Callable[[int], bool]) -> float:
+    """The least n at which a monotone statement holds, ``inf`` where none up to 10^15 does."""
     low, high = -1, 1
     while not is_enough(high):
         low, high = high, high * 2

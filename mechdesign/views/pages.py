@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from .._audit import AuditReport, audit
 from ..certificate.certificate import gap_text
-from ..errors import MechdesignError, PriorError, quote, visible_lines
+from ..errors import MechdesignError, MissingLibraryError, PriorError, quote, visible_lines
 from ..exact import Verdict
 from ..files import check_writable, write_text
 from ..labels import parse_labels
@@ -378,9 +378,7 @@ def _load_jinja() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise MechdesignError(
-            "jinja2 is not installed; install it with: pip install 'mechdesign[report]'"
-        ) from None
+        raise MissingLibraryError("jinja2", "report") from None
     return jinja2
 
 

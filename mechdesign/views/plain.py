@@ -162,6 +162,7 @@ def comparison_json(found: Comparison, prior: Prior) -> dict[str, Any]:
         "points": found.rows(),
         "missing": [vars(entry) for entry in found.missing],
         "rankings": [vars(entry) for entry in found.rankings],
+        "orders": [{**vars(entry), "verdict": str(entry.verdict)} for entry in found.orders],
         "verdict": list(found.verdict),
     }
 

@@ -21,11 +21,12 @@ from ..evidence.findings import (
 )
 from ..files import check_writable, write_text
 from ..labels import one_line
+from ..plotting._plot_limits import plot_limits
 from ..privacy.notion import factor
 from ..storage import prior_to_json
 from ..stored_values import label_to_json
 from .html import html_table
-from .pages import check_pages, render
+from .pages import Figures, check_pages, render
 from .tables import Column, Table, column, number, text
 from .text import Report
 
@@ -179,10 +180,22 @@ def sample_page(found: SampleAudit, title: str) -> str:
         found=found,
         answers=[(finding, _answer(finding)) for finding in found.findings],
         limits=html_table(limits_table(found)),
+        picture=Figures().inline(plot_limits(found), _seen_in_picture(found)),
         inputs=html_table(inputs_table(found)),
         cannot=cannot_show(found),
         outcomes=shown_outputs(found),
     )
+
+
+def _seen_in_picture(found: SampleAudit) -> str:
+    """What the picture of limits shows, for who cannot see it."""
+    shown_levels = [
+        f"{finding.notion} {level.field}: between {shown(level.lower)} and {shown(level.upper)}, "
+        f"{shown(level.claimed)} claimed, {finding.verdict}"
+        for finding in found.findings
+        for level in finding.levels
+    ]
+    return "Confidence limits on each level in nats. " + "; ".join(shown_levels)
 
 
 def _answer(finding: SampleFinding) -> list[str]:

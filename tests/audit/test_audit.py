@@ -523,3 +523,10 @@ def test_negative_dust_is_taken_as_zero():
     assert report.ldp == math.inf
     with pytest.raises(KernelError):
         audit([[1.0, -1e-6], [0.5, 0.5]], [0.5, 0.5])
+
+
+def test_a_design_is_audited_as_its_mechanism():
+    prior = md.Prior([0.5, 0.3, 0.2])
+    design = md.design(prior, md.utility.Hamming(), md.PML(0.5))
+    assert md.audit(design, prior).pml == md.audit(design.mechanism, prior).pml
+    assert md.audit(design, [0.5, 0.3, 0.2]).pml == pytest.approx(0.5, abs=1e-9)

@@ -16,7 +16,7 @@ from strategies import gain_matrices, kernels, notions, plain_notions, priors, s
 import mechdesign as md
 from mechdesign.certificate import certificate as certificates
 from mechdesign.certificate.certificate import certify, fingerprint
-from mechdesign.certificate.repair import Repair, to_weights
+from mechdesign.certificate.repair import Repair
 from mechdesign.errors import (
     CertificateError,
     GapWarning,
@@ -24,7 +24,7 @@ from mechdesign.errors import (
     UtilityError,
     ZeroMassWarning,
 )
-from mechdesign.exact import Verdict, exp_bounds, float_at_least
+from mechdesign.exact import Verdict, exp_bounds, float_at_least, to_weights
 from mechdesign.privacy import Bound, Hypotheses
 from mechdesign.solve import closed_form
 from mechdesign.solve.backends.highs import HighsSimplex

@@ -16,9 +16,8 @@ from mechdesign.certificate.feasible import (
     roomiest_kernel,
     satisfies,
 )
-from mechdesign.certificate.repair import to_weights
 from mechdesign.errors import CertificateError, InfeasibleError
-from mechdesign.exact import DENOMINATOR_BITS
+from mechdesign.exact import DENOMINATOR_BITS, to_weights
 from mechdesign.solve.problem import state_problem
 
 PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])

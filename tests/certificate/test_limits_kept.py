@@ -10,7 +10,7 @@ import pytest
 import mechdesign as md
 from mechdesign import require
 from mechdesign.certificate.feasible import moved, satisfies
-from mechdesign.certificate.repair import to_weights
+from mechdesign.exact import to_weights
 from mechdesign.solve.problem import state_problem
 
 

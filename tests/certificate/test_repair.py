@@ -26,10 +26,9 @@ from mechdesign.certificate.repair import (
     clean_kernel,
     corrections,
     repair_kernel,
-    to_weights,
 )
 from mechdesign.errors import CertificateError
-from mechdesign.exact import Verdict
+from mechdesign.exact import Verdict, to_weights
 from mechdesign.privacy import Bound, Hypotheses
 from mechdesign.privacy.constraint import check_bound
 from mechdesign.privacy.rows import cone_rows

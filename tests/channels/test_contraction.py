@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from scipy.stats import binom
 
 import mechdesign as md
-from mechdesign.errors import KernelError, LevelError
+from mechdesign.errors import KernelError, LevelError, PriorError
 
 
 def stick(mu, nu, level):
@@ -104,17 +105,152 @@ def test_fewer_reports_than_the_bound_cannot_tell():
     mu, nu = np.array([0.7, 0.3]), np.array([0.3, 0.7])
     entropy = (mu * np.log(mu / nu)).sum()
     needed = md.contraction(flip).reports_at_least(entropy, 0.5)
-    assert least_errors(math.ceil(needed) - 1, (mu @ flip)[1], (nu @ flip)[1]) >= 0.5
-    assert least_errors(math.ceil(60 * needed), (mu @ flip)[1], (nu @ flip)[1]) < 0.5, "the control"
+    assert binomial_errors(math.ceil(needed) - 1, (mu @ flip)[1], (nu @ flip)[1]) >= 0.5
+    many = binomial_errors(math.ceil(12 * needed), (mu @ flip)[1], (nu @ flip)[1])
+    assert many < 0.5, "the control"
 
 
-def least_errors(n, first, second):
+def binomial_errors(n, first, second):
     """Both errors of the best test from so many reports of two values, added up."""
-    chances = [
-        np.array([math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])
-        for p in (first, second)
-    ]
-    return np.minimum(*chances).sum()
+    counts = np.arange(n + 1)
+    return np.minimum(binom.pmf(counts, n, first), binom.pmf(counts, n, second)).sum()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_two_distributions_keep_more_information(seed):
+    rng = np.random.default_rng(seed)
+    kernel = rng.dirichlet(np.full(4, 0.6), 3)
+    kept = md.contraction(kernel).information
+    shares = []
+    for mu, nu in rng.dirichlet(np.ones(3), (300, 2)):
+        nu = (1 - 10.0 ** -rng.uniform(0, 3)) * mu + 10.0 ** -rng.uniform(0, 3) * nu
+        nu /= nu.sum()
+        for distance in (entropy, hellinger):
+            shares.append(distance(mu @ kernel, nu @ kernel) / distance(mu, nu))
+    assert max(shares) <= kept + 1e-6
+    assert max(shares) > 0.2 * kept, "the control: the coefficient is near what is kept"
+
+
+def entropy(mu, nu):
+    return (mu * np.log(mu / nu)).sum()
+
+
+def hellinger(mu, nu):
+    return ((np.sqrt(mu) - np.sqrt(nu)) ** 2).sum()
+
+
+@settings(max_examples=20)
+@given(st.floats(0.01, 8), st.integers(2, 4))
+def test_local_differential_privacy_keeps_the_square_of_information(epsilon, n):
+    found = md.contraction(md.LDP(epsilon), md.Prior.uniform(n))
+    assert found.information == pytest.approx(math.tanh(epsilon / 2) ** 2, rel=1e-8, abs=1e-11)
+    assert found.affinity == pytest.approx(1 / math.cosh(epsilon / 2), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    "notion", [md.LDP(1), md.PML(0.5), md.LIP(0.3), md.MaximalLeakage(0.3)], ids=str
+)
+def test_no_kernel_of_a_notion_has_less_affinity(notion):
+    prior = md.Prior([0.5, 0.3, 0.2])
+    found = md.contraction(notion, prior)
+    rng = np.random.default_rng(0)
+    least = 1.0
+    for _ in range(5):
+        gains = md.utility.Matrix(rng.random((3, 4)) / prior.probabilities[:, None])
+        rows = np.sqrt(md.design(prior, gains, notion).mechanism.kernel)
+        least = min(least, (rows @ rows.T).min())
+        assert found.affinity <= least
+    assert found.affinity >= 0
+    assert least < 1 - 1e-4, "the control: these kernels tell something"
+
+
+def test_a_coefficient_above_total_variation_is_a_delta():
+    kernel = md.Mechanism([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4], [0.2, 0.6, 0.2]])
+    found = md.contraction(kernel, level=0.5)
+    prior = md.Prior.uniform(3)
+    deltas = [found.at_most + 1e-12, found.at_most - 1e-6]
+    checks = md.audit(kernel, prior, [md.ApproximateLDP(0.5, delta) for delta in deltas]).checks
+    assert [str(check.verdict) for check in checks] == ["yes", "no"]
+
+
+@pytest.mark.parametrize("error", [0.05, 0.3, 0.7])
+@pytest.mark.parametrize("shift", [0.02, 0.2, 0.5])
+def test_reports_to_tell_enclose_the_best_test(error, shift):
+    """The exact error of the best test, from binomial reports."""
+    flip = np.array([[0.6, 0.4], [0.4, 0.6]])
+    mu, nu = np.array([0.5 + shift / 2, 0.5 - shift / 2]), np.array([0.5 - shift / 2] * 2)
+    nu[1] = 1 - nu[0]
+    of_kernel = md.contraction(flip)
+    fewest, enough = of_kernel.reports_to_tell(mu, nu, error)
+    of_notion = md.contraction(md.LDP(math.log(1.5)), md.Prior.uniform(2))
+    assert of_notion.reports_to_tell(mu, nu, error)[0] == pytest.approx(fewest, abs=1)
+    exact = next(n for n in doubled() if binomial_errors(n, (mu @ flip)[1], (nu @ flip)[1]) < error)
+    assert fewest <= exact
+    assert binomial_errors(int(enough), (mu @ flip)[1], (nu @ flip)[1]) <= error
+    assert fewest > exact / 40, "the control: the bound is no trifle"
+    without = md.contraction(np.eye(2)).reports_to_tell(mu, nu, error)[1]
+    assert without < enough, "reports that tell everything need fewer"
+
+
+def doubled():
+    n = 1
+    while True:
+        yield n
+        n = math.ceil(n * 1.05)
+
+
+@pytest.mark.parametrize("n", [2, 3, 6])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_reports_to_estimate_enclose_what_linear_estimates_take(n, epsilon):
+    kernel = md.randomised_response(md.Prior.uniform(n), epsilon)
+    found = md.contraction(kernel)
+    for error in (0.1, 1e-3):
+        fewest, enough = found.reports_to_estimate(error)
+        assert fewest <= enough
+        # The risk of the unbiased estimate at the least favourable of many distributions.
+        inverse = np.linalg.inv(kernel.kernel)
+        rng = np.random.default_rng(1)
+        risks = []
+        for p in [*rng.dirichlet(np.full(n, 0.5), 200), np.full(n, 1 / n)]:
+            q = p @ kernel.kernel
+            risks.append((q * (inverse**2).sum(axis=1)).sum() - (p**2).sum())
+        assert max(risks) / enough <= error * (1 + 1e-9)
+        assert fewest <= max(risks) / error * (1 + 1e-9) + 1
+    assert fewest > enough / (40 * n), "the control: the bound is no trifle"
+    of_notion = md.contraction(md.LDP(epsilon), md.Prior.uniform(n))
+    assert of_notion.reports_to_estimate(1e-3)[0] <= fewest
+
+
+def test_a_constant_kernel_never_tells():
+    found = md.contraction([[0.5, 0.5], [0.5, 0.5]])
+    fewest, enough = found.reports_to_tell([1, 0], [0, 1], 0.5)
+    assert fewest > 1e9
+    assert enough == math.inf
+    assert found.reports_to_estimate(0.01)[1] == math.inf
+
+
+@pytest.mark.parametrize("notion", [md.LDP(0.8), md.LIP(0.4), md.PML(0.2)], ids=str)
+def test_no_kernel_of_a_notion_is_guessed_better(notion):
+    prior = md.Prior([0.5, 0.3, 0.2])
+    found = md.contraction(notion, prior)
+    rng = np.random.default_rng(2)
+    gains = md.utility.Matrix(rng.random((3, 3)) / prior.probabilities[:, None])
+    kernels = [found.kernel, md.design(prior, gains, notion).mechanism]
+    for reports in (0, 1, 3):
+        least = found.guess_error_after(prior, reports)
+        assert 0 < least <= 0.5
+        for kernel in kernels:
+            joint = prior.probabilities[:, None] * power(kernel.kernel, reports)
+            assert least <= 1 - joint.max(axis=0).sum() + 1e-12
+    assert found.guess_error_after(prior, 10**6) < 1e-3
+
+
+def power(kernel, reports):
+    """Likelihoods of all sequences of so many reports."""
+    found = np.ones((len(kernel), 1))
+    for _ in range(reports):
+        found = (found[:, :, None] * kernel[:, None, :]).reshape(len(kernel), -1)
+    return found
 
 
 def test_symbols_without_mass_are_left_out():
@@ -137,6 +273,18 @@ def test_bad_input_is_refused():
     found = md.contraction([[1, 0], [0, 1]], level=1)
     with pytest.raises(LevelError, match="total variation"):
         found.reports_at_least(0.1, 0.5)
-    for entropy, error in ((-1, 0.5), (0.1, 1), (math.nan, 0.5)):
+    found = md.contraction([[1, 0], [0, 1]])
+    for told, error in ((-1, 0.5), (0.1, 1), (math.nan, 0.5)):
         with pytest.raises(LevelError):
-            md.contraction([[1, 0], [0, 1]]).reports_at_least(entropy, error)
+            found.reports_at_least(told, error)
+    for error in (0, 1, math.nan, "1"):
+        with pytest.raises(LevelError):
+            found.reports_to_tell([0.5, 0.5], [0.4, 0.6], error)
+    with pytest.raises(PriorError):
+        found.reports_to_tell([0.5, 0.5], [0.4, 0.3, 0.3], 0.5)
+    for error in (0, math.inf, math.nan):
+        with pytest.raises(LevelError):
+            found.reports_to_estimate(error)
+    for reports in (-1, 0.5, math.nan):
+        with pytest.raises(LevelError):
+            found.guess_error_after([0.5, 0.5], reports)

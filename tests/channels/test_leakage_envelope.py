@@ -115,6 +115,63 @@ def test_the_extremal_mechanism_of_pml_leaks_its_level_always(epsilon):
     assert found.points[1].at_most == 0
 
 
+def response(prior, keep):
+    """A randomised response in sixteenths, which is exact: the truth, or any symbol alike."""
+    n = len(prior)
+    other = Fraction(1, 16 * n) * (16 - keep)
+    return md.Mechanism(
+        [[float(other + Fraction(keep, 16) * (x == y)) for y in range(n)] for x in range(n)]
+    )
+
+
+RESPONSES = {
+    "two": ([0.75, 0.25], 6),
+    "two, near": ([0.5625, 0.4375], 2),
+    "four": ([0.5, 0.25, 0.125, 0.125], 8),
+    "four, weak": ([0.625, 0.125, 0.125, 0.125], 1),
+    "four, strong": ([0.4375, 0.3125, 0.1875, 0.0625], 15),
+    "eight": ([0.5, 0.125, 0.125, 0.0625, 0.0625, 0.0625, 0.03125, 0.03125], 5),
+}
+
+
+@pytest.mark.parametrize("risk_averse", [False, True])
+@pytest.mark.parametrize("case", RESPONSES)
+def test_the_closed_form_of_randomised_response_is_the_linear_program(case, risk_averse):
+    masses, keep = RESPONSES[case]
+    kernel = response(masses, keep)
+    found = md.leakage_envelope(kernel, masses, risk_averse=risk_averse)
+    inside = 0
+    for point in found.points:
+        closed = found.closed_form(point.level)
+        assert point.at_least - 1e-9 <= closed <= point.at_most + 1e-9
+        inside += point.before + 1e-3 < closed < 1 - 1e-3
+    for level in np.linspace(0.0123, 1.9, 12):  # away from jumps, which floats decide either way
+        expected = naive(kernel.kernel, np.array(masses), level, risk_averse)
+        assert found.closed_form(level) == pytest.approx(expected, abs=1e-7)
+    assert inside > 2, "the control: the form is not only what the reports do as they are"
+
+
+@pytest.mark.parametrize("notion", [md.PML(0.2), md.PMC(0.2)], ids=str)
+def test_the_closed_form_of_extremal_mechanisms_is_a_step(notion):
+    prior = md.Prior([0.3, 0.3, 0.4])
+    kernel = md.extremal(prior, notion).mechanism
+    found = md.leakage_envelope(kernel, prior, risk_averse=isinstance(notion, md.PMC))
+    for level, expected in ((0.0, 1), (0.1999999, 1), (0.2000001, 0), (5.0, 0)):
+        assert found.closed_form(level) == expected
+        point = found.at(level)
+        assert point.at_least == pytest.approx(expected, abs=1e-9)
+        assert point.at_most == pytest.approx(expected, abs=1e-9)
+
+
+def test_other_kernels_have_no_closed_form():
+    found = md.leakage_envelope(*instance(3), [0.1])
+    between = found.largest * 0.9
+    assert 0 < found.at(between).before < 1
+    assert found.closed_form(between) is None
+    with pytest.raises(LevelError):
+        found.closed_form(math.nan)
+
+
 def test_levels_for_a_probability_and_back():
     kernel, prior = instance(3)
     found = md.leakage_envelope(kernel, prior)

@@ -496,13 +496,6 @@ def test_version_and_help(run):
     assert "Exit codes: 0 done" in " ".join(run("--help").out.split())
 
 
-def test_without_a_command_the_help_is_shown_as_it_is(run):
-    found = run()
-    text = found.out + found.err
-    assert len(text.splitlines()) > 5
-    assert "error: Usage" not in text
-
-
 # Bad input: exit code 2, one line
 
 PRIOR = ("--prior", "0.5,0.3,0.2")

@@ -18,7 +18,7 @@ PACKAGE = "mechdesign"
 # From the ground up. A module, or a folder with all in it, may import what lies lower.
 LAYERS = (
     ("_version", "errors", "data"),
-    ("exact", "numeric", "labels", "progress", "registry", "extensions"),
+    ("exact", "numeric", "labels", "progress", "registry", "extensions", "extras"),
     ("files", "notebook"),
     ("schema",),
     ("input_tables",),

@@ -63,6 +63,19 @@ def estimate_of(prior):
     return md.estimate(reports, mechanism)
 
 
+def sampled(prior):
+    """An audit of 400 reports about each symbol, with all three verdicts."""
+    size = len(prior)
+    kernel = (np.full((size, size), 1.0) + size * np.eye(size)) / (2 * size)
+    rng = np.random.default_rng(1)
+    inputs = np.repeat(np.arange(size), 400)
+    reports = np.concatenate([rng.choice(size, 400, p=row / row.sum()) for row in kernel])
+    notions = [md.LDP(0.2), md.PML(5), md.ALIP(1, 1), md.LDP(math.inf)]
+    return md.audit_samples(
+        [prior.labels[x] for x in inputs], reports.tolist(), notions, prior=prior
+    )
+
+
 PICTURES = {
     "kernel": lambda prior, ax: md.plot_kernel(design_of(prior), ax=ax),
     "lifts": lambda prior, ax: md.plot_lifts(design_of(prior), ax=ax),
@@ -77,6 +90,10 @@ PICTURES = {
         md.audit(np.eye(len(prior)), prior), ax=ax
     ),
     "binding": lambda prior, ax: md.plot_binding(design_of(prior, md.LDP(1), md.PML(0.9)), ax=ax),
+    "envelope": lambda prior, ax: md.plot_envelope(
+        md.leakage_envelope(design_of(prior).mechanism, prior, [0, 0.2, 0.5, 0.9]), ax
+    ),
+    "limits": lambda prior, ax: md.plot_limits(sampled(prior), ax),
     "pml regions": lambda prior, ax: md.plot_pml_regions(prior, [0.1, 1.0], ax=ax),
     "regions": lambda prior, ax: md.plot_regions(prior, ax=ax),
     "estimate": lambda prior, ax: md.plot_estimate(

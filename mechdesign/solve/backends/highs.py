@@ -128,8 +128,16 @@ class Model:
             self._set(solver=solver)
         self._highs.run()
         status = self._highs.getModelStatus()
+        statuses = highspy.HighsModelStatus
+        if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
+            # Presolving has called programs with masses of 1e-11 infeasible that were not.
+            self._highs.clearSolver()
+            self._set(presolve="off")
+            self._highs.run()
+            self._set(presolve="choose")
+            status = self._highs.getModelStatus()
         name = self._highs.modelStatusToString(status)
-        if status != highspy.HighsModelStatus.kOptimal:
+        if status != statuses.kOptimal:
             return Answer(name)
         solution, info = self._highs.getSolution(), self._highs.getInfo()
         return Answer(
@@ -230,7 +238,9 @@ def _solve(
     tried = []
     for solver in order:
         for tolerance in _TOLERANCES:
-            model = Model(tolerance, **options)
+            # On so few entries presolve takes longer than it saves.
+            few = {"presolve": "off"} if len(cost) <= SIMPLEX_ENTRIES else {}
+            model = Model(tolerance, **few, **options)
             model.load(cost, *rows, least=least)
             found = model.run(solver)
             tried.append(f"{solver} at {tolerance:g}: {found.status}")

@@ -68,8 +68,8 @@ class Differences(Method):
         if isinstance(found, str):
             return found
         n, m = program.shape
-        dense = line_order(found.arcs) is None
-        if len(found.arcs) * m > MOST_ARCS or (dense and n * n * m * 8 > MOST_MEMORY):
+        large = n * n * m * 8 > MOST_MEMORY and line_order(found.arcs) is None
+        if large or len(found.arcs) * m > MOST_ARCS:
             return "there are too many pairs and outputs for its memory"
         return None
 
