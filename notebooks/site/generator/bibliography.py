@@ -19,7 +19,7 @@ _ACCENTS = {
     "u": "\u0306",
     "c": "\u0327",
 }
-_ACCENT = re.compile(r"\\([\"'`^~]|[vuc](?=\s*\{))\s*\{?\\?([A-Za-z])\}?")
+_ACCENT = re.compile(r"\\([\"'`^~]|[vuc](?=[\s{]))\s*\{?\\?([A-Za-z])\}?")
 
 
 def entries() -> dict[str, dict[str, str]]:
