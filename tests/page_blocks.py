@@ -12,6 +12,8 @@ import doctest
 import io
 import re
 import shlex
+import sys
+import types
 import warnings
 from pathlib import Path
 
@@ -53,7 +55,8 @@ def commands(content):
 
 def run_page(path):
     """Run the blocks of a page in the working folder; how many there were."""
-    names = {"__name__": "page"}
+    page = sys.modules["page"] = types.ModuleType("page")
+    names = vars(page)
     ran = 0
     for block in blocks(path.read_text(encoding="utf-8")):
         if block["language"] not in ("python", "sh"):
@@ -63,7 +66,8 @@ def run_page(path):
         out = io.StringIO()
         with contextlib.redirect_stdout(out), warnings.catch_warnings():
             if block["language"] == "python":
-                exec(compile(block["content"], place, "exec"), names)
+                code = compile(block["content"], place, "exec", dont_inherit=True)
+                exec(code, names)
             else:
                 warnings.simplefilter("default")
                 for arguments, code in commands(block["content"]):
@@ -73,3 +77,7 @@ def run_page(path):
             same = doctest.OutputChecker().check_output(block["printed"], out.getvalue(), _FLAGS)
             assert same, f"{place} says\n{block['printed']}\nand prints\n{out.getvalue()}"
     return ran
+
+
+if __name__ == "__main__":
+    run_page(Path(sys.argv[1]))

@@ -36,6 +36,7 @@ def gather(sources: Path) -> None:
         file_format.page(), "mechdesign/certificate/FORMAT.md"
     )
     made["look-up/tables-of-errors.txt"] = problems.tables()
+    made |= {f"look-up/errors/{name}": text for name, text in problems.pages().items()}
     for name, text in made.items():
         path = sources / name
         path.parent.mkdir(parents=True, exist_ok=True)

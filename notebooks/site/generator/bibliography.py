@@ -1,13 +1,14 @@
 """The bibliography: each source of ``mechdesign/references.bib``, with a place to link to."""
 
 import re
+import unicodedata
 from pathlib import Path
 
 import mechdesign
 
 FILE = Path(mechdesign.__file__).parent / "references.bib"
 _ENTRY = re.compile(r"^@(\w+)\{(\w+),\n(.*?)^\}", re.M | re.S)
-_FIELD = re.compile(r"(\w+)\s*=\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_FIELD = re.compile(r"(\w+)\s*=\s*\{")
 _ACCENTS = {
     '"': "\u0308",
     "'": "\u0301",
@@ -15,47 +16,58 @@ _ACCENTS = {
     "^": "\u0302",
     "~": "\u0303",
     "v": "\u030c",
+    "u": "\u0306",
+    "c": "\u0327",
 }
+_ACCENT = re.compile(r"\\([\"'`^~]|[vuc](?=[\s{]))\s*\{?\\?([A-Za-z])\}?")
 
 
 def entries() -> dict[str, dict[str, str]]:
     """Fields of each source, by its key."""
-    found = {}
-    for kind, key, body in _ENTRY.findall(FILE.read_text(encoding="utf-8")):
-        found[key] = {
-            "kind": kind,
-            **{name.lower(): " ".join(value.split()) for name, value in _FIELD.findall(body)},
-        }
+    return {
+        key: {"kind": kind, **fields(body)}
+        for kind, key, body in _ENTRY.findall(FILE.read_text(encoding="utf-8"))
+    }
+
+
+def fields(body: str) -> dict[str, str]:
+    """Fields of one source; braces within a field are counted."""
+    found, place = {}, 0
+    while start := _FIELD.search(body, place):
+        depth, place = 1, start.end()
+        while depth:
+            depth += {"{": 1, "}": -1}.get(body[place], 0)
+            place += 1
+        found[start[1].lower()] = " ".join(body[start.end() : place - 1].split())
     return found
 
 
 def plain(text: str) -> str:
     """A field without the marks of LaTeX."""
-    text = re.sub(
-        r"\{?\\([\"'`^~v])\s*\{?\\?([A-Za-z])\}?\}?", lambda m: m[2] + _ACCENTS[m[1]], text
-    )
-    return re.sub(r"[{}]", "", text).replace("\\&", "&").replace("--", "–").replace("~", " ")
+    text = _ACCENT.sub(lambda m: m[2] + _ACCENTS[m[1]], text)
+    text = re.sub(r"[{}]", "", text).replace("\\&", "&").replace("--", "–").replace("~", " ")
+    return unicodedata.normalize("NFC", text)
 
 
-def line(key: str, fields: dict[str, str]) -> str:
+def line(key: str, source: dict[str, str]) -> str:
     """One source in one line."""
-    names = [" ".join(reversed(name.split(", ", 1))) for name in fields["author"].split(" and ")]
-    where = [fields[name] for name in ("journal", "booktitle", "publisher") if name in fields]
-    where += [f"vol. {fields['volume']}"] if "volume" in fields else []
-    where += [f"pp. {fields['pages']}"] if "pages" in fields else []
-    where += [fields["note"]] if "note" in fields else []
-    parts = [", ".join(names), f"*{fields['title']}*", *where, fields["year"]]
+    names = [" ".join(reversed(name.split(", ", 1))) for name in source["author"].split(" and ")]
+    where = [source[name] for name in ("journal", "booktitle", "publisher") if name in source]
+    where += [f"vol. {source['volume']}"] if "volume" in source else []
+    where += [f"pp. {source['pages']}"] if "pages" in source else []
+    where += [source["note"]] if "note" in source else []
+    parts = [", ".join(names), f"*{source['title']}*", *where, source["year"]]
     text = plain(". ".join([parts[0], parts[1], ", ".join(parts[2:])])) + "."
-    if "doi" in fields:
-        text += f" [doi:{fields['doi']}](https://doi.org/{fields['doi']})"
-    if "eprint" in fields:
-        text += f" [arXiv:{fields['eprint']}](https://arxiv.org/abs/{fields['eprint']})"
+    if "doi" in source:
+        text += f" [doi:{source['doi']}](https://doi.org/{source['doi']})"
+    if "eprint" in source:
+        text += f" [arXiv:{source['eprint']}](https://arxiv.org/abs/{source['eprint']})"
     return f"(bib-{key.lower()})=\n**[{key}]** {text}\n"
 
 
 def page() -> str:
     """The page of all sources."""
-    body = "\n".join(line(key, fields) for key, fields in sorted(entries().items()))
+    body = "\n".join(line(key, source) for key, source in sorted(entries().items()))
     return (
         "# Bibliography\n\nWhat the results, methods and tables of the library rest on. "
         f"Docstrings name a source by the key in brackets.\n\n{body}"

@@ -5,7 +5,7 @@ import inspect
 import click
 import typer
 
-from mechdesign.cli.application import application
+from mechdesign.cli.application import QUESTIONS, application
 
 
 def _text(help_text: str | None) -> str:
@@ -33,18 +33,20 @@ def _rows(command, context) -> str:
     return "\n".join(lines)
 
 
-def _section(path: list[str], command, parent) -> str:
+def _section(title: str, path: list[str], command, parent=None):
     context = click.Context(command, info_name=path[-1], parent=parent)
     usage = " ".join([*path, *command.collect_usage_pieces(context)])
-    level = "#" * len(path)
-    text = f"{level} {' '.join(path)}\n\n{_text(command.help)}\n\n```text\n{usage}\n```\n\n"
-    text += _rows(command, context) + "\n\n"
-    for name, below in getattr(command, "commands", {}).items():
-        text += _section([*path, name], below, context)
-    return text
+    text = f"{title}\n\n{_text(command.help)}\n\n```text\n{usage}\n```\n\n"
+    return text + _rows(command, context) + "\n\n", context
 
 
 def page() -> str:
-    """All commands with their options."""
+    """All commands with their options, under the questions that they answer."""
     root = typer.main.get_command(application([]))
-    return _section(["mechdesign"], root, None).replace("# mechdesign\n", "# Command line\n", 1)
+    text, context = _section("# Command line", ["mechdesign"], root)
+    for question, names in QUESTIONS.items():
+        text += f"## {question}\n\n"
+        for name in names:
+            title = f"### mechdesign {name}"
+            text += _section(title, ["mechdesign", name], root.commands[name], context)[0]
+    return text

@@ -1,0 +1,113 @@
+"""The checks of the built site find what they are for."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+SITE = Path(__file__).parents[2] / "notebooks" / "site"
+sys.path.insert(0, str(SITE))
+
+from generator import bibliography, checks, documents, problems, reference  # noqa: E402
+
+import mechdesign as md  # noqa: E402
+from mechdesign import errors  # noqa: E402
+
+GOOD = """<html><head><link rel="stylesheet" href="s.css"><link rel="next" href="b.html"></head>
+<body><h1 id="top">A</h1><a href="b.html#there">b</a><a href="#top">a</a>
+<a href="https://example.org">out</a><img src="data:image/png;base64,AA=="></body></html>"""
+OTHER = '<html><body><p id="there">B</p><dt id="mechdesign.PML"></dt></body></html>'
+
+
+def built(
+    folder, page=GOOD, style="p { color: red }", script="var x = 'http://www.w3.org/2000/svg'"
+):
+    (folder / "a.html").write_text(page, encoding="utf-8")
+    (folder / "b.html").write_text(OTHER, encoding="utf-8")
+    (folder / "s.css").write_text(style, encoding="utf-8")
+    (folder / "s.js").write_text(script, encoding="utf-8")
+    return checks.problems(folder, ["mechdesign.PML"])
+
+
+def test_pages_without_a_mistake_pass(tmp_path):
+    assert built(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "found"),
+    [
+        ("b.html#there", "c.html", "no file for c.html"),
+        ("b.html#there", "b.html#nowhere", "no anchor for b.html#nowhere"),
+        ("#top", "#bottom", "no anchor for #bottom"),
+        ("data:image/png;base64,AA==", "https://example.org/x.png", "loads https://example.org"),
+        ("data:image/png;base64,AA==", "x.png", "no file for x.png"),
+        ('href="s.css"', 'href="//example.org/s.css"', "loads //example.org/s.css"),
+        ("<body>", "<body><script src='http://example.org/x.js'></script>", "loads http:"),
+        ("<body>", "<body style='background: url(https://example.org/x)'>", "loads https:"),
+        ("<body>", "<body><style>@import 'https://example.org/x'</style>", "loads https:"),
+    ],
+)
+def test_a_mistake_in_a_page_is_found(tmp_path, was, becomes, found):
+    assert was in GOOD
+    (line,) = built(tmp_path, GOOD.replace(was, becomes, 1))
+    assert found in line
+    assert line.startswith("a.html: ")
+
+
+def test_styles_and_scripts_that_load_from_elsewhere_are_found(tmp_path):
+    assert len(built(tmp_path, style="@font-face { src: url('https://example.org/f') }")) == 1
+    assert len(built(tmp_path, script="fetch('https://example.org/x')")) == 1
+    assert len(built(tmp_path, script='s.src = "//example.org/x"')) == 1
+
+
+def test_a_name_without_an_entry_is_found(tmp_path):
+    built(tmp_path)
+    assert checks.problems(tmp_path, ["mechdesign.LDP"]) == [
+        "no page has an entry for mechdesign.LDP"
+    ]
+
+
+def test_every_public_name_is_asked_for():
+    asked = set(reference.expected())
+    for name in md.__all__:
+        assert {f"mechdesign.{name}", f"module-mechdesign.{name}"} & asked, name
+    for module in (md.privacy, md.utility, md.theory, md.noise, md.places, md.solve):
+        for name in module.__all__:
+            own = f"{module.__name__}.{name}"
+            assert own in asked or f"mechdesign.{name}" in asked, own
+
+
+def test_every_room_with_public_names_has_a_page():
+    pages = reference.pages()
+    assert "autofunction:: mechdesign.design" in pages["solve"]
+    assert "autoclass:: mechdesign.PML" in pages["privacy"]
+    assert sum(text.count(".. autofunction:: mechdesign.plan\n") for text in pages.values()) == 1
+
+
+def test_every_code_has_a_page_and_every_class_a_code():
+    pages = problems.pages()
+    assert sorted(pages) == sorted(f"{kind.code}.md" for kind in errors.KINDS)
+    assert "**What to do.**" in pages["MD101.md"]
+    assert "[MD101](errors/MD101.md)" in problems.tables()
+
+
+def test_every_source_is_in_the_bibliography():
+    found = bibliography.entries()
+    assert sorted(found) == sorted(re.findall(r"@\w+\{(\w+)", bibliography.FILE.read_text("utf-8")))
+    page = bibliography.page()
+    for key in found:
+        assert f"(bib-{key.lower()})=" in page
+    assert "\\" not in page
+    assert "Mário S. Alvim" in page
+    assert "Gheorghe Zbăganu" in page
+
+
+def test_links_of_documents_lead_to_pages_of_the_site():
+    text = "[a](benchmarks/places.md#x) [b](mechdesign/errors.py) [c](https://example.org) [d](#e)"
+    assert documents.with_links(text, "CONTRIBUTING.md") == (
+        "[a](benchmarks/places.md#x) b (`mechdesign/errors.py`) [c](https://example.org) "
+        "[d](contributing.md#e)"
+    )
