@@ -41,12 +41,13 @@ def doctor(as_json: AsJson = False) -> None:
     """
     checks = [_run(name, check) for name, check in _CHECKS.items()]
     extras = {name: [m for m in modules if not _is_there(m)] for name, modules in EXTRAS.items()}
-    found = {
+    versions = {name: version for name in _modules() if (version := _version(name))}
+    found: dict[str, Any] = {
         "mechdesign": __version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
         "encoding": getattr(sys.stdout, "encoding", None) or "unknown",
-        "versions": {name: version for name in _modules() if (version := _version(name))},
+        "versions": versions,
         "extras": {name: not missing for name, missing in extras.items()},
         "checks": [{"name": name, "passed": ok, "said": said} for name, ok, said in checks],
     }
@@ -54,7 +55,7 @@ def doctor(as_json: AsJson = False) -> None:
         print_json(found)
     else:
         say(f"mechdesign {__version__}, Python {found['python']}, {found['system']}")
-        for name, version in found["versions"].items():
+        for name, version in versions.items():
             say(f"  {name} {version}")
         for name, missing in extras.items():
             lacks = f"not installed: {', '.join(missing)}; pip install 'mechdesign[{name}]'"

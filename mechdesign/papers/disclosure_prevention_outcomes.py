@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -199,7 +200,7 @@ def _prevention(rng: Generator) -> Claims:
     yield equal(_left(late, prior, itself), 0.0, "it is singled out", scale=1.0)
 
 
-def _inside(prior: Prior, part: list[int]) -> Array:
+def _inside(prior: Prior, part: list[int]) -> NDArray[np.bool_]:
     return np.isin(np.arange(len(prior)), part)
 
 

@@ -558,9 +558,9 @@ def _partitions(rng: Generator) -> Claims:
     share, y = Fraction(int(rng.integers(1, 64)), 64), int(rng.integers(0, 3000))
     countable = release_or_draw_outcome(share, y)
     # Two cells: the symbol that was released, and the infinitely many others.
-    before = 1 - geometric(y)
-    after = before * countable.rest / countable.probability
-    found = log_ratio(before / after)
+    unreleased = 1 - geometric(y)
+    others = unreleased * countable.rest / countable.probability
+    found = log_ratio(unreleased / others)
     yield equal(found, log_ratio(countable.pmc_ratio), "countable, the other symbols")
     normal = _some_normal(rng)
     grown = [normal.log_prior(k, k + 1) - normal.log_posterior(k, k + 1) for k in (10, 40, 160)]
@@ -595,18 +595,18 @@ def _drawn_answers(rng: Generator) -> Claims:
     for slope in (0.0, law.slope):
         mean, variance = _moments(law, slope)
         answers, shares = rng.normal(0.5, 1, 5), some_masses(rng, 5)
-        drawn = variance + float(shares @ (answers - mean) ** 2)
-        yield at_least(drawn, variance, "any law on the interval, answers that are drawn")
+        average = variance + float(shares @ (answers - mean) ** 2)
+        yield at_least(average, variance, "any law on the interval, answers that are drawn")
         cells = law.masses(8, slope) / law.masses(8, slope).sum()
         places = (np.arange(len(cells)) + 0.5) / len(cells)
         direct = float(shares @ [cells @ (places - w) ** 2 for w in answers])
-        yield at_most(abs(direct - drawn), 1e-2, "by the cells of the interval", scale=0.0)
+        yield at_most(abs(direct - average), 1e-2, "by the cells of the interval", scale=0.0)
     # No answer is best: w = 0, 1, 2, … costs 1 + 2^-w times as much as the infimum.
     for masses in (outcome.prior, outcome.posterior):
         least = float(masses @ cost[:, 0])
-        drawn = sum(2.0**-w * least * (1 + 2.0**-w) for w in range(1, 60))
-        yield equal(drawn, least * 4 / 3, "answers without end, drawn")
-        yield at_least(drawn, least, "answers without end, drawn")
+        average = sum(2.0**-w * least * (1 + 2.0**-w) for w in range(1, 60))
+        yield equal(average, least * 4 / 3, "answers without end, drawn")
+        yield at_least(average, least, "answers without end, drawn")
         yield equal(least * (1 + 2.0**-60), least, "an answer far out")
 
 

@@ -166,9 +166,9 @@ def _best_for_sub_convex(rng: Generator) -> Claims:
     yield equal(len(alone), len(p), "columns at the ends, PMC", scale=len(p))
     yield at_most(_farthest(both, alone), 1e-9, "ALIP allows what PMC does", scale=0.0)
     for name, value in some_values(rng, p).items():
-        alone = best_value(p, math.exp(-level), 1 / prior.pmin, value)
-        both = best_value(p, math.exp(-level), math.exp(high) * (1 + 1e-12), value)
-        yield equal(both, alone, f"{name}, PMC", scale=max(abs(alone), 1e-3))
+        free = best_value(p, math.exp(-level), 1 / prior.pmin, value)
+        bounded = best_value(p, math.exp(-level), math.exp(high) * (1 + 1e-12), value)
+        yield equal(bounded, free, f"{name}, PMC", scale=max(abs(free), 1e-3))
 
 
 def _farthest(columns: Array, among: Array) -> float:

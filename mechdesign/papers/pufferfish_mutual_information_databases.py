@@ -334,7 +334,7 @@ def _properties(rng: Generator) -> Claims:
     yield equal(own, parts[0], "3: no processing", scale=own)
     noisier = mixture_information(list(one), list(masses), 1.0 + some_level(rng))
     yield at_most(noisier, own, "3: more noise", scale=own)
-    rows = _on_cells(one, 1.0, np.arange(-9, 10) + 0.5)
+    rows = _on_cells(one, 1.0, np.arange(-9, 10, dtype=np.float64) + 0.5)
     prior = Prior.from_counts(masses)
     notion = MIPufferfish.of_functions(1.0, prior.labels, [(lambda x: x, None)])
     rounded = notion.measure(Mechanism(rows, prior.labels, normalise=True), prior)[0]

@@ -86,7 +86,8 @@ def some_tilted(rng: Generator, slope: float | None = None) -> TiltedLaw:
     places = np.sort(rng.uniform(0, 1, 3)).tolist()
     shares = some_masses(rng, 5 if kind == 3 else 3).tolist()
     atoms = dict(zip(places, shares, strict=False))
-    return TiltedLaw(s, *(shares[3:] if kind == 3 else (0.0, 0.0)), atoms)
+    uniform, cantor = shares[3:] if kind == 3 else (0.0, 0.0)
+    return TiltedLaw(s, uniform, cantor, atoms)
 
 
 def another_prior(rng: Generator, prior: Prior) -> Prior:

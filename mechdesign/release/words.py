@@ -96,14 +96,10 @@ class Words(ABC):
         """So many words from the next position on; asked for by :meth:`claim`, under its lock."""
 
     def next_several(self, number: int, each: int) -> NDArray[np.uint64]:
-        """Several words for each of the next positions; asked for by :meth:`claim_several`."""
-        found = bytearray()
-        for position in range(self.position, self.position + number):
-            own, stream = bytearray(), self.more_bits(position)
-            while len(own) < _WORD_BYTES * each:
-                own += next(stream)
-            found += own[: _WORD_BYTES * each]
-        return np.frombuffer(bytes(found), dtype="<u8").astype(np.uint64).reshape(number, each)
+        """Several words for each of the next positions, none of them in :meth:`more_bits`; asked
+        for by :meth:`claim_several`.
+        """
+        raise NotImplementedError(f"words of the {self.source} come one for each row")
 
     @abstractmethod
     def more_bits(self, position: int) -> Iterator[bytes]:

@@ -231,8 +231,8 @@ class Design:
         method = own_methods().get(self.method)
         # What is no method of the package is a solver that cvxpy calls.
         source = "DiamondBoyd2016" if method is None else method.source
-        asked = [key for part in (*self.notions, self.utility) for key in part.references]
-        return bibtex([*asked, source])
+        asked = [key for notion in self.notions for key in notion.references]
+        return bibtex([*asked, *self.utility.references, source])
 
     @property
     def status(self) -> str:
