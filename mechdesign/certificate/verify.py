@@ -1413,14 +1413,7 @@ def _check_subsets(content: dict[str, Any], report: Report) -> None:
     whole = type(base) is int is type(power) and base > 1 and len(content["profiles"]) == power
     _need(whole, "no profile for each class")
     for part in content["profiles"]:
-        count, high, middle = part["count"], _integer(part["high"]), _integer(part["middle"])
-        _need(type(count) is int and 0 < count < base, "count out of range")
-        low, rest = (1 << 53) - high - middle, base - count - 1
-        report.add("weights", min(high, middle, low) >= 0 and bool(rest or not low), "of residues")
-        weights = [high * (rest or 1), middle * count * (rest or 1), *[low * count] * bool(rest)]
-        types = {"inputs": list(range(len(weights))), "outputs": [0], "denominator_bits": 0}
-        kernel = _Kernel({**types, "weights": [[str(max(w, 0))] for w in weights]}, Report())
-        columns.append((_Prior(kernel.inputs, [count, 1, rest][: len(weights)]), kernel))
+        columns.append(_column(_residues(part, base, report)))
     for part in content.get("placements", ()):
         elements = {*part["elements"]}
         differ = elements <= {*range(base)} and len(elements) == len(part["elements"])
@@ -1428,23 +1421,84 @@ def _check_subsets(content: dict[str, Any], report: Report) -> None:
         report.add("masses", _integer(part["mass"]) > 0, "of placements")
     is_full = base ** min(power, 64) == content["symbols"]  # every residue occurs, equally often
     for part in content["notions"]:
-        name, given = part["name"], part["parameters"]
-        known = name == "LDP" or (is_full and name in ("PML", "PMC", "LIP", "ALIP"))
-        known = known and all(key.startswith("epsilon") for key in given)
-        asked = [(p, k) for prior, k in columns for p in prior.asks(part)] if known else []
-        holds = _every(m.holds(p.level) for p, k in asked for m in _measure(p, k))
-        is_open = not known or (holds is False and not is_full)
-        text = f"privacy: {name}({', '.join(map(str, given.values()))})"
-        report.add(text, None if is_open else holds, "in integers, at every class of reports")
+        _check_columns(part, columns, is_full, is_full, report)
     report.add("risk", _subset_risk(content, base, power), "n times the squared error, summed")
     for claim in ("achieved", "bound", "fingerprint"):
         report.add(claim, None, "of a kernel without a matrix: mechdesign show computes it")
 
 
 def _check_groups(content: dict[str, Any], report: Report) -> None:
-    """A subset selection of groups, of which nothing but the digest is judged here."""
-    for claim in [*(f"privacy: {n['name']}" for n in content["notions"]), "risk", "bound"]:
+    """A subset selection of groups of equal masses: a report has a type, which comes with a chance
+    of each group, and for each group that it splits a class of residues.
+    """
+    symbols, masses = _labels(content["prior"]["labels"]), content["prior"]["weights"]
+    weights = list(map(_integer, masses))
+    _need(len(weights) == len(symbols) and min(weights) >= 0, "weights of a prior")
+    _need(len({*weights}) <= 64, "too many masses")
+    groups = [(mass, weights.count(mass)) for mass in sorted({*weights}, reverse=True)]
+    sums, columns, is_full, is_alike = [0] * len(groups), list[tuple[_Prior, _Kernel]](), True, True
+    for one in content["types"]:
+        chances, choices = list(map(_integer, one["chances"])), list[list[_Residues]]()
+        _need(len(chances) == len(groups) == len(one["parts"]), "no chance and part for each group")
+        report.add("weights", min(chances) >= 0 < max(chances), "of types")
+        sums = list(map(operator.add, sums, chances))
+        for (mass, size), chance, part in zip(groups, chances, one["parts"], strict=True):
+            if part is None:
+                choices.append([[(_ONE * mass * size, _ONE * chance)]])
+                continue
+            base, power, given = part["base"], part["dimension"], part["profiles"]
+            whole = type(base) is int is type(power) and base > 1 and len(given) == power
+            _need(whole, "no profile for each class")
+            classes = {tuple(_residues(profile, base, report)) for profile in given}
+            is_alike, is_full = (
+                is_alike and len(classes) == 1,
+                is_full and base ** min(power, 64) == size,
+            )
+            scale = mass * Fraction(size, base)
+            choices.append([[(scale * n, chance * base * w) for n, w in row] for row in classes])
+        _need(math.prod(map(len, choices)) <= 1 << 12, "too many classes of reports")
+        columns += [_column([pair for row in rows for pair in row]) for rows in product(*choices)]
+    report.add("rows", {*sums} == {1 << 53}, "chances of types add up")
+    for part in content["notions"]:
+        _check_columns(part, columns, is_full, is_full and is_alike, report)
+    for claim in ("risk", "achieved", "bound", "fingerprint"):
         report.add(claim, None, "of a kernel without a matrix: mechdesign show computes it")
+
+
+_Residues = list[tuple[Fraction, Fraction]]
+
+
+def _residues(part: dict[str, Any], base: int, report: Report) -> _Residues:
+    """How many residues there are of each weight, and that weight, with sum one."""
+    count, high, middle = part["count"], _integer(part["high"]), _integer(part["middle"])
+    _need(type(count) is int and 0 < count < base, "count out of range")
+    low, rest = (1 << 53) - high - middle, base - count - 1
+    report.add("weights", min(high, middle, low) >= 0 and bool(rest or not low), "of residues")
+    found = ((count, high), (1, middle), (rest, low))
+    return [(_ONE * n, Fraction(max(w, 0), n << 53)) for n, w in found if n]
+
+
+def _column(rows: _Residues) -> tuple[_Prior, _Kernel]:
+    """A report with so much mass of symbols at each likelihood, as a kernel of one column."""
+    both = zip(*rows, strict=True)
+    masses, values = ([w * math.lcm(*(v.denominator for v in c)) for w in c] for c in both)
+    types = {"inputs": list(range(len(rows))), "outputs": [0], "denominator_bits": 0}
+    kernel = _Kernel({**types, "weights": [[str(int(w))] for w in values]}, Report())
+    return _Prior(kernel.inputs, list(map(int, masses))), kernel
+
+
+def _check_columns(
+    part: dict[str, Any], columns: list[Any], is_full: bool, is_exact: bool, report: Report
+) -> None:
+    """A notion at every class of reports; not all of these need occur unless they are exact."""
+    name, given = part["name"], part["parameters"]
+    known = name == "LDP" or (is_full and name in ("PML", "PMC", "LIP", "ALIP"))
+    known = known and all(key.startswith("epsilon") for key in given)
+    asked = [(p, k) for prior, k in columns for p in prior.asks(part)] if known else []
+    holds = _every(m.holds(p.level) for p, k in asked for m in _measure(p, k))
+    is_open = not known or (holds is False and not is_exact)
+    text = f"privacy: {name}({', '.join(map(str, given.values()))})"
+    report.add(text, None if is_open else holds, "in integers, at every class of reports")
 
 
 def _subset_risk(content: dict[str, Any], q: int, m: int) -> bool | None:

@@ -129,3 +129,77 @@ def test_weights_of_subset_selections_that_are_none_are_refuted():
     with pytest.raises(verify.UnreadableError):
         states(changed(content, ("profiles", 0, "count"), 31))
     assert math.isclose(content["achieved"][0][0], 1.0, rel_tol=1e-9)
+
+
+GROUPS = [
+    ([3, 1, 1, 1], [md.LDP(1)]),
+    ([1, 3, 3, 1, 1, 3], [md.LDP(0.4)]),
+    ([5, 5, 1, 1, 1], [md.PML(1)]),
+    ([4, 2, 2, 1, 1, 1], [md.LIP(0.7)]),
+    ([2, 2, 1, 1, 1], [md.PMC(0.5)]),
+    ([3, 3, 1, 1, 1], [md.LDP(1), md.PML(0.4)]),
+    ([7, 1, 1, 1], [md.ALIP(1, 0.5)]),
+]
+
+
+def grouped(masses, notions):
+    found = md.subset_selection(md.Prior.from_counts(masses), notions)
+    return found, json.loads(json.dumps(to_json(found)))
+
+
+def privacy(content):
+    found = states(content)
+    return [found[claim] for claim in found if claim.startswith("privacy")]
+
+
+@pytest.mark.parametrize(("masses", "notions"), GROUPS, ids=str)
+def test_the_privacy_of_selections_of_groups_is_proved(masses, notions):
+    """Against levels read off the matrix: just above them it is proved, just below refuted."""
+    found, content = grouped(masses, notions)
+    assert states(content)["rows"] == "proved"
+    assert privacy(content) == ["proved"] * len(notions)
+    kernel = np.array([[found.probability(x, y) for y in found.outputs] for x in found.inputs])
+    kernel = kernel[:, kernel.sum(axis=0) > 0]
+    weights = np.array(masses, dtype=object)
+    lifts = kernel * sum(masses) / (weights @ kernel)
+    highest = math.log(max(lifts.ravel()))
+    lowest = -math.log(min(lifts.ravel())) if min(lifts.ravel()) else math.inf
+    ratio = math.log(max(kernel.max(axis=0) / kernel.min(axis=0))) if kernel.min() else math.inf
+    levels = {"PML": highest, "PMC": lowest, "LIP": max(highest, lowest), "LDP": ratio}
+    for name, level in levels.items():
+        for share, state in ((1 + 1e-9, "proved"), (1 - 1e-9, "refuted")):
+            asked = [{"name": name, "parameters": {"epsilon": level * share}}]
+            expected = state if level < math.inf else None
+            if expected is not None:
+                assert privacy(changed(content, ("notions",), asked)) == [expected], (name, share)
+
+
+def test_chances_and_classes_of_groups_that_are_none_are_refuted():
+    _, content = grouped([3, 1, 1, 1], [md.LDP(1)])
+    weight = int(content["types"][0]["chances"][0])
+    more = changed(content, ("types", 0, "chances", 0), str(weight + 1))
+    assert states(more)["rows"] == "refuted"
+    # Another mass makes another group, for which there are no chances.
+    with pytest.raises(verify.UnreadableError):
+        states(changed(content, ("prior", "weights", 1), "7"))
+    with pytest.raises(verify.UnreadableError):
+        states(changed(content, ("types", 0, "parts"), []))
+    for place in range(len(content["types"])):
+        part = content["types"][place]["parts"][1]
+        if part is not None:
+            forged = ("types", place, "parts", 1, "profiles", 0, "high")
+            assert "refuted" in states(changed(content, forged, str(1 << 60))).values()
+            with pytest.raises(verify.UnreadableError):
+                states(changed(content, ("types", place, "parts", 1, "dimension"), 10**9))
+
+
+def test_lifts_of_residues_that_do_not_all_occur_equally_often_are_left_open():
+    """Of 400 and 100 symbols over primes some residues stand for fewer symbols than others."""
+    _, content = grouped([2] * 400 + [1] * 100, [md.LDP(1)])
+    assert privacy(content) == ["proved"]
+    bases = [part for one in content["types"] for part in one["parts"] if part is not None]
+    assert any(part["base"] ** part["dimension"] not in (400, 100) for part in bases)
+    asked = [{"name": "PML", "parameters": {"epsilon": 1.0}}]
+    assert privacy(changed(content, ("notions",), asked)) == ["not proved here"]
+    asked = [{"name": "LDP", "parameters": {"epsilon": 0.9}}]
+    assert privacy(changed(content, ("notions",), asked)) == ["not proved here"]
