@@ -51,14 +51,14 @@ def audit(
 def _audit_subsets(
     selection: SubsetSelection, source: KernelSource, require: list[str] | None, *, as_json: bool
 ) -> None:
-    """The levels of a subset selection, whose symbols have equal mass."""
+    """The levels of a subset selection, under the masses that it was made for."""
     from ..views.plain import subset_checks_json
     from ..views.text import print_subset_checks
 
     if require or any(v is not None for v in (source.table, source.column, source.prior)):
         raise InputError(
             "audit of a subset selection",
-            expected="no prior and no --require: its symbols have equal mass",
+            expected="no prior and no --require: its file says which masses it was made for",
             got="one of them",
             remedy="leave them out",
         )

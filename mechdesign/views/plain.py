@@ -109,7 +109,7 @@ def _check(check: Check) -> dict[str, Any]:
 
 
 def subset_checks_json(selection: SubsetSelection, checks: Sequence[LevelCheck]) -> dict[str, Any]:
-    """Verdicts and levels of a subset selection, all symbols of equal mass."""
+    """Verdicts and levels of a subset selection, under the masses that it was made for."""
     return {
         "symbols": len(selection.inputs),
         "kernel": selection.fingerprint,

@@ -119,9 +119,33 @@ def test_audits(place, capsys):
     assert run(capsys, "audit", "s.json", "--prior", "0.5,0.5")[0] == 2
 
 
+def test_symbols_of_a_few_masses(place, capsys):
+    masses = {f"w{i}": (0.1 if i < 5 else 0.5 / 295) for i in range(300)}
+    (place / "masses.json").write_text(json.dumps(masses))
+    asked = ["subset-selection", "--prior", "masses.json", "-p", "pml:1", "-o", "g.json"]
+    code, out, _ = run(capsys, *asked)
+    assert code == 0
+    assert "300 symbols in 2 groups" in out
+    assert md.load("g.json").risk == md.subset_selection(md.Prior(masses), md.PML(1)).risk
+    code, out, _ = run(capsys, "audit", "g.json", "--json")
+    assert code == 0
+    assert json.loads(out)["checks"][0]["verdict"] == "yes"
+    asked = ["apply", "g.json", "people.csv", "--column", "word", "-o", "told.csv", "--seed", "1"]
+    assert run(capsys, *asked)[0] == 0
+    code, out, _ = run(capsys, "estimate", "g.json", "told.csv", "--column", "word", "--json")
+    assert code == 0
+    # The largest share, 1/H(300), is among those that stand out of the noise.
+    assert "w0" in out
+    code, out, _ = run(capsys, "plan", "g.json", "--error", "0.01", "--json")
+    assert json.loads(out)["reports"] == md.plan(md.load("g.json"), error=0.01).reports
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["subset-selection", "-p", "ldp:1"], "how many symbols"),
+        (["subset-selection", "10", "--prior", "3,1,1", "-p", "ldp:1"], "both"),
+        (["subset-selection", "--prior", "0.05,0.2,0.1,0.15,0.25,0.12,0.13", "-p", "ldp:1"], "at most 6 masses"),
         (["subset-selection", "1", "-p", "ldp:1"], "2 to"),
         (["subset-selection", "nothing.txt", "-p", "ldp:1"], "nothing.txt"),
         (["subset-selection", "10"], "--privacy"),
