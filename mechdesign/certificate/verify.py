@@ -1570,17 +1570,22 @@ def _check_plan(content: dict[str, Any], report: Report) -> None:
                 masses[label[place]] = masses.get(label[place], _ZERO) + mass
             same = masses == dict(zip(alone.labels, alone.masses, strict=True))
             report.add(f"{names[place]}: prior", same, "is that of all columns, for this one alone")
-    if notion["name"] in WITHOUT_PRIOR:
-        labels, weights = [], [1] * math.prod(sizes)
+    any_prior = notion["name"] in WITHOUT_PRIOR
+    cells = math.prod(sizes) if any_prior else len(weights)
     outputs = math.prod(len(k.outputs) for k in kernels)
     if notion["name"] == "LDP":
         whole, weights = _Product.worst(kernels), [1, 1]
-    elif not weights or len(weights) * outputs > MOST_CELLS:
-        why = "too many reports" if weights else "of a prior that the file does not hold"
+    elif not cells or cells * outputs > MOST_CELLS:
+        why = "too many reports" if cells else "of a prior that the file does not hold"
         report.add(f"privacy: {notion['name']} of all columns together", None, why)
         return
+    elif any_prior:
+        whole, weights = (
+            _Product.of(kernels, list(product(*(k.inputs for k in kernels)))),
+            [1] * cells,
+        )
     else:
-        whole = _Product.of(kernels, labels or list(product(*(k.inputs for k in kernels))))
+        whole = _Product.of(kernels, labels)
     before = len(report.claims)
     said = content["achieved"]
     _check_notion(notion, _Prior(tuple(whole.labels), weights), whole, said, report)
