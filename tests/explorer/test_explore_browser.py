@@ -395,7 +395,7 @@ def test_a_name_is_never_run(tab):
 def test_a_file_is_loaded(tab, tmp_path):
     (tmp_path / "pets.csv").write_text("pet\ncat\ndog\ncat\n", encoding="utf-8")
     with tab.page.expect_file_chooser() as waiting:
-        tab.page.get_by_role("button", name="Load CSV").click()
+        tab.page.get_by_role("button", name="Load CSV", exact=True).click()
     waiting.value.set_files(tmp_path / "pets.csv")
     playwright.expect(tab.field("Name of symbol 1")).to_have_value("cat")
     tab.wait_until_idle()
