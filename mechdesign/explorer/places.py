@@ -13,7 +13,6 @@ import numpy as np
 import mechdesign as md
 
 from ..arguments import read_bounds, read_cells, read_nats
-from ..certificate.certificate import gap_text
 from ..errors import InputError
 from ..views.html import escape, number
 from .settings import parse_number
@@ -120,7 +119,7 @@ def _design(asked: MapSettings) -> MapResult:
         level,
         within,
         str(found.certificate.checks[0].verdict),
-        gap_text(found.gap),
+        number(found.gap, 2) if found.certificate.gap_is_known else "unknown",
     )
 
 
