@@ -85,7 +85,7 @@ def design_map(asked: MapSettings) -> MapResult | str:
 
 
 def _design(asked: MapSettings) -> MapResult:
-    from ..plotting._plot_places import customary_losses
+    from ..plotting import customary_losses
 
     level = read_nats(asked.level, "level of places")
     within = parse_number(asked.within, "metres that the level is for")
