@@ -23,7 +23,7 @@ from mechdesign.errors import InfeasibleError, ZeroMassWarning
 from mechdesign.exact import Verdict, exp_bounds, float_at_least
 from mechdesign.solve.method import Duals
 from mechdesign.solve.problem import state_problem
-from mechdesign.storage import to_json
+from mechdesign.storage import from_json, to_json
 
 ABC = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
 GRID = md.Prior([0.1, 0.2, 0.3, 0.4])
@@ -1168,6 +1168,137 @@ def subset_cases() -> Iterator[Case]:
             yield Case(f"{n} symbols, {notion}, {part} {value}", data, refuted)
 
 
+def group_cases() -> Iterator[Case]:
+    """Subset selections of groups, whose privacy is proved at all classes of reports together."""
+    open_state, refuted, unreadable = {"not proved here"}, {"refuted"}, {"unreadable"}
+    epsilon = ("notions", 0, "parameters", "epsilon")
+    proved = {"weights": "proved", "rows": "proved", "privacy": "proved", "risk": "not proved here"}
+    for masses, notion in (
+        ([3, 1, 1, 1], md.LDP(1)), ([1, 3, 3, 1, 1, 3], md.LDP(0.4)), ([5, 5, 1, 1, 1], md.PML(1)),
+        ([4, 2, 2, 1, 1, 1], md.LIP(0.7)), ([7, 1, 1, 1], md.ALIP(1, 0.5)),
+    ):  # fmt: skip
+        found = md.subset_selection(md.Prior.from_counts(masses), notion, tolerance=0)
+        content, name = json.loads(in_bytes(found)), f"groups {masses}, {notion}"
+        yield Case(name, in_bytes(content), open_state, proved)
+        if len(notion.levels) == 1:
+            level = found.certificate.checks[0].achieved[0]
+            for share, state in ((1 + 1e-6, "proved"), (1 - 1e-6, "refuted")):
+                data = in_bytes(changed(content, epsilon, level * share))
+                yield Case(f"{name}, {share}", data, open_state | refuted, {"privacy": state})
+        for other, more in (("Mine", {}), ("PML", {"more": 1.0})):
+            asked = [{"name": other, "parameters": {"epsilon": 9.0, **more}}]
+            data = in_bytes(changed(content, ("notions",), asked))
+            yield Case(f"{name} as {other}", data, open_state, {"privacy": "not proved here"})
+    content = json.loads(in_bytes(md.subset_selection({"a": 3, "b": 1, "c": 1, "d": 1}, md.LDP(1))))
+    split = next(i for i, one in enumerate(content["types"]) if one["parts"][1] is not None)
+    part, first = ("types", split, "parts", 1), ("types", split, "chances", 0)
+    weight = int(content["types"][split]["chances"][0])
+    for path, value in (
+        (first, str(weight + 1)), ((*part, "profiles", 0, "high"), "-1"),
+        ((*part, "profiles", 0, "middle"), str(1 << 60)),
+    ):  # fmt: skip
+        data = in_bytes(changed(content, path, value))
+        yield Case(f"groups, {path} {value}"[:90], data, refuted)
+    whole = [str(1 << 53)] * 2
+    for extra, state in ((["0", "0"], refuted), (["-1", "1"], refuted), (["3", "2"], open_state)):
+        # Of one type without parts, and another one that takes nothing or less from it.
+        left = [str(int(w) - int(e)) for w, e in zip(whole, extra, strict=True)]
+        types = [{"chances": chances, "parts": [None, None]} for chances in (left, extra)]
+        data = in_bytes(changed(content, ("types",), types))
+        yield Case(f"groups, type of {extra}", data, state, {"rows": "proved"})
+    for path, value in (
+        (first[:-1], [str(weight)]), (part[:-1], []), (("prior", "labels"), ["a", "b"]),
+        (("prior", "weights", 0), "-3"), (("prior", "weights", 1), "7"), ((*part, "base"), 1),
+        ((*part, "base"), True), ((*part, "base"), 3.0), ((*part, "dimension"), True),
+        ((*part, "dimension"), 2), ((*part, "profiles"), []), ((*part, "profiles", 0, "count"), 0),
+        ((*part, "profiles", 0, "count"), 3), ((*part, "profiles", 0, "count"), True),
+    ):  # fmt: skip
+        data = in_bytes(changed(content, path, value))
+        yield Case(f"groups, {path} {value}"[:90], data, unreadable)
+    many = {"labels": list(range(65)), "weights": list(map(str, range(1, 66)))}
+    types = [{"chances": [str(1 << 53)] * 65, "parts": [None] * 65}]
+    data = changed(content, ("prior",), {**content["prior"], **many})
+    data = in_bytes(changed(data, ("types",), types))
+    yield Case("groups, too many masses", data, unreadable)
+    yield from _classes_of(content, part)
+    # Of 400 and 100 symbols over primes some residues stand for fewer symbols than others.
+    content = json.loads(
+        in_bytes(md.subset_selection({i: 1 + (i < 400) for i in range(500)}, md.LDP(1)))
+    )
+    yield Case("uneven groups", in_bytes(content), open_state, proved)
+    for name, level in (("PML", 9.0), ("LDP", 0.5)):
+        asked = [{"name": name, "parameters": {"epsilon": level}}]
+        data = in_bytes(changed(content, ("notions",), asked))
+        yield Case(f"uneven groups, {name}", data, open_state, {"privacy": "not proved here"})
+
+
+def _classes_of(content: dict[str, Any], part: tuple[Any, ...]) -> Iterator[Case]:
+    """Groups of four, of which two classes of reports show two residues in their own ways."""
+    half, some = 1 << 52, 1 << 50
+    even = {"count": 1, "high": str(half), "middle": str(half)}
+    more = {"count": 1, "high": str(half + some), "middle": str(half - some)}
+    prior = {**content["prior"], "labels": [*"abcde"], "weights": ["3", "1", "1", "1", "1"]}
+    whole = changed(content, ("prior",), prior)
+    ratio = math.log(5 / 3)
+    for profiles, level, state in (
+        ([more, more], 1.01 * ratio, "proved"), ([more, more], 0.99 * ratio, "refuted"),
+        ([even, more], 1.01 * ratio, "proved"), ([even, more], 0.99 * ratio, "not proved here"),
+    ):  # fmt: skip
+        one = {"base": 2, "dimension": 2, "profiles": profiles}
+        types = [{"chances": [str(1 << 53)] * 2, "parts": [None, one]}]
+        asked = [{"name": "LDP", "parameters": {"epsilon": level}}]
+        data = in_bytes(changed(changed(whole, ("types",), types), ("notions",), asked))
+        states = {"privacy": state, "rows": "proved", "weights": "proved"}
+        yield Case(f"classes, {state}", data, {"refuted", "not proved here"}, states)
+    each = [{**more, "high": str(half + i), "middle": str(half - i)} for i in range(1 << 12 | 1)]
+    one = {"base": 2, "dimension": len(each), "profiles": each}
+    types = [{"chances": [str(1 << 53)] * 2, "parts": [None, one]}]
+    data = in_bytes(changed(whole, ("types",), types))
+    yield Case("classes, too many", data, {"unreadable"})
+
+
+def bin_cases() -> Iterator[Case]:
+    """Distances between bins are those of their midpoints, no larger and no smaller."""
+    inf, whole = math.inf, md.bins(edges=[0, 18, 65, 120], whole=True)
+    made: dict[str, tuple[md.Prior, Any]] = {}
+    for name, bins in {
+        "whole": whole,
+        "open": md.bins(edges=[-inf, 0, 0.1, 0.7, inf]),
+        "whole, open, right": md.bins(edges=[-inf, 0, 18, 65, inf], whole=True, closed="right"),
+        "whole, fractions": md.bins(edges=[Fraction(1, 2), 3, Fraction(15, 2), 12], whole=True),
+        "open at one end": md.bins(edges=[1, 2.5, inf]),
+        "open at the other": md.bins(edges=[-inf, 2.5, 4]),
+        "halves": md.bins(edges=[-inf, 3, inf]),
+        "thirds": md.bins(edges=[Fraction(1, 3), Fraction(2, 3), 2, 7]),
+    }.items():
+        prior = md.Prior.from_counts({x: i for i, x in enumerate(bins.labels, 1)})
+        step = float(np.diff(bins.midpoints).mean())
+        made[name] = prior.with_schema({"x": bins}), md.MetricPrivacy(2 / step, "absolute")
+    pairs = md.Prior.uniform([(x, y) for x in whole.labels for y in (0, 1)])
+    both = pairs.with_schema({"age": whole, "sex": None})
+    made["bins and a number"] = both, md.MetricPrivacy(0.02, "euclidean")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZeroMassWarning)
+        empty = md.Prior([0.5, 0, 0.5], whole.labels).with_schema({"x": whole})
+    made["a bin without mass"] = empty, md.DP(1, "adjacent")
+    for name, (prior, notion) in made.items():
+        content = json.loads(in_bytes(md.design(prior, HAMMING, notion)))
+        yield Case(f"bins {name}", in_bytes(content), {"proved"}, {"privacy": "proved"})
+        less = changed(
+            content, ("notions", 0, "parameters", "epsilon"), notion.epsilon * (1 - 1e-6)
+        )
+        yield Case(f"bins {name}, less", in_bytes(less), {"refuted"}, {"privacy": "refuted"})
+        found = from_json(content)
+        public = json.loads(in_bytes(md.PublicDesign.of(found.mechanism, found.notions)))
+        yield Case(f"bins {name}, public", in_bytes(public), {"proved"}, {"privacy": "proved"})
+    content = json.loads(in_bytes(md.design(*[made["whole"][0], HAMMING, made["whole"][1]])))
+    for place, value in (("closed", "both"), ("whole", 1), ("edges", ["0", "18", "65"])):
+        data = content
+        for where in ("prior", "mechanism"):
+            data = changed(data, (where, "attributes", 0, "bins", place), value)
+        yield Case(f"bins with {place} {value}", in_bytes(data), {"unreadable"})
+
+
 #: Names that a file may leave out.
 OPTIONAL = {
     "value_exact", "bound_exact", "arithmetic", "bound_source", "gains", "method", "agreement",
@@ -1225,6 +1356,20 @@ def plan_cases() -> Iterator[Case]:
         data = in_bytes(changed(changed(public, kernel, uneven), bits, 54))
         state = "refuted" if isinstance(notion, md.LDP) else "not proved here"
         yield Case(f"public plan, {notion}, uneven", data, refuted, {"privacy": state})
+        for columns, level in ((2, 4.0), (40, 99.0)):
+            wide = [{**public["columns"][0], "name": f"column {i}"} for i in range(columns)]
+            data = changed(public, ("columns",), wide)
+            total = {"name": "ApproximateLDP", "parameters": {"epsilon": level, "delta": 0.01}}
+            data = changed(data, ("achieved",), [level])
+            data = in_bytes(changed(data, ("total",), total))
+            state = "proved" if columns == 2 else "not proved here"
+            told = {"privacy": state}
+            yield Case(
+                f"public plan, {columns} columns, {notion}",
+                data,
+                {*open_state, "proved", "refuted"},
+                told,
+            )
 
 
 def _places(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -1239,7 +1384,7 @@ def all_cases() -> list[Case]:
     """All of the above, those that decide most first."""
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
         honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, subset_cases,
-        named_cases, plan_cases, inference_cases,
+        named_cases, plan_cases, inference_cases, group_cases, bin_cases,
     )  # fmt: skip
     return [case for make in makers for case in make()]
 

@@ -1439,7 +1439,6 @@ def _check_groups(content: dict[str, Any], report: Report) -> None:
     sums, columns, is_full, is_alike = [0] * len(groups), list[tuple[_Prior, _Kernel]](), True, True
     for one in content["types"]:
         chances, choices = list(map(_integer, one["chances"])), list[list[_Residues]]()
-        _need(len(chances) == len(groups) == len(one["parts"]), "no chance and part for each group")
         report.add("weights", min(chances) >= 0 < max(chances), "of types")
         sums = list(map(operator.add, sums, chances))
         for (mass, size), chance, part in zip(groups, chances, one["parts"], strict=True):
