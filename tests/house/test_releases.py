@@ -115,7 +115,9 @@ def test_the_lowest_versions_are_those_that_are_tested():
     pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
     asked = PROJECT["project"]["dependencies"]
     asked = [*asked, *PROJECT["project"]["optional-dependencies"]["standard"]]
-    lowest = dict(text.split(">=") for text in asked)
+    lowest = dict(
+        re.fullmatch(r"([\w-]+)>=([\d.]+)(?:,!=[\d.]+)*", text).groups() for text in asked
+    )
     assert set(pinned) == set(lowest)
     for name, version in lowest.items():
         padded = [int(part) for part in (version + ".0.0").split(".")[:3]]
@@ -295,9 +297,9 @@ def test_pre_commit_uses_the_linter_that_is_tested():
 
 def test_the_recipe_of_conda_asks_for_what_the_project_asks_for():
     text = (HOUSE / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
-    listed = re.findall(r"^    - ([\w-]+) (>=[\d.]+)$", text, re.M)
+    listed = re.findall(r"^    - ([\w-]+) (>=[\d.]+(?:,!=[\d.]+)*)$", text, re.M)
     project = PROJECT["project"]
     asked = [*project["dependencies"], *project["optional-dependencies"]["standard"]]
-    wanted = {tuple(re.fullmatch(r"([\w-]+)(>=[\d.]+)", part).groups()) for part in asked}
+    wanted = {re.fullmatch(r"([\w-]+)(>=[\d.,!=]+)", part).groups() for part in asked}
     assert wanted <= set(listed)
     assert f'version: "{md.__version__}"' in text
