@@ -142,7 +142,9 @@ def test_entries_have_an_identifier_or_say_why_not(key, fields):
 
 def test_no_two_entries_are_one_paper():
     for name in ("doi", "eprint", "title"):
-        found = [fields[name].replace("{", "").lower() for *_, fields in ENTRIES if name in fields]
+        found = [
+            re.sub("[{}]", "", fields[name]).lower() for *_, fields in ENTRIES if name in fields
+        ]
         assert not {value for value in found if found.count(value) > 1}
 
 

@@ -63,6 +63,8 @@ def citation():
             fields[key] = found[2].strip('"') if found[2] else []
         elif found := re.fullmatch(r"  - (.*)", line):
             fields[key].append(found[1])
+        elif fields[key] and (found := re.fullmatch(r"    ([a-z-]+: .*)", line)):
+            fields[key][-1] += f"\n{found[1]}"
         else:
             raise AssertionError(f"CITATION.cff: {line!r} is no field")
     return fields
@@ -81,7 +83,10 @@ def test_the_citation_has_the_fields_of_its_format():
     assert fields["version"] == md.__version__
     assert fields["license"] == PROJECT["project"]["license"]
     assert fields["title"] in bibtex([])
-    assert all(re.fullmatch(r'name: ".+"', author) for author in fields["authors"])
+    assert fields["authors"]
+    for author in fields["authors"]:
+        assert re.match(r'(name|family-names|given-names): ".+"', author)
+        assert all(re.fullmatch(r'[a-z-]+: ".+"', line) for line in author.splitlines())
 
 
 # What is installed
@@ -89,7 +94,7 @@ def test_the_citation_has_the_fields_of_its_format():
 
 def test_each_extra_brings_the_modules_that_the_code_expects_of_it():
     extras = PROJECT["project"]["optional-dependencies"]
-    assert set(EXTRAS) == set(extras) - {"test"}
+    assert set(EXTRAS) == set(extras) - {"test", "docs"}  # which the package itself never imports
     for name, modules in EXTRAS.items():
         brought = distributions(extras[name])
         found = {MODULE_OF.get(d.split("[")[0], d.split("[")[0]) for d in brought}
@@ -115,7 +120,9 @@ def test_the_lowest_versions_are_those_that_are_tested():
     pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
     asked = PROJECT["project"]["dependencies"]
     asked = [*asked, *PROJECT["project"]["optional-dependencies"]["standard"]]
-    lowest = dict(text.split(">=") for text in asked)
+    lowest = dict(
+        re.fullmatch(r"([\w-]+)>=([\d.]+)(?:,!=[\d.]+)*", text).groups() for text in asked
+    )
     assert set(pinned) == set(lowest)
     for name, version in lowest.items():
         padded = [int(part) for part in (version + ".0.0").split(".")[:3]]
@@ -295,9 +302,70 @@ def test_pre_commit_uses_the_linter_that_is_tested():
 
 def test_the_recipe_of_conda_asks_for_what_the_project_asks_for():
     text = (HOUSE / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
-    listed = re.findall(r"^    - ([\w-]+) (>=[\d.]+)$", text, re.M)
+    listed = re.findall(r"^    - ([\w-]+) (>=[\d.]+(?:,!=[\d.]+)*)$", text, re.M)
     project = PROJECT["project"]
     asked = [*project["dependencies"], *project["optional-dependencies"]["standard"]]
-    wanted = {tuple(re.fullmatch(r"([\w-]+)(>=[\d.]+)", part).groups()) for part in asked}
+    wanted = {re.fullmatch(r"([\w-]+)(>=[\d.,!=]+)", part).groups() for part in asked}
     assert wanted <= set(listed)
     assert f'version: "{md.__version__}"' in text
+
+
+# Addresses
+
+DOCUMENTS = [
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "LICENSE"),
+    *("recipe/recipe.yaml", ".github/ISSUE_TEMPLATE"),
+]
+ADDRESS = re.compile(r"\w+://[^\s<>\"')\]]+|[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}")
+
+
+def addresses(project):
+    """What the maintainers set: pages of the project, and mail to those who are named in it."""
+    people = [*project.get("authors", []), *project.get("maintainers", [])]
+    return [*project.get("urls", {}).values(), *(p["email"] for p in people if "email" in p)]
+
+
+def unset(text, known):
+    """Addresses in a text that are none of those known, nor pages below them."""
+    below = tuple(f"{address.rstrip('/')}/" for address in known)
+    return [
+        found
+        for found in (found.rstrip(".,;:") for found in ADDRESS.findall(text))
+        if found not in known and not found.startswith(below)
+    ]
+
+
+def written():
+    for name in DOCUMENTS:
+        path = HOUSE / name
+        for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+            yield file.relative_to(HOUSE).as_posix(), file.read_text(encoding="utf-8")
+
+
+def test_addresses_that_nobody_set_are_seen():
+    """A control: readers that find nothing would pass the tests below."""
+    text = "  url: https://host.example/us/it/security\n[a](http://b.example/c), or me@d.example."
+    seen = ["https://host.example/us/it/security", "http://b.example/c", "me@d.example"]
+    assert unset(text, []) == seen
+    assert unset(text, ["https://host.example/us/it", "me@d.example"]) == ["http://b.example/c"]
+    assert unset(text, ["https://host.example/us/i"]) == seen
+    assert unset("ruff@0.17, prior@home, a://", []) == []
+    project = {"urls": {"Repository": "https://a.example"}, "authors": [{"email": "b@c.example"}]}
+    assert addresses(project) == ["https://a.example", "b@c.example"]
+    assert len(dict(written())) >= len(DOCUMENTS) + 2
+
+
+@pytest.mark.parametrize("name", sorted(dict(written())))
+def test_documents_name_no_address_but_those_that_are_set(name):
+    assert unset(dict(written())[name], addresses(PROJECT["project"])) == []
+
+
+def test_the_repository_is_the_same_wherever_it_is_named():
+    """And is named nowhere as long as it is not set."""
+    urls = PROJECT["project"].get("urls", {})
+    assert not urls or "Repository" in urls
+    assert all(re.fullmatch(r"https://[\w.-]+\.\w+(/\S*)?", url) for url in urls.values())
+    recipe = (HOUSE / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
+    named = [urls["Repository"]] if urls else []
+    assert re.findall(r"^  repository: (.*)$", recipe, re.M) == named
+    assert [value for key, value in citation().items() if key == "repository-code"] == named
