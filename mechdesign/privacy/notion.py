@@ -202,11 +202,16 @@ class PrivacyNotion(ABC):
         return tuple(map(float, array))
 
     def _no_numbers(self, method: str, expected: str, got: Any) -> LevelError:
+        remedy = f"return numbers in nats from {method}()"
+        # An array that holds NaN looks like what is asked for, in its type and its shape.
+        lost = isinstance(got, np.ndarray) and got.dtype.kind == "f" and bool(np.isnan(got).any())
+        if lost:
+            remedy += ": 0 at an outcome of probability zero, inf at one that rules something out"
         return LevelError(
             f"{method} of {type(self).__name__}",
             expected=expected,
-            got=quote(got),
-            remedy=f"return numbers in nats from {method}()",
+            got="NaN among them" if lost else quote(got),
+            remedy=remedy,
         )
 
     @property

@@ -97,5 +97,6 @@ def test_shorten_and_listing():
     assert shorten("x" * 18) == "x" * 18
     assert shorten("x" * 19) == "x" * 17 + "…"
     assert shorten(12345, 4) == "123…"
+    assert shorten(None) == "missing"
     assert listing(["a", 1]) == "'a', 1"
     assert listing(range(9)) == "0, 1, 2, 3, 4, 5 and 3 more"
