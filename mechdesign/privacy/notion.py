@@ -575,7 +575,8 @@ def as_notions(privacy: Any) -> tuple[PrivacyNotion, ...]:
         "privacy",
         expected="a notion such as PML(0.5), or a list of notions",
         got=got,
-        remedy="name at least one notion with its level",
+        remedy="name at least one notion with its level"
+        + (", as md.LDP(1) for 'ldp:1' of the command line" if isinstance(privacy, str) else ""),
     )
 
 

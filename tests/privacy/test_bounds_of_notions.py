@@ -39,6 +39,13 @@ def test_bounds_that_are_none_are_refused(bounds):
         md.audit(np.eye(3), PRIOR, odd)
 
 
+def test_a_notion_of_the_command_line_is_written_for_python():
+    with pytest.raises(LevelError, match=r"got 'pml:1'; name .* as md.LDP\(1\) for"):
+        md.design(PRIOR, md.utility.Hamming(), "pml:1")
+    with pytest.raises(LevelError, match=r"with its level\.$"):
+        md.design(PRIOR, md.utility.Hamming(), [])
+
+
 @pytest.mark.parametrize("epsilon", [-1.0, float("nan"), "1", None])
 def test_levels_of_bounds(epsilon):
     with pytest.raises(LevelError, match="level of a bound"):
