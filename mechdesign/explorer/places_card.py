@@ -36,7 +36,7 @@ class PlacesCard:
     Parameters
     ----------
     folder : where the file of the visitor is kept until the page is closed
-    background : as for :class:`mechdesign.explorer.state.PageState`
+    background : as for :class:`PageState`
     """
 
     def __init__(self, folder: Path, background: Runner) -> None:
