@@ -15,7 +15,8 @@ _WHY = re.compile(r",?\n\s*nodoi\s*=\s*\{[^{}]*\}")
 
 
 @cache
-def _entries() -> dict[str, str]:
+def entries() -> dict[str, str]:
+    """The BibTeX of each source, by its key."""
     text = Path(__file__).with_name("references.bib").read_text(encoding="utf-8")
     parts = [part.strip() for part in re.split(r"(?m)^(?=@)", text) if part.strip()]
     return {found[1]: _WHY.sub("", part) for part in parts if (found := _KEY.match(part))}
@@ -45,6 +46,6 @@ def bibtex(sources: Iterable[str]) -> str:
     >>> bibtex(["Warner1965", "Warner1965"]).count("@")
     2
     """
-    known = _entries()
+    known = entries()
     keys = dict.fromkeys(k for text in sources for k in re.findall(r"\w+", text) if k in known)
     return "\n\n".join([*(known[key] for key in keys), package_entry()])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import ModuleType
+from types import FrameType, ModuleType
 
 #: The modules that each extra brings; all but ``standard`` bring those of ``standard`` too.
 EXTRAS = {
@@ -52,10 +52,14 @@ class _MissingLibraries:
 def _asked_by_package() -> bool:
     """Whether the nearest frame that is no part of Python's import is one of this package."""
     frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("importlib"):
+    while frame.f_back is not None and _root(frame) == "importlib":
         frame = frame.f_back
-    root = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    return root == __name__.partition(".")[0]
+    return _root(frame) == __name__.partition(".")[0]
+
+
+def _root(frame: FrameType) -> str:
+    """The package whose code runs in a frame."""
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def answer_for_missing() -> None:

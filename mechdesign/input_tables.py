@@ -179,8 +179,9 @@ def _check_symbols(
         got=f"{symbols:,}"
         + ("" if rows is None else f" in {int(rows):,} rows")
         + " (a measured number or an identifier?)",
-        remedy="group the values first (such as ages into decades, postal codes by their first "
-        f"digits), or allow them with max_symbols={symbols} (--max-symbols {symbols})",
+        remedy="put numbers into bins (bins=md.bins(edges=[0, 18, 65, 120]), --bins 0,18,65,120), "
+        "group other values first (such as postal codes by their first digits), or allow them "
+        f"with max_symbols={symbols} (--max-symbols {symbols})",
     )
 
 
@@ -491,23 +492,35 @@ def open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
             ) from None
 
 
-def check_missing_policy(
-    missing: str, known: Sequence[str] = ("error", "drop", "category")
-) -> None:
+_POLICIES = ("error", "drop", "category")
+_WAYS_OUT = {
+    "category": "make them a symbol like any other with missing='category' (--missing category)",
+    "drop": "leave them out with missing='drop' (--missing drop; in the command pram, "
+    "--missing keep)",
+}
+
+
+def check_missing_policy(missing: str, known: Sequence[str] = _POLICIES) -> None:
     """Raise :class:`UnknownNameError` for a policy that is not known."""
     if not isinstance(missing, str) or missing not in known:
         raise UnknownNameError("policy for missing values", missing, known)
 
 
-def refuse_missing(subject: str, blank: int, total: int, policy: str) -> None:
-    """Refuse missing values where the policy does, and a table of nothing else."""
+def refuse_missing(
+    subject: str, blank: int, total: int, policy: str, known: Sequence[str] = _POLICIES
+) -> None:
+    """Refuse missing values where the policy does, and a table of nothing else.
+
+    ``known`` are the policies that there are to choose from.
+    """
     if blank and policy == "error":
         raise DataError(
             subject,
             expected="no missing values",
             got=f"{blank} of {total} rows without a value",
-            remedy="fill them in, or leave them out with missing='drop' (--missing drop; in the "
-            "command pram, --missing keep)",
+            remedy=", or ".join(
+                ["fill them in", *(way for name, way in _WAYS_OUT.items() if name in known)]
+            ),
         )
     if blank == total:
         raise DataError(

@@ -98,9 +98,16 @@ def shorten(label: Label, width: int = 18) -> str:
 
 
 def label_text(label: Label) -> str:
-    """``str`` of a label, whatever it is; one that has no text is named by its type."""
+    """``str`` of a label, whatever it is; one that has no text is named by its type.
+
+    The symbol of those who gave no value is called "missing", as in the names of outputs: readers
+    of CSV files take "None" for no value.
+
+    >>> label_text(1.5), label_text(None)
+    ('1.5', 'missing')
+    """
     try:
-        return str(label)
+        return "missing" if label is None else str(label)
     except Exception:  # a label of another class may do anything when it is shown
         return quote(label)
 
@@ -220,7 +227,10 @@ def alike(labels: Iterable[Label]) -> list[tuple[Label, Label, str]]:
 def _difference(value: Any, label: Label) -> str:
     """How two labels differ whose folded texts are one."""
     if not (isinstance(value, str) and isinstance(label, str)):
-        kinds = ["text" if isinstance(part, str) else "a number" for part in (value, label)]
+        kinds = [
+            "no value" if part is None else "text" if isinstance(part, str) else "a number"
+            for part in (value, label)
+        ]
         return f"its type, {kinds[0]} against {kinds[1]}" if kinds[0] != kinds[1] else ""
     steps = (
         ("spaces at its ends", str.strip),
@@ -332,26 +342,21 @@ def _subset_name(inputs: Sequence[Label], lifts: NDArray[np.float64]) -> str:
     if len(between) > 1:
         up, between = lifts > 1, between[:0]
     places, others = np.flatnonzero(up), np.flatnonzero(~up)
-    named = [_word(inputs[i]) for i in places.tolist()]
+    named = [label_text(inputs[i]) for i in places.tolist()]
     if len(named) == 1:
         text = named[0]
     elif len(named) <= _ALL_NAMED:
         text = "one of " + ", ".join(named)
     elif len(others) <= _OTHERS_NAMED and not len(between):
-        return "not " + " or ".join(_word(inputs[i]) for i in others.tolist())
+        return "not " + " or ".join(label_text(inputs[i]) for i in others.tolist())
     else:
         first = ", ".join(named[:_FIRST_NAMED])
         text = f"one of {first}, … ({len(named)} of {len(inputs)})"
-    return f"{text}, in part {_word(inputs[between[0]])}" if len(between) else text
-
-
-def _word(label: Label) -> str:
-    """A label within the name of an output; readers of CSV files take "None" for no value."""
-    return "missing" if label is None else str(label)
+    return f"{text}, in part {label_text(inputs[between[0]])}" if len(between) else text
 
 
 def _joined(labels: Sequence[Label], places: NDArray[np.intp], most: int = 4) -> str:
-    shown = "+".join(_word(labels[i]) for i in places[:most])
+    shown = "+".join(label_text(labels[i]) for i in places[:most])
     return shown if places.size <= most else f"{shown}+{places.size - most} more"
 
 

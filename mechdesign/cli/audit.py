@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import typer
 
 from ..errors import InputError
+from ..progress import waiting
 from .exit_codes import NOT_MET
 from .options import (
     AsJson,
@@ -39,7 +41,8 @@ def audit(
         return
     asked = source.read_kernel(any_prior=True)
     required = asked.read_required(require)
-    report = run_audit(asked.mechanism, asked.prior, list(asked.notions) or None, required)
+    with waiting("auditing", show=sys.stderr.isatty()):
+        report = run_audit(asked.mechanism, asked.prior, list(asked.notions) or None, required)
     if as_json:
         print_json(audit_json(report))
     else:

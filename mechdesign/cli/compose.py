@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
+from ..progress import waiting
 from .options import AsJson, print_json, say
 
 
@@ -25,7 +27,10 @@ def compose(
     from ..theory._composition import compose as run_compose
     from ..views.plain import composition_json
 
-    found = run_compose(*(load_kernel(kernel) for kernel in kernels), times=times, people=people)
+    with waiting("composing", show=sys.stderr.isatty()):
+        found = run_compose(
+            *(load_kernel(kernel) for kernel in kernels), times=times, people=people
+        )
     if as_json:
         print_json(composition_json(found))
     else:

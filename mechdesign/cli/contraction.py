@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InputError
+from ..progress import waiting
 from .options import AsJson, PriorOption, print_json, read_notion
 
 if TYPE_CHECKING:
@@ -57,7 +59,8 @@ def contraction(
             got=f"{len(tell)} and {'no ' * (error is None)}--error",
             remedy="write --tell .6,.4 --tell .5,.5 --error .1",
         )
-    found = _contraction(subject, source, level)
+    with waiting("looking for the worst kernel", show=sys.stderr.isatty()):
+        found = _contraction(subject, source, level)
     reports = None
     if tell is not None and error is not None:
         first, second = (_masses(text) for text in tell)

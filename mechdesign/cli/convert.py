@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
+from ..progress import waiting
 from .options import (
     AsJson,
     PriorOption,
@@ -51,7 +53,8 @@ def convert(
         targets = [find_notion(name) for name in wanted] or [
             cls for cls in NOTIONS.values() if issubclass(cls, LikelihoodBound) and not cls.needs
         ]
-        conversions = [theory.tight_conversion(given, cls, known) for cls in targets]
+        with waiting("looking for the least levels", show=sys.stderr.isatty()):
+            conversions = [theory.tight_conversion(given, cls, known) for cls in targets]
         if as_json:
             print_json(tight_json(conversions))
         else:

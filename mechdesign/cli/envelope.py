@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from ..arguments import read_levels
 from ..errors import InputError
+from ..progress import waiting
 from .options import AsJson, Force, KernelSource, expect_picture, note, print_json
 
 
@@ -54,8 +56,9 @@ def envelope(
         expect_picture(output, force=force)
     asked = source.read_kernel()
     chosen = None if levels is None else read_levels(levels)
-    found = leakage_envelope(asked.mechanism, asked.prior, chosen, risk_averse=risk_averse)
-    level = None if probability is None else found.level_at(probability)
+    with waiting("following all levels", show=sys.stderr.isatty()):
+        found = leakage_envelope(asked.mechanism, asked.prior, chosen, risk_averse=risk_averse)
+        level = None if probability is None else found.level_at(probability)
     if output is not None:
         from ..plotting._plot_envelope import plot_envelope
         from ..plotting.style import save_figure

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
+from ..progress import waiting
 from .options import AsJson, print_json, say
 
 
@@ -30,8 +32,9 @@ def order(
     from ..mechanism import mechanism_of
 
     one, two = (mechanism_of(load_kernel(file)) for file in (first, second))
-    made = refines(one, two)
-    found = [is_above(one, two, limit=limit) for is_above in (less_noisy, more_capable)]
+    with waiting("comparing kernels", show=sys.stderr.isatty()):
+        made = refines(one, two)
+        found = [is_above(one, two, limit=limit) for is_above in (less_noisy, more_capable)]
     if as_json:
         print_json(
             {

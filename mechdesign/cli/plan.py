@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
+from ..progress import waiting
 from .options import AsJson, By, Confidence, Feature, Kernel, print_json, say
 
 
@@ -41,16 +43,17 @@ def plan(
     from ..views.plain import plan_json
 
     designed = load_kernel(kernel)
-    found = run_plan(
-        designed,
-        error=error,
-        reports=reports,
-        worst=worst,
-        confidence=confidence,
-        by=by,
-        feature=read_feature(feature, kernel_of(designed)),
-        best=best,
-    )
+    with waiting("planning", show=sys.stderr.isatty()):
+        found = run_plan(
+            designed,
+            error=error,
+            reports=reports,
+            worst=worst,
+            confidence=confidence,
+            by=by,
+            feature=read_feature(feature, kernel_of(designed)),
+            best=best,
+        )
     if as_json:
         print_json(plan_json(found))
     else:

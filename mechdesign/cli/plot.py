@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,7 @@ import typer
 
 from ..errors import InputError, MechdesignError, UnknownNameError, quote
 from ..extensions import find_function, is_import_path
+from ..progress import waiting
 from .options import (
     Asked,
     Force,
@@ -65,7 +67,8 @@ def plot(
         draw = partial(_own, kind, find_function(kind, "picture"))
     expect_picture(output, force=force)
     asked = source.read_kernel()
-    save_figure(draw(asked), output, overwrite=force)
+    with waiting("drawing", show=sys.stderr.isatty()):
+        save_figure(draw(asked), output, overwrite=force)
     note(f"saved {output}")
 
 

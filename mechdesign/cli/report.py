@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..errors import StorageError
+from ..progress import waiting
 from .options import (
     Force,
     KernelSource,
@@ -43,14 +45,15 @@ def report(
     check_pages()
     draw_nowhere()
     asked = source.read_kernel()
-    write_report(
-        asked.designed,
-        output,
-        prior=asked.prior,
-        privacy=list(asked.notions) or None,
-        requirements=asked.read_required(require),
-        reports=reports,
-        title=title,
-        overwrite=force,
-    )
+    with waiting("writing the page", show=sys.stderr.isatty()):
+        write_report(
+            asked.designed,
+            output,
+            prior=asked.prior,
+            privacy=list(asked.notions) or None,
+            requirements=asked.read_required(require),
+            reports=reports,
+            title=title,
+            overwrite=force,
+        )
     note(f"saved {output}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from ..errors import StorageError
+from ..progress import waiting
 from .options import AsJson, Force, Public, Reports, note, print_json, say, say_advice
 
 
@@ -28,7 +30,8 @@ def show(
     from ..views.plain import columns_plan_json, design_json
     from ..views.text import print_design, print_subset_selection
 
-    loaded = load(file)
+    with waiting("checking", show=sys.stderr.isatty()):
+        loaded = load(file)
     if isinstance(loaded, Infeasibility):
         if public is not None:
             raise StorageError(

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ..progress import waiting
 from .options import AsJson
 
 # A file, not a module: a process of its own runs it, which has nothing of this package.
@@ -30,7 +31,8 @@ def verify(
     names = [str(Path(name).absolute()) if name.startswith("-") else name for name in files]
     options = ["--json"] if as_json else []
     command = [sys.executable, "-I", "-S", str(_CHECKER), *options, *names]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    with waiting("proving", show=sys.stderr.isatty()):
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     typer.echo(done.stdout, nl=False)
     if done.stderr:
         typer.echo(done.stderr, nl=False, err=True)

@@ -108,14 +108,15 @@ class Places(PlaceSet):
         DataError, UnknownNameError
             For points outside, missing coordinates, and for what is no such table.
         """
-        check_missing_policy(missing, ("error", "drop"))
+        policies = ("error", "drop")
+        check_missing_policy(missing, policies)
         if not isinstance(outside, str) or outside not in ("error", "drop"):
             raise UnknownNameError("policy for points outside", outside, ("error", "drop"))
         extra = fraction(finite_number(added, "visits added to every place", 0.0))
         named = checked_columns(columns)
         lat, lon, more = read_points(visits, named, *([] if weights is None else [weights]))
         codes = self.snap(lat, lon)
-        refuse_missing("visits", int((codes == MISSING).sum()), len(codes), missing)
+        refuse_missing("visits", int((codes == MISSING).sum()), len(codes), missing, policies)
         beyond = int((codes == OUTSIDE).sum())
         if beyond and outside == "error":
             row = int(np.flatnonzero(codes == OUTSIDE)[0]) + 1
@@ -371,7 +372,7 @@ def from_frame(
     """
     more = [] if name is None else [name]
     lat, lon, names = read_points(table, checked_columns(columns), *more)
-    refuse_missing("places", int(np.isnan(lat + lon).sum()), len(lat), "error")
+    refuse_missing("places", int(np.isnan(lat + lon).sum()), len(lat), "error", ("error",))
     points = [checked_point(a, b) for a, b in zip(lat.tolist(), lon.tolist(), strict=True)]
     return _apart(Places.of_points(points, names[0] if names else None, _checked_reach(reach)))
 

@@ -354,6 +354,15 @@ class Bound:
             )
         if not isinstance(self.pairing, str) or self.pairing not in ("all", "matched"):
             raise UnknownNameError("pairing of a bound", self.pairing, ["all", "matched"])
+        for side in (self.over, self.under):
+            if not isinstance(side, Hypotheses):
+                raise LevelError(
+                    "bound",
+                    expected="Hypotheses on both sides",
+                    got=quote(side),
+                    remedy="make them with Hypotheses.points(prior), Hypotheses.prior(prior) or "
+                    "Hypotheses.mixtures([masses], names)",
+                )
         if self.over.size != self.under.size:
             raise LevelError(
                 "bound",

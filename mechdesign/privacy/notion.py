@@ -202,11 +202,16 @@ class PrivacyNotion(ABC):
         return tuple(map(float, array))
 
     def _no_numbers(self, method: str, expected: str, got: Any) -> LevelError:
+        remedy = f"return numbers in nats from {method}()"
+        # An array that holds NaN looks like what is asked for, in its type and its shape.
+        lost = isinstance(got, np.ndarray) and got.dtype.kind == "f" and bool(np.isnan(got).any())
+        if lost:
+            remedy += ": 0 at an outcome of probability zero, inf at one that rules something out"
         return LevelError(
             f"{method} of {type(self).__name__}",
             expected=expected,
-            got=quote(got),
-            remedy=f"return numbers in nats from {method}()",
+            got="NaN among them" if lost else quote(got),
+            remedy=remedy,
         )
 
     @property
@@ -570,7 +575,8 @@ def as_notions(privacy: Any) -> tuple[PrivacyNotion, ...]:
         "privacy",
         expected="a notion such as PML(0.5), or a list of notions",
         got=got,
-        remedy="name at least one notion with its level",
+        remedy="name at least one notion with its level"
+        + (", as md.LDP(1) for 'ldp:1' of the command line" if isinstance(privacy, str) else ""),
     )
 
 

@@ -118,7 +118,7 @@ def _label(cell: Cell) -> str:
 def cell_html(cell: Cell, digits: int = _DIGITS) -> str:
     """What a page shows of a cell."""
     after = escape(cell.after)
-    if cell.value is None:
+    if cell.value is None and cell.kind != "label":
         return after
     if cell.kind == "label":
         return _label(cell) + after

@@ -170,7 +170,7 @@ def kernel_table(
     hidden = [len(_after(mechanism.inputs, rows)), len(_after(shown, columns))]
     if any(hidden):
         kinds = zip(hidden, ("inputs", "outputs"), strict=True)
-        more = ", ".join(f"{count} more {kind}" for count, kind in kinds if count)
+        more = ", ".join(f"{count} more {_named(kind, count)}" for count, kind in kinds if count)
         notes.append(f"{more} not shown")
     shown = shown[:columns]
     outputs = _labels(mechanism.outputs, width=12, page=24)
@@ -714,7 +714,12 @@ def _after(things: Sequence[Any], most: int | None) -> Sequence[Any]:
 def _more(things: Sequence[Any], most: int | None, name: str) -> tuple[str, ...]:
     """A note on how many are not shown, if any."""
     hidden = len(_after(things, most))
-    return (f"{hidden} more {name} not shown",) if hidden else ()
+    return (f"{hidden} more {_named(name, hidden)} not shown",) if hidden else ()
+
+
+def _named(names: str, count: int) -> str:
+    """A plural, or the singular where there is one."""
+    return names.removesuffix("s") if count == 1 else names
 
 
 def _labels(labels: Sequence[Label], width: int = 18, page: int = 40) -> list[Cell]:

@@ -110,7 +110,7 @@ def rich_table(table: Table, *, titled: bool = True, ruled: bool = False) -> ric
 
 def cell_text(cell: Cell) -> Text:
     """What a terminal shows of a cell: six decimals where no number of digits is asked for."""
-    if cell.value is None:
+    if cell.value is None and cell.kind != "label":
         return Text(cell.after)
     if cell.kind == "label":
         width = cell.digits

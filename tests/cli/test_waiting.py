@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import sys
 import threading
+from contextlib import contextmanager
 
 import pytest
 
+import mechdesign as md
 from mechdesign import progress
 from mechdesign.cli import main
 
@@ -99,3 +102,41 @@ def test_a_long_design_says_so(screen, shown_to_a_person, monkeypatch):
     assert main(["design", "--prior", "0.5,0.5", "-p", "pml:0.5"]) == 0
     assert "designing, " in screen.getvalue()
     assert shown(screen.getvalue()) == ""
+
+
+LONG = [
+    ["show", "m.json"],
+    ["audit", "m.json"],
+    ["verify", "m.json"],
+    ["compose", "m.json"],
+    ["plan", "m.json", "--reports", "100"],
+    ["order", "m.json", "m.json"],
+    ["envelope", "m.json", "--levels", "0.5"],
+    ["contraction", "m.json"],
+    ["convert", "pml:0.1", "--prior", "0.5,0.5", "--to", "ldp", "--tight"],
+    ["report", "m.json", "-o", "m.html"],
+    ["plot", "m.json", "-o", "m.png"],
+]
+
+
+@pytest.mark.parametrize("arguments", LONG, ids=lambda arguments: arguments[0])
+def test_commands_that_may_take_long_say_so(arguments, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("jinja2" if arguments[0] == "report" else "matplotlib")
+    monkeypatch.chdir(tmp_path)
+    half = md.Prior([0.5, 0.5], ["a", "b"])
+    md.save(md.design(half, md.utility.Hamming(), md.PML(0.5)), "m.json")
+    told = []
+
+    @contextmanager
+    def recorded(label, *, show, limit=None):
+        told.append((label, show))
+        yield
+        told.append("done")
+
+    command = importlib.import_module(f"mechdesign.cli.{arguments[0]}")
+    monkeypatch.setattr(command, "waiting", recorded)
+    assert main(arguments) == 0
+    assert capsys.readouterr().err.count("\r") == 0
+    (label, show), end = told
+    # To a file nothing is told.
+    assert (bool(label), show, end) == (True, False, "done")

@@ -110,6 +110,7 @@ def test_missing_values_are_counted_and_refused_or_dropped(kind):
         lambda: Prior.from_data(COLUMNS[kind](values)),
         "no missing values",
         "2 of 7 rows without a value",
+        "fill them in, or make them a symbol like any other with missing='category'",
         "missing='drop'",
         "--missing drop",
     )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mechdesign.errors import KernelError, PriorError
-from mechdesign.labels import check_labels, listing, parse_labels, shorten, tidy
+from mechdesign.labels import alike, check_labels, listing, near_miss, parse_labels, shorten, tidy
 
 
 def test_tidy_makes_plain_values_of_numpy_scalars():
@@ -92,10 +92,18 @@ def test_floats_read_back_equal(values):
     assert parse_labels([repr(v) for v in values]) == values
 
 
+def test_a_text_is_not_the_symbol_of_no_value():
+    why = "its type, no value against text"
+    assert alike(["a", None, "Missing"]) == [(None, "Missing", why)]
+    assert near_miss([None], ["missing"]) == f"one differs from 'missing' by {why}"
+    assert alike(["a", None, "None"]) == []
+
+
 def test_shorten_and_listing():
     assert shorten("short") == "short"
     assert shorten("x" * 18) == "x" * 18
     assert shorten("x" * 19) == "x" * 17 + "…"
     assert shorten(12345, 4) == "123…"
+    assert shorten(None) == "missing"
     assert listing(["a", 1]) == "'a', 1"
     assert listing(range(9)) == "0, 1, 2, 3, 4, 5 and 3 more"

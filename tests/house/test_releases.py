@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
 import re
 import subprocess
 import sys
@@ -13,8 +15,8 @@ import pytest
 import mechdesign as md
 from mechdesign import former_names
 from mechdesign.citations import bibtex
-from mechdesign.errors import FormerNameWarning, InputError
-from mechdesign.extras import EXTRAS
+from mechdesign.errors import FormerNameWarning, InputError, MissingLibraryError
+from mechdesign.extras import EXTRAS, _MissingLibraries, answer_for_missing
 from mechdesign.former_names import former_name, former_parameter
 
 ROOT = Path(md.__file__).parent
@@ -197,6 +199,43 @@ except ModuleNotFoundError as problem:
         "None",
         "ModuleNotFoundError No module named 'scipy'",
     ]
+
+
+def asked_from(*modules):
+    """What the finder says of SciPy to code of these modules, the outermost first."""
+    ask = functools.partial(_MissingLibraries.find_spec, None, "scipy")
+    for module in reversed(modules):
+        names = {"__name__": module, "ask": ask}
+        exec("def call(): return ask()", names)
+        ask = names["call"]
+    return ask()
+
+
+@pytest.mark.parametrize(
+    "modules",
+    [
+        ("other",),
+        ("mechdesign.solve", "other"),
+        ("mechdesign_of_others.solve",),
+        ("mechdesign.cli", "importlib_metadata", "importlib._bootstrap"),
+        ("mechdesign.cli", "other", "importlib", "importlib._bootstrap"),
+    ],
+)
+def test_the_finder_answers_nobody_else(modules):
+    assert asked_from(*modules) is None
+
+
+@pytest.mark.parametrize(
+    "modules", [("mechdesign",), ("other", "mechdesign.solve", "importlib", "importlib._bootstrap")]
+)
+def test_the_finder_answers_this_package(modules):
+    with pytest.raises(MissingLibraryError, match=r"mechdesign\[standard\]") as found:
+        asked_from(*modules)
+    again = pickle.loads(pickle.dumps(found.value))
+    assert (again.library, again.extra, str(again)) == ("scipy", "standard", str(found.value))
+    before = len(sys.meta_path)
+    answer_for_missing()
+    assert len(sys.meta_path) == before
 
 
 # Names that go

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import page_blocks
+import pandas as pd
 import pytest
 from page_blocks import SITE, TABLE, blocks, commands, run_page
+
+from mechdesign.cli import main
 
 PAGES = sorted(SITE.rglob("*.md"))
 #: Pages that take more than a second or two.
@@ -51,6 +55,21 @@ def test_the_examples_of_a_page_run(path, folder):
     command = [sys.executable, "-W", "error", page_blocks.__file__, str(path)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+def test_both_ways_of_the_readme_give_one_report(folder):
+    """A file and a data frame, with one key: who runs both has told nothing twice."""
+    text = (SITE.parents[1] / "README.md").read_text(encoding="utf-8")
+    (first,) = re.findall(r"&& \.venv/bin/(mechdesign design .*)", text)
+    assert [main(arguments) for arguments, _ in commands(first)] == [0]
+    shown = [b["content"] for b in blocks(text) if "reports.csv" in b["content"]]
+    assert [main(arguments) for arguments, _ in commands("".join(shown))] == [0, 0, 0]
+    (code,) = [b["content"] for b in blocks(text) if "md.privatize(" in b["content"]]
+    names = {}
+    exec(compile(code, "README.md", "exec", dont_inherit=True), names)
+    drawn = pd.read_csv("reports.csv")["class"]
+    assert drawn.nunique() >= 4
+    assert names["reports"]["class"].tolist() == drawn.tolist()
 
 
 def test_every_recipe_has_an_example():

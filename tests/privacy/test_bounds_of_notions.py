@@ -39,10 +39,42 @@ def test_bounds_that_are_none_are_refused(bounds):
         md.audit(np.eye(3), PRIOR, odd)
 
 
+def test_a_notion_of_the_command_line_is_written_for_python():
+    with pytest.raises(LevelError, match=r"got 'pml:1'; name .* as md.LDP\(1\) for"):
+        md.design(PRIOR, md.utility.Hamming(), "pml:1")
+    with pytest.raises(LevelError, match=r"with its level\.$"):
+        md.design(PRIOR, md.utility.Hamming(), [])
+
+
 @pytest.mark.parametrize("epsilon", [-1.0, float("nan"), "1", None])
 def test_levels_of_bounds(epsilon):
     with pytest.raises(LevelError, match="level of a bound"):
         md.Bound(POINTS, POINTS, epsilon)
+
+
+@pytest.mark.parametrize("other", [PRIOR.probabilities, PRIOR, None, [0.5, 0.5]])
+def test_sides_of_bounds_are_hypotheses(other):
+    for sides in ((POINTS, other), (other, POINTS)):
+        with pytest.raises(LevelError, match=r"expected Hypotheses on both sides.*\.points\(prior"):
+            md.Bound(*sides, 1.0)
+
+
+def test_a_measurement_of_nan_is_called_that():
+    @dataclass(frozen=True)
+    class Careless(md.LikelihoodBound, register=False):
+        epsilon: float
+
+        def bounds(self, prior):
+            return [md.Bound(POINTS, POINTS, self.epsilon)]
+
+        def leakage(self, kernel, prior):
+            with np.errstate(invalid="ignore"):
+                return np.log(kernel.max(axis=0) / kernel.min(axis=0))
+
+    never = np.array([[0.5, 0.5, 0.0]] * 3)
+    with pytest.raises(LevelError, match=r"got NaN among them; .* 0 at an outcome"):
+        md.audit(never, PRIOR, Careless(1.0))
+    assert md.audit(never[:, :2], PRIOR, Careless(1.0)).verdict is md.Verdict.YES
 
 
 def test_pairings_scales_and_positions():

@@ -316,7 +316,7 @@ def test_tables_and_pictures_of_errors_say_what_is_not_told():
     assert 0 < untold.sum() < 4
     table = error_table(made, most=3)
     assert [row["error"] == "not told" for row in table.records()] == untold[:3].tolist()
-    assert table.notes == ("1 more answers not shown",)
+    assert table.notes == ("1 more answer not shown",)
     plt = pytest.importorskip("matplotlib.pyplot")
     ax = md.plot_estimate(made)
     dotted = [c for c in ax.collections if c.get_linestyle()[0][1] is not None]

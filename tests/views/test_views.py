@@ -14,7 +14,7 @@ from mechdesign.views import tables
 from mechdesign.views.html import chance, html_table, shade_of
 from mechdesign.views.plain import audit_json
 from mechdesign.views.tables import Cell, Column, Table
-from mechdesign.views.text import rich_table
+from mechdesign.views.text import cell_text, rich_table
 
 PRIOR = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
 EVIL = "<img src=x onerror=alert(1)>\"'&\x1b[31m"
@@ -104,6 +104,14 @@ def test_a_kernel_with_its_prior_and_the_distribution_of_its_outputs(found):
     np.testing.assert_allclose(titles, [*found.mechanism.kernel.ravel(), *last], rtol=1e-11)
 
 
+def test_the_symbol_of_no_value_has_a_name():
+    prior = md.Prior([0.5, 0.3, 0.2], ["no", "yes", None])
+    kernel = tables.kernel_table(md.Mechanism(np.eye(3), inputs=prior.labels), prior)
+    assert str(cell_text(kernel.rows[2][0])) == "missing"
+    assert Reader(html_table(kernel)).rows[3][0] == "missing"
+    assert str(cell_text(Cell(None, after="-"))) == "-"
+
+
 def test_what_is_not_shown_is_said():
     prior = md.Prior.uniform(40)
     kernel = md.Mechanism(np.eye(40))
@@ -112,10 +120,11 @@ def test_what_is_not_shown_is_said():
     part = tables.kernel_table(kernel, prior, rows=30, columns=10)
     assert (len(part.rows), len(part.columns)) == (30, 12)
     assert tables.kernel_table(kernel, prior, columns=10).notes == ("30 more outputs not shown",)
+    assert tables.kernel_table(kernel, prior, columns=39).notes == ("1 more output not shown",)
     assert part.notes == ("10 more inputs, 30 more outputs not shown",)
     assert Reader(html_table(part)).notes == ["10 more inputs, 30 more outputs not shown"]
     outcomes = tables.outcome_table(md.audit(kernel, prior), 39)
-    assert (len(outcomes.rows), outcomes.notes) == (39, ("1 more outcomes not shown",))
+    assert (len(outcomes.rows), outcomes.notes) == (39, ("1 more outcome not shown",))
     assert tables.belief_table(kernel, prior, 38).notes == ("2 more values not shown",)
     assert tables.prior_table(prior, 40).notes == ()
 

@@ -2,13 +2,11 @@
 
 import re
 import unicodedata
-from pathlib import Path
 
-import mechdesign
+from mechdesign import citations
 
-FILE = Path(mechdesign.__file__).parent / "references.bib"
-_ENTRY = re.compile(r"^@(\w+)\{(\w+),\n(.*?)^\}", re.M | re.S)
-_FIELD = re.compile(r"(\w+)\s*=\s*\{")
+# A field may hold braces, such as those of an accent, and these hold none.
+_FIELD = re.compile(r"(\w+)\s*=\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _ACCENTS = {
     '"': "\u0308",
     "'": "\u0301",
@@ -25,21 +23,9 @@ _ACCENT = re.compile(r"\\([\"'`^~]|[vuc](?=[\s{]))\s*\{?\\?([A-Za-z])\}?")
 def entries() -> dict[str, dict[str, str]]:
     """Fields of each source, by its key."""
     return {
-        key: {"kind": kind, **fields(body)}
-        for kind, key, body in _ENTRY.findall(FILE.read_text(encoding="utf-8"))
+        key: {name.lower(): " ".join(value.split()) for name, value in _FIELD.findall(text)}
+        for key, text in citations.entries().items()
     }
-
-
-def fields(body: str) -> dict[str, str]:
-    """Fields of one source; braces within a field are counted."""
-    found, place = {}, 0
-    while start := _FIELD.search(body, place):
-        depth, place = 1, start.end()
-        while depth:
-            depth += {"{": 1, "}": -1}.get(body[place], 0)
-            place += 1
-        found[start[1].lower()] = " ".join(body[start.end() : place - 1].split())
-    return found
 
 
 def plain(text: str) -> str:
