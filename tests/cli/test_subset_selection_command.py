@@ -145,7 +145,10 @@ def test_symbols_of_a_few_masses(place, capsys):
     [
         (["subset-selection", "-p", "ldp:1"], "how many symbols"),
         (["subset-selection", "10", "--prior", "3,1,1", "-p", "ldp:1"], "both"),
-        (["subset-selection", "--prior", "0.05,0.2,0.1,0.15,0.25,0.12,0.13", "-p", "ldp:1"], "at most 6 masses"),
+        (
+            ["subset-selection", "--prior", "0.05,0.2,0.1,0.15,0.25,0.12,0.13", "-p", "ldp:1"],
+            "at most 6 masses",
+        ),
         (["subset-selection", "1", "-p", "ldp:1"], "2 to"),
         (["subset-selection", "nothing.txt", "-p", "ldp:1"], "nothing.txt"),
         (["subset-selection", "10"], "--privacy"),
