@@ -64,8 +64,9 @@ def _exponent() -> Pairs:
     "differential privacy that is so.",
     corrected="Without public information TV ≤ √(I/2p_a) + √(I/2p_b) for secrets of masses p_a "
     "and p_b; √(2ε) needs a set of priors that is closed under changing those masses.",
-    proof="I = Σ_a p_a D(P_a‖P_M) ≥ p_a D(P_a‖P_M), and Pinsker's inequality with the triangle "
-    "inequality bounds the total variation of P_a and P_b.",
+    proof="Where the secret is released P(M = a|a) = 1 and P(M = a|b) = 0, so that e^ε' times the "
+    "second adds nothing: no ε' helps. In general I = Σ_a p_a D(P_a‖P_M) ≥ p_a D(P_a‖P_M), and "
+    "Pinsker's inequality with the triangle inequality bounds the total variation of P_a and P_b.",
 )
 def _disjoint_laws() -> Pairs:
     for rare in (0.01, 0.001):
