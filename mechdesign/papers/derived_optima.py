@@ -11,7 +11,7 @@ from numpy.random import Generator
 from ..prior import Prior
 from .claims import Claims, at_least, at_most, equal, holds, theorem
 from .measurements import Array, measure, randomised_response, release_or_draw
-from .random_instances import mild_prior, some_level
+from .random_instances import mild_prior, some_level, some_masses
 from .sub_convex import best_value, some_values, value_of
 
 
@@ -65,7 +65,7 @@ def _information(kernel: Array, truth: Array) -> Array:
     "D-Estimation-Duality",
     statement="For every matrix Z the risk tr J(K)⁻¹ − πᵀπ of frequencies is at least 2 tr Z − "
     "max ‖Zᵀr‖² − πᵀπ over private columns r with πᵀr = 1; subset selection attains it for "
-    "uniform truths under LDP.",
+    "uniform truths under LDP. For other truths ‖Zᵀr‖² − λᵀr with λᵀ1 = 0 bounds it as well.",
     conditions="finite alphabets, F = W = I, all extreme columns listed, up to 6 symbols",
     tight=True,
 )
@@ -103,6 +103,15 @@ def _estimation_duality(rng: Generator) -> Claims:
         weaker = np.hstack([share * chosen, np.full((n, 1), 1 - share)])
         yield at_least(risk(weaker), best, "reports that are sometimes empty", scale=best)
     yield at_least(risk(own), best, "randomised response", scale=best)
+    # Another truth, where columns have prices.
+    truth = some_masses(rng, n)
+    columns = columns / (truth @ columns)
+    z = np.linalg.inv(_information(own, truth)) + rng.normal(size=(n, n))
+    prices = rng.normal(size=n)
+    prices -= prices.mean()
+    most = float((((z.T @ columns) ** 2).sum(axis=0) - prices @ columns).max())
+    found = float(np.trace(np.linalg.inv(_information(own, truth))))
+    yield at_least(found, 2 * float(np.trace(z)) - most, "another truth, with prices")
 
 
 @theorem(

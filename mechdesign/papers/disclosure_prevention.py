@@ -283,7 +283,7 @@ def _set_of_priors(rng: Generator) -> Claims:
     "PML-Ex-3.1",
     statement="The min-entropy of a quantised mean of n independent entries goes to zero with n; "
     "at an edge between cells it goes to log 2 instead; that of one entry does not depend on n.",
-    conditions="numbers as symbols",
+    conditions="laws with two and three values, two to five cells",
     tight=True,
 )
 def _mean(rng: Generator) -> Claims:
@@ -301,6 +301,23 @@ def _mean(rng: Generator) -> Claims:
     )
     yield equal(found[1], -math.log(direct), "binomial sum for n = 5", scale=1.0)
     yield equal(found[0], coin.min_entropy(), "one entry", scale=1.0)
+    # Other laws, and several cells.
+    masses, cells = some_masses(rng, 3), int(rng.integers(2, 6))
+    several = Prior.from_counts(masses, [0, 1, 2])
+    mean = float(several.probabilities @ [0, 1, 2])
+    edges = np.array([0.0, *np.sort(rng.uniform(0, 2, cells - 1)), 2.5])
+    room = float(np.abs(edges[1:-1] - mean).min())
+    for n in (3, 60):
+        entropy = quantised_mean(several, n, edges).min_entropy()
+        hoeffding = 2 * math.exp(-2 * n * room**2 / 4)
+        if hoeffding < 0.5:
+            yield at_most(entropy, -math.log1p(-hoeffding), f"{cells} cells, Hoeffding's bound")
+        if n == 3:
+            chances = np.zeros(cells)
+            for entries in product(zip((0, 1, 2), several.probabilities, strict=True), repeat=n):
+                place = np.searchsorted(edges, sum(v for v, _ in entries) / n, side="right") - 1
+                chances[place] += math.prod(float(q) for _, q in entries)
+            yield equal(entropy, -math.log(float(chances.max())), "all databases of 3", scale=1.0)
     # The mean on an edge: fair bits and an odd number of them fall to either side alike.
     odd = 2 * int(rng.integers(1, 40)) + 1
     entropy = quantised_mean(Prior.uniform([0, 1]), odd, [0, 0.5, 1.5]).min_entropy()

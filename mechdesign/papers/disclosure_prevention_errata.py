@@ -75,7 +75,7 @@ def _unimodal() -> Pairs:
     place="Example 3.11",
     kind="gap",
     quotation="When m ≪ n or n − m ≪ n it may be safe to answer this query deterministically",
-    printed="For m ≪ n both answers leak less than H∞(S_i).",
+    printed="For m ≪ n the exact answer is safe (“may be” left out, and read of both answers).",
     reading="“May be safe” is a hedge, and the calculation that follows speaks of the answer yes "
     "alone for small m, and of the answer no alone for large m: for those it is right.",
     corrected="The answer yes is safe there; the answer no leaks −log P(S ≤ m), and at m = 0 it "
@@ -125,7 +125,8 @@ def _constant_feature() -> Pairs:
     kind="gap",
     quotation="by Theorem 3.5, the gender of no individual will be disclosed by the query response "
     "as long as",
-    printed="The premise of Theorem 3.5, ε-PML with ε < H∞(S_i), can hold for the exact answer.",
+    printed="The exact answer meets the premise of Theorem 3.5, ε-PML with ε < H∞(S_i) (read of "
+    "the query response, not of the answer yes alone).",
     reading="The text bounds ℓ(X → 1) alone and says “may be safe”: for the answer yes the proof "
     "of the theorem, which goes outcome by outcome, gives just that.",
     corrected="The theorem as stated never covers the whole query: one of two answers leaks at "
@@ -192,7 +193,8 @@ def _nearly(rows: tuple[int, ...]) -> Database:
     place="Section 2.3, on composition",
     kind="gap",
     quotation="increases (at most) linearly under composition",
-    printed="k independent uses of an ε-PML mechanism on one secret are kε-PML.",
+    printed="k independent uses of an ε-PML mechanism on one secret are kε-PML (“linearly” read "
+    "of levels).",
     reading="The lemma that is cited adds a conditional term, ℓ(X→y1) + ℓ(X→y2|y1), taken under "
     "the posterior; in that sense, and for independent secrets, leakages do add up.",
     corrected="Growth that is linear in the number of uses does not follow: the second term is "

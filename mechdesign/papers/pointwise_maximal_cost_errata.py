@@ -63,8 +63,10 @@ def _pmc_bounds_pml() -> Pairs:
     "direction fails on infinite alphabets under every reading.",
     corrected="If LDP then PMC; the converse holds on finite alphabets, at a level ε_l + "
     "ε_u*(ε_l) that grows without bound as pmin → 0.",
-    proof="The mechanism of E3a with probability ¼ in place of ½: e^Λ(X→y) = 4 for every y, while "
-    "P(y|y)/P(y|x) = 1 + 3/p_y = 1 + 3·2^(y+1) for every x ≠ y.",
+    proof="With the prior of E3a, draw independently with probability ¼, else release X: e^Λ(X→y) "
+    "= 4 for every y, while P(y|y)/P(y|x) = 1 + 3/p_y = 1 + 3·2^(y+1) for every x ≠ y. The step "
+    "that fails is footnote 7: a ratio that is finite for every pair of secrets need not be "
+    "bounded over all pairs.",
 )
 def _pmc_bounds_ldp() -> Pairs:
     for bound, y in ((6.0, 10), (60.0, 100), (6000.0, 10_000)):

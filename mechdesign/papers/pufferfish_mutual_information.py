@@ -546,7 +546,8 @@ def _gaussian_mechanism(rng: Generator) -> Claims:
 @result(
     "PP-Cor-1",
     statement="Gaussian noise of variance Δ²/(2d(e^{2ε/d} − 1)) is ε-MI DP for sensitivity Δ.",
-    conditions="d up to 6; loose, see E10e; the formula is pinned",
+    conditions="d up to 6, rows with two and three values, other rows public; loose, see E10e; the "
+    "formula is pinned",
 )
 def _gaussian_for_dp(rng: Generator) -> Claims:
     level = some_level(rng, 0.1, 1.0)
@@ -558,6 +559,17 @@ def _gaussian_for_dp(rng: Generator) -> Claims:
         yield at_most(found, level, f"one binary entry, d = {d}")
         printed = reach**2 / (2 * d * math.expm1(2 * level / d))
         yield equal(noise, printed, f"the formula, d = {d}", scale=printed)
+        # The other rows are public, and decide how far apart the two values of a row are.
+        public = some_masses(rng, 3)
+        found = sum(
+            float(q) * mixture_information([0.0, reach * float(part)], [p, 1 - p], noise)
+            for q, part in zip(public, rng.uniform(0, 1, 3), strict=True)
+        )
+        yield at_most(found, level, f"one entry beside public ones, d = {d}")
+        if d == 2:
+            corners = reach * np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]])
+            found = _plane_information(corners, some_masses(rng, 3), noise)
+            yield at_most(found, level, "three values of a row, each two as far apart as may be")
 
 
 @result(
@@ -660,7 +672,7 @@ def _smeared_information(step: float, masses: Array, noise: float) -> float:
     "PP-Thm-4",
     statement="Gaussian noise of variance (A − de^{2ε/d}B)/(d(e^{2ε/d} − 1)) is ε-MI, with B = "
     "(1/2π)·exp((2/d)h(f|g,w) − 1) (corrected, see E7); exact for jointly Gaussian f and g.",
-    conditions="d up to 6; Gaussian, and uniform given the secret",
+    conditions="d up to 6, public functions; Gaussian, and uniform given the secret",
     tight=True,
 )
 def _gaussian_with_secret(rng: Generator) -> Claims:
@@ -677,6 +689,19 @@ def _gaussian_with_secret(rng: Generator) -> Claims:
         noise = gaussian_variance_given_secret(d * total, entropy, level, d)
         yield equal(noise, 0.0, f"where it is not, d = {d}", scale=1.0)
         yield at_most(d * gaussian_information(total, free, 0.0), level, "and it is not")
+    # Public information that the spreads depend on: A and h(f|g, w) are averages over it.
+    for d in (1, 3):
+        public, totals = some_masses(rng, 3), rng.uniform(0.5, 2, 3)
+        rests = totals * rng.uniform(0.05, 0.3, 3)
+        entropy = sum(
+            float(p) * _gaussian_entropy(float(v), d) for p, v in zip(public, rests, strict=True)
+        )
+        noise = gaussian_variance_given_secret(d * float(public @ totals), entropy, level, d)
+        found = sum(
+            float(p) * d * gaussian_information(float(v), float(r), noise)
+            for p, v, r in zip(public, totals, rests, strict=True)
+        )
+        yield at_most(found, level, f"spreads that public information decides, d = {d}")
     # The query is uniform on a unit interval that the secret moves: h(f|g) = 0.
     step, masses = float(rng.uniform(0.3, 1.5)), some_masses(rng, 3)
     places = np.arange(3) * step

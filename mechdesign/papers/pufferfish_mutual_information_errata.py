@@ -59,13 +59,14 @@ def _exponent() -> Pairs:
     kind="false",
     quotation="ε-MI PP ⟹ (ε', √(2ε))-PP",
     printed="ε-MI PP implies (ε', √(2ε))-PP for any set of priors.",
-    reading="For sets of priors under which the law of g(X) given w(X) may be any: the theorem on "
-    "redundancy and capacity that the proof cites is about the supremum over all of them. For "
-    "differential privacy that is so.",
+    reading="None that speaks of any set of priors, as the theorem does. It holds for those under "
+    "which the law of g(X) given w(X) may be any: the theorem on redundancy and capacity that the "
+    "proof cites is about the supremum over all of them. For differential privacy that is so.",
     corrected="Without public information TV ≤ √(I/2p_a) + √(I/2p_b) for secrets of masses p_a "
     "and p_b; √(2ε) needs a set of priors that is closed under changing those masses.",
-    proof="I = Σ_a p_a D(P_a‖P_M) ≥ p_a D(P_a‖P_M), and Pinsker's inequality with the triangle "
-    "inequality bounds the total variation of P_a and P_b.",
+    proof="Where the secret is released P(M = a|a) = 1 and P(M = a|b) = 0, so that e^ε' times the "
+    "second adds nothing: no ε' helps. In general I = Σ_a p_a D(P_a‖P_M) ≥ p_a D(P_a‖P_M), and "
+    "Pinsker's inequality with the triangle inequality bounds the total variation of P_a and P_b.",
 )
 def _disjoint_laws() -> Pairs:
     for rare in (0.01, 0.001):

@@ -46,6 +46,8 @@ numbered(
     by="noise.variation_from_information noise.information_from_approximate",
     checked="PP-Thm-1.1 PP-Thm-1.2 PP-Thm-1.3 PP-Thm-1-General",
     errata="E8",
+    partly="the second arrow is false as printed, for sets of priors that fix the masses of the "
+    "secrets; it is checked where these may be any, a corrected one for given masses",
 )
 numbered(
     "PP-Thm-2",

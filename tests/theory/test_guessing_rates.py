@@ -13,6 +13,7 @@ from strategies import exact_mechanism
 import mechdesign as md
 from mechdesign.errors import KernelError, LevelError
 from mechdesign.theory._composition import bounded_levels
+from mechdesign.theory._rates import approximate_level
 
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]])
 
@@ -112,6 +113,17 @@ def test_many_reports_cost_the_root_of_their_number():
     assert found.levels[0] < 0.6 * n * level
     exact = asked.check(md.theory.repeated(one, n), md.Prior.uniform(2)).achieved[0]
     assert exact <= found.levels[0] < 1.15 * exact
+
+
+@pytest.mark.parametrize(("reports", "delta"), [(6, 0.01), (20, 1e-3)])
+def test_the_level_is_the_least_of_its_formula_over_the_orders(reports, delta):
+    """D_α + log(1 − 1/α) − (log δ + log α)/(α − 1), for flips with chances .75 and .25."""
+    a = np.geomspace(1.01, 200, 100_000)
+    divergence = np.log(0.75**a * 0.25 ** (1 - a) + 0.25**a * 0.75 ** (1 - a)) / (a - 1)
+    extra = np.log1p(-1 / a) - (math.log(delta) + np.log(a)) / (a - 1)
+    least = float((reports * divergence + extra).min())
+    # Fewer orders are tried than here, so that it is a little more.
+    assert least - 1e-9 <= approximate_level([(FLIP, reports)], delta) <= least + 2e-3
 
 
 def test_a_ruled_out_symbol_leaves_no_finite_level_of_this_kind():

@@ -125,6 +125,16 @@ def test_what_is_ruled_out_is_infinite_for_costs_and_finite_for_gains():
     assert "PMC(inf)" in str(told)
 
 
+def test_what_is_ruled_out_is_within_no_finite_level_of_a_cost():
+    sure = md.Mechanism([[1, 0], [0.5, 0.5]], ["a", "b"])
+    told = md.Odometer(md.Prior([0.5, 0.5], ["a", "b"])).after(sure, 1)
+    for finite, unbounded in ((md.PMC(50), md.PMC(math.inf)), (md.LDP(50), md.LDP(math.inf))):
+        assert not told.within(finite)
+        assert not md.Odometer(told.prior).allows(sure, finite)
+        assert told.within(unbounded)
+        assert md.Odometer(told.prior).allows(sure, unbounded)
+
+
 def test_mistakes_are_explained():
     told = md.Odometer([0.5, 0.5])
     sure = md.Mechanism([[1, 0], [0, 1]])
