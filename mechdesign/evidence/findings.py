@@ -153,7 +153,8 @@ class SampleAudit:
     @property
     def basis(self) -> list[str]:
         """What the limits rest on, in sentences."""
-        number = f"{self.samples:,} reports about {int((self.counts.sum(axis=1) > 0).sum())} inputs"
+        inputs = int((self.counts.sum(axis=1) > 0).sum())
+        number = f"{self.samples:,} reports about {inputs} input{'s' * (inputs != 1)}"
         lines = [
             f"All limits hold together with confidence {self.confidence:g}; they rest on {number}."
         ]
@@ -169,7 +170,8 @@ class SampleAudit:
                 "for exactly this prior, whatever the population is."
             )
         if self.grouped is not None:
-            lines.append(f"Reports were put into {len(self.outputs)} groups: {self.grouped}.")
+            groups = f"{len(self.outputs)} group{'s' * (len(self.outputs) != 1)}"
+            lines.append(f"Reports were put into {groups}: {self.grouped}.")
         if self.learned_from:
             lines.append(
                 f"They were learned from {self.learned_from:,} other reports, on which no limit "

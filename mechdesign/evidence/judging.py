@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ class Evidence:
     planned : number of stages that the error is divided between
     known : number of outcomes where they are all stated, else ``None``
     is_whole : whether counted outcomes are all that the mechanism tells: stated, not grouped
+    is_grouped : whether groups of reports are counted
     """
 
     questions: Questions
@@ -47,6 +48,7 @@ class Evidence:
     planned: int
     known: int | None
     is_whole: bool
+    is_grouped: bool = False
 
     @property
     def pooled(self) -> Array:
@@ -110,7 +112,7 @@ class Evidence:
 
     def times(self, factor: float) -> Evidence:
         """What so many times as many reports with the same frequencies would be, in one stage."""
-        return Evidence(self.questions, (self.pooled * factor,), 1, self.known, self.is_whole)
+        return replace(self, stages=(self.pooled * factor,), planned=1)
 
     def of_outcomes(self, outcomes: NDArray[np.intp]) -> Evidence:
         """The evidence of some outcomes; all others make one more."""
@@ -121,7 +123,7 @@ class Evidence:
             )
             for counts in self.stages
         )
-        return Evidence(self.questions, stages, self.planned, self.known, self.is_whole)
+        return replace(self, stages=stages)
 
 
 def _least_error(breaks: Callable[[float], bool]) -> float:
@@ -333,13 +335,14 @@ def _reason(
         text = "nothing contradicts it, but no level is excluded"
     if all(level.upper_of_counted <= level.claimed for level in levels):
         text = "what was counted is consistent, but "
-        if evidence.known is None:
-            return text + (
-                "outcomes that never occurred may tell anything; state all outcomes with outputs="
-            )
-        return text + "groups of reports do not show what a report tells beyond its group"
+        if evidence.is_grouped:
+            return text + "groups of reports do not show what a report tells beyond its group"
+        return text + (
+            "outcomes that never occurred may tell anything; state all outcomes with outputs="
+        )
     if needed is not None:
         return f"{text}; about {needed:,} reports would tell, if frequencies stay as they are"
     if not evidence.is_whole and all(level.estimate <= level.claimed for level in levels):
-        return f"{text}; samples cannot show it to be kept, as not all outcomes are stated"
+        why = "groups are counted" if evidence.is_grouped else "not all outcomes are stated"
+        return f"{text}; samples cannot show it to be kept, as {why}"
     return f"{text}; no number of reports that is worth trying would tell"

@@ -54,11 +54,12 @@ def column_values(column: Any, subject: str) -> list[Any]:
     else:
         listed = series.to_list() if hasattr(series, "to_list") else list(series)
         values = [tidy(value) for value in listed]
-    _refuse_missing(values, subject)
+    refuse_blank(values, subject)
     return values
 
 
-def _refuse_missing(values: Sequence[Any], subject: str) -> None:
+def refuse_blank(values: Sequence[Any], subject: str) -> None:
+    """Raise :class:`DataError` where a value, or an entry of a tuple, is missing or NaN."""
     blank = sum(map(_is_blank, values))
     if blank:
         raise DataError(
@@ -226,7 +227,7 @@ class Called:
                 reports += self._reports(self._labels[x], int(number))
                 inputs += [x] * int(number)
         self.calls += len(inputs)
-        _refuse_missing(reports, "reports of the mechanism")
+        refuse_blank(reports, "reports of the mechanism")
         return Sample(np.array(inputs, dtype=np.intp), reports)
 
     def _reports(self, label: Label, number: int) -> Reports:
