@@ -42,6 +42,9 @@ class LevelLimits:
         ``upper`` also covers outcomes that never occurred and what groups leave out
     estimate : the level of the frequencies themselves; no limit of anything
     output, over, under : the outcome and the hypotheses with the largest lower limit
+    scale : what the level is multiplied by for these two; their likelihood ratio is at least
+        e^(scale · lower)
+    has_scales : whether some pair of the notion multiplies the level by something else than 1
     """
 
     field: str
@@ -53,6 +56,8 @@ class LevelLimits:
     output: Label
     over: str
     under: str
+    scale: float = 1.0
+    has_scales: bool = False
 
 
 @dataclass(frozen=True)

@@ -262,7 +262,9 @@ def _level_limits(
     pairs, notion = asked.pairs[k], asked.notion
     estimate = largest_level(pairs, frequencies, frequencies, range(len(outputs)))
     over = under = ""
+    scale = 1.0
     if found.low.pair >= 0:
+        scale = float(pairs.factors[found.low.pair])
         over = named[pairs.above[found.low.pair]].name
         under = named[pairs.below[found.low.pair]].name
     return LevelLimits(
@@ -275,6 +277,8 @@ def _level_limits(
         outputs[max(found.low.outcome, 0)],
         over,
         under,
+        scale,
+        bool((pairs.factors != 1).any()),
     )
 
 
@@ -338,7 +342,8 @@ def _reason(
         if evidence.is_grouped:
             return text + "groups of reports do not show what a report tells beyond its group"
         return text + (
-            "outcomes that never occurred may tell anything; state all outcomes with outputs="
+            "outcomes that never occurred may tell anything; state all outcomes with outputs= "
+            "(--outputs)"
         )
     if needed is not None:
         return f"{text}; about {needed:,} reports would tell, if frequencies stay as they are"
