@@ -109,6 +109,14 @@ def coded_inputs(values: Sequence[Any], prior: Prior) -> Coded:
 
 def pairs_of_columns(inputs: Any, reports: Any) -> tuple[list[Any], Reports]:
     """Two columns of one length, without missing values."""
+    for column, subject in ((inputs, "inputs"), (reports, "reports")):
+        if isinstance(column, (set, frozenset)):
+            raise DataError(
+                subject,
+                expected="a column, one value for each report",
+                got="a set, which has no order and each value once",
+                remedy="pass a list",
+            )
     given, told = column_values(inputs, "inputs"), column_values(reports, "reports")
     if len(given) != len(told):
         raise DataError(

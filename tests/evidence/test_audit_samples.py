@@ -346,6 +346,8 @@ BAD = {
     "partition": ({"partition": "forest"}, "'tree', or a classifier"),
     "no groups": ({"partition": lambda r: None}, "groups of the partition: expected a value"),
     "groups that are NaN": ({"partition": lambda r: NAN}, "200 of 200 rows"),
+    "a set of reports": ({"reports": {"u", "v"}}, "reports: expected a column"),
+    "sets": ({"inputs": {"a", "b"}, "reports": frozenset("uv")}, "inputs: expected a column"),
     "one input": ({"inputs": ["a"] * 200}, "at least two different symbols"),
     "one input of a function": (
         {"inputs": ["a"], "reports": lambda x: x},
@@ -384,3 +386,6 @@ def test_a_table_that_is_too_wide_asks_for_a_partition():
 def test_most_of_what_is_refused_was_good_before():
     """A control: what the bad calls change is all that is wrong with them."""
     assert md.audit_samples(**GOOD).verdict is SampleVerdict.VIOLATED
+    # Symbols to call a mechanism with have no order.
+    told = md.audit_samples({"a", "b"}, lambda x: x, md.LDP(1), calls=200)
+    assert told.verdict is SampleVerdict.VIOLATED
