@@ -73,7 +73,7 @@ class SampleFinding:
     p_value : the smallest error, over all limits together, at which the claim would be called
         violated; at most 1 minus the confidence just where it is
     needed : about how many reports would settle it if frequencies stayed as they are, ``None``
-        where none would or the verdict stands
+        where none would or the verdict stands, or where hardly any report occurs twice
     reason : the verdict in a sentence
     """
 

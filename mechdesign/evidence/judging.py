@@ -24,6 +24,8 @@ ROUGH = 30
 _DOUBLINGS, _REFINED = 24, 6
 # Outcomes that are looked at to say how many reports would tell.
 _LOOKED_AT = 40
+# From so many reports on, where half of them are unlike all others, more of them would be too.
+_MANY_ALONE = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,15 @@ class Evidence:
         """Counts of all stages together."""
         found: Array = np.sum(self.stages, axis=0)
         return found
+
+    @property
+    def is_too_fine(self) -> bool:
+        """Whether reports are hardly ever the same, as numbers with a fraction are."""
+        if self.is_grouped or self.known is not None:
+            return False
+        times = self.pooled.sum(axis=0)
+        total = float(times.sum())
+        return total >= _MANY_ALONE and int((times == 1).sum()) >= total / 2
 
     def _error(self, alpha: float) -> Error:
         sides = 2 * len(self.questions.hypotheses) * self.planned
@@ -229,7 +240,7 @@ def findings(
                 )
             )
         needed = None
-        if verdict is SampleVerdict.CANNOT_TELL:
+        if verdict is SampleVerdict.CANNOT_TELL and not evidence.is_too_fine:
             needed = reports_needed(evidence, asked, alpha)
         reason = _reason(evidence, verdict, levels, p_value, needed)
         made.append(SampleFinding(asked.notion, verdict, levels, p_value, needed, reason))
@@ -345,6 +356,8 @@ def _reason(
             "outcomes that never occurred may tell anything; state all outcomes with outputs= "
             "(--outputs)"
         )
+    if evidence.is_too_fine:
+        return f"{text}; hardly any report occurs twice: put them into groups with partition="
     if needed is not None:
         return f"{text}; about {needed:,} reports would tell, if frequencies stay as they are"
     if not evidence.is_whole and all(level.estimate <= level.claimed for level in levels):

@@ -177,6 +177,22 @@ def test_edges_that_six_digits_do_not_tell_apart_are_groups_of_their_own():
     assert plain.outputs == ("[0.1, 1e+06)", "[1e+06, ∞)")
 
 
+def test_reports_that_never_repeat_are_to_be_grouped_and_not_to_be_collected_for_ever():
+    rng = np.random.default_rng(0)
+    inputs = np.array([0, 1] * 1000)
+    reports = rng.normal(inputs)
+    found = md.audit_samples(inputs, reports, md.LDP(1)).findings[0]
+    assert found.needed is None
+    assert found.reason.endswith(
+        "hardly any report occurs twice: put them into groups with partition="
+    )
+    # Rounded to few values, or in groups, there are frequencies to be counted.
+    rounded = md.audit_samples(inputs, np.round(reports), md.LDP(1)).findings[0]
+    assert "hardly any" not in rounded.reason
+    grouped = md.audit_samples(inputs, reports, md.LDP(1), partition=[-1, 0, 1, 2]).findings[0]
+    assert "hardly any" not in grouped.reason
+
+
 def test_a_mechanism_that_just_keeps_its_claim_is_neither_accused_nor_cleared():
     rng = np.random.default_rng(7)
     draw = sampler(response(1.0), list(ABC), rng)
