@@ -145,7 +145,8 @@ class Contraction:
         each = self._kept_affinity(1 - close)
         # 1 − √(1 − B²ⁿ) ≤ error, in logarithms.
         wanted = math.log(wrong * (2 - wrong)) / 2
-        needed = wanted / math.log(each) * (1 - _SLACK) if 0 < each < 1 else 0.0
+        # Without a report both kinds of error add up to one.
+        needed = max(1.0, wanted / math.log(each) * (1 - _SLACK)) if 0 < each < 1 else 1.0
         if each == 1:
             needed = math.inf
         if not self.level:

@@ -250,7 +250,8 @@ def _curve(mechanism: Mechanism, prior: Prior, risk_averse: bool) -> list[float]
     jumps = found[found <= top][-_JUMPS:]
     # Of leakages that differ by rounding alone the least and the largest.
     apart = np.diff(jumps) > _ROUNDING * jumps[1:]
-    first, last = np.concatenate([[True], apart]), np.concatenate([apart, [True]])
+    first, last = np.ones(len(jumps), dtype=bool), np.ones(len(jumps), dtype=bool)
+    first[1:], last[:-1] = apart, apart
     beside = np.concatenate([jumps[first] * (1 - _BESIDE), jumps[last] * (1 + _BESIDE)])
     levels = np.concatenate([np.linspace(0, top, _LEVELS), beside[beside <= top]])
     return [float(level) for level in np.unique(levels)]

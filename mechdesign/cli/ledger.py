@@ -26,7 +26,7 @@ def ledger(
     as_json: AsJson = False,
 ) -> None:
     """Say what was released, or what one person has given away."""
-    from ..errors import StorageError
+    from ..errors import InputError, StorageError, UnknownNameError, quote
     from ..release.ledger import Ledger
 
     book = Ledger(ledger)
@@ -36,6 +36,20 @@ def ledger(
         )
     if person is not None:
         account = book.person(person, about)
+        known = book.people()
+        if known and about not in known:
+            # "0 draws" would mislead where all that was told stands under another name.
+            names = [name for name in known if name is not None]
+            if names and about is not None:
+                raise UnknownNameError("name of the people", about, names)
+            raise InputError(
+                "--about",
+                expected=f"one of {', '.join(map(quote, names))}"
+                if names
+                else "none, as the people of these releases have no name",
+                got="none" if about is None else quote(about),
+                remedy="add --about" if names else "leave it out",
+            )
         if as_json:
             print_json(account.to_json())
             return

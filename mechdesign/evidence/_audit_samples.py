@@ -86,7 +86,8 @@ def audit_samples(
     Raises
     ------
     DataError
-        For inputs and reports that do not fit, a symbol without reports, a mechanism that fails.
+        For inputs and reports that do not fit, a symbol without reports, inputs that are all the
+        same, a mechanism that fails.
     LevelError
         For notions of mutual information and costs of inference, which samples do not bound.
     PriorError
@@ -183,6 +184,14 @@ def _prior_of(given: list[Any], prior: Any) -> tuple[Prior, bool]:
         raise DataError(
             "inputs", expected="at least one symbol", got="none", remedy="list the symbols"
         )
+    if len(counts) == 1:
+        # Nothing is compared, and every claim would hold.
+        raise DataError(
+            "inputs",
+            expected="at least two different symbols, as a notion compares them",
+            got="one",
+            remedy="collect reports about the other symbols too, or give the prior",
+        )
     try:
         labels = sorted(counts)
     except TypeError:
@@ -206,7 +215,9 @@ class _Work:
         padded = tuple(np.pad(s, ((0, 0), (0, width - s.shape[1]))) for s in stages)
         is_whole = self.outcomes.is_complete and self.groups is None
         known = width if self.outcomes.is_complete else None
-        return Evidence(self.questions, padded, planned, known, is_whole)
+        return Evidence(
+            self.questions, padded, planned, known, is_whole, is_grouped=self.groups is not None
+        )
 
     def _count(self, sample: Sample) -> Array:
         if self.groups is not None:

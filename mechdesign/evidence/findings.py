@@ -42,6 +42,9 @@ class LevelLimits:
         ``upper`` also covers outcomes that never occurred and what groups leave out
     estimate : the level of the frequencies themselves; no limit of anything
     output, over, under : the outcome and the hypotheses with the largest lower limit
+    scale : what the level is multiplied by for these two; their likelihood ratio is at least
+        e^(scale · lower)
+    has_scales : whether some pair of the notion multiplies the level by something else than 1
     """
 
     field: str
@@ -53,6 +56,8 @@ class LevelLimits:
     output: Label
     over: str
     under: str
+    scale: float = 1.0
+    has_scales: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ class SampleFinding:
     p_value : the smallest error, over all limits together, at which the claim would be called
         violated; at most 1 minus the confidence just where it is
     needed : about how many reports would settle it if frequencies stayed as they are, ``None``
-        where none would or the verdict stands
+        where none would or the verdict stands, or where hardly any report occurs twice
     reason : the verdict in a sentence
     """
 
@@ -153,7 +158,8 @@ class SampleAudit:
     @property
     def basis(self) -> list[str]:
         """What the limits rest on, in sentences."""
-        number = f"{self.samples:,} reports about {int((self.counts.sum(axis=1) > 0).sum())} inputs"
+        inputs = int((self.counts.sum(axis=1) > 0).sum())
+        number = f"{self.samples:,} reports about {inputs} input{'s' * (inputs != 1)}"
         lines = [
             f"All limits hold together with confidence {self.confidence:g}; they rest on {number}."
         ]
@@ -169,7 +175,8 @@ class SampleAudit:
                 "for exactly this prior, whatever the population is."
             )
         if self.grouped is not None:
-            lines.append(f"Reports were put into {len(self.outputs)} groups: {self.grouped}.")
+            groups = f"{len(self.outputs)} group{'s' * (len(self.outputs) != 1)}"
+            lines.append(f"Reports were put into {groups}: {self.grouped}.")
         if self.learned_from:
             lines.append(
                 f"They were learned from {self.learned_from:,} other reports, on which no limit "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ ROUGH = 30
 _DOUBLINGS, _REFINED = 24, 6
 # Outcomes that are looked at to say how many reports would tell.
 _LOOKED_AT = 40
+# From so many reports on, where half of them are unlike all others, more of them would be too.
+_MANY_ALONE = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,7 @@ class Evidence:
     planned : number of stages that the error is divided between
     known : number of outcomes where they are all stated, else ``None``
     is_whole : whether counted outcomes are all that the mechanism tells: stated, not grouped
+    is_grouped : whether groups of reports are counted
     """
 
     questions: Questions
@@ -47,12 +50,22 @@ class Evidence:
     planned: int
     known: int | None
     is_whole: bool
+    is_grouped: bool = False
 
     @property
     def pooled(self) -> Array:
         """Counts of all stages together."""
         found: Array = np.sum(self.stages, axis=0)
         return found
+
+    @property
+    def is_too_fine(self) -> bool:
+        """Whether reports are hardly ever the same, as numbers with a fraction are."""
+        if self.is_grouped or self.known is not None:
+            return False
+        times = self.pooled.sum(axis=0)
+        total = float(times.sum())
+        return total >= _MANY_ALONE and int((times == 1).sum()) >= total / 2
 
     def _error(self, alpha: float) -> Error:
         sides = 2 * len(self.questions.hypotheses) * self.planned
@@ -110,7 +123,7 @@ class Evidence:
 
     def times(self, factor: float) -> Evidence:
         """What so many times as many reports with the same frequencies would be, in one stage."""
-        return Evidence(self.questions, (self.pooled * factor,), 1, self.known, self.is_whole)
+        return replace(self, stages=(self.pooled * factor,), planned=1)
 
     def of_outcomes(self, outcomes: NDArray[np.intp]) -> Evidence:
         """The evidence of some outcomes; all others make one more."""
@@ -121,7 +134,7 @@ class Evidence:
             )
             for counts in self.stages
         )
-        return Evidence(self.questions, stages, self.planned, self.known, self.is_whole)
+        return replace(self, stages=stages)
 
 
 def _least_error(breaks: Callable[[float], bool]) -> float:
@@ -227,7 +240,7 @@ def findings(
                 )
             )
         needed = None
-        if verdict is SampleVerdict.CANNOT_TELL:
+        if verdict is SampleVerdict.CANNOT_TELL and not evidence.is_too_fine:
             needed = reports_needed(evidence, asked, alpha)
         reason = _reason(evidence, verdict, levels, p_value, needed)
         made.append(SampleFinding(asked.notion, verdict, levels, p_value, needed, reason))
@@ -260,7 +273,9 @@ def _level_limits(
     pairs, notion = asked.pairs[k], asked.notion
     estimate = largest_level(pairs, frequencies, frequencies, range(len(outputs)))
     over = under = ""
+    scale = 1.0
     if found.low.pair >= 0:
+        scale = float(pairs.factors[found.low.pair])
         over = named[pairs.above[found.low.pair]].name
         under = named[pairs.below[found.low.pair]].name
     return LevelLimits(
@@ -273,6 +288,8 @@ def _level_limits(
         outputs[max(found.low.outcome, 0)],
         over,
         under,
+        scale,
+        bool((pairs.factors != 1).any()),
     )
 
 
@@ -333,13 +350,17 @@ def _reason(
         text = "nothing contradicts it, but no level is excluded"
     if all(level.upper_of_counted <= level.claimed for level in levels):
         text = "what was counted is consistent, but "
-        if evidence.known is None:
-            return text + (
-                "outcomes that never occurred may tell anything; state all outcomes with outputs="
-            )
-        return text + "groups of reports do not show what a report tells beyond its group"
+        if evidence.is_grouped:
+            return text + "groups of reports do not show what a report tells beyond its group"
+        return text + (
+            "outcomes that never occurred may tell anything; state all outcomes with outputs= "
+            "(--outputs)"
+        )
+    if evidence.is_too_fine:
+        return f"{text}; hardly any report occurs twice: put them into groups with partition="
     if needed is not None:
         return f"{text}; about {needed:,} reports would tell, if frequencies stay as they are"
     if not evidence.is_whole and all(level.estimate <= level.claimed for level in levels):
-        return f"{text}; samples cannot show it to be kept, as not all outcomes are stated"
+        why = "groups are counted" if evidence.is_grouped else "not all outcomes are stated"
+        return f"{text}; samples cannot show it to be kept, as {why}"
     return f"{text}; no number of reports that is worth trying would tell"

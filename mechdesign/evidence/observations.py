@@ -54,11 +54,12 @@ def column_values(column: Any, subject: str) -> list[Any]:
     else:
         listed = series.to_list() if hasattr(series, "to_list") else list(series)
         values = [tidy(value) for value in listed]
-    _refuse_missing(values, subject)
+    refuse_blank(values, subject)
     return values
 
 
-def _refuse_missing(values: Sequence[Any], subject: str) -> None:
+def refuse_blank(values: Sequence[Any], subject: str) -> None:
+    """Raise :class:`DataError` where a value, or an entry of a tuple, is missing or NaN."""
     blank = sum(map(_is_blank, values))
     if blank:
         raise DataError(
@@ -108,6 +109,14 @@ def coded_inputs(values: Sequence[Any], prior: Prior) -> Coded:
 
 def pairs_of_columns(inputs: Any, reports: Any) -> tuple[list[Any], Reports]:
     """Two columns of one length, without missing values."""
+    for column, subject in ((inputs, "inputs"), (reports, "reports")):
+        if isinstance(column, (set, frozenset)):
+            raise DataError(
+                subject,
+                expected="a column, one value for each report",
+                got="a set, which has no order and each value once",
+                remedy="pass a list",
+            )
     given, told = column_values(inputs, "inputs"), column_values(reports, "reports")
     if len(given) != len(told):
         raise DataError(
@@ -226,7 +235,7 @@ class Called:
                 reports += self._reports(self._labels[x], int(number))
                 inputs += [x] * int(number)
         self.calls += len(inputs)
-        _refuse_missing(reports, "reports of the mechanism")
+        refuse_blank(reports, "reports of the mechanism")
         return Sample(np.array(inputs, dtype=np.intp), reports)
 
     def _reports(self, label: Label, number: int) -> Reports:

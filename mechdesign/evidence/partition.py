@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, MissingLibraryError, is_iterable, listed, quote
-from .observations import Reports, Sample
+from .observations import Reports, Sample, refuse_blank
 
 #: The partition that is learned from half of the reports.
 TREE = "tree"
@@ -84,13 +84,19 @@ def _edges(values: list[Any]) -> list[float] | None:
     return found if found and grows and is_plain else None
 
 
+def _written(edges: Sequence[float]) -> list[str]:
+    """Edges in six digits, or in all where six would make two of them one."""
+    short = [f"{edge:.6g}" for edge in edges]
+    return short if len(set(short)) == len(short) else [repr(edge) for edge in edges]
+
+
 def _brief(edges: Sequence[float]) -> str:
-    shown = [f"{edge:.6g}" for edge in edges]
+    shown = _written(edges)
     return ", ".join(shown if len(shown) <= 8 else [*shown[:4], "…", *shown[-3:]])
 
 
 def _by_edges(edges: list[float]) -> Grouping:
-    ends = ["-∞", *(f"{edge:.6g}" for edge in edges), "∞"]
+    ends = ["-∞", *_written(edges), "∞"]
 
     def group(reports: Reports) -> list[Any]:
         try:
@@ -106,7 +112,7 @@ def _by_edges(edges: list[float]) -> Grouping:
 def _by_function(function: Callable[[Any], Any]) -> Grouping:
     def group(reports: Reports) -> list[Any]:
         try:
-            return [function(report) for report in reports]
+            found = [function(report) for report in reports]
         except Exception as problem:  # the function is anybody's; what it says may be secret
             raise DataError(
                 "partition",
@@ -114,6 +120,8 @@ def _by_function(function: Callable[[Any], Any]) -> Grouping:
                 got=f"a {type(problem).__name__} when the function was called",
                 remedy="check what it does with each report",
             ) from problem
+        refuse_blank(found, "groups of the partition")
+        return found
 
     return group
 

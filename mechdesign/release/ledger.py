@@ -277,6 +277,17 @@ class Ledger:
             judge = self._judge(None, None, None)
             return persons.account(self._people(people), whom(self._key(), found), judge)
 
+    def people(self) -> tuple[str | None, ...]:
+        """Names of the people whose draws are counted person by person, each once.
+
+        ``None`` stands for releases without ``about``.
+        """
+        with self._locked():
+            unnamed = self._people(None)
+            found = [r for r in _releases(self._lines()) if "persons" in r]
+        names = (None if r["persons"]["people"] == unnamed else r["name"] for r in found)
+        return tuple(dict.fromkeys(names))
+
     def odometer(
         self,
         identity: Any,

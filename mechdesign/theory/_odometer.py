@@ -12,7 +12,7 @@ privacy has no such account: it would not change with what was reported.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -154,11 +154,14 @@ class Odometer:
             found[bound.parameter] = max(found[bound.parameter], level)
         return tuple(found)
 
-    def within(self, *notions: PrivacyNotion) -> bool:
-        """Whether what was told so far is within the levels of all notions, decided exactly."""
-        return _within(as_notions(notions), self.prior, self.likelihoods)
+    def within(self, *notions: PrivacyNotion | Iterable[PrivacyNotion]) -> bool:
+        """Whether what was told so far is within the levels of all notions, decided exactly.
 
-    def allows(self, mechanism: Any, *notions: PrivacyNotion) -> bool:
+        Notions are given one by one, or in a list.
+        """
+        return _within(_listed(notions), self.prior, self.likelihoods)
+
+    def allows(self, mechanism: Any, *notions: PrivacyNotion | Iterable[PrivacyNotion]) -> bool:
         """Whether one more report stays within the levels, whatever it will be.
 
         Asking before each release, and stopping on no, is a mechanism whose every outcome is
@@ -169,7 +172,7 @@ class Odometer:
         LevelError
             For notions that average over outcomes.
         """
-        kernel, asked = mechanism_of(mechanism), as_notions(notions)
+        kernel, asked = mechanism_of(mechanism), _listed(notions)
         support = self.prior.support.tolist()
         for y in range(kernel.shape[1]):
             found = self._with(kernel, y)
@@ -183,6 +186,11 @@ class Odometer:
             f"{kind.__name__}({self.level(kind):.6g})" for kind in (PML, PMC, LIP, LDP)
         )
         return f"{len(self.reports)} reports told {shown} so far"
+
+
+def _listed(notions: tuple[Any, ...]) -> tuple[PrivacyNotion, ...]:
+    """Notions that were given one by one, or all in one list."""
+    return as_notions(notions[0] if len(notions) == 1 else notions)
 
 
 def _places(kernel: Mechanism, prior: Prior) -> list[int]:

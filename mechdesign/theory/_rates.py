@@ -64,7 +64,8 @@ class GuessingRate:
         """
         n = whole(reports, "number of reports", 0, _MOST_REPORTS)
         p, size = self._masses, len(self._masses)
-        above, below = 0.0, 0.0
+        # What is disjoint separates from the first report on, and not before.
+        above, below = (0.0 if n else math.inf), 0.0
         for x in range(size):
             for z in range(x):
                 a, b = float(p[x]), float(p[z])
@@ -90,6 +91,8 @@ class GuessingRate:
         )
 
     def __str__(self) -> str:
+        if self.rate == math.inf:
+            return "the best guess is never wrong from the first report on"
         return (
             f"the best guess is wrong with a probability that falls like exp(−{self.rate:.6g} n); "
             f"{self.pair[0]!r} and {self.pair[1]!r} are told apart last"
@@ -140,6 +143,8 @@ def guessing_rate(mechanism: Any, prior: Prior) -> GuessingRate:
         for z in range(x):
             found[x, z] = found[z, x] = _chernoff(rows[x], rows[z])[0]
     x, z = divmod(int(found.argmin()), len(found))
+    if x == z:  # all are infinite: every two are told apart by the first report
+        x, z = 0, 1
     return GuessingRate(
         float(found[x, z]),
         (labels[min(x, z)], labels[max(x, z)]),

@@ -209,8 +209,9 @@ def _answer(finding: SampleFinding) -> list[str]:
             f"{shown(worst.lower)} nats where {shown(worst.claimed)} are claimed."
             if is_sum
             else f"The mechanism breaks it. The report {quote(worst.output)} is more likely under "
-            f"{worst.over} than under {worst.under} by at least {factor(round(worst.lower, 4))}; "
-            f"{factor(worst.claimed)} was promised."
+            f"{worst.over} than under {worst.under} by at least "
+            f"{factor(round(worst.scale * worst.lower, 4))}; "
+            f"{factor(worst.scale * worst.claimed)} was promised."
         )
         lines.append(
             "Were the claim true, reports would speak against it as clearly as these with a "
@@ -218,11 +219,17 @@ def _answer(finding: SampleFinding) -> list[str]:
         )
     elif finding.verdict is SampleVerdict.CONSISTENT:
         highest = max(finding.levels, key=lambda level: level.upper)
+        in_nats = isinstance(finding.notion, AverageNotion) or any(
+            level.has_scales for level in finding.levels
+        )
         lines.append(
-            f"The reports show that it is kept: its level is at most {shown(highest.upper)} nats."
-            if isinstance(finding.notion, AverageNotion)
-            else "The reports show that it is kept: no report is told apart by more than "
-            f"{factor(highest.upper)}."
+            "Within the confidence of all limits, the reports show that it is kept: "
+            + (
+                f"its level is at most {shown(highest.upper)} nats."
+                if in_nats
+                else "no report is more likely under one of the two that are compared than under "
+                f"the other by more than {factor(highest.upper)}."
+            )
         )
     else:
         lines.append(f"The reports do not settle it: {finding.reason}.")

@@ -253,6 +253,13 @@ def power(kernel, reports):
     return found
 
 
+def test_nothing_is_told_apart_without_a_report():
+    """Both kinds of error then add up to one, however well one report tells."""
+    found = md.contraction(np.eye(2))
+    assert found.reports_to_tell([1, 0], [0, 1], 0.1) == (1, 1)
+    assert found.reports_to_tell([0.9, 0.1], [0.1, 0.9], 0.9)[0] == 1
+
+
 def test_symbols_without_mass_are_left_out():
     with pytest.warns(md.errors.ZeroMassWarning):
         prior = md.Prior([0.5, 0.5, 0])

@@ -201,6 +201,14 @@ def test_infinite_leakage_is_a_curve_up_to_ten():
     assert found.level_at(0.1) == math.inf
 
 
+@pytest.mark.parametrize("rows", [[[1, 0], [0, 1]], [[1, 0, 0], [0, 0.5, 0.5], [0, 0, 1]]])
+def test_a_curve_where_every_outcome_rules_a_symbol_out(rows):
+    found = md.leakage_envelope(rows, np.full(len(rows), 1 / len(rows)), risk_averse=True)
+    assert found.largest == math.inf
+    assert (found.levels[0], found.levels[-1]) == (0, 10)
+    assert (found.at_least == 1).all()
+
+
 @pytest.mark.parametrize("levels", [[], -1, math.nan, "0.5", [0.1, None], math.inf])
 def test_levels_that_are_none_are_refused(levels):
     with pytest.raises(LevelError):

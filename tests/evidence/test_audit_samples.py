@@ -150,8 +150,47 @@ def test_groups_never_show_that_a_claim_is_kept():
     assert found.verdict is SampleVerdict.CANNOT_TELL
     assert found.findings[0].levels[0].upper_of_counted < 0.5
     assert found.findings[0].levels[0].upper == math.inf
-    assert "groups" in found.findings[0].reason or "state all" in found.findings[0].reason
+    # To state all outcomes, which is refused beside groups, would be no way out.
+    assert "groups of reports do not show" in found.findings[0].reason
+    assert "outcomes" not in found.findings[0].reason
     assert md.audit_samples(inputs, reports, md.LDP(0.5)).verdict is SampleVerdict.VIOLATED
+
+
+def test_a_claim_at_its_estimate_is_not_said_to_wait_for_outcomes_where_groups_are_counted():
+    reports = [0.25, 0.25, 0.75, 0.75] * 10
+    found = md.audit_samples([0, 1] * 20, reports, md.LDP(0), partition=[0.5]).findings[0]
+    assert found.reason.endswith("samples cannot show it to be kept, as groups are counted")
+    found = md.audit_samples([0, 1] * 20, reports, md.LDP(0)).findings[0]
+    assert found.reason.endswith(
+        "samples cannot show it to be kept, as not all outcomes are stated"
+    )
+
+
+def test_edges_that_six_digits_do_not_tell_apart_are_groups_of_their_own():
+    reports = [1_000_000 + d for d in (0.005, 0.015, 0.025, 0.035)] * 50
+    edges = [1_000_000.01, 1_000_000.02, 1_000_000.03]
+    found = md.audit_samples([0, 1] * 100, reports, md.LDP(1), partition=edges)
+    assert found.outputs[:2] == ("[-∞, 1000000.01)", "[1000000.01, 1000000.02)")
+    assert len(found.outputs) == 4
+    assert "the edges 1000000.01, 1000000.02, 1000000.03." in repr(found)
+    plain = md.audit_samples([0, 1] * 100, reports, md.LDP(1), partition=[0.1, 1e6 + 0.02])
+    assert plain.outputs == ("[0.1, 1e+06)", "[1e+06, ∞)")
+
+
+def test_reports_that_never_repeat_are_to_be_grouped_and_not_to_be_collected_for_ever():
+    rng = np.random.default_rng(0)
+    inputs = np.array([0, 1] * 1000)
+    reports = rng.normal(inputs)
+    found = md.audit_samples(inputs, reports, md.LDP(1)).findings[0]
+    assert found.needed is None
+    assert found.reason.endswith(
+        "hardly any report occurs twice: put them into groups with partition="
+    )
+    # Rounded to few values, or in groups, there are frequencies to be counted.
+    rounded = md.audit_samples(inputs, np.round(reports), md.LDP(1)).findings[0]
+    assert "hardly any" not in rounded.reason
+    grouped = md.audit_samples(inputs, reports, md.LDP(1), partition=[-1, 0, 1, 2]).findings[0]
+    assert "hardly any" not in grouped.reason
 
 
 def test_a_mechanism_that_just_keeps_its_claim_is_neither_accused_nor_cleared():
@@ -321,6 +360,15 @@ BAD = {
     "edges of texts": ({"partition": [0, 1]}, "numbers, or tuples of as many numbers"),
     "tree of texts": ({"partition": "tree"}, "numbers, or tuples of as many numbers"),
     "partition": ({"partition": "forest"}, "'tree', or a classifier"),
+    "no groups": ({"partition": lambda r: None}, "groups of the partition: expected a value"),
+    "groups that are NaN": ({"partition": lambda r: NAN}, "200 of 200 rows"),
+    "a set of reports": ({"reports": {"u", "v"}}, "reports: expected a column"),
+    "sets": ({"inputs": {"a", "b"}, "reports": frozenset("uv")}, "inputs: expected a column"),
+    "one input": ({"inputs": ["a"] * 200}, "at least two different symbols"),
+    "one input of a function": (
+        {"inputs": ["a"], "reports": lambda x: x},
+        "at least two different",
+    ),
     "function of reports": ({"partition": raises}, "got a RuntimeError when the function"),
     "both": ({"partition": [0], "outputs": ["u", "v"]}, "no outputs beside a partition"),
     "seed": ({"seed": -1}, "a whole number from 0"),
@@ -354,3 +402,6 @@ def test_a_table_that_is_too_wide_asks_for_a_partition():
 def test_most_of_what_is_refused_was_good_before():
     """A control: what the bad calls change is all that is wrong with them."""
     assert md.audit_samples(**GOOD).verdict is SampleVerdict.VIOLATED
+    # Symbols to call a mechanism with have no order.
+    told = md.audit_samples({"a", "b"}, lambda x: x, md.LDP(1), calls=200)
+    assert told.verdict is SampleVerdict.VIOLATED

@@ -216,6 +216,31 @@ def test_people_of_another_name_have_accounts_of_their_own(place):
     assert Ledger().person(1).entries == ()
 
 
+def test_an_account_is_not_empty_because_of_the_name_of_its_people(place, capsys):
+    release("one.csv", "r1.csv", budget=1)
+    assert Ledger().people() == (None,)
+    assert main(["ledger", "--person", "1", "--about", "nurses"]) == 2
+    assert "expected none, as the people of these releases have no name" in capsys.readouterr().err
+    write("two.csv", ["b", "c", "a", "b"])
+    release("two.csv", "r2.csv", about="nurses", budget=1)
+    release("two.csv", "r3.csv", about="nurses", budget=2, round="2")
+    assert Ledger().people() == (None, "nurses")
+    assert main(["ledger", "--person", "1", "--about", "nurse"]) == 2
+    assert "did you mean 'nurses'?" in capsys.readouterr().err
+    # Whoever is in no release of people that the ledger knows gave nothing.
+    assert main(["ledger", "--person", "99", "--about", "nurses"]) == 0
+    assert capsys.readouterr().out.startswith("0 draws")
+
+
+def test_who_asks_about_a_person_is_told_that_people_have_names(place, capsys):
+    assert Ledger().people() == ()
+    release("one.csv", "r1.csv", about="patients", budget=1)
+    assert main(["ledger", "--person", "1"]) == 2
+    assert "--about: expected one of 'patients', got none" in capsys.readouterr().err
+    assert main(["ledger", "--person", "1", "--about", "patients"]) == 0
+    assert capsys.readouterr().out.startswith("1 draw: LDP(1)")
+
+
 # Files
 
 

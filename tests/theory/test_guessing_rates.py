@@ -42,6 +42,24 @@ def test_the_error_of_the_best_guess_lies_between_its_bounds(seed):
         assert exact <= high + 1e-12
 
 
+@pytest.mark.parametrize("rows", [np.eye(2), np.eye(3), [[1, 0], [0.5, 0.5]], [[1, 0]] * 2])
+def test_before_the_first_report_the_best_guess_is_the_likeliest_symbol(rows):
+    prior = md.Prior(np.arange(1, len(rows) + 1) / sum(range(1, len(rows) + 1)))
+    rate = md.theory.guessing_rate(md.Mechanism(rows), prior)
+    wrong = 1 - prior.probabilities.max()
+    low, high = rate.error_after(0)
+    assert low <= wrong <= high == pytest.approx(wrong)
+    assert rate.reports_until(wrong / 2)[1] >= 1
+
+
+def test_symbols_that_the_first_report_separates_are_a_pair_and_said_to_be():
+    rate = md.theory.guessing_rate(md.Mechanism(np.eye(3)), md.Prior.uniform(3))
+    assert (rate.rate, rate.pair) == (math.inf, (0, 1))
+    assert rate.error_after(1)[1] < 1e-200
+    assert rate.reports_until(1e-9) == (1, 1)
+    assert str(rate) == "the best guess is never wrong from the first report on"
+
+
 def test_the_rate_is_chernoffs_information():
     """Of two symmetric answers it is −log of the Bhattacharyya coefficient."""
     rate = md.theory.guessing_rate(FLIP, md.Prior([0.2, 0.8]))

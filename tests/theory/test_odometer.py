@@ -99,6 +99,20 @@ def test_asking_before_each_release_keeps_the_whole_within_the_level(asked):
     assert every.found[0].levels[0] > asked.epsilon
 
 
+def test_notions_may_come_one_by_one_or_in_a_list():
+    flip = md.Mechanism([[0.75, 0.25], [0.5, 0.5], [0.25, 0.75]])
+    told = md.Odometer(PRIOR)
+    wide, narrow = md.LDP(3), md.PML(0.1)
+    assert told.allows(flip, [wide])
+    assert told.allows(flip, wide)
+    for both in ([wide, narrow], (narrow, wide)):
+        assert told.within(both)
+        assert told.within(*both)
+        assert not told.allows(flip, both)
+        assert not told.allows(flip, *both)
+        assert not told.after(flip, 1).within(both)
+
+
 def test_going_on_without_asking_exceeds_the_level():
     flip = md.Mechanism([[0.75, 0.25], [0.5, 0.5], [0.25, 0.75]])
     told = md.Odometer(PRIOR)

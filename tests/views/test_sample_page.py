@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from html.parser import HTMLParser
 
@@ -77,6 +78,33 @@ def test_numbers_on_the_page_are_those_of_the_audit():
     assert f"{level.lower:.4g}" in shown
     assert f"{level.upper:.4g}" in shown
     assert "6,000 reports" in shown
+
+
+@pytest.mark.parametrize("scale", [0.1, 1, 4])
+def test_a_ratio_on_the_page_is_one_of_likelihoods_whatever_the_level_is_multiplied_by(scale):
+    """The mechanism makes a report three times as likely, not e^(log(3)/scale) times."""
+    notion = md.InputDiscriminativeLDP(0.3 / scale, {"a": scale, "b": scale})
+    found = audit(notion, outputs=["a", "b"])
+    assert str(found.verdict) == "violated"
+    shown = text_of(sample_page(found, "x"))
+    said = re.search(r"by at least a factor ([0-9.]+) \(.*?\); a factor ([0-9.]+) \(", shown)
+    assert 2.5 < float(said[1]) < 3
+    assert float(said[2]) == pytest.approx(math.exp(0.3), abs=1e-2)
+
+
+def test_a_level_that_is_kept_is_shown_as_a_ratio_only_where_it_is_one():
+    plain_claim = text_of(sample_page(audit(md.LDP(1.6), outputs=["a", "b"]), "x"))
+    assert "than under the other by more than a factor 3" in plain_claim
+    scaled = md.InputDiscriminativeLDP(0.4, {"a": 4, "b": 4})
+    found = audit(scaled, outputs=["a", "b"])
+    assert str(found.verdict) == "consistent"
+    shown = text_of(sample_page(found, "x"))
+    level = found.findings[0].levels[0].upper
+    assert f"its level is at most {level:.4g} nats." in shown
+    assert (
+        "by more than a factor 1."
+        not in shown.partition("What it shows")[2].partition("the reports show")[2]
+    )
 
 
 @pytest.mark.parametrize(
