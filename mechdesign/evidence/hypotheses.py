@@ -24,7 +24,6 @@ from ..errors import LevelError, quote
 from ..prior import Prior
 from ..privacy.constraint import Distribution, Group
 from ..privacy.notion import AverageNotion, LikelihoodBound, PrivacyNotion, as_notions
-from ..privacy.sums import ColumnMaxima, ColumnMinima, HockeyStick
 from .limits import Array, Weights
 from .sums import SUMS, AskedSum
 
@@ -153,11 +152,8 @@ class Questions:
     def _sums_of(self, notion: AverageNotion, prior: Prior) -> AskedSum:
         parts = []
         for constraint in notion.checked_sums(prior):
-            if isinstance(constraint, HockeyStick):
-                both = constraint.over, constraint.under
-            elif isinstance(constraint, (ColumnMaxima, ColumnMinima)):
-                both = constraint.points, constraint.points
-            else:
+            both = constraint.compared
+            if both is None:
                 raise _no_limits(notion)
             sides = [side.distributions for side in both]
             for side in sides:

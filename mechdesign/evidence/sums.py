@@ -9,16 +9,14 @@ partition with few groups may say more: putting outcomes together never raises a
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..privacy.average import MaximalCostLeakage, MaximalLeakage
 from ..privacy.notion import AverageNotion, DeltaNotion
-from ..privacy.sums import ColumnMaxima, ColumnMinima, HockeyStick, least_level
+from ..privacy.sums import SumConstraint, SumLimits
 from .limits import Array
 
 #: Notions that bound sums and have limits.
@@ -37,7 +35,7 @@ class AskedSum:
     """
 
     notion: AverageNotion
-    parts: tuple[tuple[Any, NDArray[np.intp], NDArray[np.intp]], ...]
+    parts: tuple[tuple[SumConstraint, NDArray[np.intp], NDArray[np.intp]], ...]
 
     @property
     def pairs(self) -> tuple[()]:
@@ -45,23 +43,13 @@ class AskedSum:
         return ()
 
 
-@dataclass(frozen=True)
-class SumLimits:
-    """Limits on a level, and what the lower one compares, mostly at which outcome."""
-
-    lower: float
-    upper: float
-    output: int
-    over: str
-    under: str
-
-
 def sum_limits(asked: AskedSum, lower: Array, upper: Array) -> SumLimits:
     """Limits on the level of a notion from limits ``(H, M)`` on likelihoods of all outcomes."""
     best = SumLimits(0.0, 0.0, 0, "", "")
     highest = 0.0
     for constraint, over, under in asked.parts:
-        for found in _limits(constraint, over, under, lower, upper):
+        sides = (lower[over], upper[over]), (lower[under], upper[under])
+        for found in constraint.limits(*sides):
             highest = max(highest, found.upper)
             if found.lower > best.lower or not best.over:
                 best = found
@@ -70,42 +58,4 @@ def sum_limits(asked: AskedSum, lower: Array, upper: Array) -> SumLimits:
 
 def unbounded_sum(asked: AskedSum) -> float:
     """The largest level that a kernel can have, whatever is reported."""
-    sizes = [len(over) for constraint, over, _ in asked.parts if type(constraint) is ColumnMaxima]
-    return math.log(max(sizes)) if len(sizes) == len(asked.parts) else math.inf
-
-
-def _limits(
-    constraint: Any,
-    over: NDArray[np.intp],
-    under: NDArray[np.intp],
-    lower: Array,
-    upper: Array,
-) -> list[SumLimits]:
-    low, high = lower[over], upper[over]
-    if isinstance(constraint, ColumnMaxima):
-        least, most = low.max(axis=0), high.max(axis=0)
-        y = int((least - high.min(axis=0)).argmax())
-        first, last = (math.log(max(1.0, math.fsum(v))) for v in (least, most))
-        return [SumLimits(first, last, y, "the sum of column maxima", "one")]
-    if isinstance(constraint, ColumnMinima):
-        least, most = low.min(axis=0), high.min(axis=0)
-        y = int((low.max(axis=0) - most).argmax())
-        first, last = (_cost(math.fsum(v)) for v in (most, least))
-        return [SumLimits(first, last, y, "one", "the sum of column minima")]
-    assert isinstance(constraint, HockeyStick)
-    found = []
-    for k, (a, b) in enumerate(zip(over, under, strict=True)):
-        found.append(
-            SumLimits(
-                least_level(lower[a], upper[b], constraint.delta),
-                least_level(upper[a], lower[b], constraint.delta),
-                int((lower[a] - upper[b]).argmax()),
-                constraint.over.names[k],
-                constraint.under.names[k],
-            )
-        )
-    return found
-
-
-def _cost(common: float) -> float:
-    return max(0.0, -math.log(common)) if common > 0 else math.inf
+    return max(constraint.largest for constraint, _, _ in asked.parts)

@@ -205,7 +205,7 @@ def _parts(count: int) -> Array:
     From a row to a row: how many rows away the part begins, then the same for parts without end. A
     row that is the first and the last at once, or the own one at an edge, has parts both ways.
     """
-    start, end = np.indices((count, count))
+    start, end = np.meshgrid(np.arange(count), np.arange(count), indexing="ij")
     away = abs(end - start)
     found = np.zeros((count, count, 2 * count))
     for edge, side in ((count - 1, end >= start), (0, end <= start)):

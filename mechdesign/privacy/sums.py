@@ -82,6 +82,24 @@ class Evaluation:
     under: str
 
 
+@dataclass(frozen=True)
+class SumLimits:
+    """Between what a level lies where likelihoods lie between limits.
+
+    Attributes
+    ----------
+    lower, upper : of the level in nats
+    output : position of the outcome that adds most to what is compared
+    over, under : what the level compares
+    """
+
+    lower: float
+    upper: float
+    output: int
+    over: str
+    under: str
+
+
 @dataclass(frozen=True, eq=False)
 class ConicRows:
     """Rows whose values lie in a product of cones of one kind.
@@ -184,6 +202,24 @@ class SumConstraint(ABC):
         """By how much the optimum rises with the limit, from dual variables of an optimum."""
 
     @property
+    def compared(self) -> tuple[Hypotheses, Hypotheses] | None:
+        """Hypotheses whose likelihoods the level rises with, and those that it falls with; ``None``
+        where it depends on likelihoods in other ways.
+        """
+        return None
+
+    def limits(self, over: tuple[Array, Array], under: tuple[Array, Array]) -> list[SumLimits]:
+        """Limits on the level, of each pair where pairs are compared, from lower and upper limits
+        ``(H, M)`` on the likelihoods of :attr:`compared`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} compares no likelihoods one by one")
+
+    @property
+    def largest(self) -> float:
+        """The largest level that a kernel can have, in nats."""
+        return math.inf
+
+    @property
     def is_vacuous(self) -> bool:
         """Whether the level is infinite."""
         return self.epsilon == math.inf
@@ -237,6 +273,11 @@ class _ColumnExtremes(SumConstraint):
     points: Hypotheses
     sign: float
 
+    @property
+    def compared(self) -> tuple[Hypotheses, Hypotheses]:
+        """The symbols, twice."""
+        return self.points, self.points
+
     def _epigraph(self, symbols: int, outputs: int, limit: float) -> Epigraph:
         from scipy import sparse
 
@@ -275,6 +316,18 @@ class ColumnMaxima(_ColumnExtremes):
         verdict, level = self._decide(ratio, _slack(mechanism))
         y = int(np.argmax(top - rows.min(axis=0)))
         return Evaluation(verdict, level, y, "the sum of column maxima", "one")
+
+    def limits(self, over: tuple[Array, Array], under: tuple[Array, Array]) -> list[SumLimits]:
+        """At least the sum of the largest lower limits, at most that of the largest upper ones."""
+        least, most = (part.max(axis=0) for part in over)
+        y = int((least - over[1].min(axis=0)).argmax())
+        first, last = (math.log(max(1.0, math.fsum(part))) for part in (least, most))
+        return [SumLimits(first, last, y, "the sum of column maxima", "one")]
+
+    @property
+    def largest(self) -> float:
+        """That of a kernel that tells all symbols apart."""
+        return math.log(len(self.points))
 
     def epigraph(self, symbols: int, outputs: int) -> Epigraph:
         """k_x ≤ t_y, Σ t ≤ e^ε; a limit beyond the number of rows only costs digits."""
@@ -320,6 +373,13 @@ class ColumnMinima(_ColumnExtremes):
         y = int(np.argmax(rows.max(axis=0) - low))
         return Evaluation(verdict, level, y, "one", "the sum of column minima")
 
+    def limits(self, over: tuple[Array, Array], under: tuple[Array, Array]) -> list[SumLimits]:
+        """At least of the sum of the smallest upper limits, at most of the smallest lower ones."""
+        least, most = (part.min(axis=0) for part in under)
+        y = int((under[0].max(axis=0) - most).argmax())
+        first, last = (_cost(math.fsum(part)) for part in (most, least))
+        return [SumLimits(first, last, y, "one", "the sum of column minima")]
+
     def epigraph(self, symbols: int, outputs: int) -> Epigraph:
         """t_y ≤ k_x, Σ t ≥ e^-ε."""
         return self._epigraph(symbols, outputs, -1 / inner_factor(self.epsilon))
@@ -336,6 +396,10 @@ class ColumnMinima(_ColumnExtremes):
         """One price, of the limit e^-ε."""
         price = float(first_duals(duals).sum(axis=0).min())
         return [_limit_price(self, mechanism, price, price * math.exp(-self.epsilon))]
+
+
+def _cost(common: float) -> float:
+    return max(0.0, -math.log(common)) if common > 0 else math.inf
 
 
 def _limit_price(
@@ -382,6 +446,20 @@ class HockeyStick(SumConstraint):
         order = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
         overall = next(v for v in order if v in verdicts)
         return Evaluation(overall, least.level, least.output, least.over, least.under)
+
+    @property
+    def compared(self) -> tuple[Hypotheses, Hypotheses]:
+        """Both sides of the pairs."""
+        return self.over, self.under
+
+    def limits(self, over: tuple[Array, Array], under: tuple[Array, Array]) -> list[SumLimits]:
+        """Of each pair: likelihoods of the one side low and of the other high, and the reverse."""
+        found = []
+        for k, names in enumerate(zip(self.over.names, self.under.names, strict=True)):
+            ends = [least_level(over[i][k], under[1 - i][k], self.delta) for i in range(2)]
+            y = int((over[0][k] - under[1][k]).argmax())
+            found.append(SumLimits(ends[0], ends[1], y, *names))
+        return found
 
     def epigraph(self, symbols: int, outputs: int) -> Epigraph:
         """μᵀk − e^ε νᵀk ≤ s_y, Σ s ≤ δ, for each pair."""

@@ -24,7 +24,6 @@ from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy import PrivacyNotion
-from ..privacy.constraint import Bound
 from ..privacy.notion import Check, LikelihoodBound, Worst
 
 Array = NDArray[np.float64]
@@ -201,7 +200,7 @@ def check_lifts(total: PrivacyNotion, lifts: ProductLifts) -> Check | None:
     return Check(total, verdict, tuple(w for w in worst if w), report, ratio, text)
 
 
-def _sides(total: PrivacyNotion, prior: Prior) -> Sequence[tuple[Bound, bool]] | None:
+def _sides(total: PrivacyNotion, prior: Prior) -> Sequence[tuple[Any, bool]] | None:
     """Bounds between every symbol and the prior, and whether symbols are above; ``None`` where
     there are others.
     """
@@ -209,11 +208,8 @@ def _sides(total: PrivacyNotion, prior: Prior) -> Sequence[tuple[Bound, bool]] |
         return None
     found = []
     for bound in total.checked_bounds(prior):
-        sides = (bound.over, bound.under)
-        points = [side.is_every_symbol for side in sides]
-        mixed = [side.indices is None and side.masses == (prior.weights,) for side in sides]
-        plain = bound.pairing == "all" and bound.scales is None
-        if not plain or sorted(points) != [False, True] or mixed != [not p for p in points]:
+        above = bound.symbols_are_above(prior)
+        if above is None:
             return None
-        found.append((bound, points[0]))
+        found.append((bound, above))
     return found
