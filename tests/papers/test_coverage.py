@@ -90,6 +90,10 @@ def test_totals_are_counted_and_quoted():
     assert f"{len(ENTRIES)} numbered statements" in told
     assert f"{counts['as printed']} are checked as printed" in told
     assert f"{counts['partly']} in part" in told
+    readme = (page.parents[3] / "README.md").read_text(encoding="utf-8")
+    totals = f"{counts['as printed']} checked as printed, {counts['partly']} in part"
+    assert totals in readme
+    assert f"{len(ENTRIES)} statements" in readme
 
 
 def test_a_statement_without_a_check_or_a_reason_is_refused(monkeypatch):

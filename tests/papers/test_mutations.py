@@ -43,6 +43,15 @@ def test_a_change_is_made_and_every_change_can_be():
             assert mutant.after in changed
 
 
+def test_the_page_lists_what_is_not_seen():
+    page = HERE.parent / "notebooks" / "site" / "understand" / "papers.md"
+    text = page.read_text(encoding="utf-8")
+    for change, reason in mutants.SURVIVORS.items():
+        name, _, what = change.partition(": ")
+        assert f"| `{name}` | `{what}` | {reason} |" in text
+    assert text.count("| `") == 2 * len(mutants.SURVIVORS)
+
+
 @pytest.mark.slow
 def test_changes_are_seen():
     rows = ran(170, "--tests")
