@@ -118,6 +118,14 @@ def pairs_of_columns(inputs: Any, reports: Any) -> tuple[list[Any], Reports]:
                 remedy="pass a list",
             )
     given, told = column_values(inputs, "inputs"), column_values(reports, "reports")
+    rows, others = _row_names(inputs), _row_names(reports)
+    if rows is not None and others is not None and not rows.equals(others):
+        raise DataError(
+            "inputs and reports",
+            expected="columns with the same index, row by row",
+            got="two different indexes",
+            remedy="take both from one table, or pass .tolist() of each where rows do correspond",
+        )
     if len(given) != len(told):
         raise DataError(
             "inputs and reports",
@@ -133,6 +141,12 @@ def pairs_of_columns(inputs: Any, reports: Any) -> tuple[list[Any], Reports]:
             remedy="collect some reports first",
         )
     return given, told
+
+
+def _row_names(column: Any) -> Any:
+    """The index of a column of pandas, ``None`` of any other."""
+    found = getattr(column, "index", None)
+    return found if hasattr(found, "equals") else None
 
 
 def check_every_symbol(totals: NDArray[Any], symbols: Iterable[int]) -> None:

@@ -405,3 +405,15 @@ def test_most_of_what_is_refused_was_good_before():
     # Symbols to call a mechanism with have no order.
     told = md.audit_samples({"a", "b"}, lambda x: x, md.LDP(1), calls=200)
     assert told.verdict is SampleVerdict.VIOLATED
+
+
+def test_rows_of_two_tables_that_do_not_correspond_are_refused():
+    """Paired by their places, shuffled reports would look as if they told nothing of the inputs."""
+    inputs = pd.Series(["a", "b"] * 200)
+    reports = inputs.copy()
+    shuffled = reports.sample(frac=1, random_state=1)
+    with pytest.raises(DataError, match="same index"):
+        md.audit_samples(inputs, shuffled, md.LDP(0.1), outputs=["a", "b"])
+    for column in (reports, shuffled.sort_index(), reports.tolist(), reports.to_numpy()):
+        found = md.audit_samples(inputs, column, md.LDP(0.1), outputs=["a", "b"])
+        assert found.verdict is SampleVerdict.VIOLATED
