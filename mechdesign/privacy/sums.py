@@ -326,7 +326,7 @@ class ColumnMaxima(_ColumnExtremes):
 
     @property
     def largest(self) -> float:
-        """That of a kernel that tells all symbols apart."""
+        """That of a kernel that reports each symbol as it is."""
         return math.log(len(self.points))
 
     def epigraph(self, symbols: int, outputs: int) -> Epigraph:
