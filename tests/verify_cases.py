@@ -907,6 +907,9 @@ def broken_cases() -> Iterator[Case]:
     yield of(two, (*saved, "optimal"), False, refuted)
     yield of(two, (*saved, "optimal"), 1)
     yield of(two, (*saved, "repair", "constant"), True, refuted)
+    alike = json.loads(in_bytes(designed(*LINEAR["ldp, nothing"])))
+    data = in_bytes(changed(alike, (*saved, "repair", "constant"), True))
+    yield Case("rows alike by repair", data, {"proved"}, {"constant": "proved"})
     for part, value in (
         ("constant", 0), ("constant", "x"),
     ):  # fmt: skip
