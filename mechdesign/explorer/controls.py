@@ -127,6 +127,22 @@ def button(text: str, act: Callable[..., Any] | None) -> ui.button:
     return ui.button(text, on_click=act).props("outline dense no-caps")
 
 
+def csv_upload(
+    load: ui.button, take: Callable[..., Any], refuse: Callable[[str], Any], remedy: str
+) -> ui.upload:
+    """What a button picks a CSV file with; ``refuse`` is told of a file that is too large."""
+    problem = f"file: expected at most {LARGEST_FILE // 1_000_000} MB, got more; {remedy}."
+    upload = ui.upload(
+        auto_upload=True,
+        max_files=None,
+        max_file_size=LARGEST_FILE,
+        on_upload=take,
+        on_rejected=lambda: refuse(problem),
+    )
+    load.on("click", js_handler=f"() => getElement({upload.id}).$refs.qRef.pickFiles()")
+    return upload.props("accept=.csv").classes("away")
+
+
 def _remove_button(name: str, act: Callable[[], Any]) -> ui.button:
     button = ui.button(icon="close", on_click=act).props("flat dense round size=sm")
     button.props["aria-label"] = f"Remove {name}"
@@ -261,21 +277,8 @@ class PriorSources:
             button("Add symbol", lambda: state.change(Settings.with_new_symbol))
             load = button("Load CSV", None)
         self._columns = select(self._tables, "Column of a table", self._chosen)
-        self._upload = (
-            ui.upload(
-                auto_upload=True,
-                max_files=None,
-                max_file_size=LARGEST_FILE,
-                on_upload=self._uploaded,
-                on_rejected=lambda: self._refuse(
-                    f"file: expected at most {LARGEST_FILE // 1_000_000} MB, got more; count the "
-                    "column first, or use 'mechdesign design'."
-                ),
-            )
-            .props("accept=.csv")
-            .classes("away")
-        )
-        load.on("click", js_handler=f"() => getElement({self._upload.id}).$refs.qRef.pickFiles()")
+        remedy = "count the column first, or use 'mechdesign design'"
+        self._upload = csv_upload(load, self._uploaded, self._refuse, remedy)
         self._status = ui.label("").classes("hint").props("role=status")
         with ui.element("div").classes("own") as self._options:
             self._weights = select({}, "Counts are in", self._chosen_again).props("clearable")

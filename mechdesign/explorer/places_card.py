@@ -9,7 +9,7 @@ from typing import Any
 
 from nicegui import events, ui
 
-from .controls import LARGEST_FILE, button, select, text_field
+from .controls import button, csv_upload, select, text_field
 from .places import (
     HOLDS,
     MapResult,
@@ -54,21 +54,7 @@ class PlacesCard:
             button("Design for these places", self._design)
             load = button("Load CSV of points", None)
             self._forget = button("Without the file", self._without_file)
-        self._upload = (
-            ui.upload(
-                auto_upload=True,
-                max_files=None,
-                max_file_size=LARGEST_FILE,
-                on_upload=self._uploaded,
-                on_rejected=lambda: self._say(
-                    f"file: expected at most {LARGEST_FILE // 1_000_000} MB, got more; use "
-                    "'mechdesign places'."
-                ),
-            )
-            .props("accept=.csv")
-            .classes("away")
-        )
-        load.on("click", js_handler=f"() => getElement({self._upload.id}).$refs.qRef.pickFiles()")
+        self._upload = csv_upload(load, self._uploaded, self._say, "use 'mechdesign places'")
         self._file = ui.label("").classes("file-used").props("role=status")
         self._holds = select(HOLDS, "What the file holds", self._held, value="visits")
         self._problem = ui.label("").classes("trouble").props("role=alert")
