@@ -57,6 +57,7 @@ class Model:
         import highspy
 
         self._highs = highspy.Highs()
+        self._presolves = options.get("presolve") != "off"
         self._set(
             output_flag=False,
             primal_feasibility_tolerance=tolerance,
@@ -129,7 +130,7 @@ class Model:
         self._highs.run()
         status = self._highs.getModelStatus()
         statuses = highspy.HighsModelStatus
-        if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
+        if self._presolves and status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
             # Presolving has called programs with masses of 1e-11 infeasible that were not.
             self._highs.clearSolver()
             self._set(presolve="off")
