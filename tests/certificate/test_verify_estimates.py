@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from masses_in_groups import CASES
 from verify_cases import changed
 
 import mechdesign as md
@@ -131,17 +132,6 @@ def test_weights_of_subset_selections_that_are_none_are_refuted():
     assert math.isclose(content["achieved"][0][0], 1.0, rel_tol=1e-9)
 
 
-GROUPS = [
-    ([3, 1, 1, 1], [md.LDP(1)]),
-    ([1, 3, 3, 1, 1, 3], [md.LDP(0.4)]),
-    ([5, 5, 1, 1, 1], [md.PML(1)]),
-    ([4, 2, 2, 1, 1, 1], [md.LIP(0.7)]),
-    ([2, 2, 1, 1, 1], [md.PMC(0.5)]),
-    ([3, 3, 1, 1, 1], [md.LDP(1), md.PML(0.4)]),
-    ([7, 1, 1, 1], [md.ALIP(1, 0.5)]),
-]
-
-
 def grouped(masses, notions):
     found = md.subset_selection(md.Prior.from_counts(masses), notions)
     return found, json.loads(json.dumps(to_json(found)))
@@ -152,7 +142,7 @@ def privacy(content):
     return [found[claim] for claim in found if claim.startswith("privacy")]
 
 
-@pytest.mark.parametrize(("masses", "notions"), GROUPS, ids=str)
+@pytest.mark.parametrize(("masses", "notions"), CASES, ids=str)
 def test_the_privacy_of_selections_of_groups_is_proved(masses, notions):
     """Against levels read off the matrix: just above them it is proved, just below refuted."""
     found, content = grouped(masses, notions)

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from masses_in_groups import CASES
 
 import mechdesign as md
 from mechdesign.errors import CertificateError, DataError, InputError, LevelError, StorageError
@@ -29,17 +30,6 @@ from mechdesign.subsets.types_program import (
     least_objective,
     shapes_of,
 )
-
-# Masses of symbols and notions; two and three groups, in any order, and one symbol alone in one.
-CASES = [
-    ([3, 1, 1, 1], [md.LDP(1)]),
-    ([1, 3, 3, 1, 1, 3], [md.LDP(0.4)]),
-    ([5, 5, 1, 1, 1], [md.PML(1)]),
-    ([4, 2, 2, 1, 1, 1], [md.LIP(0.7)]),
-    ([2, 2, 1, 1, 1], [md.PMC(0.5)]),
-    ([3, 3, 1, 1, 1], [md.LDP(1), md.PML(0.4)]),
-    ([7, 1, 1, 1], [md.ALIP(1, 0.5)]),
-]
 
 
 def selected(masses, notions):
