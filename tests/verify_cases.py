@@ -1005,25 +1005,80 @@ ESTIMATES: dict[str, dict[str, Any]] = {
     "another truth": {"truth": {"e": 1, "d": 2, "c": 3, "b": 4, "a": 5}},
     "a list of truths": {"truth": [[1, 1, 1, 1, 2], [4, 1, 1, 1, 1]]},
 }
+#: Cones of which all extreme columns are priced: whether ends of lifts and ratios bind, alone,
+#: together, at what corners.
+LISTED = {
+    "ratios": md.LDP(1),
+    "wide ratios": md.LDP(3),
+    "lifts above": md.PML(0.7),
+    "lifts below": md.PMC(0.4),
+    "lifts": md.LIP(0.6),
+    "lifts of two levels": md.ALIP(0.3, 0.8),
+    "lifts that ask little above": md.ALIP(0.3, 3.0),
+    "ratios and lifts above": [md.LDP(1), md.PML(0.4)],
+    "ratios and lifts below": [md.LDP(0.8), md.PMC(0.4)],
+    "ratios and lifts": [md.LDP(0.7), md.LIP(0.5)],
+    "two of each": [md.LDP(1), md.LDP(0.9), md.PML(0.5), md.PML(0.6), md.PMC(0.7), md.PMC(0.6)],
+}
+PROVED = dict.fromkeys(("value", "bound", "gap", "optimal"), "proved")
 SEARCHED = dict.fromkeys(("bound", "gap", "optimal"), "not proved here")
 
 
+def listed_cases() -> Iterator[Case]:
+    """Designs for estimates whose bounds follow from their prices of all extreme columns."""
+    open_state, duals = {"not proved here"}, ("certificate", "duals")
+    for name, notions in LISTED.items():
+        found = md.design(FIVE, md.utility.Estimation(), notions)
+        content = json.loads(in_bytes(found))
+        bound = content["certificate"]["bound"]
+        own = bound * (1 + 1e-9), bound
+        yield Case(f"estimates, {name}", in_bytes(content), {"proved"}, PROVED, own)
+        # A little less cannot be proved, as a kernel is that good; nor without the dual variables.
+        for place, what in (
+            ("prices", [0.0] * 5),
+            ("prices", None),
+            ("prices", content["certificate"]["duals"]["prices"][::-1]),
+            ("inverse", (1.001 * np.array(content["certificate"]["duals"]["inverse"])).tolist()),
+            ("inverse", GONE),
+        ):
+            data = in_bytes(changed(content, (*duals, place), what))
+            yield Case(f"estimates, {name}, {place} changed", data, open_state, SEARCHED)
+    content = json.loads(in_bytes(md.design(FIVE, md.utility.Estimation(), md.LDP(1))))
+    for place, what in (("prices", [1.0] * 4), ("inverse", [[1.0] * 4] * 5)):
+        data = in_bytes(changed(content, (*duals, place), what))
+        yield Case(f"estimates, {place} of another shape", data, {"unreadable"})
+    asked = md.utility.Estimation(weights=np.eye(5) + 0.3 * np.eye(5)[::-1])
+    content = json.loads(in_bytes(md.design(FIVE, asked, md.LDP(1))))
+    for name, weights in (
+        ("indefinite", np.eye(5) + 1.5 * np.eye(5)[::-1]),
+        ("negative", np.diag([1.0, 1, 1, 1, -1])),
+        ("with zeros on the diagonal", np.eye(5)[::-1] - np.diag([0.0, 0, 1, 0, 0])),
+        ("not symmetric", np.eye(5) + np.triu(np.ones((5, 5)), 1) / 5),
+    ):
+        data = in_bytes(changed(content, ("utility", "weights"), weights.tolist()))
+        yield Case(f"weights that are {name}", data, {"refuted"}, {"bound": "not proved here"})
+    twice = md.utility.Estimation(of=[[1, 0, 2, 0, 1]], weights=[[2.0]])
+    yield Case("one question", in_bytes(md.design(FIVE, twice, md.LDP(1))), {"proved"}, PROVED)
+    many = md.Prior.from_counts(range(3, 16))
+    found = md.design(many, md.utility.Estimation(), md.LDP(1))
+    yield Case("estimates, many symbols", in_bytes(found), open_state, SEARCHED)
+
+
 def estimate_cases() -> Iterator[Case]:
-    """Designs for estimates: their value is proved, and their bound is one of a search."""
+    """Designs for estimates: their value is proved, and so is their bound."""
     saved, open_state, refuted = ("certificate",), {"not proved here"}, {"refuted"}
     estimation = md.utility.Estimation
     made = {}
     for name, asked in ESTIMATES.items():
         found = md.design(FIVE, estimation(**asked), md.PML(1))
         made[name] = content = json.loads(in_bytes(found))
-        states = {"value": "proved", **SEARCHED}
-        yield Case(name, in_bytes(content), open_state, states)
+        yield Case(name, in_bytes(content), {"proved"}, PROVED)
         value = content["certificate"]["value"]
         # Matrices of weights are read to working precision alone.
         near, far = (1e-10, 1e-8) if "matrix" in name else (1e-16, 2e-15)
         for share, state in ((near, "proved"), (far, "refuted"), (-far, "refuted")):
             data = in_bytes(changed(content, (*saved, "value"), value * (1 + share)))
-            told = refuted | open_state if state == "proved" else refuted
+            told = refuted | {"proved"} if state == "proved" else refuted
             yield Case(f"{name}, value off by {share}", data, told, {"value": state})
     content = made["frequencies"]
     value = content["certificate"]["value"]
@@ -1043,24 +1098,25 @@ def estimate_cases() -> Iterator[Case]:
     numbered = {**truth, "labels": [*range(5)], "weights": truth["weights"][::-1]}
     numbered["probabilities"] = truth["probabilities"][::-1]
     at_places = changed(made["another truth"], ("utility", "truth"), numbered)
-    yield Case("a truth by places", in_bytes(at_places), open_state, {"value": "proved"})
+    yield Case("a truth by places", in_bytes(at_places), {"proved"}, {"value": "proved"})
     below = changed(content, (*saved, "bound"), value * (1 + 1e-6))
     yield Case("a bound below the value", in_bytes(below), refuted, {"bound": "refuted"})
     apart = changed(content, (*saved, "bound"), value * (1 - 1e-3))
-    states = {"bound": "not proved here", "gap": "refuted"}
+    states = {"bound": "proved", "gap": "refuted"}
     yield Case("a bound with another gap", in_bytes(apart), refuted, states)
-    for gap, state in ((1e-3, "not proved here"), (1.1e-3, "refuted"), (0.9e-3, "refuted")):
+    for gap, state in ((1e-3, "proved"), (1.1e-3, "refuted"), (0.9e-3, "refuted")):
         data = in_bytes(changed(changed(apart, (*saved, "gap"), gap), (*saved, "optimal"), False))
-        yield Case(f"a gap of {gap}", data, {"refuted", "not proved here"}, {"gap": state})
+        yield Case(f"a gap of {gap}", data, {"refuted", "proved"}, {"gap": state})
+    better = json.loads(in_bytes(md.design(FIVE, estimation(), md.LDP(0.99))))
+    better = changed(better, ("notions", 0, "parameters", "epsilon"), 1.0)
+    yield Case("a bound of a smaller level", in_bytes(better), refuted, SEARCHED)
     nothing = changed(content, ("utility", "questions"), [[1] * 5])
     for claim in ("value", "bound", "gap"):
         nothing = changed(nothing, (*saved, claim), 0.0)
-    yield Case("nothing asked", in_bytes(nothing), open_state, {"value": "proved", **SEARCHED})
+    yield Case("nothing asked", in_bytes(nothing), {"proved"}, PROVED)
     unknown = {"bound": 1.0, "gap": "unknown", "optimal": False}
     open_gap = changed(nothing, saved, {**nothing["certificate"], **unknown})
-    yield Case(
-        "nothing asked, gap unknown", in_bytes(open_gap), open_state, {"gap": "not proved here"}
-    )
+    yield Case("nothing asked, gap unknown", in_bytes(open_gap), {"proved"}, {"gap": "proved"})
     closed = changed(nothing, saved, {**nothing["certificate"], **unknown, "gap": 1.0})
     yield Case("nothing asked, a gap", in_bytes(closed), refuted, {"gap": "refuted"})
     told = md.design(FIVE, estimation(), md.PML(20))
@@ -1069,17 +1125,22 @@ def estimate_cases() -> Iterator[Case]:
     yield Case("any truth", in_bytes(anything), open_state, {"value": "not proved here"})
     found = md.design(ABC, estimation(), md.LDP(1))
     weights, bits = found.mechanism.weights, found.mechanism.bits
-    for name, rows, state in (
-        ("rows alike", weights[[0, 0, 2]], "not proved here"),
-        ("an output that never occurs", np.column_stack([weights, weights[:, 0] * 0]), "proved"),
+    for name, rows, told, state in (
+        ("rows alike", weights[[0, 0, 2]], open_state, "not proved here"),
+        (
+            "an output that never occurs",
+            np.column_stack([weights, weights[:, 0] * 0]),
+            {"proved"},
+            "proved",
+        ),
     ):
         mechanism = md.Mechanism.from_weights(rows, bits, ABC.labels)
-        yield Case(name, claiming(found, mechanism=mechanism), open_state, {"value": state})
+        yield Case(name, claiming(found, mechanism=mechanism), told, {"value": state})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ZeroMassWarning)
         empty = md.Prior.from_counts([3, 0, 2, 1], ["a", "b", "c", "d"])
         found = md.design(empty, estimation(), md.PML(0.6))
-    yield Case("a symbol without mass", in_bytes(found), open_state, {"value": "proved"})
+    yield Case("a symbol without mass", in_bytes(found), {"proved"}, PROVED)
 
 
 def named_cases() -> Iterator[Case]:
@@ -1386,8 +1447,8 @@ def _places(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 def all_cases() -> list[Case]:
     """All of the above, those that decide most first."""
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
-        honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, subset_cases,
-        named_cases, plan_cases, inference_cases, group_cases, bin_cases,
+        honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, listed_cases,
+        subset_cases, named_cases, plan_cases, inference_cases, group_cases, bin_cases,
     )  # fmt: skip
     return [case for make in makers for case in make()]
 

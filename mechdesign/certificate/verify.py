@@ -31,6 +31,7 @@ LARGEST_FILE, DEEPEST, LONGEST_NUMBER, MOST_DIGITS = 1 << 28, 64, 3600, 400_000
 MOST_BITS, LARGEST_GAIN, LARGEST_LEVEL, EXP_DIGITS, TOLERANCE = 1 << 20, 1e150, 2000, 100, 1e-12
 MOST_CELLS, LARGEST_BASE = 1 << 20, 1 << 31  # of all columns of a plan; of a subset selection
 RISK_BITS, MOST_TOLD = 256, 60  # of entries of J, and symbols up to which it is inverted
+MOST_LISTED, SMALLEST_SHARE = 12, 2.0**-60  # symbols whose columns are priced; of a truth
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {REFUTED: 1, UNREADABLE: 2, OPEN: 3, PROVED: 0}  # the worst first
@@ -1108,12 +1109,9 @@ def _matrix(part: Any, n: int, m: int) -> _Terms:
     return {place: Fraction(v) for place, v in values if v > 0}
 
 
-def _priced(asked: _Asked, rates: _Rows, prices: list[float]) -> list[Fraction]:
-    """Bounds Σ p π + max_y sup{Σ_x p_x (u_xy − π_x) k_x : k in the cone, pᵀk = 1}, for prices as
-    they are, or cut to what a row can contribute, give or take the range.
-
-    The cone is l ≤ k ≤ h, max k ≤ r min k, for the parts that amount to that: the others are left
-    out.
+def _sides(asked: _Asked) -> tuple[Fraction, list[Fraction], list[Fraction]]:
+    """Every l, h and r of l pᵀk ≤ k ≤ h pᵀk and max k ≤ r min k, l the largest: the parts of the
+    cone that amount to that, the others left out.
     """
     p, low, highs, ratios = asked.prior, _ZERO, list[Fraction](), list[Fraction]()
     for part in [part for part in asked.cone if part.kind == "all" and part.factor() is not None]:
@@ -1121,6 +1119,14 @@ def _priced(asked: _Asked, rates: _Rows, prices: list[float]) -> list[Fraction]:
         low = max(low, 1 / part.factor()) if pair == (p.whole, p.symbols) else low
         highs += [part.factor()] * (pair == (p.symbols, p.whole))
         ratios += [part.factor()] * (pair == (p.symbols, p.symbols))
+    return low, highs, ratios
+
+
+def _priced(asked: _Asked, rates: _Rows, prices: list[float]) -> list[Fraction]:
+    """Bounds Σ p π + max_y sup{Σ_x p_x (u_xy − π_x) k_x : k in the cone, pᵀk = 1}, for prices as
+    they are, or cut to what a row can contribute, give or take the range.
+    """
+    p, (low, highs, ratios) = asked.prior, _sides(asked)
     rough, masses = [list(map(_nearest, row)) for row in rates], list(map(float, p.masses))
     width = max(map(max, rough)) - min(map(min, rough))
     rows = zip(prices, masses, rough, strict=True)
@@ -1225,7 +1231,7 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     if content["utility"].keys() & {"gains", "parts"}:
         is_proved = _check_claims(content, gap, prior, kernel, report)
     elif "questions" in content["utility"]:
-        _check_risk(content, gap, prior, kernel, report)
+        is_proved = _check_risk(content, gap, prior, kernel, report)
     else:
         for claim in ("value", "bound", "gap"):
             report.add(claim, None, "of a sub-convex utility: not rational, or searched for")
@@ -1294,22 +1300,23 @@ def _check_claims(
 
 def _check_risk(
     content: dict[str, Any], gap: float, prior: _Prior, kernel: _Kernel, report: Report
-) -> None:
-    """Minus the risk of estimates, the worst of a list of truths; a search has found its bound."""
+) -> bool | None:
+    """Minus the risk of estimates, the worst of a list of truths; whether the gap is proved."""
     saved, utility, n = content["certificate"], content["utility"], len(prior.n)
     asked, weights = utility["questions"] or _unit([1] * n), utility["weights"]
     is_matrix = bool(weights) and isinstance(weights[0], list)
     rows, f = list(zip(*_grid(asked, len(asked), n), strict=True)), len(asked)
     table = _grid(weights if is_matrix else _unit(weights or [1] * f), f, f)
     loss = [[_dot(r, [_dot(w, c) for w in table]) for c in rows] for r in rows]
-    given, found = utility["truth"], list[tuple[Fraction, Fraction] | None]()
+    given, truths = utility["truth"], list[list[Fraction]]()
     for part in [] if given == "any" else given if isinstance(given, list) else [given]:
         truth = prior if part is None else _read_prior(part, report)
         named = prior.n if set(truth.labels) != set(prior.labels) else prior.labels
         masses = [truth.masses[truth.labels.index(label)] for label in named]
         fits = all(bool(v) is bool(w) for v, w in zip(masses, prior.weights, strict=True))
         _need(fits, "a truth over other symbols")
-        found.append(_risk(kernel, masses, loss) if n <= MOST_TOLD else None)
+        truths.append(masses)
+    found = [_risk(kernel, masses, loss) if n <= MOST_TOLD else None for masses in truths]
     said, bound = Fraction(_real(saved["value"])), Fraction(_real(saved["bound"]))
     ends = [max(pair[k] for pair in found if pair) for k in (0, 1)] if found and all(found) else []
     # Weights in a matrix hold to working precision.
@@ -1317,10 +1324,121 @@ def _check_risk(
     holds = ends[0] - room[0] <= -said <= ends[1] + room[0] if ends else None
     worst = "all truths, many symbols, or rows that are hardly told apart"
     report.add("value", holds, f"{-_nearest(ends[0])!r}" if ends else worst)
-    report.add("bound", None if bound >= said else False, "by a search, which is not repeated here")
+    own = _least_risk(_Asked(content, prior, kernel.outputs), truths, loss, saved["duals"])
+    listed = own is not None and f"prices of all extreme columns prove {_float_up(-own)!r}"
+    proved = False if bound < said else True if own is not None and -own <= bound else None
+    report.add("bound", proved, listed or "by a search, which is not repeated here")
     share = math.inf if bound > said == 0 else _float_up((bound - said) / (abs(said) or 1))
     fits = gap == share or abs(gap - share) <= 1e-9 * share + 1e-14 < math.inf
-    report.add("gap", None if fits else False, "as its bound")
+    is_known = _every([fits, holds, proved])
+    report.add("gap", is_known, "as its bound")
+    return is_known
+
+
+def _least_risk(
+    asked: _Asked, truths: list[list[Fraction]], loss: _Rows, duals: Any
+) -> Fraction | None:
+    """What no kernel's risk, the worst of some truths, is below; ``None`` for many symbols.
+
+    With A ⪰ 0 centred, tr(A J⁻¹) ≥ 2 tr(A V) − tr(A VᵀJV) for every V; for V = (I − π1ᵀ)Y the last
+    is Σ_y k_yᵀHk_y / πᵀk_y, H = V A Vᵀ. So for all shares w, Y and prices λ the risk is at least
+    Σ w 2 tr(A Y) − Σ λ − max{Σ w rᵀHr / πᵀr − λᵀr : r in the cone, pᵀr = 1}, of a convex function.
+    As H1 = 0, rᵀHr is that of what a column has beyond its lowest level. Nor is the risk below
+    Σ w Σ π_x A_xx, that of an open survey.
+    """
+    p, n = asked.prior.masses, len(asked.kept)
+    if n > MOST_LISTED or not all(p) or None in (duals.get("inverse"), duals["prices"]):
+        return None
+    given = duals.get("mixture") or [1.0] * len(truths)
+    weights = [Fraction(max(_real(v), SMALLEST_SHARE)) for v in given]
+    truths = [[truth[x] for x in asked.kept] for truth in truths]
+    if not truths:  # the worst is at least that of the least favourable one
+        truths, weights = [weights], [_ONE]
+    prices, part = [Fraction(_real(v)) for v in duals["prices"]], [loss[x] for x in asked.kept]
+    part, forms = [[row[x] for x in asked.kept] for row in part], []
+    if not _is_positive(part):
+        return None
+    table, least = _grid(duals["inverse"], n * len(truths), n), -sum(prices, _ZERO)
+    top, open_risk = least, _ZERO
+    for k, (weight, masses) in enumerate(zip(weights, truths, strict=True)):
+        share, truth = weight / sum(weights), [v / sum(masses) for v in masses]
+        off = [[_ONE * (x == z) - v for z in range(n)] for x, v in enumerate(truth)]  # I − π1ᵀ
+        centred, inverse = _product(_turned(off), part, off), table[k * n : (k + 1) * n]
+        least += 2 * share * sum(map(_dot, centred, _turned(inverse)))
+        open_risk += share * sum(truth[x] * centred[x][x] for x in range(n))
+        root = _product(off, inverse)
+        square = _product(root, centred, _turned(root))
+        unit = math.lcm(*(v.denominator for row in square for v in row))
+        forms.append((truth, [[int(v * unit) for v in row] for row in square], share / unit))
+    for low, high, some, x, middle in _extreme_columns(p, *_sides(asked)):
+        wide, more = high - low, middle - low
+        value = -low * sum(prices) - wide * sum(prices[z] for z in some) - more * prices[x]
+        for truth, square, unit in forms:
+            both = sum(sum(square[z][i] for i in some) for z in some)
+            cross = sum(square[x][z] for z in some)
+            size = low + more * truth[x] + wide * sum(truth[z] for z in some)
+            spread = wide * wide * both + 2 * wide * more * cross + more * more * square[x][x]
+            value += unit * spread / size
+        top = max(top, value)
+    return max(least - top, open_risk)
+
+
+def _is_positive(table: _Rows) -> bool:
+    """Whether a matrix is symmetric without a negative eigenvalue, by elimination."""
+    rows, left = [list(row) for row in table], {*range(len(table))}
+    is_symmetric = rows == _turned(rows)
+    while is_symmetric and left:
+        k = max(left, key=lambda i: rows[i][i])
+        if rows[k][k] <= 0:
+            return not any(rows[i][j] for i in left for j in left)
+        left.remove(k)
+        for i in left:
+            share = rows[i][k] / rows[k][k]
+            rows[i] = [v - share * w for v, w in zip(rows[i], rows[k], strict=True)]
+    return is_symmetric
+
+
+def _extreme_columns(
+    p: list[Fraction], low: Fraction, highs: list[Fraction], ratios: list[Fraction]
+) -> Iterator[tuple[Fraction, Fraction, list[int], int, Fraction]]:
+    """Columns of a cone with pᵀr = 1, all extreme ones among them: one level, another, which
+    symbols are at the other, and the place and value of one that may be between.
+
+    With t the least entry those are at max(l, t) or min(h, r t), one between where t is at a corner
+    of both; without one, pᵀr = 1 says what t is.
+    """
+    n, most = len(p), min([*highs, 1 / min(p)])
+    boxes = [(low, most)]
+    if ratios:
+        ratio = min(ratios)
+        boxes = [(max(low, t), min(most, ratio * t)) for t in (low, most / ratio) if t]
+    for number in range(1 << n):
+        some = [x for x in range(n) if number >> x & 1]
+        mass = sum((p[x] for x in some), _ZERO)
+        for a, b in boxes:
+            for x in {*range(n)} - {*some}:
+                middle = a + (1 - a - (b - a) * mass) / p[x]
+                if a <= middle <= b:
+                    yield a, b, some, x, middle
+        if ratios:
+            t = 1 / (1 + (ratio - 1) * mass)
+            ends = [(t, ratio * t)]
+            ends += [(low, low + (1 - low) / mass)] if mass else []
+            ends += [((1 - most * mass) / (1 - mass), most)] if mass < 1 else []
+            for a, b in ends:
+                if low <= a <= b <= min(most, ratio * a):
+                    yield a, b, some, 0, a
+
+
+def _turned(table: _Rows) -> list[list[Any]]:
+    return list(map(list, zip(*table, strict=True)))
+
+
+def _product(first: _Rows, *others: _Rows) -> list[list[Any]]:
+    found = list(map(list, first))
+    for other in others:
+        found = [[_dot(row, column) for column in _turned(other)] for row in found]
+    return found
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
@@ -1337,7 +1455,8 @@ def _risk(
     """tr(A J⁻¹) − πᵀAπ between two rationals; ``None`` where J is all but singular.
 
     J is rounded, which moves it by at most e in the Frobenius norm, and inverted exactly: X. Then
-    ‖J⁻¹‖ ≤ ‖X‖/(1 − e‖X‖) ≤ 2‖X‖, and tr(A J⁻¹) is within 2e‖A‖‖X‖² of tr(A X).
+    ‖J⁻¹‖ ≤ ‖X‖/(1 − e‖X‖) ≤ 2‖X‖, and tr(A J⁻¹) is within 2e‖A‖‖X‖² of tr(A X). Of few symbols
+    that are not all told apart it is tr(A X) for X of some of them, if JXA = A.
     """
     live = [x for x, mass in enumerate(truth) if mass]
     rows, masses = [kernel.rows[x] for x in live], [truth[x] for x in live]
@@ -1352,7 +1471,23 @@ def _risk(
     off = Fraction(len(live) * (len(shares) + 1), one)
     risk = sum(map(_dot, part, inverse)) - _dot(masses, [_dot(row, masses) for row in part])
     room = 2 * off * heavy * size**2
-    return (risk - room, risk + room) if inverse and 2 * off * size < 1 else None
+    if inverse and 2 * off * size < 1:
+        return risk - room, risk + room
+    if len(live) > MOST_LISTED:
+        return None
+    most, some, inverse = math.lcm(*shares), list[int](), []
+    scaled = [[w * (most // q) for w, q in zip(row, shares, strict=True)] for row in rows]
+    exact = [[_dot(a, b) for b in rows] for a in scaled]
+    for x in range(len(live)):
+        found = _inverse([[exact[i][j] for j in [*some, x]] for i in [*some, x]])
+        some, inverse = ([*some, x], found) if found else (some, inverse)
+    left = _product(inverse, [part[x] for x in some])  # XA, rows of zeros left out
+    if _product([[row[x] for x in some] for row in exact], left) != part:
+        return None
+    trace = sum((row[x] for x, row in zip(some, left, strict=True)), _ZERO)
+    spread = _dot(masses, [_dot(row, masses) for row in part])
+    risk = trace * Fraction(most << kernel.bits, common) - spread
+    return risk, risk
 
 
 def _inverse(matrix: list[list[int]]) -> list[list[Fraction]]:
