@@ -1365,20 +1365,20 @@ def _least_risk(
         off = [[_ONE * (x == z) - v for z in range(n)] for x, v in enumerate(truth)]  # I − π1ᵀ
         centred, inverse = _product(_turned(off), part, off), table[k * n : (k + 1) * n]
         least += 2 * share * sum(map(_dot, centred, _turned(inverse)))
-        open_risk += share * sum(truth[x] * centred[x][x] for x in range(n))
+        open_risk += share * sum((truth[x] * centred[x][x] for x in range(n)), _ZERO)
         root = _product(off, inverse)
         square = _product(root, centred, _turned(root))
         unit = math.lcm(*(v.denominator for row in square for v in row))
         forms.append((truth, [[int(v * unit) for v in row] for row in square], share / unit))
     for low, high, some, x, middle in _extreme_columns(p, *_sides(asked)):
         wide, more = high - low, middle - low
-        value = -low * sum(prices) - wide * sum(prices[z] for z in some) - more * prices[x]
-        for truth, square, unit in forms:
+        value = -low * sum(prices, _ZERO) - wide * sum(prices[z] for z in some) - more * prices[x]
+        for truth, square, scale in forms:
             both = sum(sum(square[z][i] for i in some) for z in some)
             cross = sum(square[x][z] for z in some)
             size = low + more * truth[x] + wide * sum(truth[z] for z in some)
             spread = wide * wide * both + 2 * wide * more * cross + more * more * square[x][x]
-            value += unit * spread / size
+            value += scale * spread / size
         top = max(top, value)
     return max(least - top, open_risk)
 
