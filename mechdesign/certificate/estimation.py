@@ -196,9 +196,8 @@ def columns_outside(program: EstimationProgram) -> Iterable[Deviations] | None:
     if not are_listed(program, sides):
         return None
     prior = program.prior
-    found = None if sides is None else listed_columns(prior, sides)
-    if found is not None:
-        return found
+    if sides is not None:
+        return listed_columns(prior, sides)
     try:
         rows = program.cone.inequalities(Rounding.OUTSIDE)
     except SolverError:

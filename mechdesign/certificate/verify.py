@@ -1404,8 +1404,8 @@ def _extreme_columns(
     """Columns of a cone with pᵀr = 1, all extreme ones among them: one level, another, which
     symbols are at the other, and the place and value of one that may be between.
 
-    With t the least entry those are at max(l, t) or min(h, r t), one between where t is at a corner
-    of both; without one, pᵀr = 1 says what t is.
+    With t the least entry and a ratio that binds, all are at t or r t, and pᵀr = 1 says what t is;
+    or t is l or h/r, and all but one are at max(l, t) or min(h, r t).
     """
     n, most = len(p), min([*highs, 1 / min(p)])
     boxes = [(low, most)]
@@ -1422,12 +1422,8 @@ def _extreme_columns(
                     yield a, b, some, x, middle
         if ratios:
             t = 1 / (1 + (ratio - 1) * mass)
-            ends = [(t, ratio * t)]
-            ends += [(low, low + (1 - low) / mass)] if mass else []
-            ends += [((1 - most * mass) / (1 - mass), most)] if mass < 1 else []
-            for a, b in ends:
-                if low <= a <= b <= min(most, ratio * a):
-                    yield a, b, some, 0, a
+            if low <= t <= most / ratio:
+                yield t, ratio * t, some, 0, t
 
 
 def _turned(table: _Rows) -> list[list[Any]]:

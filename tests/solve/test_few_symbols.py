@@ -257,7 +257,18 @@ def columns_of(masses, notion):
     return program, list(found)
 
 
-@pytest.mark.parametrize("notion", [md.LDP(1.3), md.PML(0.4), md.LIP(0.8), md.ALIP(0.4, 1.1)])
+BOTH = [
+    [md.LDP(1), md.PML(0.5)],
+    [md.LDP(1), md.PMC(0.5)],
+    [md.LDP(0.9), md.LIP(0.6)],
+    [md.LDP(0.9), md.ALIP(0.3, 0.7)],
+    [md.LDP(1.2), md.ALIP(0.9, 0.1)],
+]
+
+
+@pytest.mark.parametrize(
+    "notion", [md.LDP(1.3), md.PML(0.4), md.LIP(0.8), md.ALIP(0.4, 1.1), *BOTH], ids=str
+)
 @pytest.mark.parametrize("masses", [[1, 2, 3, 4], [5, 1e-12, 2, 1e-25, 1]])
 def test_listed_columns_are_the_rays_of_the_cone(notion, masses):
     program, found = columns_of(masses, notion)

@@ -49,9 +49,14 @@ class LiftBox:
     @classmethod
     def of(cls, prior: Prior, sides: TwoSided) -> LiftBox:
         """The box that bounds on the lift leave under a prior."""
+        upper = None if sides.upper == math.inf else Fraction(sides.upper)
+        return cls.within(prior, Fraction(sides.lower), upper)
+
+    @classmethod
+    def within(cls, prior: Prior, lower: Fraction, upper: Fraction | None) -> LiftBox:
+        """The box of lifts between two ends, the upper one ``None`` for no bound."""
         masses = tuple(prior.mass(x) for x in range(len(prior)))
-        below = 1 - Fraction(sides.lower)
-        above = None if sides.upper == math.inf else Fraction(sides.upper) - 1
+        below, above = 1 - lower, None if upper is None else upper - 1
         # What one symbol gains is lost by the others, so the ends may be out of its reach.
         room = [1 / p - 1 for p in masses]
         low = tuple(-below if above is None else -min(below, above * r) for r in room)
@@ -119,16 +124,42 @@ def staircases(prior: Prior, ratio: Fraction) -> Iterator[Staircase]:
         yield Staircase(upper, mass, excess * (1 - mass) / scale, -excess * mass / scale)
 
 
-def listed_columns(prior: Prior, sides: TwoSided) -> Iterator[Deviations] | None:
-    """Every extreme column; ``None`` where a lift bound and a ratio both bind.
+def listed_columns(prior: Prior, sides: TwoSided) -> Iterator[Deviations]:
+    """Every extreme column, some twice.
 
-    For few symbols: there are up to n 2^(n−1) of them, some twice.
+    For few symbols: there are up to n 2^(n−1) of them, twice that and 2^n more where lift bounds
+    and a ratio both bind.
     """
     family = make_family(prior, sides, np.abs)
     if isinstance(family, StaircaseFamily):
         ratio = Fraction(min(sides.ratio, LARGEST_RATIO))
         return (found.deviations for found in staircases(prior, ratio))
-    return LiftBox.of(prior, sides).columns() if isinstance(family, LiftFamily) else None
+    if isinstance(family, LiftFamily):
+        return LiftBox.of(prior, sides).columns()
+    return _bounded_staircases(prior, sides)
+
+
+def _bounded_staircases(prior: Prior, sides: TwoSided) -> Iterator[Deviations]:
+    """Extreme columns where bounds l, h on the lift and a ratio r both bind.
+
+    With t the least lift of a column, either the ratio asks nothing, or all lifts are t or r t, or
+    t is l or h/r, so that all but one are at max(l, t) or min(h, r t).
+    """
+    ratio, lower = Fraction(min(sides.ratio, LARGEST_RATIO)), Fraction(sides.lower)
+    upper = None if sides.upper == math.inf else Fraction(sides.upper)
+    ends = set[tuple[Fraction, Fraction]]()
+    if lower * ratio >= 1:
+        ends.add((lower, lower * ratio if upper is None else min(upper, lower * ratio)))
+    if upper is not None and upper <= ratio:
+        ends.add((max(lower, upper / ratio), upper))
+    for low, high in sorted(ends):
+        for column in LiftBox.within(prior, low, high).columns():
+            # An end that the ratio makes is none where nothing is at the other.
+            if (high == upper or low - 1 in column) and (low == lower or high - 1 in column):
+                yield column
+    for found in staircases(prior, ratio):
+        if 1 + found.low >= lower and (upper is None or 1 + found.high <= upper):
+            yield found.deviations
 
 
 def columns_of_rays(prior: Prior, rays: Sequence[Sequence[int]]) -> Iterator[Deviations]:

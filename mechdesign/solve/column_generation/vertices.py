@@ -22,7 +22,7 @@ from ...privacy.constraint import Rounding
 from ..method import Candidate, Duals, Method, handles_sublinear
 from ..program import Cone, Program, SublinearProgram, TwoSided
 from .exact_columns import Deviations, columns_of_rays, extreme_rays, listed_columns
-from .families import beyond_floats, make_family
+from .families import beyond_floats
 from .master import basic_mixture, exact_shares, merged, mixed_kernel
 
 Vector = NDArray[np.float64]
@@ -77,7 +77,7 @@ class Vertices(Method):
 def too_large(program: Program, sides: TwoSided | None) -> str | None:
     """Why the extreme columns of a problem are not listed, or ``None``."""
     n = len(program.prior)
-    two = sides is not None and make_family(program.prior, sides, np.abs) is not None
+    two = sides is not None
     most = MOST_SYMBOLS if two else MOST_SYMBOLS_ANY
     if n <= most:
         return None
@@ -114,10 +114,10 @@ def _listed(
     program: SublinearProgram, sides: TwoSided | None, rounding: Rounding
 ) -> list[Deviations]:
     prior, n = program.prior, len(program.prior)
-    found = None if sides is None else listed_columns(prior, sides)
-    if found is None:
-        found = columns_of_rays(prior, extreme_rays(program.cone.inequalities(rounding), n))
-    return [(Fraction(0),) * n, *found]
+    if sides is not None:
+        return [(Fraction(0),) * n, *listed_columns(prior, sides)]
+    rays = extreme_rays(program.cone.inequalities(rounding), n)
+    return [(Fraction(0),) * n, *columns_of_rays(prior, rays)]
 
 
 def _best_of(program: SublinearProgram, rounding: Rounding) -> ExactMixture:

@@ -147,11 +147,10 @@ def listed(program: EstimationProgram) -> Columns:
 def _listed_exactly(program: EstimationProgram) -> list[Deviations]:
     prior, n = program.prior, len(program.prior)
     sides = near_sides(program.cone)
-    found = None if sides is None else listed_columns(prior, sides)
-    if found is None:
-        rays = extreme_rays(program.cone.inequalities(Rounding.INSIDE), n)
-        found = columns_of_rays(prior, rays)
-    return list(dict.fromkeys(found))
+    if sides is not None:
+        return list(dict.fromkeys(listed_columns(prior, sides)))
+    rays = extreme_rays(program.cone.inequalities(Rounding.INSIDE), n)
+    return list(dict.fromkeys(columns_of_rays(prior, rays)))
 
 
 def _integers(columns: list[Deviations]) -> NDArray[Any]:
