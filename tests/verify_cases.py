@@ -1393,7 +1393,7 @@ def plan_cases() -> Iterator[Case]:
         plan = md.plan_columns(twins, None, notion, joint=False)
         content = json.loads(in_bytes(plan))
         marginal = {"x: prior": "proved", "y: prior": "proved"}
-        yield Case(f"plan, {notion}", in_bytes(content), open_state, {**proved, **marginal})
+        yield Case(f"plan, {notion}", in_bytes(content), {"proved"}, {**proved, **marginal})
         for path, value, claim in (
             (epsilon, 0.5, "privacy"), (("achieved",), [0.1], "achieved"),
             (("achieved",), [9.0], "achieved"), (("prior", "weights"), ["1", "2", "3"], "x: prior"),
