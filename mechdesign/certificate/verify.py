@@ -1370,7 +1370,6 @@ def _worst_risk(
     the worst symbol.
     """
     live = [x for x in prior.n if prior.weights[x]]
-    _need(mixture is None or len(mixture) == len(live), "no mass for each live symbol")
     given = [Fraction(_real(v)) for v in mixture or ()]
     if not given or max(given) <= 0:
         return None
@@ -1382,11 +1381,11 @@ def _worst_risk(
     near = [whole * one // q for q in shares]
     scaled = [list(map(operator.mul, row, near)) for row in rows]
     inverse = _inverse([[_dot(a, b) for b in rows] for a in scaled])
+    if not inverse:
+        return None
     asked = [[_dot(row, v) for v in inverse] for row in part]
     square = [[_dot(row, v) for v in zip(*asked, strict=True)] for row in inverse]
-    unit = max((abs(v) for row in square for v in row), default=_ZERO) / one
-    if not unit:
-        return (_ZERO, _ZERO) if inverse else None
+    unit = (max(abs(v) for row in square for v in row) or _ONE) / one
     above = [[math.ceil(v / unit) for v in row] for row in square]
     sizes = [
         d * d * _dot(k, [_dot(row, k) for row in above]) for d, k in zip(near, columns, strict=True)

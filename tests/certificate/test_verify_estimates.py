@@ -105,7 +105,7 @@ def test_a_truth_that_is_not_the_worst_leaves_the_largest_risk_between_two_numbe
         off = changed(flat, ("certificate", "value"), share * certificate["value"])
         assert states(off)["value"] == state
     assert states(changed(content, duals, [0.0] * 5))["value"] == "not proved here"
-    with pytest.raises(verify.UnreadableError, match="no mass for each live symbol"):
+    with pytest.raises(verify.UnreadableError):
         states(changed(content, duals, [1.0] * 4))
 
 
