@@ -1121,8 +1121,7 @@ def estimate_cases() -> Iterator[Case]:
     yield Case("nothing asked, a gap", in_bytes(closed), refuted, {"gap": "refuted"})
     told = md.design(FIVE, estimation(), md.PML(20))
     yield Case("everything told", in_bytes(told), open_state | {"proved"}, {"value": "proved"})
-    anything = md.design(FIVE, estimation(truth="any"), md.LDP(1))
-    yield Case("any truth", in_bytes(anything), open_state, {"value": "not proved here"})
+    yield from _of_any_truth(saved, open_state, refuted)
     found = md.design(ABC, estimation(), md.LDP(1))
     weights, bits = found.mechanism.weights, found.mechanism.bits
     for name, rows, told, state in (
@@ -1141,6 +1140,45 @@ def estimate_cases() -> Iterator[Case]:
         empty = md.Prior.from_counts([3, 0, 2, 1], ["a", "b", "c", "d"])
         found = md.design(empty, estimation(), md.PML(0.6))
     yield Case("a symbol without mass", in_bytes(found), {"proved"}, PROVED)
+
+
+def _of_any_truth(saved: tuple[str], open_state: set[str], refuted: set[str]) -> Iterator[Case]:
+    """The largest risk of all truths is between that at the one in the file and one above it."""
+    asked = md.utility.Estimation(truth="any")
+    found = md.design(FIVE, asked, md.PML(1))
+    content = json.loads(in_bytes(found))
+    yield Case("any truth", in_bytes(content), {"proved"}, PROVED)
+    value, flat = content["certificate"]["value"], [1.0] * 5
+    for share in (1e-8, -1e-8):
+        data = in_bytes(changed(content, (*saved, "value"), value * (1 + share)))
+        yield Case(f"any truth, value off by {share}", data, refuted, {"value": "refuted"})
+    place = (*saved, "duals", "mixture")
+    for name, given, state in (
+        ("another truth that is not the worst", flat, "not proved here"),
+        ("no truth", None, "not proved here"),
+        ("a truth of nobody", [0.0] * 5, "not proved here"),
+        ("a truth with a negative mass", [-1.0, *flat[1:]], "not proved here"),
+    ):
+        data = in_bytes(changed(content, place, given))
+        yield Case(f"any truth: {name}", data, open_state, {"value": state})
+    data = in_bytes(changed(changed(content, place, flat), (*saved, "value"), 2 * value))
+    yield Case("any truth, twice the value", data, refuted, {"value": "refuted"})
+    yield Case("any truth: too few", in_bytes(changed(content, place, flat[1:])), {"unreadable"})
+    nothing = changed(content, ("utility", "questions"), [[0] * 5])
+    for claim in ("value", "bound", "gap"):
+        nothing = changed(nothing, (*saved, claim), 0.0)
+    data = in_bytes(nothing)
+    yield Case("nothing asked of any truth", data, open_state, {"value": "not proved here"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZeroMassWarning)
+        empty = md.Prior.from_counts([3, 0, 2, 1], ["a", "b", "c", "d"])
+        found = md.design(empty, asked, md.PML(0.6))
+    yield Case("any truth of some symbols", in_bytes(found), {"proved"}, PROVED)
+    found = md.design(ABC, asked, md.LDP(1))
+    weights, bits = found.mechanism.weights, found.mechanism.bits
+    alike = md.Mechanism.from_weights(weights[[0, 0, 2]], bits, ABC.labels)
+    data = claiming(found, mechanism=alike)
+    yield Case("any truth, rows alike", data, open_state, {"value": "not proved here"})
 
 
 def named_cases() -> Iterator[Case]:

@@ -1301,7 +1301,7 @@ def _check_claims(
 def _check_risk(
     content: dict[str, Any], gap: float, prior: _Prior, kernel: _Kernel, report: Report
 ) -> bool | None:
-    """Minus the risk of estimates, the worst of a list of truths; whether the gap is proved."""
+    """Minus the risk of estimates, the worst of several truths; whether the gap is proved."""
     saved, utility, n = content["certificate"], content["utility"], len(prior.n)
     asked, weights = utility["questions"] or _unit([1] * n), utility["weights"]
     is_matrix = bool(weights) and isinstance(weights[0], list)
@@ -1317,13 +1317,17 @@ def _check_risk(
         _need(fits, "a truth over other symbols")
         truths.append(masses)
     found = [_risk(kernel, masses, loss) if n <= MOST_TOLD else None for masses in truths]
+    if given == "any" and n <= MOST_TOLD and _is_positive(loss):
+        found.append(_worst_risk(kernel, prior, loss, saved["duals"].get("mixture")))
     said, bound = Fraction(_real(saved["value"])), Fraction(_real(saved["bound"]))
     ends = [max(pair[k] for pair in found if pair) for k in (0, 1)] if found and all(found) else []
     # Weights in a matrix hold to working precision.
     room = [end / (10**9 if is_matrix else 1 << 51) for end in ends[1:]]
-    holds = ends[0] - room[0] <= -said <= ends[1] + room[0] if ends else None
-    worst = "all truths, many symbols, or rows that are hardly told apart"
-    report.add("value", holds, f"{-_nearest(ends[0])!r}" if ends else worst)
+    holds: bool | None = ends[0] - room[0] <= -said <= ends[1] + room[0] if ends else None
+    detail = f"{-_nearest(ends[0])!r}" if ends else "many symbols, or rows hardly told apart"
+    if holds and given == "any" and ends[1] - ends[0] > ends[1] / 10**9:
+        holds, detail = None, f"between {-_nearest(ends[1])!r} and {detail}"
+    report.add("value", holds, detail)
     own = _least_risk(_Asked(content, prior, kernel.outputs), truths, loss, saved["duals"])
     listed = own is not None and f"prices of all extreme columns prove {_float_up(-own)!r}"
     proved = False if bound < said else True if own is not None and -own <= bound else None
@@ -1352,6 +1356,8 @@ def _least_risk(
     given = duals.get("mixture") or [1.0] * len(truths)
     weights = [Fraction(max(_real(v), SMALLEST_SHARE)) for v in given]
     truths = [[truth[x] for x in asked.kept] for truth in truths]
+    if not weights:
+        return None
     if not truths:  # the worst is at least that of the least favourable one
         truths, weights = [weights], [_ONE]
     prices, part = [Fraction(_real(v)) for v in duals["prices"]], [loss[x] for x in asked.kept]
@@ -1484,6 +1490,49 @@ def _risk(
     spread = _dot(masses, [_dot(row, masses) for row in part])
     risk = trace * Fraction(most << kernel.bits, common) - spread
     return risk, risk
+
+
+def _worst_risk(
+    kernel: _Kernel, prior: _Prior, loss: _Rows, mixture: list[Any] | None
+) -> tuple[Fraction, Fraction] | None:
+    """The largest risk of all truths on live symbols, between that at one of them, π, and the most
+    of an estimate; ``None`` where J is all but singular, or no π is given.
+
+    With d_y near 1/(πᵀk_y) the estimate B = (K D Kᵀ)⁻¹ K D is unbiased at every truth ρ. Its risk
+    there, Σ ρ_x Σ_y k_xy b_yᵀAb_y − ρᵀAρ, is concave in ρ, and at most what its tangent at π is at
+    the worst symbol.
+    """
+    live = [x for x in prior.n if prior.weights[x]]
+    given = [Fraction(_real(v)) for v in mixture or ()]
+    if not given or max(given) <= 0:
+        return None
+    positive = [max(v, max(given) / (1 << 60)) for v in given]
+    truth, one = [v / sum(positive) for v in positive], 1 << RISK_BITS
+    rows, whole = [kernel.rows[x] for x in live], math.lcm(*(v.denominator for v in truth))
+    columns, part = list(zip(*rows, strict=True)), [[loss[x][z] for z in live] for x in live]
+    shares = [_dot([int(v * whole) for v in truth], column) or 1 for column in columns]
+    near = [whole * one // q for q in shares]
+    scaled = [list(map(operator.mul, row, near)) for row in rows]
+    inverse = _inverse([[_dot(a, b) for b in rows] for a in scaled])
+    if not inverse:
+        return None
+    asked = [[_dot(row, v) for v in inverse] for row in part]
+    square = [[_dot(row, v) for v in zip(*asked, strict=True)] for row in inverse]
+    unit = (max(abs(v) for row in square for v in row) or _ONE) / one
+    above = [[math.ceil(v / unit) for v in row] for row in square]
+    sizes = [
+        d * d * _dot(k, [_dot(row, k) for row in above]) for d, k in zip(near, columns, strict=True)
+    ]
+    image = [_dot(row, truth) for row in part]
+    costs = [
+        _dot(row, sizes) * unit * (1 << kernel.bits) - 2 * v
+        for row, v in zip(rows, image, strict=True)
+    ]
+    masses = [_ZERO] * len(prior.n)
+    for x, mass in zip(live, truth, strict=True):
+        masses[x] = mass
+    least = _risk(kernel, masses, loss)
+    return least and (least[0], max(costs) + _dot(truth, image))
 
 
 def _inverse(matrix: list[list[int]]) -> list[list[Fraction]]:

@@ -82,9 +82,40 @@ def test_bounds_and_gaps_that_cannot_be_are_refuted():
     assert states(changed(apart, ("certificate", "gap"), 1e-3))["gap"] == "proved"
 
 
+@pytest.mark.parametrize("notion", [md.LDP(0.01), md.PML(0.3), md.LIP(0.8), md.PMC(3)], ids=str)
+@pytest.mark.parametrize("of", [None, [[1, 0, 0, 2, 0], [0, 1, 1, 0, -1]]], ids=["shares", "rows"])
+def test_the_largest_risk_of_all_truths_is_computed_again(notion, of):
+    content = json.loads(json.dumps(to_json(md.design(PRIOR, Estimation(of, truth="any"), notion))))
+    saved = ("certificate", "value")
+    value = content["certificate"]["value"]
+    # Of a question whose best kernel leaves J singular nothing is said here.
+    expected = "proved" if of is None else states(content)["value"]
+    assert states(content)["value"] == expected != "refuted"
+    if expected == "proved":
+        for share in (1 - 1e-8, 1 + 1e-8):
+            off = changed(content, saved, value * share)
+            assert states(off)["value"] == "refuted", share
+
+
+def test_a_truth_that_is_not_the_worst_leaves_the_largest_risk_between_two_numbers():
+    found = md.design(PRIOR, Estimation(truth="any"), md.PML(1))
+    content = json.loads(json.dumps(to_json(found)))
+    duals, certificate = ("certificate", "duals", "mixture"), content["certificate"]
+    flat = changed(content, duals, [1.0] * 5)
+    claims = verify.check(json.dumps(flat).encode()).claims
+    claim = next(one for one in claims if one["claim"] == "value")
+    assert claim["state"] == "not proved here"
+    assert "between" in claim["detail"]
+    # What is outside of the two is wrong all the same, and without a truth nothing is known.
+    for share, state in ((0.5, "refuted"), (2.0, "refuted"), (1.0, "not proved here")):
+        off = changed(flat, ("certificate", "value"), share * certificate["value"])
+        assert states(off)["value"] == state
+    assert states(changed(content, duals, [0.0] * 5))["value"] == "not proved here"
+    with pytest.raises(verify.UnreadableError):
+        states(changed(content, duals, [1.0] * 4))
+
+
 def test_what_is_not_proved_is_named():
-    anything = md.design(PRIOR, Estimation(truth="any"), md.LDP(1))
-    assert states(to_json(anything))["value"] == "not proved here"
     content = json.loads(file_of("frequencies"))
     alike = json.loads(json.dumps(content))
     alike["mechanism"]["weights"][1] = alike["mechanism"]["weights"][0]

@@ -18,6 +18,9 @@ Places = NDArray[np.intp]
 _CHUNK = 192
 # Rank, relative to the largest column; entries of the basis that are taken for zero.
 _RANK, _NOTHING = 1e-11, 1e-12
+# The smallest eigenvalue of products of columns, over the largest, above which none is a
+# combination of others: far above rounding, so that it is sure.
+_INDEPENDENT = 1e-9
 # How near to the first member of the basis others must run out to be exchanged instead.
 _NEAR = 1e-9
 # Masses that count, relative to those at first; how far sums may be off, relative to their parts.
@@ -45,6 +48,8 @@ def basic_solution(rows: Vector, masses: Vector) -> Vector | None:
     weighed = rows * masses
     size = np.sqrt((weighed**2).sum(axis=1))
     weighed = weighed[size > 0] / size[size > 0, None]
+    if _are_independent(weighed):
+        return None
     triangle, order = qr(weighed, mode="r", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diagonal(triangle))
     rank = int((diagonal > _RANK * diagonal[0]).sum())
@@ -65,6 +70,19 @@ def basic_solution(rows: Vector, masses: Vector) -> Vector | None:
             change[exchanged, np.arange(len(exchanged))] -= 1
             table = table - change @ np.linalg.solve(inner, table[exchanged])
     return _polished(weighed, masses, basis)
+
+
+def _are_independent(columns: Vector) -> bool:
+    """Whether columns surely are; that is told far sooner than which of them are combinations."""
+    k, count = columns.shape
+    if count > k:
+        return False
+    length = np.sqrt((columns**2).sum(axis=0))
+    if not (length > 0).all():
+        return False
+    scaled = columns / length
+    values = np.linalg.eigvalsh(scaled.T @ scaled)
+    return bool(values[0] > _INDEPENDENT * values[-1])
 
 
 class _Basis:

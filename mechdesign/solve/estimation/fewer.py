@@ -22,6 +22,9 @@ Vector = NDArray[np.float64]
 
 # Columns of less mass than this share of the largest are not in use, or do not matter.
 _USED, _MATTERS = 1e-10, 1e-6
+# Seconds of a basic solution for each unit of its work, and the share of a time limit that it may
+# take: beyond that all outputs stay, as a search that is cut short has many that are hardly used.
+_RATE, _REDUCING = 5e-10, 0.2
 # Entries of tables for which several basic solutions are sought, and how many of them.
 _SEVERAL, _TRIES = 200_000, 8
 _SAME = 1e-9
@@ -32,15 +35,22 @@ def fewer_columns(
     program: EstimationProgram, columns: Columns, masses: Vector
 ) -> tuple[Columns, Vector]:
     """Columns that answer as well with fewer outputs, where some are found, and their masses; all
-    with their own masses elsewhere.
+    with their own masses elsewhere, and where finding them would take too long.
     """
     even = columns.even_masses(masses)
     used = even > _USED * even.max()
     every, columns, masses = (columns, masses), columns[used], masses[used]
     if (block := block_columns(program, columns.deviations, masses)) is not None:
         return block, np.full(len(block.shares), 1 / len(block.shares))
-    found = basic_masses(program, columns, masses)
+    found = basic_masses(program, columns, masses) if _in_time(program, len(masses)) else None
     return every if found is None else (columns[found > 0], found[found > 0])
+
+
+def _in_time(program: EstimationProgram, count: int) -> bool:
+    """Whether a basic solution of so many columns takes a small part of the time there is."""
+    n = len(program.prior)
+    sums = n * (n + 1) // 2
+    return _RATE * sums * count * min(sums, count) <= _REDUCING * program.time_limit
 
 
 def is_partial(program: EstimationProgram) -> bool:

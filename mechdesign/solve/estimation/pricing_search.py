@@ -197,6 +197,8 @@ class LocalSearch:
                     helps = value > least
                     moved[:, stuck[helps]], good[stuck[helps]] = new[:, helps], True
                     least[helps] = value[helps]
+                    if self._is_late:
+                        break
             active = active[good]
             t[:, active] = moved[:, good]
             if not len(active) or self._is_late:
