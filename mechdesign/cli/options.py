@@ -30,6 +30,7 @@ from ..arguments import (
 )
 from ..errors import InputError, LevelError, quote, visible, visible_lines
 from ..extensions import check_name_or_module, find, is_import_path, make, naming_own_code
+from ..progress import waiting
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -423,12 +424,14 @@ class PriorSource:
         if self.bins:
             from ..bin_arguments import read_binned_prior
 
-            return read_binned_prior(
-                self.table, self.column, self.weights, self.missing, self.bins, self.bins_from
+            with waiting("counting", show=sys.stderr.isatty()):
+                return read_binned_prior(
+                    self.table, self.column, self.weights, self.missing, self.bins, self.bins_from
+                )
+        with waiting("counting", show=sys.stderr.isatty()):
+            return read_prior(
+                self.table, self.column, self.weights, self.missing, self.prior, self.max_symbols
             )
-        return read_prior(
-            self.table, self.column, self.weights, self.missing, self.prior, self.max_symbols
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
