@@ -7,9 +7,13 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError
 from .files import parse_json, read_text, write_text
 from .input_tables import read_matrix
-from .labels import excel_safe_cell
+from .labels import Label, excel_safe_cell
 from .mechanism import Mechanism
 from .solve._design import Design
 from .solve.columns_plan import KernelPlan
@@ -41,7 +45,24 @@ def load_kernel(
             )
         return from_json(content, str(path))
     matrix, inputs, outputs = read_matrix(path)
+    _refuse_unlabelled(path, matrix, inputs)
     return Mechanism(matrix, inputs, outputs, normalise=normalise)
+
+
+def _refuse_unlabelled(path: str | Path, matrix: NDArray[np.float64], inputs: list[Label]) -> None:
+    """Refuse rows that sum to one only with what stands in the place of their labels."""
+    if not all(isinstance(label, (int, float)) for label in inputs):
+        return
+    with np.errstate(over="ignore"):
+        rest = matrix.sum(axis=1)
+    whole = rest + np.array(inputs, dtype=float)
+    if (abs(whole - 1) < 1e-6).all() and not (abs(rest - 1) < 1e-6).all():
+        raise DataError(
+            f"matrix {path}",
+            expected="a label first in each line, then the chances of its row",
+            got="lines that sum to one with their first cell",
+            remedy="put a line of labels such as input,a,b above, and a label before each row",
+        )
 
 
 def is_plan_file(path: str | Path) -> bool:

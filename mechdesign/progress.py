@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -13,25 +14,93 @@ T = TypeVar("T")
 
 #: Seconds before anything is said.
 PATIENCE = 2.0
+# A gap that grows by so much is that of another search.
+_ANEW = 10.0
+# Gaps that are heard before anything is foretold.
+_ENOUGH = 3
+
+# The wait that is shown, of which searches speak, and how many bars have the line instead.
+_waits: list[_Wait] = []
+_bars = 0
+
+
+class _Wait:
+    """How long a block has taken, how far its search is, and how long that may still take."""
+
+    def __init__(self, label: str, limit: float | None) -> None:
+        self.label, self.limit, self.started = label, limit, time.monotonic()
+        self.heard: list[tuple[float, float]] = []
+        self.wanted = 0.0
+
+    def hear(self, gap: float, wanted: float) -> None:
+        """Note a gap that a search has reached, and the one at which it ends."""
+        if not (math.isfinite(gap) and gap > 0 < wanted):
+            return
+        if self.heard and gap > _ANEW * self.heard[-1][1]:
+            self.heard = []
+        self.heard.append((time.monotonic(), gap))
+        self.wanted = wanted
+
+    def remaining(self, now: float) -> float | None:
+        """Seconds to the wanted gap, if it falls by the same factor in the same time."""
+        heard = self.heard  # another thread puts a new list in its place
+        if len(heard) < _ENOUGH:
+            return None
+        (began, first), (last, gap) = heard[0], heard[-1]
+        if not (self.wanted < gap < first and last > began):
+            return None
+        pace = math.log(first / gap) / (last - began)
+        return max(math.log(gap / self.wanted) / pace - (now - last), 1.0)
+
+    def text(self, now: float, columns: int) -> str:
+        """One line of at most so many columns: what matters least is left out first."""
+        parts = {0: f"{self.label}, {now - self.started:.0f} s", 2: " (Ctrl-C stops)"}
+        left, ends = self.remaining(now), self.started + (self.limit or math.inf)
+        if left is not None and now + left <= ends:
+            parts[1] = f", about {_duration(left)} more"
+        elif self.limit is not None:
+            parts[1] = f", the search ends after {self.limit:g} s"
+        for dropped in (2, 1):
+            if len("".join(parts.values())) > columns:
+                parts.pop(dropped, None)
+        return "".join(parts[place] for place in sorted(parts))[:columns]
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def approaching(gap: float, wanted: float) -> None:
+    """Tell who waits that a search has this gap (or error), and ends at that one.
+
+    It costs next to nothing, and nobody hears it unless :func:`waiting` shows a line.
+    """
+    if _waits:
+        _waits[-1].hear(gap, wanted)
 
 
 @contextmanager
 def waiting(label: str, *, show: bool, limit: float | None = None) -> Iterator[None]:
     """Say every second how long the block has taken, in one line that goes when it ends.
 
-    Nothing is said in the first two seconds, and nothing at all unless ``show`` is set. ``limit``
-    are the seconds after which the search in the block comes to its end.
+    Nothing is said in the first two seconds, nor while a bar of :func:`counter` has the line, and
+    nothing at all unless ``show`` is set. What searches tell by :func:`approaching` becomes an
+    estimate of the time to come. ``limit`` are the seconds after which the search in the block
+    comes to its end.
     """
     if not show:
         yield
         return
-    stream, ended, start = sys.stderr, threading.Event(), time.monotonic()
-    at_most = "" if limit is None else f", the search ends after {limit:g} s"
+    stream, ended, wait = sys.stderr, threading.Event(), _Wait(label, limit)
 
     def speak() -> None:
+        from shutil import get_terminal_size
+
         pause, written = PATIENCE, 0
         while not ended.wait(pause):
-            text = f"{label}, {time.monotonic() - start:.0f} s{at_most} (Ctrl-C stops)"
+            if _bars:
+                continue
+            text = wait.text(time.monotonic(), get_terminal_size().columns - 1)
             stream.write("\r" + text.ljust(written) + "\r")
             stream.flush()
             pause, written = 1.0, len(text)
@@ -40,10 +109,12 @@ def waiting(label: str, *, show: bool, limit: float | None = None) -> Iterator[N
             stream.flush()
 
     speaker = threading.Thread(target=speak, daemon=True)
+    _waits.append(wait)
     speaker.start()
     try:
         yield
     finally:
+        _waits.remove(wait)
         ended.set()
         speaker.join()
 
@@ -69,6 +140,11 @@ def counter(total: int | None, label: str, *, show: bool) -> Iterator[Callable[[
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda amount: bar.advance(task, amount)
+    global _bars
+    _bars += 1
+    try:
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(label, total=total)
+            yield lambda amount: bar.advance(task, amount)
+    finally:
+        _bars -= 1

@@ -132,14 +132,15 @@ def design(
     except InfeasibleError as impossible:
         _tell_impossible(impossible, output, force=force, as_json=as_json)
         raise
-    report = run_audit(found.mechanism, known, notions, required)
+    with waiting("auditing", show=sys.stderr.isatty()):
+        report = run_audit(found.mechanism, known, notions, required)
+        identified = identifiability(found.mechanism)
     if output is not None:
         save(found, output, overwrite=force)
     if csv is not None:
         write_csv(found.mechanism, csv, overwrite=force, excel_safe=excel_safe)
     if public is not None:
         save(found, public, overwrite=force, public=True)
-    identified = identifiability(found.mechanism)
     if identified.tells_nothing:
         warn(identified.advice, UntoldWarning)
     if as_json:

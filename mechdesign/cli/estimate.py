@@ -14,6 +14,7 @@ import typer
 from ..arguments import read_feature, read_sizes, read_truth
 from ..bin_arguments import read_ends
 from ..errors import InputError, UnknownNameError, quote
+from ..progress import waiting
 from ..release.codes import show_values as quote_values
 from .options import (
     AsJson,
@@ -365,17 +366,18 @@ def estimate(
                 got=quote(str(plot or feature)),
                 remedy="estimate all shares (--json)",
             )
-        many = run_estimate(
-            _collected(reports)
-            or count_subset_file(
-                reports, column, designed, missing=missing, progress=sys.stderr.isatty()
-            ),
-            designed,
-            missing=missing,
-            receipt=receipts_beside(reports, [column], receipt)[0],
-            **options,
-            **vars(drawn),
-        )
+        with waiting("estimating", show=sys.stderr.isatty()):
+            many = run_estimate(
+                _collected(reports)
+                or count_subset_file(
+                    reports, column, designed, missing=missing, progress=sys.stderr.isatty()
+                ),
+                designed,
+                missing=missing,
+                receipt=receipts_beside(reports, [column], receipt)[0],
+                **options,
+                **vars(drawn),
+            )
         _show_many(many, designed.fingerprint, top, as_json)
         return
     if top is not None:
@@ -396,7 +398,8 @@ def estimate(
     progress = sys.stderr.isatty()
     if not drawn.asked:
         found = _collected(reports) or count_file(reports, [column], [designed], progress=progress)
-        made = run_estimate(found, designed, **options)
+        with waiting("estimating", show=sys.stderr.isatty()):
+            made = run_estimate(found, designed, **options)
         numbers = _numbers(made, mean, quantile, limits, histogram)
         shown = estimate_json(made, fingerprint)
         _show(made, shown, plot, as_json=as_json, force=force, numbers=numbers)
@@ -404,7 +407,8 @@ def estimate(
     sample = sample_file(
         reports, column, designed, drawn.columns, missing=missing, progress=progress
     )
-    result: Any = run_estimate(sample, designed, **options, **vars(drawn))
+    with waiting("estimating", show=sys.stderr.isatty()):
+        result: Any = run_estimate(sample, designed, **options, **vars(drawn))
     if drawn.by_group is None:
         numbers = _numbers(result, mean, quantile, limits, histogram)
         shown = survey_json(result, fingerprint)
@@ -474,17 +478,18 @@ def _of_several(
                 got=f"{len(names)} columns with too many combinations for a picture",
                 remedy="name fewer with --column",
             )
-        many: Any = run_estimate(
-            rows,
-            designed,
-            names,
-            missing=missing,
-            feature=feature,
-            receipt=receipt,
-            truth=truth,
-            **options,
-            **vars(drawn),
-        )
+        with waiting("estimating", show=sys.stderr.isatty()):
+            many: Any = run_estimate(
+                rows,
+                designed,
+                names,
+                missing=missing,
+                feature=feature,
+                receipt=receipt,
+                truth=truth,
+                **options,
+                **vars(drawn),
+            )
         kernels = {name: kernel_fingerprint(mechanism_of(designed[name])) for name in names}
         _show_many(many, kernels, top, as_json)
         return
@@ -498,16 +503,17 @@ def _of_several(
     beside = drawn.columns if drawn.asked else None
     found = one_kernel(rows, designed, names, receipt, missing, beside)
     mechanism = mechanism_of(found.mechanism)
-    made: Any = run_estimate(
-        found.reports,
-        found.mechanism,
-        missing=missing,
-        feature=read_feature(feature, mechanism),
-        receipt=found.receipt,
-        truth=None if truth is None else read_truth(truth),
-        **options,
-        **vars(drawn),
-    )
+    with waiting("estimating", show=sys.stderr.isatty()):
+        made: Any = run_estimate(
+            found.reports,
+            found.mechanism,
+            missing=missing,
+            feature=read_feature(feature, mechanism),
+            receipt=found.receipt,
+            truth=None if truth is None else read_truth(truth),
+            **options,
+            **vars(drawn),
+        )
     fingerprint = kernel_fingerprint(mechanism)
     if drawn.by_group is not None:
         if found.note is not None:
@@ -632,14 +638,16 @@ def _rounds(
             )
         columns = [first.column, then.column]
         counts = count_file(first.reports, columns, designs, progress=progress)
-        made = estimate_rounds(counts, designs, people=people, **options)
+        with waiting("estimating", show=sys.stderr.isatty()):
+            made = estimate_rounds(counts, designs, people=people, **options)
     else:
         parts = [
             count_file(one.reports, [one.column], [designed], progress=progress)
             for one, designed in zip(both, designs, strict=True)
         ]
         known = [receipts_beside(one.reports, [one.column], None)[0] for one in both]
-        made = estimate_rounds(parts, designs, people=people, receipts=known, **options)
+        with waiting("estimating", show=sys.stderr.isatty()):
+            made = estimate_rounds(parts, designs, people=people, receipts=known, **options)
     kernels = [kernel_fingerprint(mechanism_of(designed)) for designed in designs]
     return made, rounds_json(made, kernels)
 
@@ -693,7 +701,8 @@ def _joint(
         )
     found = count_file(reports, columns, designs, progress=sys.stderr.isatty())
     known = receipts_beside(reports, columns, receipt)
-    made = estimate_joint(found, designs, columns, features=features, receipts=known, **options)
+    with waiting("estimating", show=sys.stderr.isatty()):
+        made = estimate_joint(found, designs, columns, features=features, receipts=known, **options)
     table = made if given is None else made.conditional(given)
     if as_json:
         kernels = [kernel_fingerprint(mechanism) for mechanism in mechanisms]

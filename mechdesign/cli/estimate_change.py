@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ..arguments import read_feature, read_truth
+from ..progress import waiting
 from ..release.codes import show_values as quote_values
 from .options import AsJson, By, Confidence, Feature, Kernel, Misfit, ShowValues, note, print_json
 
@@ -78,20 +79,21 @@ def estimate_change(
         for path, who, name in zip((first, second), persons, columns, strict=True)
     ]
     kernels = [mechanism_of(designed) for designed in designs]
-    made = run_change(
-        rounds[0],
-        rounds[1],
-        designs,
-        columns,
-        person=persons,
-        feature=read_feature(feature, kernels[0]),
-        by=by,
-        confidence=confidence,
-        missing=missing,
-        receipts=[first_receipt, second_receipt],
-        misfit=misfit,
-        truth=None if truth is None else read_truth(truth),
-    )
+    with waiting("estimating", show=sys.stderr.isatty()):
+        made = run_change(
+            rounds[0],
+            rounds[1],
+            designs,
+            columns,
+            person=persons,
+            feature=read_feature(feature, kernels[0]),
+            by=by,
+            confidence=confidence,
+            missing=missing,
+            receipts=[first_receipt, second_receipt],
+            misfit=misfit,
+            truth=None if truth is None else read_truth(truth),
+        )
     if as_json:
         print_json(change_json(made, [kernel_fingerprint(kernel) for kernel in kernels]))
         return

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ..progress import waiting
 from .options import Force, Kernel, note
 
 
@@ -50,15 +52,16 @@ def export(
     from .options import check_distinct
 
     check_distinct({"--output": output}, {"DESIGN": kernel})
-    run_export(
-        load_release(kernel),
-        output,
-        to=to,
-        column=column or None,
-        dialect=dialect,
-        table=table,
-        keep=keep or None,
-        into=into,
-        overwrite=force,
-    )
+    with waiting("writing", show=sys.stderr.isatty()):
+        run_export(
+            load_release(kernel),
+            output,
+            to=to,
+            column=column or None,
+            dialect=dialect,
+            table=table,
+            keep=keep or None,
+            into=into,
+            overwrite=force,
+        )
     note(f"saved {output}")

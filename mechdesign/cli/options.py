@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import json
@@ -12,9 +13,10 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from typer.models import ArgumentInfo
 
 from ..arguments import (
     OF_COLUMNS,
@@ -28,6 +30,7 @@ from ..arguments import (
 )
 from ..errors import InputError, LevelError, quote, visible, visible_lines
 from ..extensions import check_name_or_module, find, is_import_path, make, naming_own_code
+from ..progress import waiting
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -421,12 +424,14 @@ class PriorSource:
         if self.bins:
             from ..bin_arguments import read_binned_prior
 
-            return read_binned_prior(
-                self.table, self.column, self.weights, self.missing, self.bins, self.bins_from
+            with waiting("counting", show=sys.stderr.isatty()):
+                return read_binned_prior(
+                    self.table, self.column, self.weights, self.missing, self.bins, self.bins_from
+                )
+        with waiting("counting", show=sys.stderr.isatty()):
+            return read_prior(
+                self.table, self.column, self.weights, self.missing, self.prior, self.max_symbols
             )
-        return read_prior(
-            self.table, self.column, self.weights, self.missing, self.prior, self.max_symbols
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -737,6 +742,27 @@ class KernelSource(PriorOption):
         return Asked(designed, mechanism, given, notions)
 
 
+# What help calls the value of an option, by a part of the name of its type.
+_VALUES = {"int": "NUMBER", "float": "NUMBER", "Path": "FILE"}
+
+
+def _named_for_readers(name: str, hint: Any) -> Any:
+    """The hint of a parameter, with the name that help gives its value where it has none.
+
+    Typer would show the type of Python, as in ``<list[str]>``, or not, depending on its version.
+    """
+    if get_origin(hint) is not Annotated:
+        return hint
+    kind, *extras = get_args(hint)
+    told = "|".join(str(part) for part in get_args(kind)) or getattr(kind, "__name__", str(kind))
+    value = next((word for part, word in _VALUES.items() if part in told), "TEXT")
+    for place, extra in enumerate(extras):
+        if getattr(extra, "metavar", "given") is None and "bool" not in told:
+            extras[place] = copy.copy(extra)
+            extras[place].metavar = name.upper() if isinstance(extra, ArgumentInfo) else value
+    return Annotated[(kind, *extras)]
+
+
 def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of its groups, such as :class:`PriorSource`, one by one.
 
@@ -747,13 +773,18 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     spelled = []
     for parameter in inspect.signature(command).parameters.values():
         if parameter.name not in groups:
-            spelled.append(parameter.replace(annotation=hints[parameter.name]))
+            hint = _named_for_readers(parameter.name, hints[parameter.name])
+            spelled.append(parameter.replace(annotation=hint))
             continue
         options = get_type_hints(groups[parameter.name], include_extras=True)
         for field in fields(groups[parameter.name]):
             default = inspect.Parameter.empty if field.default is MISSING else field.default
             spelled.append(
-                parameter.replace(name=field.name, annotation=options[field.name], default=default)
+                parameter.replace(
+                    name=field.name,
+                    annotation=_named_for_readers(field.name, options[field.name]),
+                    default=default,
+                )
             )
 
     @functools.wraps(command)

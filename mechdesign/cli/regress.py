@@ -10,6 +10,7 @@ import typer
 from ..arguments import read_feature, read_truth
 from ..errors import InputError, quote
 from ..labels import listing
+from ..progress import waiting
 from ..release.codes import ABSENT, Codebook
 from ..release.codes import show_values as quote_values
 from .options import (
@@ -121,16 +122,19 @@ def regress(
         read = [*names, *([] if response in names else [response]), *others]
         features = _by_column("--feature", feature, plan)
         chosen = _by_column("--reference", reference, plan)
-        made = run_regress(
-            rows_of_file(reports, read, progress=sys.stderr.isatty()),
-            plan,
-            names,
-            feature={
-                name: read_feature(path, kernel_of(plan[name])) for name, path in features.items()
-            },
-            reference={name: _symbol(text, kernel_of(plan[name])) for name, text in chosen.items()},
-            **options,
-        )
+        numbers = {
+            name: read_feature(path, kernel_of(plan[name])) for name, path in features.items()
+        }
+        left_out = {name: _symbol(text, kernel_of(plan[name])) for name, text in chosen.items()}
+        with waiting("regressing", show=sys.stderr.isatty()):
+            made = run_regress(
+                rows_of_file(reports, read, progress=sys.stderr.isatty()),
+                plan,
+                names,
+                feature=numbers,
+                reference=left_out,
+                **options,
+            )
         fingerprint: Any = {name: kernel_fingerprint(kernel_of(plan[name])) for name in names}
     else:
         column = _single("--column", columns)
@@ -146,16 +150,17 @@ def regress(
             progress=sys.stderr.isatty(),
         )
         symbol = _single("--reference", reference, needed=False)
-        made = run_regress(
-            sample,
-            designed,
-            column,
-            feature=read_feature(_single("--feature", feature, needed=False), mechanism),
-            reference=None if symbol is None else _symbol(symbol, mechanism),
-            receipt=receipts_beside(reports, [str(column)], receipt)[0],
-            truth=None if truth is None else read_truth(truth),
-            **options,
-        )
+        with waiting("regressing", show=sys.stderr.isatty()):
+            made = run_regress(
+                sample,
+                designed,
+                column,
+                feature=read_feature(_single("--feature", feature, needed=False), mechanism),
+                reference=None if symbol is None else _symbol(symbol, mechanism),
+                receipt=receipts_beside(reports, [str(column)], receipt)[0],
+                truth=None if truth is None else read_truth(truth),
+                **options,
+            )
         fingerprint = kernel_fingerprint(mechanism)
     if as_json:
         print_json(regression_json(made, fingerprint))

@@ -432,6 +432,16 @@ def test_undecided_is_never_a_yes(run, write):
     assert "undecided" in found.out
 
 
+@pytest.mark.parametrize("lines", ["a,b\n0.6,0.4\n0.3,0.7\n", "0.6,0.4\n0.3,0.7\n"])
+def test_a_kernel_as_csv_without_labels_is_asked_for_them(run, write, lines):
+    write("k.csv", lines)
+    said = run("audit", "k.csv", "--prior", "0.5,0.5")
+    refused(said, "a label first in each line", "input,a,b", "[MD106]")
+    # A control: a label may be a number.
+    write("k.csv", "input,0,1\n0.1,0.6,0.4\n0.2,0.3,0.7\n")
+    assert run("audit", "k.csv", "--prior", "0.1=0.5,0.2=0.5").code == 0
+
+
 def test_an_audit_without_levels_judges_nothing(run, write):
     write("k.csv", FLIP)
     found = run("audit", "k.csv", "--prior", "0.5,0.5", "--json")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import mechdesign as md
 from mechdesign import errors
 from mechdesign.cli import application, doctor, greeting, main
 from mechdesign.errors import KINDS, MechdesignError, MechdesignWarning, UnknownNameError, kind_of
@@ -50,6 +51,9 @@ def test_the_commands_of_the_greeting_work_in_their_order(tmp_path, monkeypatch,
         program, *arguments = shlex.split(command)
         assert program == "mechdesign"
         assert main(arguments) == 0, capsys.readouterr()
+    assert "survived.json: proved" in capsys.readouterr().out
+    found = md.load("survived.json")
+    assert md.identifiability(found).symbols == ("no", "yes")
 
 
 # Help
@@ -66,6 +70,14 @@ def test_the_help_lists_each_command_once_under_its_question(capsys):
     commands = {p.stem for p in Path(application.__file__).parent.glob("*.py")}
     shared = {"__init__", "application", "exit_codes", "greeting", "options", "requirements"}
     assert commands - shared == {name.replace("-", "_") for name in application.COMMANDS}
+
+
+@pytest.mark.parametrize("command", application.COMMANDS)
+def test_help_names_what_an_option_takes_and_no_type_of_python(command, capsys):
+    assert main([command, "--help"]) == 0
+    said = capsys.readouterr().out.partition("\nOptions:")[2]
+    assert said
+    assert not re.search(r"<(str|int|float|path|list\[.*\])( range)?>", said)
 
 
 def test_help_fits_a_narrow_terminal():

@@ -104,6 +104,104 @@ def test_a_long_design_says_so(screen, shown_to_a_person, monkeypatch):
     assert shown(screen.getvalue()) == ""
 
 
+def waited(gaps, wanted=1e-6, limit=None, monkeypatch=None):
+    """A wait that heard a gap in each second."""
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    wait = progress._Wait("designing", limit)
+    for gap in gaps:
+        clock[0] += 1
+        wait.hear(gap, wanted)
+    return wait, clock[0]
+
+
+def test_a_gap_that_falls_tells_how_long_it_takes(monkeypatch):
+    """A tenth in each second: from 1e-3 three more seconds to 1e-6, and as much of each factor."""
+    wait, now = waited([1e-1, 1e-2, 1e-3], monkeypatch=monkeypatch)
+    assert wait.remaining(now) == pytest.approx(3)
+    assert wait.text(now, 79) == "designing, 3 s, about 3 s more (Ctrl-C stops)"
+    slow, now = waited([1e-1, 0.999e-1, 0.998e-1], monkeypatch=monkeypatch)
+    assert slow.remaining(now) > 1000
+    assert " min more" in slow.text(now, 79)
+
+
+@pytest.mark.parametrize(
+    "gaps",
+    [
+        [],
+        [1e-1, 1e-2],
+        [1e-2, 1e-2, 1e-2],
+        [1e-3, 1e-2, 1e-1],
+        [1e-3, 1e-4, 1.0],
+        [float("nan")] * 3,
+        [1e-1, 1e-4, 1e-7],
+    ],
+)
+def test_a_gap_that_tells_nothing_foretells_nothing(gaps, monkeypatch):
+    wait, now = waited(gaps, monkeypatch=monkeypatch)
+    assert wait.remaining(now) is None
+    assert "about" not in wait.text(now, 79)
+
+
+def test_no_estimate_goes_beyond_the_limit(monkeypatch):
+    wait, now = waited([1e-1, 0.99e-1, 0.98e-1], limit=60, monkeypatch=monkeypatch)
+    assert wait.text(now, 79) == "designing, 3 s, the search ends after 60 s (Ctrl-C stops)"
+
+
+def test_the_line_fits_a_narrow_terminal(monkeypatch):
+    wait, now = waited([1e-1, 1e-2, 1e-3], monkeypatch=monkeypatch)
+    assert wait.text(now, 39) == "designing, 3 s, about 3 s more"
+    assert wait.text(now, 20) == "designing, 3 s"
+    assert wait.text(now, 5) == "desig"
+
+
+@pytest.mark.parametrize(
+    ("symbols", "goal", "notion", "solver"),
+    [
+        pytest.param(5, md.utility.MutualInformation(), md.PML(0.6), "auto", id="columns"),
+        pytest.param(
+            *(13, md.utility.Estimation(), md.LDP(1), "auto"),
+            id="estimates",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *(5, md.utility.Distance("absolute"), md.MetricPrivacy(0.3, "absolute"), "differences"),
+            id="differences",
+        ),
+        pytest.param(
+            *(5, md.utility.Distance("absolute"), md.PML(0.6), "structured"),
+            id="interior point",
+        ),
+    ],
+)
+def test_searches_tell_how_far_they_are(
+    symbols, goal, notion, solver, shown_to_a_person, monkeypatch
+):
+    monkeypatch.setattr(progress, "PATIENCE", 1e6)
+    shown_to_a_person()
+    heard = []
+    monkeypatch.setattr(progress._Wait, "hear", lambda self, *numbers: heard.append(numbers))
+    prior = md.Prior.from_counts({k: 5040 // k for k in range(1, symbols + 1)})
+    with progress.waiting("designing", show=True):
+        md.design(prior, goal, notion, solver=solver)
+    assert heard
+    assert all(wanted > 0 for _, wanted in heard)
+
+
+def test_nobody_hears_where_nobody_waits(monkeypatch):
+    monkeypatch.setattr(progress._Wait, "hear", lambda *_: pytest.fail("heard"))
+    progress.approaching(1e-2, 1e-6)
+
+
+def test_a_bar_has_the_line_for_itself(screen, shown_to_a_person):
+    pytest.importorskip("rich")
+    shown_to_a_person()
+    with progress.counter(3, "counting", show=True) as advance:
+        assert progress._bars == 1
+        advance(3)
+    assert progress._bars == 0
+
+
 LONG = [
     ["show", "m.json"],
     ["audit", "m.json"],

@@ -284,6 +284,14 @@ def test_missing_cells_are_counted_and_refused_or_dropped(write, blank):
     assert count_csv(path, "x", missing="drop") == {"a": 1, "b": 1}
 
 
+def test_words_for_a_missing_value_are_named_where_a_file_has_them(write):
+    """A diagnosis of "none" is an answer to whoever wrote the file."""
+    said = "2 of 4 rows without a value (1 of them with one of the words NA, N/A, NaN, null, none)"
+    refused(lambda: count_csv(write('x\na\nnone\n" "\nb\n'), "x"), said, "in another way")
+    found = refused(lambda: count_csv(write("x,y\na,1\n,2\n"), "x"), "1 of 2")
+    assert "words" not in str(found)
+
+
 def test_short_lines_are_missing_values(write):
     path = write("x,y\na,1\nb\n")
     refused(lambda: count_csv(path, "y"), "1 of 2")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SolverError
+from ...progress import approaching
 from .. import clock
 from ..method import Candidate, Duals, Method, handles_information
 from ..program import SublinearProgram
@@ -112,6 +113,7 @@ def generate(pricer: Pricer, deadline: float) -> Generated:
         mixture = restricted.master.solve()
         value, prices = mixture.value, mixture.prices / groups.sizes
         values.append(value)
+        approaching(upper - value, _TOLERANCE * value)
         if upper - value <= _FINE * value or clock.now() > deadline:
             break
         if not reached and upper - value <= _TOLERANCE * value:

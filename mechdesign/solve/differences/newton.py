@@ -26,6 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...progress import approaching
 from ..interior_point.predictor_corrector import (
     Options,
     centring_parameter,
@@ -298,6 +299,7 @@ class Newton:
         since = 0
         for taken in range(_ITERATIONS):
             error = self.error()
+            approaching(error, self.options.tolerance)
             if error <= self.options.tolerance:
                 return taken, True
             # While arcs come in, errors rise and fall; nearer the end they only rise where digits

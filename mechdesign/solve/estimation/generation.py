@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SolverError, UntoldError
+from ...progress import approaching
 from .. import clock
 from ..column_generation.families import LARGEST_RATIO
 from ..column_generation.vertices import near_sides
@@ -232,6 +233,7 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
         least = found.level * (1 + 0.1 * _TOLERANCE)
         new, values = search(pricing, lifts[:, order[: _STARTS * n]], least)
         gap = (best[0] - search.low) / best[0]
+        approaching(gap, _TOLERANCE)
         good = values > least
         if gap <= _TOLERANCE or rounds == _ROUNDS or clock.now() > deadline:
             break

@@ -69,7 +69,8 @@ class OptimalExperiment(Method):
             return None
         return (
             f"{n} symbols are above the {MOST_SYMBOLS} up to which their columns are mixed "
-            "(md.subset_selection(prior, privacy) takes more, of at most six different masses)"
+            "(numbers can be put into bins; md.subset_selection(prior, privacy) takes more "
+            "symbols, of at most six different masses)"
         )
 
     def solve(self, program: EstimationProgram) -> Candidate:

@@ -17,6 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...progress import approaching
+
 Array = NDArray[np.float64]
 
 _ITERATIONS = 200
@@ -57,6 +59,7 @@ def follow(iterate: Iterate, options: Options) -> tuple[int, bool]:
     least, since = math.inf, 0
     for taken in range(_ITERATIONS):
         error = iterate.error()
+        approaching(error, options.tolerance)
         if error <= options.tolerance:
             return taken, True
         least, since = (error, 0) if error < least else (least, since + 1)

@@ -1,6 +1,7 @@
 """The page of the command line, from the commands themselves."""
 
 import inspect
+import re
 
 import click
 import typer
@@ -28,7 +29,8 @@ def _rows(command, context) -> str:
             name, meaning = parameter.make_metavar(context), getattr(parameter, "help", "") or ""
         else:
             name, meaning = record
-        cell = " ".join(f"{name}".replace("|", "\\|").split())
+        # Newer versions of typer put the Python type behind the name of an argument.
+        cell = " ".join(re.sub(r" <.*>$", "", f"{name}").replace("|", "\\|").split())
         lines.append(f"| `{cell}` | {escape(' '.join(meaning.split()))} |")
     return "\n".join(lines)
 
