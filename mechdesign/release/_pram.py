@@ -611,4 +611,5 @@ def _places(table: Any, name: str, labels: tuple[Any, ...]) -> NDArray[np.int64]
     values = _column(table, name)
     if not hasattr(values, "dictionary_encode"):
         values = list(values)
-    return Encoder(name, labels, Policy(missing="keep"), texts=texts).encode(values)
+    found = Encoder(name, labels, Policy(missing="keep"), texts=texts).encode(values)
+    return found.astype(np.int64)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,11 @@ from ..errors import DataError, InputError, MissingLibraryError, quote
 from ..mechanism import ImplicitKernel
 from .codes import ABSENT, cell_text
 from .column import ColumnRelease, check_distinct, check_rows, find_column
+from .parts import ROWS, parts_of, side_by_side
 from .receipts import KEY, receipts_of, receipts_to_text, with_receipt
+
+# Rows of a chunk of labels.
+_CHUNK = 1 << 20
 
 
 def load_arrow() -> Any:
@@ -88,11 +93,14 @@ def column_reader(batch: Any) -> Callable[[Any], Any]:
 
 def privatize_batch(batch: Any, release: ColumnRelease) -> Any:
     """A RecordBatch or Table with its secrets replaced; everything else is as it was."""
+    pa = load_arrow()
     release.check_names(batch.schema.names)
     for target, drawn in release.draw_all(column_reader(batch)):
         place = find_column(batch.schema.names, target.source)
         field = batch.schema.field(place)
         array = _arrow_labels(drawn, target, field.type)
+        if isinstance(array, pa.ChunkedArray) and isinstance(batch, pa.RecordBatch):
+            array = array.combine_chunks()
         named = field.with_type(array.type).with_name(str(target.column))
         batch = batch.set_column(place, named, array)
     gone = left_out(release)
@@ -119,24 +127,43 @@ def reported_schema(schema: Any, release: ColumnRelease) -> Any:
 
 
 def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any) -> Any:
-    """An Arrow array of output labels, of the given type where the labels fit it."""
+    """An Arrow array of output labels, of the given type where the labels fit it; of long columns
+    one of several chunks.
+    """
     pa = load_arrow()
     outputs = release.mechanism.outputs
-    absent = drawn == ABSENT
-    indices = pa.array(drawn, mask=absent if absent.any() else None)
+    indices = _arrow_places(drawn)
     if isinstance(release.mechanism, ImplicitKernel):
         return indices.cast(_whole_numbers(release.mechanism, kind))
     if pa.types.is_dictionary(kind):
-        labels, width = label_array(outputs, kind.value_type), kind.index_type
+        labels, width = _labels_of(outputs, kind.value_type), kind.index_type
         if len(labels) - 1 > np.iinfo(width.to_pandas_dtype()).max:
             width = pa.int32()
         ordered = bool(kind.ordered) and outputs == release.encoder.book.labels
         return pa.DictionaryArray.from_arrays(indices.cast(width), labels, ordered=ordered)
-    labels = label_array(outputs, kind)
+    labels = _labels_of(outputs, kind)
     if "_view" in str(labels.type):
         # Arrow selects no rows of views.
         return pa.array(labels.to_pylist()).take(indices).cast(labels.type)
-    return labels.take(indices)
+    return _taken(labels, drawn)
+
+
+def _arrow_places(drawn: NDArray[Any]) -> Any:
+    """Positions as an Arrow array, null where they are -1."""
+    pa = load_arrow()
+    is_whole = not len(drawn) or drawn.min() != ABSENT
+    return pa.array(drawn, mask=None if is_whole else drawn == ABSENT)
+
+
+def _taken(labels: Any, drawn: NDArray[Any]) -> Any:
+    """The labels at positions, of long columns in chunks that are made at once."""
+    pa = load_arrow()
+    if len(drawn) <= _CHUNK:
+        return labels.take(_arrow_places(drawn))
+    taken = side_by_side(
+        lambda part: labels.take(_arrow_places(drawn[part])), parts_of(len(drawn), _CHUNK)
+    )
+    return pa.chunked_array(list(taken), type=labels.type)
 
 
 def _whole_numbers(kernel: ImplicitKernel, kind: Any) -> Any:
@@ -146,6 +173,19 @@ def _whole_numbers(kernel: ImplicitKernel, kind: Any) -> Any:
     if pa.types.is_integer(kind) and kind.bit_width - pa.types.is_signed_integer(kind) >= bits:
         return kind
     return next(t for t in (pa.int8(), pa.int16(), pa.int32(), pa.int64()) if t.bit_width > bits)
+
+
+_last_labels: tuple[Any, ...] = (None, None, None)
+
+
+def _labels_of(outputs: Sequence[Any], kind: Any) -> Any:
+    """:func:`label_array`, of which the last is kept: every batch of a column has the same."""
+    global _last_labels
+    known, of, found = _last_labels
+    if known is not outputs or of != kind:
+        found = label_array(outputs, kind)
+        _last_labels = (outputs, kind, found)
+    return found
 
 
 def label_array(labels: Sequence[Any], kind: Any) -> Any:
@@ -218,11 +258,22 @@ def _pandas_reports(drawn: NDArray[Any], target: Any, dtype: Any) -> Any:
         ordered = bool(dtype.ordered) and outputs == target.encoder.book.labels
         labels = pd.Index(list(outputs), tupleize_cols=False)
         values = pd.Series(pd.Categorical.from_codes(drawn, categories=labels, ordered=ordered))
+    elif (arrow := _arrow_of_pandas(labels := _pandas_labels(outputs, dtype))) is not None:
+        values = pd.Series(labels.dtype.__from_arrow__(_taken(arrow, drawn)))
     else:
-        labels = _pandas_labels(outputs, dtype)
         # Positions that are not there become null.
         values = labels.reindex(drawn) if (drawn == ABSENT).any() else labels.take(drawn)
     return values
+
+
+def _arrow_of_pandas(labels: Any) -> Any:
+    """The Arrow array of a series of text that is kept as one; ``None`` for others."""
+    import pandas as pd
+
+    if not isinstance(labels.dtype, pd.StringDtype) or labels.dtype.storage != "pyarrow":
+        return None
+    found = load_arrow().Array.from_pandas(labels)
+    return found.combine_chunks() if hasattr(found, "chunks") else found
 
 
 def pandas_values(series: Any) -> Any:
@@ -342,7 +393,7 @@ def _polars_series(frame: Any, target: Any, drawn: NDArray[Any]) -> Any:
     import polars as pl
 
     places = pl.Series(drawn)
-    if (drawn < 0).any():
+    if len(drawn) and drawn.min() < 0:
         places = places.set(places < 0, None)
     series = frame.get_column(target.source)
     labels = _polars_labels(target, series.dtype)
@@ -358,9 +409,27 @@ def _polars_values(series: Any) -> Any:
     if series.dtype == pl.Object:
         return series.to_list()
     try:
+        if series.dtype == pl.String and _reads_views():
+            return series.to_arrow(compat_level=pl.CompatLevel.newest())
+        if series.dtype == pl.Categorical and len(series) > ROWS:
+            parts = [series[part] for part in parts_of(len(series))]
+            return load_arrow().chunked_array(side_by_side(lambda part: part.to_arrow(), parts))
         return series.to_arrow()
     except load_arrow().ArrowInvalid:
         return series.to_list()
+
+
+@cache
+def _reads_views() -> bool:
+    """Whether polars hands its text over as it is, and this version of Arrow reads it."""
+    import polars as pl
+
+    pa = load_arrow()
+    try:
+        pa.array([""], pa.string_view()).dictionary_encode()
+    except (AttributeError, pa.ArrowNotImplementedError):
+        return False
+    return hasattr(pl, "CompatLevel")
 
 
 def _polars_labels(target: Any, dtype: Any) -> Any:

@@ -7,12 +7,11 @@ integers: the position of an input of the mechanism for each row, or :data:`ABSE
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,13 @@ from .._bins import Bins
 from ..errors import DataError, InputError, UnknownNameError, quote
 from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
+from .parts import ROWS, parts_of, processors, side_by_side
 
 ABSENT = -1
 # Rows that a dictionary is made of by one processor.
 _PART = 1 << 20
+# A column of shorter chunks than that, in the mean, is read as one.
+_SHORT = 1 << 10
 
 _SHOWN: ContextVar[bool] = ContextVar("mechdesign_shown_values", default=False)
 
@@ -117,6 +119,12 @@ class Codebook:
             return self._places.get(_key(tidy(value)), ABSENT)
         except TypeError:
             return ABSENT
+
+    def texts_of_labels(self) -> dict[str, int]:
+        """Texts that certainly are labels, with their positions, in that order."""
+        if self.texts:
+            return self._texts
+        return {x: i for i, x in enumerate(self.labels) if isinstance(x, str)}
 
     def places(self, values: Sequence[Any]) -> NDArray[Any]:
         """Positions of several values."""
@@ -260,6 +268,7 @@ class Encoder:
         self.column, self.policy = column, policy
         self.book = Codebook(inputs, "inputs of the mechanism", texts=texts)
         policy.check(self.book)
+        self._last: tuple[Any, ...] = (None,)
 
     def encode(self, values: Any, first: int = 0) -> NDArray[Any]:
         """Input positions, and :data:`ABSENT` for rows whose report is null.
@@ -274,8 +283,85 @@ class Encoder:
         DataError
             For missing or unseen values that the policy refuses, and for values that are no labels.
         """
+        if (found := self._encode_parts(values)) is not None:
+            return found
         distinct, places = distinct_values(values, self.column)
         return self.look_up(distinct, places, first)
+
+    def _encode_parts(self, values: Any) -> NDArray[Any] | None:
+        """:meth:`encode` of text and dictionaries by parts, several at once.
+
+        ``None`` for others, and where a value may be one that the policy refuses, of which all
+        rows are told.
+        """
+        parts = _coded_or_text(values)
+        if parts is None:
+            return None
+        out = np.empty(len(values), dtype=self._kind)
+        ends = np.cumsum([len(part) for part in parts])
+
+        def encode(number: int) -> bool:
+            part = parts[number]
+            codes = self._codes_of(part)
+            if codes is not None:
+                out[ends[number] - len(part) : ends[number]] = codes
+            return codes is not None
+
+        return out if all(side_by_side(encode, range(len(parts)))) else None
+
+    def _codes_of(self, part: Any) -> NDArray[Any] | None:
+        """Codes of one Arrow array of text or of a dictionary."""
+        import pyarrow as pa
+
+        if not pa.types.is_dictionary(part.type):
+            found = self._found(part)
+            if found is not None and not found.null_count:
+                return self._text_codes.take(found.to_numpy())
+            part = part.dictionary_encode()
+        codes, refused = self._table_of(part.dictionary)
+        if refused[:-1].any() or (refused[-1] and part.null_count):
+            return None
+        return codes.take(_places(part))
+
+    def _table_of(self, dictionary: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The codes of the values of a dictionary and of null, and which of them are refused.
+
+        Those of the last dictionary are kept, as the parts of a column have the same.
+        """
+        known, *found = self._last
+        if known is None or not known.equals(dictionary):
+            codes, kind = self._decided([*map(tidy, dictionary.to_pylist()), None])
+            found = [codes, self._refused(kind)]
+            self._last = (dictionary, *found)
+        return found[0], found[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Values of the data go nowhere.
+        return {**self.__dict__, "_last": (None,)}
+
+    def _found(self, part: Any) -> Any:
+        """The place of each text among those of labels, null for others; ``None`` where Arrow
+        does not look such texts up.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not len(self._text_codes) or self.bins is not None or "_view" in str(part.type):
+            return None
+        return pc.index_in(part, value_set=pa.array(self._texts, type=part.type))
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return list(self.book.texts_of_labels())
+
+    @cached_property
+    def _text_codes(self) -> NDArray[Any]:
+        return np.array([*self.book.texts_of_labels().values()], dtype=self._kind)
+
+    @property
+    def _kind(self) -> np.dtype[Any]:
+        """The narrowest type of integers that holds all codes."""
+        return np.min_scalar_type(-max(len(self.book.labels), 1))
 
     def places(self, values: Sequence[Any]) -> NDArray[np.int64]:
         """Positions of several values, whatever the policy is."""
@@ -306,12 +392,25 @@ class Encoder:
         A place behind the last value is that of null.
         """
         values = [*map(tidy, distinct), None]
-        codes = self.places(values)
+        codes, kind = self._decided(values)
+        if kind[:-1].any() or (len(places) and places.max() == len(kind) - 1):
+            self._refuse_others(values, kind, places, first)
+        return codes.take(places)
+
+    def _decided(self, values: list[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The code of each value by the policy, and whether it is an input (0), missing (1) or
+        unseen (2).
+        """
+        codes = self.places(values).astype(self._kind)
         missing = np.array([self.is_blank(value) for value in values])
         kind = np.where(codes != ABSENT, 0, np.where(missing, 1, 2))
-        if kind[:-1].any() or (len(places) and places.max() == len(kind) - 1):
-            self._apply(values, kind, codes, places, first)
-        return codes.astype(np.int32).take(places)
+        self._replace(codes, kind)
+        return codes, kind
+
+    def _refused(self, kind: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which kinds the policy refuses."""
+        missing = (kind == 1) & (self.policy.missing == "error")
+        return missing | (kind == 2) & (self.policy.unseen == "error")
 
     def _apply(
         self,
@@ -322,6 +421,13 @@ class Encoder:
         first: int,
     ) -> None:
         """Apply the policy to the values that are missing (1) or unseen (2) and do occur."""
+        self._refuse_others(values, kind, places, first)
+        self._replace(codes, kind)
+
+    def _refuse_others(
+        self, values: list[Any], kind: NDArray[Any], places: NDArray[Any], first: int
+    ) -> None:
+        """Raise an error for values that the policy refuses and that do occur."""
         counts = np.bincount(places, minlength=len(kind))
         blank = int(counts[kind == 1].sum())
         if blank and self.policy.missing == "error":
@@ -340,6 +446,9 @@ class Encoder:
                 f" in {len(rows)} row{'s' * (len(rows) > 1)}, "
                 f"first in row {first + int(rows[0]) + 1}",
             )
+
+    def _replace(self, codes: NDArray[Any], kind: NDArray[Any]) -> None:
+        """Put the code that stands in for others in their place, by the policy."""
         stand_in = self.book.place(self.policy.replacement)
         if self.policy.missing == "replace":
             codes[kind == 1] = stand_in
@@ -402,11 +511,7 @@ def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray
                 raise _no_values(column, f"values of type {values.type}") from None
         if isinstance(values, pa.ChunkedArray):
             values = values.unify_dictionaries().combine_chunks()
-        found, places = values.dictionary.to_pylist(), values.indices
-        if places.null_count or places.type == pa.uint64():
-            # NumPy takes no places of 64 bits without a sign.
-            places = places.cast(pa.int64()).fill_null(len(found))
-        return found, places.to_numpy(zero_copy_only=False)
+        return values.dictionary.to_pylist(), _places(values)
     if isinstance(values, np.ndarray) and values.dtype != object:
         symbols, places = np.unique(values, return_inverse=True)
         return list(symbols), places
@@ -417,24 +522,48 @@ def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray
     return list(number), np.fromiter((number[value] for value in values), np.int64, len(values))
 
 
+def _places(values: Any) -> NDArray[Any]:
+    """The place of each row of a dictionary array; that of null is behind the last value."""
+    import pyarrow as pa
+
+    places = values.indices
+    if places.null_count:
+        kind = pa.int32() if places.type.bit_width < 32 else pa.int64()
+        places = places.cast(kind).fill_null(len(values.dictionary))
+    elif places.type == pa.uint64():
+        # NumPy takes no places of 64 bits without a sign.
+        places = places.cast(pa.int64())
+    return places.to_numpy(zero_copy_only=False)
+
+
+def _coded_or_text(values: Any) -> list[Any] | None:
+    """Parts of an Arrow column of text or of a dictionary; ``None`` for other columns, and for
+    columns of very short chunks.
+    """
+    if not hasattr(values, "dictionary_encode"):
+        return None
+    import pyarrow as pa
+
+    kind = values.type
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
+    if not (any(is_kind(kind) for is_kind in texts) or str(kind) == "string_view"):
+        return None
+    chunks = getattr(values, "chunks", [values])
+    if len(chunks) > 1 + len(values) // _SHORT:
+        return None
+    return [chunk[part] for chunk in chunks for part in parts_of(len(chunk), ROWS)]
+
+
 def _dictionary(values: Any) -> Any:
     """An Arrow array as a dictionary; parts of a long one by several processors at once."""
     import pyarrow as pa
 
     if len(values) < 2 * _PART or processors() == 1:
         return values.dictionary_encode()
-    parts = [values.slice(start, _PART) for start in range(0, len(values), _PART)]
-    with ThreadPoolExecutor(processors()) as beside:
-        found = list(beside.map(lambda part: part.dictionary_encode(), parts))
+    parts = [values[part] for part in parts_of(len(values), _PART)]
+    found = list(side_by_side(lambda part: part.dictionary_encode(), parts))
     chunks = [chunk for part in found for chunk in getattr(part, "chunks", [part])]
     return pa.chunked_array(chunks, type=found[0].type)
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _no_values(column: Any, got: str) -> DataError:

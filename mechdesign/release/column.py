@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -13,20 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError
-from ..labels import Label
+from ..labels import Label, tidy
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..published import kernel_fingerprint
 from .bin_codes import bins_of, encoder_of
-from .codes import ABSENT, Codebook, Policy, StrataEncoder, distinct_values, processors
+from .codes import ABSENT, Codebook, Policy, StrataEncoder, distinct_values
 from .grouped_reports import GroupedTable
 from .identities import Admission, Identity, IdentityWords, encode_identities
-from .receipts import Fingerprinter, Receipt, make_receipt
+from .parts import parts_of, side_by_side
+from .receipts import Fingerprinter, Marks, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
 from .subset_reports import SubsetTable
 from .words import SeededWords, Words, words_from
-
-# Rows that are drawn before their hash is taken, beside the draws of the next.
-_PART = 1 << 18
 
 #: Reads a column of a table by its name, as an Arrow array, a NumPy vector or a list.
 Reader = Callable[[Any], Any]
@@ -199,6 +196,25 @@ class ColumnRelease:
         """Positions of symbols for the :meth:`secrets` of a part, whatever the policy is."""
         return self.encoder.positions(read(self.column), values[:-1], places)
 
+    def counts(
+        self, read: Reader, values: Sequence[Any], places: NDArray[Any]
+    ) -> NDArray[np.int64]:
+        """How often each symbol occurs among the :meth:`secrets` of a part, behind the number of
+        rows that have none, whatever the policy is.
+        """
+        size = self.symbols + 1
+        if not self._is_told_by_value:
+            return np.bincount(self.positions(read, values, places) + 1, minlength=size)
+        found = np.zeros(size, dtype=np.int64)
+        occurrences = np.bincount(places, minlength=len(values))
+        np.add.at(found, self.encoder.places([*map(tidy, values)]) + 1, occurrences)
+        return found
+
+    @property
+    def _is_told_by_value(self) -> bool:
+        """Whether the value of a row, as it stands among distinct ones, is all that decides."""
+        return self.encoder.bins is None
+
     def draw_all(self, read: Reader) -> list[tuple[Any, NDArray[Any]]]:
         """For each of the :attr:`targets` its output positions, -1 where the report is null."""
         return [(self, self.draw(read))]
@@ -276,7 +292,7 @@ class ColumnRelease:
             reports.add(values)
             return
         outputs = self.mechanism.outputs
-        reports.add_codes([*outputs, None], _behind(self.read_back(values, outputs), len(outputs)))
+        reports.add_codes([*outputs, None], self.read_back(values, outputs))
 
     def read_back(self, values: Any, labels: Sequence[Label]) -> NDArray[np.int64]:
         """Positions of reports that were written by these labels; -1 where they are null."""
@@ -344,31 +360,27 @@ class ColumnRelease:
             met, places = np.unique(drawn, return_inverse=True)
             self.reports.add_codes([None if y == ABSENT else y for y in met.tolist()], places)
             return drawn
-        # Narrow, with room for the place behind the last, which is that of a null report here.
-        kind = np.min_scalar_type(-len(outputs) - 1)
-        fingerprint = self.reports.coded([*outputs, None])
-        if len(codes) <= _PART:
-            drawn = self._drawn(codes, words, kind)
-            fingerprint(_behind(drawn, len(outputs)))
-            return drawn
-        drawn = np.empty(len(codes), dtype=kind)
-        parts = [slice(start, start + _PART) for start in range(0, len(codes), _PART)]
+        # Narrow, with room for the place behind the last, which is that of a null report.
+        drawn = np.empty(len(codes), dtype=np.min_scalar_type(-len(outputs) - 1))
+        mark = self.reports.marker([*outputs, None])
+        if isinstance(self.table, AliasTable):
+            self.table.prepare(len(codes), words)
 
-        def draw(part: slice) -> NDArray[Any]:
-            drawn[part] = self._drawn(codes[part], words, kind)
-            return _behind(drawn[part], len(outputs))
+        def draw(part: slice) -> Marks:
+            drawn[part] = self._drawn(codes[part], words, drawn.dtype)
+            return mark(drawn[part])
 
         # Words of the operating system belong to no row, so that several parts take theirs at once.
-        with ThreadPoolExecutor(processors() if words.in_parts else 1) as beside:
-            # The hash of a part is taken, in its order, while the next are drawn.
-            for places in beside.map(draw, parts):
-                fingerprint(places)
+        # The hash of a part is taken, in its order, while the next are drawn.
+        workers = None if words.in_parts else 1
+        for marks in side_by_side(draw, parts_of(len(codes)), workers):
+            self.reports.take(marks)
         return drawn
 
     def _drawn(self, codes: NDArray[Any], words: Words, kind: np.dtype[Any]) -> NDArray[Any]:
         """Output positions as integers of a kind, -1 for -1."""
         if not len(codes) or codes.min() != ABSENT:
-            return self.table.draw(codes, words).astype(kind)
+            return self.table.draw(codes, words).astype(kind, copy=False)
         absent = codes == ABSENT
         # Every row takes its word, so that the others do not depend on it.
         drawn = self.table.draw(np.where(absent, 0, codes), words).astype(kind)
@@ -386,13 +398,6 @@ class ColumnRelease:
         return IdentityWords(
             self.identity, column, self._kernel, identities, codes, admitted, rounds
         )
-
-
-def _behind(drawn: NDArray[Any], last: int) -> NDArray[Any]:
-    """Places among outputs and, behind the last of them, the null report."""
-    if len(drawn) and drawn.min() == ABSENT:
-        return np.where(drawn == ABSENT, drawn.dtype.type(last), drawn)
-    return drawn
 
 
 def plain_settings(receipt: Receipt, is_repeatable: bool) -> dict[str, Any]:

@@ -126,8 +126,7 @@ def survey(
                 for one, column in zip(parts, several, strict=True):
                     own, at = distinct_values(read(column), column)
                     one.add_codes([*own, None], at)
-                positions = release.positions(read, values, places)
-                counts += np.bincount(positions + 1, minlength=len(counts))
+                counts += release.counts(read, values, places)
                 if identity is not None or len(sources) > 1 or person_draws is not None:
                     # Where there are several, nothing is refused after the first is there.
                     codes = release.codes(read)

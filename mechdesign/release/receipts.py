@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,15 @@ from ..labels import parse_labels, tidy
 from ..mechanism import kernel_of
 from ..published import kernel_fingerprint, public_fingerprint, told_in_public
 from .codes import distinct_values
+from .parts import parts_of
 from .report_counts import ReportCounts
 
 KEY = "mechdesign"
 SCHEMA = 1
 # Rows whose digests are hashed at once: they stay in the cache.
 _CHUNK = 1 << 14
+# Values whose digests are kept, of which at most so many.
+_PLAIN, _KEPT = frozenset({str, int, float, bool, type(None)}), 1 << 12
 
 
 @dataclass(frozen=True)
@@ -421,6 +424,7 @@ class Fingerprinter:
         # SHA-256 is several times as fast as BLAKE2 where the processor knows it.
         self._sequence = hashlib.sha256(hashlib.blake2b(key=key).digest())
         self._sums = np.zeros(2, dtype=np.uint64)
+        self._known: dict[tuple[type, Any], tuple[int, int]] = {}
 
     def add(self, array: Any) -> None:
         """Take in an Arrow array."""
@@ -433,7 +437,7 @@ class Fingerprinter:
 
     def add_codes(self, values: Sequence[Any], places: NDArray[np.int64]) -> None:
         """Take in rows that are given by their places among distinct values."""
-        self.coded(values)(places)
+        self._add(self.marker(values), places)
 
     def add_rows(
         self,
@@ -444,29 +448,36 @@ class Fingerprinter:
         """Take in tuples: each is given by its place among distinct ones, and the parts of these by
         their places among the labels of their column, -1 for null.
         """
-        self._of_texts(_texts_of_rows(labels, rows))(places)
+        digests = [self._digest(text) for text in _texts_of_rows(labels, rows)]
+        self._add(_marker(digests), places)
 
-    def coded(self, values: Sequence[Any]) -> Callable[[NDArray[Any]], None]:
-        """A function that takes in rows by their places among these values."""
-        return self._of_texts([plain_text(value) for value in values])
+    def marker(self, values: Sequence[Any]) -> Callable[[NDArray[Any]], Marks]:
+        """A function that makes of places among these values, the last of which may be called -1,
+        what :meth:`take` takes in; it may be called in any thread.
+        """
+        return _marker([self._digest_of(value) for value in values])
 
-    def _of_texts(self, texts: Sequence[str]) -> Callable[[NDArray[Any]], None]:
-        digests = np.array([self._digest(text) for text in texts], dtype=np.uint64)
-        digests = digests.reshape(-1, 2)
-        # Half of a digest tells the values of a column apart.
-        halves = np.ascontiguousarray(digests[:, 0])
+    def take(self, marks: Marks) -> None:
+        """Take in the next rows."""
+        self._sequence.update(marks.halves.data)
+        self._sums += marks.sums
+        self._rows += len(marks.halves)
 
-        def add(places: NDArray[Any]) -> None:
-            counts = np.zeros(len(texts), dtype=np.uint64)
-            for start in range(0, len(places), _CHUNK):
-                part = places[start : start + _CHUNK]
-                self._sequence.update(halves.take(part).data)
-                counts += np.bincount(part, minlength=len(texts)).astype(np.uint64)
-            # Sums modulo 2**64, which do not depend on the order.
-            self._sums += (digests * counts[:, None]).sum(axis=0, dtype=np.uint64)
-            self._rows += len(places)
+    def _add(self, mark: Callable[[NDArray[Any]], Marks], places: NDArray[Any]) -> None:
+        for part in parts_of(len(places), _CHUNK):
+            self.take(mark(places[part]))
 
-        return add
+    def _digest_of(self, value: Any) -> tuple[int, int]:
+        """The digest of a value; those of plain ones are kept, as they come in every batch."""
+        if type(value) not in _PLAIN:
+            return self._digest(plain_text(value))
+        key = (type(value), value)
+        found = self._known.get(key)
+        if found is None:
+            found = self._digest(plain_text(value))
+            if len(self._known) < _KEPT:
+                self._known[key] = found
+        return found
 
     def _digest(self, text: str) -> tuple[int, int]:
         digest = hashlib.blake2b(text.encode(), digest_size=16, key=self._key).digest()
@@ -479,6 +490,29 @@ class Fingerprinter:
         sequence = self._sequence.copy()
         sequence.update(b"%d" % self._rows)
         return Fingerprint(self._rows, sequence.hexdigest()[:32], values)
+
+
+class Marks(NamedTuple):
+    """What a :class:`Fingerprinter` takes in of rows: half the digest of each, and sums of all."""
+
+    halves: NDArray[np.uint64]
+    sums: NDArray[np.uint64]
+
+
+def _marker(digests: Sequence[tuple[int, int]]) -> Callable[[NDArray[Any]], Marks]:
+    """A function that makes marks of places among values with these digests."""
+    table = np.array(digests, dtype=np.uint64).reshape(-1, 2)
+    # Half of a digest tells the values of a column apart.
+    halves = np.ascontiguousarray(table[:, 0])
+
+    def mark(places: NDArray[Any]) -> Marks:
+        if places.dtype.kind == "i" and len(places) and places.min() < 0:
+            places = np.where(places < 0, np.int64(len(table) - 1), places)
+        counts = np.bincount(places, minlength=len(table)).astype(np.uint64)
+        # Sums modulo 2**64, which do not depend on the order.
+        return Marks(halves.take(places), (table * counts[:, None]).sum(axis=0, dtype=np.uint64))
+
+    return mark
 
 
 class PairFingerprinter:

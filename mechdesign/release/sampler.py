@@ -21,6 +21,7 @@ from ..labels import Label
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..subsets import GroupedSelection, SubsetSelection
 from .bin_codes import bins_of, encoder_of
+from .byte_table import CHUNK, ByteTable
 from .codes import ABSENT, Encoder, Policy
 from .grouped_reports import GroupedTable
 from .subset_reports import SubsetTable
@@ -29,16 +30,12 @@ from .words import Words, words_from
 _WORD_BITS = 64
 # Words that are drawn at once: what they are compared with stays in the cache.
 _CHUNK = 1 << 14
-# Where their leading bits are looked up there is less to keep there.
-_LOOKUP_CHUNK = 1 << 16
 # For tables of at most 2^shift buckets a row, how many leading bits of a word are drawn first: some
 # are left to compare.
 _LEADS = ((3, 8), (8, 16))
 _LEAD = 32
-# A table of outcomes by leading bits has at most so many entries, a part of them for each row that
-# was drawn; one of few is made at once. No outcome has the last number.
-_MOST_LOOKUPS, _LOOKUPS_PER_ROW, _FEW_LOOKUPS = 1 << 23, 4, 1 << 13
-_UNCLEAR = 255
+# A table of bytes has so many entries for each row that was drawn; one of few is made at once.
+_ENTRIES_PER_ROW, _FEW_ENTRIES = 4, 1 << 16
 
 
 class Sampler:
@@ -179,10 +176,10 @@ class AliasTable:
     is no multiple of 2⁻⁵³. A word that falls there, at most ``M`` of 2⁵³, is followed by an exact
     draw in integers of any size, by rejection.
 
-    Where words come in two parts (:attr:`Words.in_parts`), the leading 8, 16 or 32 bits are drawn
-    and compared first. Where they are those of the threshold itself, and only there, the others
-    decide, and are drawn. The outcome is the same function of the whole word. Over many rows the
-    outcomes of all leading bits are kept, and looked up.
+    Where words come in parts (:attr:`Words.in_parts`), the leading 8, 16 or 32 bits are drawn and
+    compared first. Where they are those of the threshold itself, and only there, the others decide,
+    and are drawn. The outcome is the same function of the whole word. Over many rows of a kernel
+    that is not too large a :class:`ByteTable` takes its place, which needs less of a word.
 
     Parameters
     ----------
@@ -212,28 +209,27 @@ class AliasTable:
         self._lead = next((bits for most, bits in _LEADS if self.shift <= most), _LEAD)
         kind = np.dtype(f"u{self._lead // 8}")
         self._leading = (self._flat >> np.uint64(_WORD_BITS - self._lead)).astype(kind)
-        lookups = len(whole) << self._lead
-        self._lookups = lookups if columns <= _UNCLEAR and lookups <= _MOST_LOOKUPS else None
-        self._rows = 0
+        self._whole, self._rows = whole, 0
 
     @cached_property
-    def _outcomes_by_lead(self) -> NDArray[np.uint8]:
-        """The outcome of each symbol for all leading bits; 255 where the other bits decide."""
-        leading = np.arange(1 << self._lead).astype(self._leading.dtype)
-        found = np.empty((len(self.thresholds), len(leading)), dtype=np.uint8)
-        for symbol, row in enumerate(found):
-            bucket, place, low = self._place(np.full(len(leading), symbol), leading, self._lead)
-            threshold = self._leading.take(place)
-            row[:] = np.where(low < threshold, bucket, self._flat_aliases.take(place))
-            row[low == threshold] = _UNCLEAR
-        return found.ravel()
+    def _entries(self) -> int | None:
+        return ByteTable.entries(self._whole, self.bits)
 
-    def _looks_up(self, rows: int) -> bool:
-        """Whether outcomes are looked up from now on, with so many more rows to draw."""
-        if self._lookups is None:
+    @cached_property
+    def _by_bytes(self) -> ByteTable:
+        return ByteTable(self._whole, self.bits)
+
+    def _draws_bytes(self, rows: int) -> bool:
+        """Whether bytes are looked up from now on, with so many more rows to draw."""
+        if self._entries is None:
             return False
         self._rows += rows
-        return self._lookups <= max(_FEW_LOOKUPS, _LOOKUPS_PER_ROW * self._rows)
+        return self._entries <= max(_FEW_ENTRIES, _ENTRIES_PER_ROW * self._rows)
+
+    def prepare(self, rows: int, words: Words) -> None:
+        """Make the tables that so many rows are drawn from, so that no two threads make them."""
+        if words.in_parts and self._draws_bytes(rows):
+            self._by_bytes  # noqa: B018 - made here, once
 
     def draw(self, codes: NDArray[Any], words: Words) -> NDArray[Any]:
         """One outcome code for each symbol code in ``0 … N-1``; one word each."""
@@ -241,8 +237,8 @@ class AliasTable:
         draw, chunk = self._draw_whole, _CHUNK
         if words.in_parts:
             draw = self._draw_in_parts
-            if self._looks_up(len(codes)):
-                draw, chunk = self._draw_by_lookup, _LOOKUP_CHUNK
+            if self._draws_bytes(len(codes)):
+                draw, chunk = self._by_bytes.draw, CHUNK
         for start in range(0, len(codes), chunk):
             part = codes[start : start + chunk]
             position, drawn = draw(part, words)
@@ -267,22 +263,8 @@ class AliasTable:
         drawn = np.where(low < threshold, own, self._flat_aliases.take(place))
         unclear = np.flatnonzero(low == threshold)
         if len(unclear):
-            whole = words.complete(word[unclear], bits, position + unclear)
-            drawn[unclear] = self._outcomes(codes[unclear], whole)
-        return position, drawn
-
-    def _draw_by_lookup(self, codes: NDArray[Any], words: Words) -> tuple[int, NDArray[Any]]:
-        """The same, with the outcomes of leading bits looked up."""
-        bits = self._lead
-        position, word = words.claim_leading(len(codes), bits)
-        place = codes.astype(np.intp)
-        place <<= bits
-        place |= word
-        # No place is outside, which that mode need not check before it writes.
-        drawn = self._outcomes_by_lead.take(place, mode="wrap")
-        unclear = np.flatnonzero(drawn == _UNCLEAR)
-        if len(unclear):
-            whole = words.complete(word[unclear], bits, position + unclear)
+            whole = word[unclear].astype(np.uint64) << np.uint64(_WORD_BITS - bits)
+            whole |= words.following(position + unclear, bits, _WORD_BITS - bits)
             drawn[unclear] = self._outcomes(codes[unclear], whole)
         return position, drawn
 

@@ -138,6 +138,11 @@ class _SeveralColumns(ColumnRelease):
         """Distinct rows of secrets of a part as tuples, and the place of each row among them."""
         return distinct_rows([read(column) for column in self._columns], self._columns)
 
+    @property
+    def _is_told_by_value(self) -> bool:
+        """Never: values of several columns make a symbol."""
+        return False
+
 
 class JointRelease(_SeveralColumns):
     """Privatises several columns by a kernel whose inputs are tuples of their values.

@@ -28,7 +28,8 @@ from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
 from .samples import CountedRows, Sample, named_columns, sample_of
 from .subset_estimates import SubsetCounts
 
-_ROWS = 1 << 16
+# Rows of a batch: more where all of them have the same size, a few bytes for each column.
+_ROWS, _FIXED_ROWS, _FIXED_BYTES = 1 << 16, 1 << 17, 1 << 23
 _CHUNK = 1 << 20
 
 
@@ -65,12 +66,13 @@ def open_batches(
                 for column in columns or []:
                     find_column(schema.names, column)
             as_codes = [coded] if coded is not None and _is_text(schema, coded) else None
+            rows = _rows_at_once(schema, columns, as_codes or [])
             with (
                 ParquetFile(path, read_dictionary=as_codes, **options) as file,
                 _ahead(
                     batch
                     for number in range(file.num_row_groups)
-                    for batch in file.iter_batches(_ROWS, row_groups=[number], columns=columns)
+                    for batch in file.iter_batches(rows, row_groups=[number], columns=columns)
                 ) as batches,
             ):
                 yield schema, batches, total
@@ -116,6 +118,17 @@ def _is_text(schema: Any, column: str) -> bool:
         return False
     kind = schema.field(column).type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _rows_at_once(schema: Any, columns: list[str] | None, as_codes: list[str]) -> int:
+    """How many rows of these columns make a batch, some of which are read as dictionaries."""
+    bits = 0
+    for field in schema if columns is None else [schema.field(name) for name in columns]:
+        try:
+            bits += 32 if field.name in as_codes else field.type.bit_width
+        except ValueError:
+            return _ROWS
+    return _FIXED_ROWS if bits * _FIXED_ROWS <= 8 * _FIXED_BYTES else _ROWS
 
 
 @contextmanager
@@ -188,10 +201,26 @@ def _parquet_writer(part: Path, schema: Any, coded: Any, codec: str) -> Any:
     coded = coded.with_metadata(schema.metadata)
     if coded == schema:
         return ParquetWriter(part, schema, compression=codec)
-    writer = ParquetWriter(part, coded, compression=codec, store_schema=False)
+    # The least and the largest of random reports are no use to a reader, and take a while to find.
+    reports = {field.name for field in schema if coded.field(field.name) != field}
+    told = [path for path in _leaves(schema) if path not in reports]
+    writer = ParquetWriter(
+        part, coded, compression=codec, store_schema=False, write_statistics=told
+    )
     arrow = base64.b64encode(schema.serialize().to_pybytes())
     writer.add_key_value_metadata({**(schema.metadata or {}), b"ARROW:schema": arrow})
     return writer
+
+
+def _leaves(schema: Any) -> list[str]:
+    """The paths of the columns of a Parquet file with a schema."""
+    pa = load_arrow()
+    from pyarrow.parquet import ParquetFile, ParquetWriter
+
+    empty = pa.BufferOutputStream()
+    ParquetWriter(empty, schema).close()
+    with ParquetFile(pa.BufferReader(empty.getvalue())) as file:
+        return [file.schema.column(i).path for i in range(len(file.schema))]
 
 
 def codes_are_written() -> bool:

@@ -4,8 +4,8 @@ Row ``i`` of a column uses the words at position ``i``, so what is drawn does no
 table is cut into batches; words that belong to the identity of a row, whatever its place, are in
 ``identities``.
 
-A word of the operating system belongs to no place, so it may be drawn in two parts: its leading
-bits first, and the others only where the leading ones leave the outcome open.
+A word of the operating system belongs to no place, so it may be drawn in parts: its leading bits
+first, and the others only where the leading ones leave the outcome open.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Words(ABC):
     #: Named in receipts.
     source: str
     for_production: bool
-    #: Whether a word may be drawn in two parts, see :meth:`claim_leading`.
+    #: Whether a word may be drawn in parts, see :meth:`claim_leading`.
     in_parts = False
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Words(ABC):
     def claim_leading(self, number: int, bits: int) -> tuple[int, NDArray[Any]]:
         """As :meth:`claim`, leading bits only, 8, 16 or 32, of words that come :attr:`in_parts`.
 
-        The other bits are uniform and independent of these; :meth:`complete` draws them.
+        The other bits are uniform and independent of these; :meth:`following` draws them.
         """
         with self.lock:
             start = self.position
@@ -78,10 +78,11 @@ class Words(ABC):
         """The leading bits of so many words; asked for by :meth:`claim_leading`."""
         raise NotImplementedError(f"words of the {self.source} are not drawn in parts")
 
-    def complete(
-        self, leading: NDArray[Any], bits: int, positions: NDArray[np.int64]
-    ) -> NDArray[np.uint64]:
-        """Whole words that begin with these bits, those of the rows at these positions, once."""
+    def following(self, positions: NDArray[np.int64], drawn: int, bits: int) -> NDArray[Any]:
+        """So many bits of the words at these positions, of which the first ``drawn`` are known.
+
+        Integers without a sign; bits of a word are asked for in their order, each of them once.
+        """
         raise NotImplementedError(f"words of the {self.source} are not drawn in parts")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -138,12 +139,11 @@ class SystemWords(Words):
         """Bits that nobody has seen."""
         return np.frombuffer(os.urandom(bits // 8 * number), dtype=f"u{bits // 8}")
 
-    def complete(
-        self, leading: NDArray[Any], bits: int, positions: NDArray[np.int64]
-    ) -> NDArray[np.uint64]:
-        """The same bits, and others that nobody has seen."""
-        first = leading.astype(np.uint64) << np.uint64(_WORD_BITS - bits)
-        return first | (self.next_words(len(leading)) >> np.uint64(bits))
+    def following(self, positions: NDArray[np.int64], drawn: int, bits: int) -> NDArray[Any]:
+        """Bits that nobody has seen."""
+        if bits == 8:
+            return self.next_leading(len(positions), bits)
+        return self.next_words(len(positions)) >> np.uint64(_WORD_BITS - bits)
 
     def next_several(self, number: int, each: int) -> NDArray[np.uint64]:
         """Words that nobody has seen."""

@@ -166,6 +166,8 @@ def test_pages_hold_what_was_recorded():
     rates = sampling.markdown(read_rows(sampling.RESULTS))
     of_users = sampling.users_markdown(read_rows(sampling.USERS))
     assert sampling.PAGE.read_text(encoding="utf-8") == f"{rates}\n\n{of_users}\n"
+    told = sampling.told(read_rows(sampling.RESULTS), read_rows(sampling.USERS))
+    assert f"\n{told}\n" in sampling.README.read_text(encoding="utf-8")
 
 
 # Reports per second

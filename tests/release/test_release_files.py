@@ -19,7 +19,7 @@ from mechdesign.cli import main
 from mechdesign.errors import DataError, RepeatWarning, StorageError, UnknownNameError
 from mechdesign.release.ledger import Ledger
 from mechdesign.release.receipts import kernel_fingerprint, public_fingerprint
-from mechdesign.release.table_files import count_file, file_receipts
+from mechdesign.release.table_files import count_file, file_receipts, open_batches
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -136,6 +136,46 @@ def test_other_columns_of_a_parquet_file_keep_their_types(tmp_path):
     assert made.schema.remove_metadata() == table.schema.remove_metadata()
     assert made.drop(["x"]).equals(table.drop(["x"]))
     assert pq.ParquetFile(target).metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_only_the_reports_of_a_parquet_file_have_no_statistics(tmp_path):
+    """Random reports of every kind stand in every row group; the other columns keep theirs."""
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = 1000
+    table = pa.table(
+        {
+            "n": range(rows),
+            "x": [LABELS[i % len(LABELS)] for i in range(rows)],
+            "nested": [{"x": i, "list": [i]} for i in range(rows)],
+        }
+    )
+    parquet.write_table(table, tmp_path / "in.parquet", row_group_size=300)
+    md.privatize_file(tmp_path / "in.parquet", tmp_path / "out.parquet", "x", FOUND, ledger=False)
+    with parquet.ParquetFile(tmp_path / "out.parquet") as made:
+        assert made.schema_arrow.types == table.schema.types
+        metadata, leaves = made.metadata, len(made.schema)
+        assert made.read().drop_columns("x").equals(table.drop_columns("x"))
+    paths = {}
+    for group in range(metadata.num_row_groups):
+        for i in range(leaves):
+            column = metadata.row_group(group).column(i)
+            paths.setdefault(column.path_in_schema, set()).add(column.is_stats_set)
+    assert paths.pop("x") == {False}
+    assert set(map(frozenset, paths.values())) == {frozenset({True})}
+    assert {path.partition(".")[0] for path in paths} == {"n", "nested"}
+
+
+def test_batches_are_longer_where_all_rows_have_the_same_size(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = (1 << 17) + 5
+    table = pa.table({"n": np.arange(rows), "x": pa.array(["a", "b"]).take(np.arange(rows) % 2)})
+    parquet.write_table(table, tmp_path / "in.parquet")
+    for coded, longest in (("x", 1 << 17), (None, 1 << 16)):
+        with open_batches(tmp_path / "in.parquet", coded=coded) as (_, batches, total):
+            found = [batch.num_rows for batch in batches]
+        assert (max(found), sum(found), total) == (longest, rows, rows)
 
 
 def test_numbers_in_csv_files_match_by_value(tmp_path):
