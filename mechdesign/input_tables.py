@@ -273,7 +273,7 @@ def _count_csv(
         weights = EXAMPLES[str(path)].weights
     counts: Counter[str | None] = Counter()
     groups: dict[str | None, Counter[str | None]] = {}
-    blank = words = total = unnamed = 0
+    blank = spelled = total = unnamed = 0
     with open_table(path) as (name, lines):
         reader = csv.DictReader(lines)
         header = _header(name, reader.fieldnames)
@@ -298,7 +298,7 @@ def _count_csv(
             value = (text or "").strip() or None
             if value is None or value.lower() in MISSING_TEXT:
                 blank += 1
-                words += value is not None
+                spelled += value is not None
                 if missing != "category":
                     continue
                 value = None
@@ -313,7 +313,7 @@ def _count_csv(
         )
     subject = f"column {quote(column)} of {name}"
     _refuse_unnamed(f"column {quote(by)} of {name}", unnamed, total)
-    refuse_missing(subject, blank, total, missing, words=words)
+    refuse_missing(subject, blank, total, missing, spelled=spelled)
     people: Any = total if missing == "category" else total - blank
     if weights is not None:
         whole = all(Fraction(count).denominator == 1 for count in counts.values())
@@ -514,19 +514,19 @@ def refuse_missing(
     policy: str,
     known: Sequence[str] = _POLICIES,
     *,
-    words: int = 0,
+    spelled: int = 0,
 ) -> None:
     """Refuse missing values where the policy does, and a table of nothing else.
 
-    ``known`` are the policies that there are to choose from; ``words`` says how many of the
-    missing values of a file are words that count as such.
+    ``known`` are the policies that there are to choose from; ``spelled`` says how many of the
+    missing values of a file are spelled out, such as NA.
     """
     if blank and policy == "error":
         ways = ["fill them in", *(way for name, way in _WAYS_OUT.items() if name in known)]
         got = f"{blank} of {total} rows without a value"
-        if words:
-            got += f" ({words} of them with one of the words NA, N/A, NaN, null, none)"
-            ways.append("where such a word is a value of its own, write it in another way")
+        if spelled:
+            got += f" ({spelled} of them spelled NA, N/A, NaN, null or none)"
+            ways.append("where that is a value of its own, write it in another way")
         raise DataError(subject, expected="no missing values", got=got, remedy=", or ".join(ways))
     if blank == total:
         raise DataError(

@@ -203,7 +203,7 @@ def count_csv_columns(
             )
     counts: Counter[tuple[str | None, ...]] = Counter()
     seen: list[dict[str, None]] = [{} for _ in columns]
-    total = blank = words = 0
+    total = blank = spelled = 0
     with open_table(path) as (name, lines):
         reader = csv.DictReader(lines)
         for row in reader:
@@ -214,7 +214,7 @@ def count_csv_columns(
                 texts.update({} if cell is None else {cell: None})
             if None in key and missing != "category":
                 blank += 1
-                words += any(v is None and cell for v, cell in zip(key, cells, strict=True))
+                spelled += any(v is None and cell for v, cell in zip(key, cells, strict=True))
                 continue
             weight: Any = 1
             if weights is not None:
@@ -224,7 +224,7 @@ def count_csv_columns(
         raise DataError(
             f"table {name}", expected="at least one row", got="none", remedy="check the file"
         )
-    refuse_missing(f"columns {_listed(columns)} of {name}", blank, total, missing, words=words)
+    refuse_missing(f"columns {_listed(columns)} of {name}", blank, total, missing, spelled=spelled)
     typed = [dict(zip(texts, parse_labels(list(texts)), strict=True)) for texts in seen]
     found: Counter[Any] = Counter()
     for key, count in counts.items():

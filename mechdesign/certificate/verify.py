@@ -1823,11 +1823,8 @@ def _check_content(content: Any) -> Report:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check files named on the command line; ``--json`` prints JSON. Returns the exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    if {"-h", "--help"} & set(given):
-        print("usage: python verify.py [--json] FILE...\n\n" + (__doc__ or ""))
-        return 0
     results: list[dict[str, Any]] = []
-    for name in [word for word in given if word != "--json"]:
+    for name in [word for word in given if word not in ("--json", "--help", "-h")]:
         try:
             with open(name, "rb") as file:
                 report = check(file.read(LARGEST_FILE + 1))

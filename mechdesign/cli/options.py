@@ -755,7 +755,7 @@ def _named_for_readers(name: str, hint: Any) -> Any:
         return hint
     kind, *extras = get_args(hint)
     told = "|".join(str(part) for part in get_args(kind)) or getattr(kind, "__name__", str(kind))
-    value = next((word for part, word in _VALUES.items() if part in told), "TEXT")
+    value = next((shown for part, shown in _VALUES.items() if part in told), "TEXT")
     for place, extra in enumerate(extras):
         if getattr(extra, "metavar", "given") is None and "bool" not in told:
             extras[place] = copy.copy(extra)

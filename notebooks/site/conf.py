@@ -51,6 +51,7 @@ html_theme = "furo"
 html_title = f"mechdesign {version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["reach.js"]
 html_search_scorer = str(Path(__file__).parent / "static" / "scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
@@ -58,5 +59,6 @@ html_show_copyright = False
 html_theme_options = {"navigation_with_keys": True}
 # Dates would differ between two builds of the same sources.
 html_last_updated_fmt = None
-pygments_style = "tango"
+# Among the styles with a contrast of 4.5 for every colour.
+pygments_style = "xcode"
 pygments_dark_style = "monokai"

@@ -137,7 +137,7 @@ def test_a_gap_that_falls_tells_how_long_it_takes(monkeypatch):
         [1e-1, 1e-4, 1e-7],
     ],
 )
-def test_a_gap_that_tells_nothing_foretells_nothing(gaps, monkeypatch):
+def test_a_gap_that_does_not_fall_foretells_no_time(gaps, monkeypatch):
     wait, now = waited(gaps, monkeypatch=monkeypatch)
     assert wait.remaining(now) is None
     assert "about" not in wait.text(now, 79)

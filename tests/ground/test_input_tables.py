@@ -286,10 +286,10 @@ def test_missing_cells_are_counted_and_refused_or_dropped(write, blank):
 
 def test_words_for_a_missing_value_are_named_where_a_file_has_them(write):
     """A diagnosis of "none" is an answer to whoever wrote the file."""
-    said = "2 of 4 rows without a value (1 of them with one of the words NA, N/A, NaN, null, none)"
+    said = "2 of 4 rows without a value (1 of them spelled NA, N/A, NaN, null or none)"
     refused(lambda: count_csv(write('x\na\nnone\n" "\nb\n'), "x"), said, "in another way")
     found = refused(lambda: count_csv(write("x,y\na,1\n,2\n"), "x"), "1 of 2")
-    assert "words" not in str(found)
+    assert "spelled" not in str(found)
 
 
 def test_short_lines_are_missing_values(write):
