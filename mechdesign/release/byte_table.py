@@ -1,7 +1,8 @@
 """Exact draws a byte at a time: one byte of entropy settles most reports, a second nearly all.
 
 For words of the operating system, which belong to no row: bits that no report asks for are never
-drawn. Words that a seed or an identity decides are read whole, by :class:`sampler.AliasTable`.
+drawn. Words that a seed or an identity decides are read whole, by
+:class:`~mechdesign.release.sampler.AliasTable`.
 """
 
 from __future__ import annotations

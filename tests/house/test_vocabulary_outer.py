@@ -70,6 +70,8 @@ ALLOWED = [
     ("release/of_columns.py", "words", RANDOM),
     *(("release/sampler.py", term, RANDOM) for term in ("word", "words")),
     ("release/words.py", "words", RANDOM),
+    *(("release/byte_table.py", term, RANDOM) for term in ("word", "words")),
+    *(("tests/release/test_byte_table.py", term, RANDOM) for term in ("word", "words")),
     *(
         (f"release/{name}_reports.py", term, RANDOM)
         for name in ("subset", "grouped")

@@ -130,12 +130,12 @@ def test_all_words_together_are_the_certified_weights(mechanism):
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "spread"),
+    ("n", "m", "concentration"),
     [(1, 1, 1.0), (2, 1, 1.0), (100, 100, 0.2), (3, 255, 1.0), (40, 129, 5.0), (5, 200, 1e6)],
 )
-def test_all_words_of_large_kernels_are_the_certified_weights(n, m, spread):
+def test_all_words_of_large_kernels_are_the_certified_weights(n, m, concentration):
     rng = np.random.default_rng(n * m)
-    mechanism = exact_mechanism(rng.dirichlet(np.full(m, spread), n), bits=53)
+    mechanism = exact_mechanism(rng.dirichlet(np.full(m, concentration), n), bits=53)
     table = table_of(mechanism)
     assert words_of_outcomes(table, n, m) == scaled(mechanism)
     # Every remainder is less than one cell, so that fewer than M are open.
