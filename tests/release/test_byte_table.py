@@ -335,10 +335,10 @@ def test_threads_get_bits_of_their_own(asked):
     assert words.position == 4 * rows
     assert sum(number == 1 << 16 for number in asked) == 8
     chance = float((mechanism.kernel[0] ** 2).sum())
-    spread = (chance * (1 - chance) / rows) ** 0.5
+    deviation = (chance * (1 - chance) / rows) ** 0.5
     for i in range(4):
         for j in range(i):
-            assert abs(np.mean(found[i] == found[j]) - chance) < 7 * spread
+            assert abs(np.mean(found[i] == found[j]) - chance) < 7 * deviation
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
