@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from estimation_cases import ABC, designed, harmonic
-from naive_estimates import naive_optimum
+from naive_estimates import naive_minimax, naive_optimum
 
 import mechdesign as md
 from mechdesign.certificate.certificate import examine
@@ -91,29 +91,71 @@ def test_a_proportion_is_asked_by_randomised_response():
 # Against a program over all extreme columns that shares nothing with ours
 
 
+def question(rng, n):
+    """What is asked, and as rows: all shares, any numbers, a feature, shares up to a symbol,
+    differences to the first.
+    """
+    form = int(rng.integers(0, 5))
+    if form == 0:
+        return None, np.eye(n)
+    if form == 1:
+        rows = rng.normal(size=(int(rng.integers(1, 3)), n))
+        return rows, rows
+    if form == 2:
+        values = rng.permutation(np.arange(n) % int(rng.integers(2, 4))).tolist()
+        feature = {x: f"group {v}" for x, v in enumerate(values)}
+        return feature, np.array([[v == g for v in values] for g in dict.fromkeys(values)], float)
+    rows = np.tri(n)[:-1] if form == 3 else np.eye(n)[1:] - np.eye(n)[0]
+    return rows.tolist(), rows
+
+
+def weighing(rng, count):
+    """Weights, and a root of their matrix: none, one each, or of products of errors."""
+    form = int(rng.integers(0, 3))
+    if form == 0:
+        return None, np.eye(count)
+    if form == 1:
+        weights = rng.uniform(0.2, 2, count)
+        return weights, np.diag(np.sqrt(weights))
+    half = rng.normal(size=(count, count)) + np.eye(count)
+    return half @ half.T, half
+
+
+def truths_of(rng, prior):
+    """What is handed in, and the distributions: the prior, another, counts, or two of a list."""
+    form, n = int(rng.integers(0, 4)), len(prior)
+    if form == 0:
+        return None, [np.asarray(prior.probabilities)]
+    counts = rng.integers(5, 60, size=(2, n))
+    shares = list(counts / counts.sum(axis=1)[:, None])
+    if form == 1:
+        return shares[0], shares[:1]
+    if form == 2:
+        return dict(enumerate(counts[0].tolist())), shares[:1]
+    return shares, shares
+
+
 def instance(seed):
     rng = np.random.default_rng([20261122, seed])
-    n = int(rng.integers(2, 5 if seed < 12 else 8))
+    n = int(rng.integers(3, 5 if seed < 12 else 8))
     p = rng.dirichlet(np.full(n, rng.choice([0.7, 3.0])))
-    p = np.maximum(p, 0.01)
-    p = p / p.sum()
+    prior = md.Prior.from_counts(np.maximum(p, 0.01))
     kind = str(rng.choice(["LDP", "PML", "PMC", "LIP", "ALIP"]))
     levels = [float(rng.choice([0.1, 0.4, 1.0, 2.0])) for _ in range(1 + (kind == "ALIP"))]
-    notion = getattr(md, kind)(*levels)
-    form = int(rng.integers(0, 4))
-    rows = rng.normal(size=(int(rng.integers(1, 3)), n)) if form % 2 else np.eye(n)
-    weights = rng.uniform(0.2, 2, len(rows)) if form >= 2 else np.ones(len(rows))
-    truth = rng.dirichlet(np.full(n, 4.0)) + 0.02 if rng.random() < 0.5 else p
-    truth = truth / truth.sum()
-    return p, kind, levels, notion, rows, weights, truth
+    of, rows = question(rng, n)
+    weights, half = weighing(rng, len(rows))
+    truth, truths = truths_of(rng, prior)
+    return prior, kind, levels, Estimation(of, weights, truth), rows.T @ half, truths
 
 
 def agree(seed):
-    p, kind, levels, notion, rows, weights, truth = instance(seed)
-    prior = md.Prior.from_counts(p)
-    root = rows.T * np.sqrt(weights)
-    naive = naive_optimum(np.asarray(prior.probabilities), kind, levels, truth, root)
-    found = md.design(prior, Estimation(rows, weights, truth), notion)
+    prior, kind, levels, asked, root, truths = instance(seed)
+    p = np.asarray(prior.probabilities)
+    if len(truths) == 1:
+        naive = naive_optimum(p, kind, levels, truths[0], root)
+    else:
+        naive = naive_minimax(p, kind, levels, truths, root)
+    found = md.design(prior, asked, getattr(md, kind)(*levels))
     assert found.certificate.is_optimal, (seed, found)
     assert found.risk == pytest.approx(naive, rel=1e-6), seed
     assert -found.bound <= naive * (1 + 1e-6), seed
