@@ -43,6 +43,12 @@ def plan_columns(
             "left out.",
         ),
     ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds that each design may take; 60, and of columns of more than 50 symbols 5."
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Save the plan as JSON.")
     ] = None,
@@ -83,7 +89,8 @@ def plan_columns(
             )
     known = source.read_prior()
     with waiting("designing", show=sys.stderr.isatty()):
-        found = run_plan(known, dict(zip(names, weights, strict=True)), asked, joint=joint)
+        asked_of = dict(zip(names, weights, strict=True))
+        found = run_plan(known, asked_of, asked, joint=joint, time_limit=time_limit)
     if output is not None:
         save(found, output, overwrite=force)
     if as_json:

@@ -15,8 +15,8 @@ def serve(
         list[str],
         typer.Argument(
             metavar="DESIGN...",
-            help="Saved designs, or kernels, whose reports are collected. Of a design with a "
-            "prior its public form is taken.",
+            help="Saved designs, kernels or plans, whose reports are collected. Of a design with "
+            "a prior its public form is taken.",
         ),
     ],
     database: Annotated[

@@ -10,12 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, StorageError
-from ..kernel_files import load_kernel
+from ..errors import InputError, StorageError, quote
+from ..kernel_files import load_release
 from ..mechanism import Mechanism, mechanism_of
 from ..published import PublicDesign
 from ..release.receipts import Receipt, make_receipt
 from ..release.report_counts import report_text
+from ..solve.columns_plan import KernelPlan
 from ..storage import to_json
 from ..subsets import SubsetSelection
 
@@ -33,7 +34,7 @@ class Collected:
 
     Attributes
     ----------
-    name : name of its file
+    name : name of its file, and for a plan of the column
     public : what others may have of it, which is all that is kept here
     path : the file, ``None`` for an object
     """
@@ -116,8 +117,12 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def load_kernels(paths: Sequence[str | Path]) -> list[Collected]:
-    """The kernels of files; raises :class:`InputError` for two files of one kernel."""
-    found = [Collected.of(load_kernel(path), Path(path).name, Path(path)) for path in paths]
+    """The kernels of files, of a plan those of all its columns.
+
+    Raises :class:`InputError` for two files, or two columns, of one kernel, by which reports are
+    told apart.
+    """
+    found = [part for path in paths for part in _load(Path(path))]
     known: dict[str, Collected] = {}
     for part in found:
         other = known.setdefault(part.digest, part)
@@ -126,6 +131,16 @@ def load_kernels(paths: Sequence[str | Path]) -> list[Collected]:
                 "designs",
                 expected="files of different kernels",
                 got=f"{other.name} and {part.name}, which hold one kernel",
-                remedy="name it once",
+                remedy="name it once; columns of a plan with one kernel need a collector each, of "
+                "their own designs",
             )
     return found
+
+
+def _load(path: Path) -> list[Collected]:
+    designed = load_release(path)
+    if isinstance(designed, KernelPlan):
+        named = [f"{path.name}, {quote(name)}" for name in designed.names]
+        pairs = zip(designed.designs, named, strict=True)
+        return [Collected.of(one, name, path) for one, name in pairs]
+    return [Collected.of(designed, path.name, path)]

@@ -40,7 +40,7 @@ def export(
 
     Parameters
     ----------
-    designed : Design, Mechanism or (for JavaScript) KernelPlan
+    designed : Design, Mechanism or KernelPlan
     path : file to write
     to : {"javascript", "sql"}
         JavaScript: one ES module without dependencies, for browsers and Node: it draws from
@@ -53,6 +53,7 @@ def export(
         combinations of values that the guarantee is not about, and holds a list of the others
         where it is not about all. A collector tells reports apart by their kernels, so that columns
         with equal kernels need a collector each.
+        In SQL each column of a plan is an export of its own.
 
         SQL: a table of the weights, and one transaction that makes a table of reports from a
         table of secrets, with one random word for each row from the engine's own secure source.
@@ -110,6 +111,8 @@ def export(
         _check_options(to, options, ())
         write_text(_plan_module(designed, column), path, overwrite=overwrite)
         return
+    if isinstance(designed, KernelPlan):
+        designed, column = _of_one_column(designed, column)
     mechanism = _published(designed)
     columns = _columns(column, mechanism)
     if to == "javascript":
@@ -143,6 +146,19 @@ def _plan_module(plan: KernelPlan, column: Any) -> str:
         together=f"{plan.total} of {joined(names)} together",
         combinations=known,
     )
+
+
+def _of_one_column(plan: KernelPlan, column: Any) -> tuple[Any, str]:
+    """The design of a column of a plan, and its name."""
+    names = () if column is None else _named(column)
+    if len(names) != 1:
+        raise InputError(
+            "column",
+            expected="one column of the plan, whose reports are to be drawn in SQL",
+            got=str(len(names)) if names else "none",
+            remedy=f"name one (--column {plan.names[0]}), and write a file for each",
+        )
+    return plan[names[0]], names[0]
 
 
 def _columns(column: Any, mechanism: Mechanism) -> tuple[str, ...]:
@@ -185,13 +201,6 @@ def _check_options(to: str, given: dict[str, Any], needed: Sequence[str]) -> Non
 
 def _published(designed: Any) -> Mechanism | PublicDesign:
     """What others may have of a design, or a kernel as it is."""
-    if isinstance(designed, KernelPlan):
-        raise KernelError(
-            "kernel",
-            expected="one for all columns in SQL",
-            got=f"a plan of {len(designed.designs)}",
-            remedy="export each of its designs (plan.designs) with the name of its column",
-        )
     found = kernel_of(designed)
     if not isinstance(found, Mechanism):
         raise KernelError(

@@ -117,7 +117,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         :class:`mechdesign.utility.Estimation` the weights are those that it is optimal for.
         Reports of a subset selection are estimated from by inversion alone, and what comes back
         has no covariances (:class:`mechdesign.release.subset_estimates.ManyEstimates`); so are
-        those of many columns of a plan, whose combinations of values and reports are over 400,000.
+        those of many columns of a plan, whose combinations of values and reports are over 400,000,
+        with all options of a survey but ``by_group``.
     method : {"inversion", "likelihood"}
         Weights on reports that are unbiased for every distribution [Warner1965], or the
         distribution of largest likelihood [Cover1984], which stays in the simplex and says how far
@@ -208,8 +209,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         judge_fit(many.fit, misfit)
         return many
     if (names := large_columns(mechanism, column)) is not None:
-        options: dict[str, Any] = {each: (getattr(survey, each), None) for each in survey.asked}
-        options.update(method=(method, "inversion"), feature=(feature, None), by=(by, "symbols"))
+        options: dict[str, Any] = {"method": (method, "inversion"), "feature": (feature, None)}
+        options.update(by=(by, "symbols"))
         options.update(intervals=(intervals, "delta"), truth=(truth, None))
         remedy = f"estimate fewer of them at a time, such as column={names[:1]!r}"
         refuse_other_than("so many columns at once", remedy, **options)
@@ -217,6 +218,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
             reports,
             mechanism,
             names,
+            survey=survey,
             confidence=confidence,
             target=target,
             missing=missing,

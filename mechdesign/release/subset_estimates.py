@@ -256,6 +256,7 @@ class ManyEstimates:
     fit : p-value of the hypothesis that this mechanism made the reports, rather too large
     receipt : the receipt that says so, ``None`` where none came with the reports
     note : what could not be told of where the reports came from, a sentence or nothing
+    freedom : degrees of freedom of the intervals, infinite but for samples of a survey
     """
 
     labels: tuple[Label, ...]
@@ -267,6 +268,7 @@ class ManyEstimates:
     fit: float
     receipt: Receipt | None = None
     note: str = ""
+    freedom: float = math.inf
 
     method = "inversion"
 
@@ -276,9 +278,9 @@ class ManyEstimates:
 
     @property
     def _width(self) -> float:
-        from scipy.stats import norm
+        from scipy.stats import t
 
-        return float(norm.isf((1 - self.confidence) / 2))
+        return float(t.isf((1 - self.confidence) / 2, self.freedom))
 
     @property
     def lower(self) -> Floats:
@@ -302,10 +304,10 @@ class ManyEstimates:
 
     def present(self, confidence: float = 0.95) -> list[dict[str, Any]]:
         """The symbols whose shares are above zero, all of them at once with this confidence."""
-        from scipy.stats import norm
+        from scipy.stats import t
 
         check_confidence(confidence)
-        width = float(norm.isf((1 - confidence) / len(self.labels)))
+        width = float(t.isf((1 - confidence) / len(self.labels), self.freedom))
         places = np.flatnonzero(self.values > width * self.errors)
         return self._rows(places[np.argsort(-self.values[places], kind="stable")])
 

@@ -26,10 +26,10 @@ from ..prior import Prior
 from ..privacy import LDP, LikelihoodBound, PrivacyNotion
 from ..schema import Schema
 from ..utility.estimation import Estimation
-from ._design import Design, design
+from ._design import Design, design, explain
 from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together, large_lifts
-from .estimation.method import relaxed_risk
-from .problem import state_problem
+from .estimation.method import MOST_SYMBOLS, relaxed_risk
+from .problem import check_limit, state_problem
 from .product_lifts import leaks_in_floats
 from .program import EstimationProgram
 
@@ -50,6 +50,9 @@ _FINE, _HALVINGS = 4000, 80
 _JOINT_SYMBOLS = 16
 # Symbols of a column above which a search goes by a relaxation: a design takes seconds to minutes.
 _MOST_DESIGNED = 20
+# Seconds for the design of a column of more than so many symbols where no limit is asked for: with
+# 100 symbols ten times as many gain next to nothing.
+_WIDE, _WIDE_LIMIT = 50, 5.0
 # How often a plan that misses its exact check by rounding is moved inwards.
 _RETRIES = 40
 
@@ -63,6 +66,7 @@ def plan_columns(
     max_symbols: int | None = None,
     bins: Any = None,
     joint: bool | None = None,
+    time_limit: float | None = None,
 ) -> ColumnsPlan:
     """Split a privacy level over several columns so that their frequencies take the fewest reports.
 
@@ -87,6 +91,9 @@ def plan_columns(
     joint : bool, optional
         Whether a design for all columns at once is compared; for up to 16 combinations when left
         out.
+    time_limit : float, optional
+        Seconds that each design may take, as for :func:`design`; of columns of more than 50 symbols
+        5 when left out.
 
     Returns
     -------
@@ -105,6 +112,8 @@ def plan_columns(
         many to be checked.
     CertificateError
         When no split passes its exact check.
+    NoMethodError
+        For columns of more than 100 symbols.
 
     Examples
     --------
@@ -115,12 +124,19 @@ def plan_columns(
     (<Verdict.YES: 'yes'>, [1.24, 0.76])
     """
     known, priors, weights = _asked(data, columns, total, missing, max_symbols, bins)
-    search = _Search(priors, weights, total, known)
+    check_limit(time_limit)
+    for prior in priors.values():
+        if len(prior.restricted()) > MOST_SYMBOLS:
+            explain(prior, Estimation(), total)  # says what can be done instead
+    search = _Search(priors, weights, total, known, time_limit)
     shares = search.best(search.together)
     plan = _checked(search, shares)
+    added = shares  # levels of LDP add up
+    if not isinstance(total, LDP):
+        added = search.best(lambda found: float(np.sum(found)))
     others = [
         _split("equal split", search, search.equal(), plan),
-        _split("additive split", search, search.best(lambda found: float(np.sum(found))), plan),
+        _split("additive split", search, added, plan),
     ]
     small = known is not None and len(known) <= _JOINT_SYMBOLS
     if known is not None and (small if joint is None else joint):
@@ -244,6 +260,7 @@ class _Search:
     weights: dict[str, float]
     total: PrivacyNotion
     known: Prior | None
+    time_limit: float | None = None
     made: dict[tuple[int, float], Design] = field(default_factory=dict)
     relaxed: dict[tuple[int, float], float] = field(default_factory=dict)
 
@@ -254,8 +271,11 @@ class _Search:
         """The design of a column for a share of the total level."""
         key = (place, self._kept(share))
         if key not in self.made:
-            prior = list(self.priors.values())[place]
-            self.made[key] = design(prior, Estimation(), self._notion(share))
+            prior, limit = list(self.priors.values())[place], self.time_limit
+            if limit is None and len(prior.restricted()) > _WIDE:
+                limit = _WIDE_LIMIT
+            notion = self._notion(share)
+            self.made[key] = design(prior, Estimation(), notion, time_limit=limit)
         return self.made[key]
 
     def _kept(self, share: float) -> float:

@@ -202,7 +202,7 @@ def state_problem(
             remedy="derive it from LinearUtility (a matrix of gains) or SublinearUtility (a convex "
             "function of a column)",
         )
-    limit = _checked_limit(time_limit)
+    limit = check_limit(time_limit)
     if isinstance(utility, Estimation) and not is_iterable(outputs) and outputs is not None:
         requirements, outputs = (*requirements, FewOutputs(outputs)), None
     if finds_outputs and outputs is not None:
@@ -465,7 +465,8 @@ def check_size(symbols: int, others: int, what: str) -> None:
         )
 
 
-def _checked_limit(limit: float | None) -> float:
+def check_limit(limit: float | None) -> float:
+    """A time limit in seconds, the usual one for ``None``; :class:`InputError` for what is none."""
     if limit is None:
         return DEFAULT_LIMIT
     numeric = isinstance(limit, (int, float)) and not isinstance(limit, bool)

@@ -501,6 +501,22 @@ def test_one_kernel_in_two_files_is_refused(tmp_path):
         load_kernels([tmp_path / "a.json", tmp_path / "b.json"])
 
 
+def test_the_columns_of_a_plan_are_collected_side_by_side(start, tmp_path):
+    priors = {"job": md.Prior([0.6, 0.4], ["a", "b"]), "sex": md.Prior([0.5, 0.5], ["f", "m"])}
+    plan = md.plan_columns(priors, total=md.LDP(2))
+    md.save(plan, tmp_path / "plan.json")
+    found = load_kernels([tmp_path / "plan.json"])
+    assert [one.name for one in found] == ["plan.json, 'job'", "plan.json, 'sex'"]
+    client = start(*[one.public for one in found])
+    sent = [report("a", 1, plan["job"].mechanism), report("f", 2, plan["sex"].mechanism)]
+    assert client.post("/reports", json=sent).status_code == 200
+    assert client.post("/reports", json=report("a", 3, plan["sex"].mechanism)).status_code == 422
+    same = {name: md.Prior([0.5, 0.5], ["no", "yes"]) for name in ("one", "two")}
+    md.save(md.plan_columns(same, total=md.LDP(2)), tmp_path / "same.json")
+    with pytest.raises(InputError, match=r"'one' and same\.json, 'two', which hold one kernel"):
+        load_kernels([tmp_path / "same.json"])
+
+
 def test_a_database_of_others_is_left_as_it_is(tmp_path):
     path = tmp_path / "other.sqlite"
     with sqlite3.connect(path) as other:

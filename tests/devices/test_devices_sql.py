@@ -390,6 +390,15 @@ def test_duckdb_has_no_secure_source_and_is_refused(tmp_path):
     assert not path.exists()
 
 
+def test_a_column_of_a_plan_is_that_of_its_design(tmp_path):
+    priors = {"job": md.Prior([0.6, 0.4], ["a", "b"]), "sex": md.Prior([0.5, 0.5], ["f", "m"])}
+    plan = md.plan_columns(priors, total=md.LDP(2))
+    assert script(tmp_path, plan, column="sex") == script(tmp_path, plan["sex"], column="sex")
+    for column in (None, ["job", "sex"]):
+        refused(lambda column=column: script(tmp_path, plan, column=column), "--column job")
+    refused(lambda: script(tmp_path, plan, column="age"), error=UnknownNameError)
+
+
 def test_bad_input_is_refused_and_nothing_is_written(tmp_path):
     path = tmp_path / "draw.sql"
     good = {"to": "sql", "dialect": "postgresql", "table": "people", "column": "x"}

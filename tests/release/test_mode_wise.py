@@ -78,6 +78,49 @@ def test_a_large_table_is_estimated_with_intervals_that_cover(large):
     assert (np.abs(z) < 0.98).mean() < 0.75
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"weights": "w"},
+        {"weights": "w", "strata": "s", "population": {"north": 3000, "south": 5000}},
+        {"weights": "w", "clusters": "k"},
+        {"strata": "s", "clusters": "k", "population": {"north": 100, "south": 90}},
+        {"weights": "w", "population": 8000, "weighting": "horvitz-thompson"},
+        {"weights": "w", "strata": "s", "target": "sample"},
+    ],
+)
+def test_surveys_are_those_of_the_product_kernel(monkeypatch, options):
+    table = frame(4000, (3, 2, 2))
+    plan = plan_of(table)
+    rng = np.random.default_rng(3)
+    side = rng.choice(["north", "south"], len(table))
+    reports = md.privatize(table, plan, rng=1).assign(
+        w=np.round(rng.uniform(1, 3, len(table)), 2),
+        s=side,
+        k=np.char.add(side, rng.integers(0, 40, len(table)).astype(str)),
+    )
+    straight = md.estimate(reports, plan, **options)
+    monkeypatch.setattr("mechdesign.release.mode_wise.MOST_ENTRIES", 100)
+    many = md.estimate(reports, plan, **options)
+    assert many.labels == straight.labels
+    np.testing.assert_allclose(many.values, straight.values, atol=1e-12)
+    np.testing.assert_allclose(many.errors, straight.errors, rtol=1e-9)
+    np.testing.assert_allclose(many.lower, straight.lower, atol=1e-9)
+    np.testing.assert_allclose(many.upper, straight.upper, atol=1e-9)
+
+
+def test_a_survey_of_a_large_table_refuses_what_it_cannot_use(large, monkeypatch):
+    table, plan = large
+    reports = md.privatize(table[:300], plan, rng=3).assign(k=np.arange(300), w=-1.0)
+    with pytest.raises(DataError, match="numbers of zero or more"):
+        md.estimate(reports, plan, weights="w")
+    with pytest.raises(InputError, match="a table with all columns"):
+        md.estimate(dict.fromkeys(product("0", "0", "012"), 40), plan, weights="w")
+    monkeypatch.setattr("mechdesign.release.mode_wise._MOST_TABLES", 810 * 200)
+    with pytest.raises(DataError, match="at most 200 strata and clusters"):
+        md.estimate(reports, plan, clusters="k")
+
+
 def test_a_cell_is_without_bias_over_repetitions(large):
     table, plan = large
     (label, count), *_ = table.value_counts().to_dict().items()
@@ -107,7 +150,8 @@ def test_tables_counts_and_fewer_columns_agree(large):
     ("options", "fragment"),
     [
         ({"method": "likelihood"}, "so many columns"),
-        ({"weights": "c0"}, "weights for so many columns"),
+        ({"by_group": "c0"}, "by_group for so many columns"),
+        ({"weights": "c0"}, "other columns than that of the reports"),
         ({"feature": {1: 2}}, "feature for so many columns"),
     ],
 )

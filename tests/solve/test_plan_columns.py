@@ -229,9 +229,9 @@ def test_a_large_column_is_designed_once(monkeypatch):
     made = []
     whole = md.solve._plan_columns.design
 
-    def counted(prior, *rest):
+    def counted(prior, *rest, **options):
         made.append(len(prior))
-        return whole(prior, *rest)
+        return whole(prior, *rest, **options)
 
     monkeypatch.setattr("mechdesign.solve._plan_columns.design", counted)
     monkeypatch.setattr("mechdesign.solve._plan_columns._MOST_DESIGNED", 3)
@@ -239,3 +239,26 @@ def test_a_large_column_is_designed_once(monkeypatch):
     assert made.count(4) == 1
     assert made.count(2) > 1
     assert plan.others[0].leaks == pytest.approx((1,), rel=1e-8)
+
+
+def test_columns_of_too_many_symbols_are_refused_before_any_search(monkeypatch):
+    monkeypatch.setattr("mechdesign.solve._plan_columns.relaxed_risk", None)
+    masses = list(range(1, 102))
+    wide = md.Prior.from_counts({f"v{mass}": mass for mass in masses})
+    with pytest.raises(md.errors.NoMethodError, match="101 symbols are above the 100"):
+        md.plan_columns({"a": wide, "b": md.Prior([0.5, 0.5])}, total=md.LDP(1))
+
+
+def test_a_time_limit_is_that_of_each_design(monkeypatch):
+    asked = []
+
+    def made(*given, time_limit=None):
+        asked.append(time_limit)
+        return md.design(*given)
+
+    monkeypatch.setattr("mechdesign.solve._plan_columns.design", made)
+    priors = {"a": md.Prior([0.6, 0.4]), "b": md.Prior([0.5, 0.5])}
+    md.plan_columns(priors, total=md.LDP(2), time_limit=7)
+    assert set(asked) == {7}
+    with pytest.raises(md.errors.InputError, match="a positive number of seconds"):
+        md.plan_columns(priors, total=md.LDP(2), time_limit=-1)

@@ -218,7 +218,14 @@ class QuadraticPricing:
 
     # Bounds
 
-    def relaxed(self, loss: Array, deadline: float = math.inf) -> RelaxedDesign | None:
+    def relaxed(
+        self,
+        loss: Array,
+        deadline: float = math.inf,
+        *,
+        near: float = _NEAR,
+        rounds: int = _ROUNDS,
+    ) -> RelaxedDesign | None:
         """V and λ that bound the risk of every kernel well before columns are known.
 
         With A the loss, 2 tr(AV) − Σλ less what :meth:`bound` proves at G = VAVᵀ and λ bounds
@@ -228,6 +235,8 @@ class QuadraticPricing:
         ----------
         loss : A, ``(n, n)``, positive semi-definite with Aπ = 0
         deadline : moment on the :mod:`~mechdesign.solve.clock` at which it ends
+        near : how near to its optimum, as a share
+        rounds : of cuts, at most
 
         Returns
         -------
@@ -241,13 +250,13 @@ class QuadraticPricing:
             barrier = DesignBarrier(box, truth, loss, self._truths(box))
         except SolverError:  # a bound more or less; nothing rests on it
             return None
-        for _ in range(_ROUNDS + 1):
-            barrier.maximise(_NEAR, deadline)
+        for step in range(rounds + 1):
+            barrier.maximise(near, deadline)
             found = barrier.design
             if best is not None and not found.value > best.value + _GAIN * abs(best.value):
                 break
             best = found
-            if clock.now() > deadline or not barrier.cut():
+            if step == rounds or clock.now() > deadline or not barrier.cut():
                 break
         return best if best is not None and 0 < best.value < math.inf else None
 
