@@ -571,7 +571,8 @@ def _needed(matrix: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.i
     order = np.random.default_rng(0).permutation(len(matrix))
     while len(order):
         some, order = np.split(order, [max(1, _TOGETHER // max(1, len(rows)))])
-        left, right = matrix[rows][:, some], matrix[some][:, columns].T
+        # Chosen symbols first: rows of the matrix for all pairs at once would fill the memory.
+        left, right = matrix[:, some][rows], matrix[some].T[columns]
         total, whole = left + right, matrix[rows, columns]
         near, z = np.nonzero((total <= whole[:, None]) & (left > 0) & (right > 0))
         left, right, total, whole = left[near, z], right[near, z], total[near, z], whole[near]
