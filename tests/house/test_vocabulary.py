@@ -157,3 +157,23 @@ def test_a_planted_offence_is_found(source, term):
 @pytest.mark.parametrize("source", ["worthwhile = 1  # unhopeful\n", "x = 'value of a kernel'\n"])
 def test_parts_of_other_words_are_none(source):
     assert offences(source, EVERYWHERE) == []
+
+
+#: Terms of the field that stand for those of a dialect, which readers of the site look up.
+TERMS = (
+    "affine direction", "bind", "centring parameter", "complementarity product", "cost adversary",
+    "dual variables", "full disclosure", "gain adversary", "hockey-stick divergence",
+    "projected dual variables", "random outcome", "reduced cost", "regularised",
+    "sum of column maxima", "uninformative", "upper lift bound", "value", "warm start",
+)  # fmt: skip
+GLOSSARY = ROOT.parent / "notebooks" / "site" / "look-up" / "glossary.md"
+
+
+@pytest.mark.skipif(not GLOSSARY.exists(), reason="pages of the site are not here")
+def test_the_glossary_has_the_terms_of_the_field_once_each_and_no_others():
+    entries = re.findall(r"^(?! |`|#)(\S.*)\n  \S", GLOSSARY.read_text(encoding="utf-8"), re.M)
+    assert len(set(entries)) == len(entries) > 30
+    assert set(TERMS) <= set(entries)
+    text = "\n".join(entries)
+    said = {what for terms in ROOMS.values() for what in (*EVERYWHERE, *terms)}
+    assert not re.findall(rf"\b(?:{'|'.join(said)})\b", words_of(text))
