@@ -19,6 +19,7 @@ import datetime
 import json
 import statistics
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -79,6 +80,33 @@ class OursLIP(Ours):
     name, notion = "subset selection, LIP", md.LIP
 
 
+class InGroups(Ours):
+    """The same for a prior of three masses, that of symbols by how frequent they are."""
+
+    def __init__(self, size: int, level: float, order: np.ndarray) -> None:
+        Protocol.__init__(self, size, level)
+        truth = 1 / np.arange(1.0, size + 1)
+        ends = [0, max(size // 1000, 2), size // 20, size]
+        counts = np.zeros(size, dtype=int)
+        for start, end in pairwise(ends):
+            mean = truth[start:end].mean() / truth[ends[2] :].mean()
+            counts[order[start:end]] = round(1000 * mean)
+        prior = md.Prior.from_counts(counts.tolist())
+        self.found = md.subset_selection(prior, self.notion(level))
+
+
+class InGroupsLDP(InGroups):
+    name, notion = "subset selection, LDP, three groups", md.LDP
+
+
+class InGroupsPML(InGroups):
+    name, notion = "subset selection, PML, three groups", md.PML
+
+
+class InGroupsLIP(InGroups):
+    name, notion = "subset selection, LIP, three groups", md.LIP
+
+
 PROTOCOLS: tuple[type[Protocol], ...] = (
     OursLDP,
     RandomisedResponse,
@@ -87,6 +115,9 @@ PROTOCOLS: tuple[type[Protocol], ...] = (
     HadamardResponse,
     OursPML,
     OursLIP,
+    InGroupsLDP,
+    InGroupsPML,
+    InGroupsLIP,
 )
 
 
@@ -99,11 +130,14 @@ def measure(
     kind: type[Protocol], size: int, level: float, reports: int, seed: int
 ) -> dict[str, Any]:
     """One survey of people whose symbols have shares in proportion to 1/x."""
-    protocol, rng = kind(size, level), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(size)
+    told = (order,) if issubclass(kind, InGroups) else ()
+    protocol = kind(size, level, *told)
     n = min(reports, max(50, _PAIRS // size)) if protocol.reads_pairs else reports
     truth = 1 / np.arange(1.0, size + 1)
     truth /= truth.sum()
-    symbols = rng.permutation(size)[rng.choice(size, size=n, p=truth)]
+    symbols = order[rng.choice(size, size=n, p=truth)]
     shares = np.bincount(symbols, minlength=size) / n
     start = time.perf_counter()
     drawn = protocol.draw(symbols, rng)
@@ -129,6 +163,7 @@ def run(
     size: Annotated[list[int] | None, typer.Option(help="Symbols; repeat it.")] = None,
     reports: Annotated[int, typer.Option(help="Most reports of a survey.")] = REPORTS,
     output: Annotated[Path, typer.Option(help="Rows are appended here.")] = RESULTS,
+    only: Annotated[str, typer.Option(help="Protocols whose name contains this.")] = "",
 ) -> None:
     """Measure every protocol at every size and level, interleaved."""
     stamp = {"date": datetime.date.today().isoformat(), "machine": machine()}
@@ -139,6 +174,8 @@ def run(
                 for level in LEVELS:
                     bound = least(n, level)
                     for kind in PROTOCOLS:
+                        if only not in kind.name:
+                            continue
                         row = {**measure(kind, n, level, reports, seed), "bound": bound, **stamp}
                         rows.append(row)
                         file.write(json.dumps(row) + "\n")
@@ -156,7 +193,9 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         "Mean squared error of all shares together, times reports, over the least that any "
         "protocol under LDP at the level has for equally frequent symbols (so reports needed, "
         "relative to that); bytes per report; microseconds to draw a report; seconds to read so "
-        f"many. Medians, measured {period} on a machine with {machines}. Shares in proportion to "
+        "many. With three groups the prior says which symbols are the most frequent 0.1 %, the "
+        f"next 5 % and the others, and the mean mass in each. Medians, measured {period} on a "
+        f"machine with {machines}. Shares in proportion to "
         "1/x, in random order.",
         "",
         "| symbols | ε | protocol | error | bytes | draw | read | reports |",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from .finite_fields import is_prime
 from .group_errors import GroupErrors
 from .grouped import MOST_REPORTS, GroupedSelection, lifts_of, tolerance_for
 from .permuted import is_possible, permuted_family
-from .profile import Family, Profile, mean_ends, rounded
+from .profile import Family, LiftBounds, Profile, mean_ends, rounded
 from .report_types import Layout, Part, ReportType
 from .selection import asked_bounds, judged
 from .types_program import Groups, Mixture, TwoLevels, best_mixture, shapes_of
@@ -32,10 +33,16 @@ _RESIDUES = {
 # Groups whose subsets are permuted beside others that are blocks, and symbols that are raised in
 # one that is permuted.
 _SMALL, _MOST_RAISED = 64, 1 << 11
-# Residues of a geometry, about, in which groups nearly fill their spaces.
-_MOST_RESIDUES = 2048
-# How far the mean of a column may be from one at directions in which symbols are uneven.
-_UNEVEN = (1.0, 0.1, 0.03, 0.01, 0.003)
+# Residues of a geometry, about, in which groups nearly fill their spaces; powers of primes that are
+# tried for each group, bits of a report of one type, and how many choices are taken.
+_MOST_RESIDUES, _ROOTS, _MOST_BITS, _FILLING = 2048, 4, 61.5, 8
+# How much nearer the chances of groups are to each other, so that entries have room for means that
+# are uneven: the least share of the way, by which factor more, and how often more than has to be.
+_ALIKE, _MORE, _TIMES = 2.0**-20, 2.0, 5
+# What the mean of a column may be off by for one group at directions in which it is uneven.
+_UNEVEN = (1.0, 0.1, 0.03, 0.01, 0.003, 0.001)
+# Relative rounding of floats that is no reason to move chances.
+_SLIP = 1e-12
 # How much of what tells nothing is mixed into weights: at first, by which factor more, how often
 # halved, and what is too little for that.
 _FIRST, _FACTOR, _STEPS, _NEGLIGIBLE = 2.0**-52, 2.0**5, 10, 1e-9
@@ -140,8 +147,7 @@ def _plans(layout: Layout, told: Mixture, *, by_mean: bool) -> Iterator[_Plan]:
     most = min(limit for limit in _RESIDUES if limit >= len(layout.sizes))
     alike = [[base] * len(layout.sizes) for base in _RESIDUES[most]]
     if by_mean:
-        roots = [[_root(n, more) for n in layout.sizes] for more in (0, 1)]
-        alike = [*roots, alike[-1]]
+        alike = [*_filling(layout, stay), alike[-1]]
     for bases in alike:
         plan = _Plan(
             layout, tuple(None if s else base for s, base in zip(stay, bases, strict=True))
@@ -152,8 +158,29 @@ def _plans(layout: Layout, told: Mixture, *, by_mean: bool) -> Iterator[_Plan]:
             yield _Plan(layout, plan.bases, max(dimensions))
 
 
-def _root(size: int, more: int) -> int:
-    """The least prime whose power is not below a size, of the first powers with small primes."""
+def _filling(layout: Layout, stay: Sequence[bool]) -> list[list[int]]:
+    """Bases of the spaces that groups nearly fill, of those with few enough reports."""
+    choices = []
+    for n, stays in zip(layout.sizes, stay, strict=True):
+        # Two symbols or one take no space of their own.
+        found = (
+            [(2, 0.0, 0.0)] if stays else list(dict.fromkeys(_space(n, k) for k in range(_ROOTS)))
+        )
+        choices.append(found)
+    ranked = []
+    for some in product(*choices):
+        missing = sum(
+            float(s) * empty for s, (_, empty, _) in zip(layout.shares, some, strict=True)
+        )
+        if sum(bits for *_, bits in some) <= _MOST_BITS:
+            ranked.append((missing, [base for base, *_ in some]))
+    return [bases for _, bases in sorted(ranked)[:_FILLING]]
+
+
+def _space(size: int, more: int) -> tuple[int, float, float]:
+    """The least prime whose power is not below a size, of the first powers with small primes; the
+    share of the space that stays empty, and the bits of a report.
+    """
     power = 1
     while size ** (1 / power) > _MOST_RESIDUES:
         power += 1
@@ -161,7 +188,9 @@ def _root(size: int, more: int) -> int:
     found = max(2, int(size ** (1 / power)))
     while found**power < size or not is_prime(found):
         found += 1
-    return found
+    while found ** (power - 1) >= size:
+        power -= 1
+    return found, 1 - size / found**power, (power + 1) * math.log2(found)
 
 
 def _made(
@@ -171,17 +200,19 @@ def _made(
     drafts = _drafts(plan, best)
     if drafts is None:
         return
-    is_geometry = any(base is not None for base in plan.bases)
-    for uneven in _UNEVEN if by_mean and is_geometry else (math.inf,):
-        types = _kept(notions, drafts, plan.layout, uneven)
-        reports = 0 if types is None else sum(one.reports for one in types)
-        if types is None or reports > MOST_REPORTS:
-            continue
-        try:
-            errors = GroupErrors(plan.layout, types)
-        except ValueError:
-            continue  # rounding left some symbols alike
-        yield errors.risk, reports, types
+    bounds = asked_bounds(notions)
+    is_uneven = by_mean and any(base is not None for base in plan.bases)
+    for uneven in _UNEVEN if is_uneven else (math.inf,):
+        for moved, stays in _with_room(drafts, plan.layout, bounds, uneven, is_uneven=is_uneven):
+            types = _kept(notions, moved, plan.layout, stays)
+            reports = 0 if types is None else sum(one.reports for one in types)
+            if types is None or reports > MOST_REPORTS:
+                continue
+            try:
+                errors = GroupErrors(plan.layout, types)
+            except ValueError:
+                continue  # rounding left some symbols alike
+            yield errors.risk, reports, types
 
 
 @dataclass(frozen=True)
@@ -206,10 +237,9 @@ class _Cells:
         ends = [mean_ends(self.family, c, profile) for c in range(self.family.dimension)]
         return tuple(float(max(1 - low, high - 1)) for low, high in ends)
 
-    def profiles(self, stays: float, uneven: float) -> tuple[Profile, ...]:
-        """Rounded profiles of all classes, with so much of the difference to one left."""
+    def profiles(self, shares: Sequence[float]) -> tuple[Profile, ...]:
+        """Rounded profiles of all classes, with so much of the difference to one left in each."""
         found: dict[float, Profile] = {}
-        shares = [stays * min(1.0, uneven / away) if away else stays for away in self.away]
         for share in shares:
             if share not in found:
                 levels = [1 + Fraction(share) * (level - 1) for level in self.levels]
@@ -270,13 +300,93 @@ def _drafts(plan: _Plan, best: Mixture) -> list[_Draft] | None:
     return found
 
 
+def _moved(drafts: Sequence[_Draft], layout: Layout, alike: float) -> list[_Draft]:
+    """Drafts with chances of groups so much of the way to being the same; entries stay as they are
+    over the mean of their group.
+    """
+    often = [
+        math.fsum(m * float(s) for m, s in zip(draft.means, layout.shares, strict=True))
+        for draft in drafts
+    ]
+    return [
+        replace(draft, means=tuple((1 - alike) * m + alike * mean for m in draft.means))
+        for draft, mean in zip(drafts, often, strict=True)
+    ]
+
+
+#: How much of the difference of a part's entries to one stays, for each class of directions.
+_Shares = list[tuple[float, ...] | None]
+
+
+def _with_room(
+    drafts: Sequence[_Draft], layout: Layout, bounds: LiftBounds, uneven: float, *, is_uneven: bool
+) -> Iterator[tuple[Sequence[_Draft], list[_Shares | None]]]:
+    """Drafts with chances moved as little as makes room for the bounds, or a few times more."""
+    if not is_uneven:
+        yield drafts, [None] * len(drafts)
+        return
+    alike, tries = 0.0, _TIMES
+    while alike < 1 and tries:
+        moved = _moved(drafts, layout, alike)
+        stays = _stays(moved, layout, bounds, uneven)
+        if stays is not None:
+            yield moved, stays
+            tries = tries - 1 if alike else 0
+        alike = max(_MORE * alike, _ALIKE)
+
+
+def _stays(
+    drafts: Sequence[_Draft], layout: Layout, bounds: LiftBounds, uneven: float
+) -> list[_Shares | None] | None:
+    """As much as keeps the bounds against the mean at every report, whatever the classes of other
+    groups are; ``None`` where the mean of some group does not.
+    """
+    low, found = float(bounds.lower), list[_Shares | None]()
+    high = math.inf if bounds.upper is None else float(bounds.upper)
+    for draft in drafts:
+        masses = [m * float(s) for m, s in zip(draft.means, layout.shares, strict=True)]
+        mean = math.fsum(masses)
+        # By how much each class of a group may move the mean.
+        away = [
+            () if part is None else tuple(min(mass * v, uneven * mean) for v in part.away)
+            for mass, part in zip(masses, draft.parts, strict=True)
+        ]
+        largest = [max(row, default=0.0) for row in away]
+        rows: _Shares = []
+        for i, (part, own) in enumerate(zip(draft.parts, draft.means, strict=True)):
+            others = math.fsum(largest) - largest[i]
+            if part is None:
+                # Rounding is left to what is decided exactly.
+                if not low * (mean + others) <= own * (1 + _SLIP):
+                    return None
+                if own * (1 - _SLIP) > high * (mean - others):
+                    return None
+                rows.append(None)
+                continue
+            up, down = float(part.levels[0]) - 1, 1 - float(part.levels[2])
+            shares = []
+            for full, off in zip(part.away, away[i], strict=True):
+                above = high * (mean - others - off) / own - 1
+                below = 1 - low * (mean + others + off) / own
+                kept = off / (masses[i] * full) if masses[i] * full > off else 1.0
+                shares.append(min(kept, above / up, below / down))
+            if min(shares) <= 0:
+                return None
+            rows.append(tuple(shares))
+        found.append(rows)
+    return found
+
+
 def _kept(
-    notions: Sequence[PrivacyNotion], drafts: Sequence[_Draft], layout: Layout, uneven: float
+    notions: Sequence[PrivacyNotion],
+    drafts: Sequence[_Draft],
+    layout: Layout,
+    stays: Sequence[_Shares | None],
 ) -> list[ReportType] | None:
     """The weights next to a draft that keep the notions, exactly."""
 
     def made(nearer: float) -> list[ReportType] | None:
-        types = _rounded_types(drafts, layout, nearer, uneven)
+        types = _rounded_types(drafts, layout, nearer, stays)
         lifts = list(lifts_of(layout, types))
         good = all(judged(notion, lifts).verdict is Verdict.YES for notion in notions)
         return types if good else None
@@ -299,7 +409,7 @@ def _kept(
 
 
 def _rounded_types(
-    drafts: Sequence[_Draft], layout: Layout, nearer: float, uneven: float
+    drafts: Sequence[_Draft], layout: Layout, nearer: float, kept: Sequence[_Shares | None]
 ) -> list[ReportType]:
     """Types with integer weights, with so much of a kernel that tells nothing mixed in."""
     shares = np.array([float(share) for share in layout.shares])
@@ -315,9 +425,15 @@ def _rounded_types(
     for t, draft in enumerate(drafts):
         # What is mixed in comes as often at all symbols.
         stays = (1 - nearer) * chances[t] / np.where(mixed[t] > 0, mixed[t], 1.0)
-        parts = [
-            None if part is None else Part(part.family, part.profiles(float(stays[i]), uneven))
-            for i, part in enumerate(draft.parts)
-        ]
+        parts: list[Part | None] = []
+        for i, part in enumerate(draft.parts):
+            if part is None:
+                parts.append(None)
+                continue
+            rows = kept[t]
+            own = None if rows is None else rows[i]
+            kept_of = own or (1.0,) * part.family.dimension
+            shrunk = [float(stays[i]) * v for v in kept_of]
+            parts.append(Part(part.family, part.profiles(shrunk)))
         types.append(ReportType(tuple(weights[t]), tuple(parts)))
     return types

@@ -50,25 +50,36 @@ def tolerance_for(sizes: Sequence[int]) -> float:
 
 
 def lifts_of(layout: Layout, types: Iterable[ReportType]) -> Iterator[Lifts]:
-    """Of each type bounds on 1/lift, lift and ratio at its reports, and what is attained."""
+    """Of each type bounds on 1/lift, lift and ratio at its reports, and what is attained.
+
+    An entry is compared with means at reports of its own class, and any class of other groups.
+    """
+    one_class = ((Fraction(1),) * 4,)
     for one in types:
-        high, low, least, most = Fraction(0), None, Fraction(0), Fraction(0)
-        is_full, is_alike = True, True
-        parts = zip(one.chances, one.parts, layout.shares, strict=True)
-        for weight, part, share in parts:
-            chance = Fraction(weight, DENOMINATOR)
-            ends, means = (Fraction(1), Fraction(1)), (Fraction(1), Fraction(1))
-            if part is not None:
-                ends, means = part.ends, part.means
-                is_full &= part.family.is_full
-                is_alike &= len(set(part.profiles)) == 1
-            high = max(high, chance * ends[0])
-            low = chance * ends[1] if low is None else min(low, chance * ends[1])
-            least, most = least + share * chance * means[0], most + share * chance * means[1]
-        assert low is not None
+        split = [part for part in one.parts if part is not None]
+        is_full = all(part.family.is_full for part in split)
+        is_alike = all(len(set(part.profiles)) == 1 for part in split)
+        chances = [Fraction(weight, DENOMINATOR) for weight in one.chances]
+        classes = [one_class if part is None else part.classes for part in one.parts]
+        masses = [share * chance for share, chance in zip(layout.shares, chances, strict=True)]
+        least, most = (
+            [mass * end(row[k] for row in rows) for mass, rows in zip(masses, classes, strict=True)]
+            for k, end in ((2, min), (3, max))
+        )
+        entries = [
+            (
+                chance * row[0],
+                chance * row[1],
+                sum(least) - least[i] + masses[i] * row[2],
+                sum(most) - most[i] + masses[i] * row[3],
+            )
+            for i, (chance, rows) in enumerate(zip(chances, classes, strict=True))
+            for row in rows
+        ]
+        high, low = max(row[0] for row in entries), min(row[1] for row in entries)
         values = (
-            most / low if low else None,
-            high / least if least else None,
+            max(row[3] / row[1] for row in entries) if low else None,
+            max(row[0] / row[2] for row in entries) if all(row[2] for row in entries) else None,
             high / low if low else None,
         )
         yield values, (is_full and is_alike, is_full and is_alike, is_alike)

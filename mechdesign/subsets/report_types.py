@@ -48,16 +48,15 @@ class Part:
         return (family.base, family.dimension) if isinstance(family, AffineFamily) else family
 
     @cached_property
-    def ends(self) -> tuple[Fraction, Fraction]:
-        """The largest and the smallest weight of a residue, times their number."""
-        values = [value for profile in self.profiles for value, _ in profile.values]
-        return max(values), min(values)
-
-    @cached_property
-    def means(self) -> tuple[Fraction, Fraction]:
-        """Between what the mean over the symbols of the group is at every report."""
-        pairs = [mean_ends(self.family, i, profile) for i, profile in enumerate(self.profiles)]
-        return min(low for low, _ in pairs), max(high for _, high in pairs)
+    def classes(self) -> tuple[tuple[Fraction, ...], ...]:
+        """For each class of directions the largest and the smallest weight of a residue, times
+        their number, and between what their mean over the symbols of the group is.
+        """
+        found = []
+        for i, profile in enumerate(self.profiles):
+            values = [value for value, _ in profile.values]
+            found.append((max(values), min(values), *mean_ends(self.family, i, profile)))
+        return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,10 @@ def cases():
         ([3, 3, 3, 1, 1, 1, 1, 1], [md.LDP(0.5)], (3, 3)),
         ([9, 3, 3, 1, 1, 1, 1, 1], [md.LIP(1)], (None, 2, 5)),
         ([2, 2, 2, 2, 2, 1, 1, 1, 1, 1], [md.PML(0.8)], (5, 7)),
+        # Spaces with points that are no symbol, at which classes of directions differ.
+        ([2] * 8 + [1] * 7, [md.PML(1)], (3, 3)),
+        ([2] * 5 + [1] * 11, [md.LIP(1.5)], (3, 5)),
+        ([5, 5] + [1] * 8, [md.PMC(1)], (None, 3)),
     ):
         name = f"{masses} {' '.join(map(str, notions))} over {bases}"
         yield pytest.param((masses, notions, bases), id=name)
@@ -172,6 +176,13 @@ def test_two_hundred_symbols_are_certified():
 
 
 @pytest.mark.slow
+def test_a_million_symbols_under_bounds_of_the_lift():
+    # Directions at which a group is uneven are few, and give way alone.
+    found = md.subset_selection(md.Prior.from_counts([100] * 1000 + [1] * 999_000), md.PML(1))
+    assert found.gap < 0.01
+    assert len(found.outputs) < 1 << 62
+
+
 def test_many_symbols_in_four_groups():
     counts = [5000] * 10 + [50] * 1000 + [5] * 20_000 + [1] * 178_990
     found = md.subset_selection(md.Prior.from_counts(counts), md.LDP(1))
