@@ -8,6 +8,8 @@ from scipy.optimize import linprog
 
 import mechdesign as md
 from mechdesign.solve.differences import Differences
+from mechdesign.solve.differences.graph import graph_of
+from mechdesign.solve.differences.remapped import remapped
 from mechdesign.solve.problem import state_problem
 
 
@@ -254,6 +256,63 @@ def test_a_saved_design_comes_back_with_its_proof(tmp_path):
     assert (again.method, again.certificate.solver) == (found.method, found.certificate.solver)
     assert again.bound == found.bound
     assert again.gap <= 1e-6
+
+
+def remapped_on(n, steps, gains):
+    """What a line with these lengths of steps gives for gains that hold masses already."""
+    notion = md.MetricPrivacy.graph(1.0, [(i, i + 1, d) for i, d in enumerate(steps)])
+    program = state_problem(md.Prior.uniform(range(n)), md.utility.Matrix(gains), notion).program
+    arcs = graph_of(program).arcs
+    found = remapped(gains, arcs)
+    assert (found.columns >= 0).all()
+    np.testing.assert_allclose(found.columns.sum(axis=1), 1.0, atol=1e-12)
+    # Slacks and multipliers, written out.
+    assert (arcs.matrix @ found.columns).min() >= -1e-12
+    assert (found.values >= 0).all()
+    z = np.zeros((len(arcs), gains.shape[1]))
+    z[found.arcs, found.outputs] = found.values
+    assert (gains + arcs.matrix.T @ z - found.prices[:, None]).max() <= 1e-12
+    value = float((gains * found.columns).sum())
+    assert found.gap == pytest.approx(found.prices.sum() - value, abs=1e-15)
+    return value, value + found.gap
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_line_with_losses_that_grow_has_a_closed_form(seed):
+    """The geometric mechanism with mapped reports, for steps of any length and any masses."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9))
+    steps = rng.choice([0.01, 0.3, 1.0, 4.0], size=n - 1) if seed else np.ones(n - 1)
+    x = np.arange(n)
+    d = np.abs(x[:, None] - x[None, rng.permutation(n)]).astype(float) ** rng.choice([0.5, 1, 2])
+    gains = -rng.dirichlet(np.ones(n) / 2)[:, None] * d
+    value, bound = remapped_on(n, steps, gains)
+    assert bound - value <= 1e-10
+    lengths = shortest_paths(n, [(i, i + 1, s) for i, s in enumerate(steps)])
+    assert value == pytest.approx(naive_optimum(np.ones(n), gains, lengths), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 4, 5])
+def test_other_losses_on_a_line_are_not_taken_for_such(seed):
+    """A control: the bound holds whatever the gains, and a kernel that is not optimal shows it."""
+    rng = np.random.default_rng(seed)
+    n, gains = 6, rng.normal(size=(6, 6))
+    steps = rng.uniform(0.3, 1.5, size=n - 1)
+    value, bound = remapped_on(n, steps, gains)
+    lengths = shortest_paths(n, [(i, i + 1, s) for i, s in enumerate(steps)])
+    best = naive_optimum(np.ones(n), gains, lengths)
+    assert value <= best + 1e-9
+    assert best <= bound + 1e-9
+    assert bound - value > 1e-3
+    notion = md.MetricPrivacy.graph(1.0, [(i, i + 1, s) for i, s in enumerate(steps)])
+    prior = md.Prior.uniform(range(n))
+    found = md.design(prior, md.utility.Matrix(gains), notion, solver="differences")
+    assert found.certificate.solver == "graph interior point"
+    assert found.gap <= 1e-6
+    loss = -np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(float)
+    plain = md.design(prior, md.utility.Matrix(loss), notion, solver="differences")
+    assert plain.certificate.solver.startswith("geometric mechanism")
+    assert plain.gap <= 1e-9
 
 
 def square(side):

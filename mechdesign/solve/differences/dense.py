@@ -42,8 +42,17 @@ class Dense:
         self._ways = [(pairs[way], place[way]) for way in (first, ~first)]
         self._arcs = arcs
 
-    def factorise(self, ratios: Array, k: Array, reduced: Array, products: Array) -> None:
-        """Factor all blocks.
+    def eliminate(
+        self,
+        ratios: Array,
+        k: Array,
+        reduced: Array,
+        products: Array,
+        sides: Array,
+        counts: Array,
+        total: Array,
+    ) -> Array:
+        """Factor all blocks, and do with each factor what is to be done while it is at hand.
 
         Parameters
         ----------
@@ -51,12 +60,30 @@ class Dense:
         k : ``(n, m)`` columns
         reduced : ``(n, m)`` Gᵀz
         products : ``(m,)`` Σ s z
+        sides : ``(n, m)`` right-hand sides f
+        counts : ``(m,)`` how many outputs each stands for
+        total : Σ_y count_y A H_y⁻¹ Aᵀ is added to one triangle of it, for the row sums A
+
+        Returns
+        -------
+        ``(n, m)`` H_y⁻¹ f_y
+
+        Raises
+        ------
+        LinAlgError
+            Where a block is not positive definite to working precision.
         """
         self.k, self.pivots = np.ascontiguousarray(k.T), k.argmax(axis=0)
         diagonal = (self._arcs.squares @ ratios).T
         off = -(self._arcs.factors[:, None] * ratios).T
+        found = self._in_lengths(sides)
+        inverse = (_Whole if self.rows.is_whole else _Sums)(self, counts, total)
         for y in range(self.m):
             self._factorise(y, diagonal[y], off[y], reduced[:, y], float(products[y]))
+            lapack.solve_each(self.factors[y : y + 1], found[y : y + 1])
+            inverse.add(y)
+        inverse.finish()
+        return self._in_columns(found)
 
     def _factorise(self, y: int, diagonal: Array, off: Array, reduced: Array, last: float) -> None:
         block, r, n = self.factors[y], int(self.pivots[y]), self.n
@@ -74,46 +101,71 @@ class Dense:
                 return
         raise np.linalg.LinAlgError("the block of an output is not positive definite")
 
-    def add_inverses(self, counts: Array, total: Array) -> None:
-        """Add Σ_y count_y A H_y⁻¹ Aᵀ, for the row sums A, to one triangle of a matrix."""
-        if self.rows.is_whole:
-            self._add_whole(counts, total)
-            return
-        size, sums = self.rows.size, self.rows.add_up(self.k.T)
-        side = np.empty((size, self.n))
-        for y in range(self.m):
-            side.fill(0.0)
-            side[self.rows.orbits, np.arange(self.n)] = 1.0
-            side[:, self.pivots[y]] = sums[:, y]
-            lapack.half_solve(self.factors[y], side)
-            total += counts[y] * (side @ side.T)
-
-    def _add_whole(self, counts: Array, total: Array) -> None:
-        beside = np.empty((self.m, self.n))
-        inverse = np.empty((self.n, self.n))
-        for y in range(self.m):
-            r = int(self.pivots[y])
-            np.copyto(inverse, self.factors[y])
-            lapack.invert(inverse)
-            beside[y, :r], beside[y, r:] = inverse[:r, r], inverse[r, r:]
-            last = beside[y, r]
-            inverse[:r, r] = inverse[r, r:] = 0.0
-            beside[y, r] = 0.0
-            beside[y] += last / 2 * self.k[y]
-            if counts[y] != 1:
-                inverse *= counts[y]
-            total += inverse
-        product = (self.k * counts[:, None]).T @ beside
-        total += product
-        total += product.T
-
     def solve(self, sides: Array) -> Array:
         """H_y⁻¹ f_y for ``(n, m)`` right-hand sides f."""
-        found, every = np.ascontiguousarray(sides.T), np.arange(self.m)
-        found[every, self.pivots] = np.einsum("yx,xy->y", self.k, sides)
-        for y in range(self.m):
-            lapack.solve(self.factors[y], found[y : y + 1])
+        found = self._in_lengths(sides)
+        lapack.solve_each(self.factors, found)
+        return self._in_columns(found)
+
+    def _in_lengths(self, sides: Array) -> Array:
+        """Tᵀf of right-hand sides, one a row."""
+        found = np.array(sides.T, order="C")
+        found[np.arange(self.m), self.pivots] = np.einsum("yx,xy->y", self.k, sides)
+        return found
+
+    def _in_columns(self, found: Array) -> Array:
+        """Tx of solutions x, one a row, in place; one a column."""
+        every = np.arange(self.m)
         along = found[every, self.pivots]
         found[every, self.pivots] = 0.0
         found += along[:, None] * self.k
         return found.T
+
+
+class _Whole:
+    """The sum of all inverses: T WᵀW Tᵀ, with W the inverse of a factor.
+
+    Without the column v of the pivot W keeps its zeros; what v adds lies along k on one side.
+    """
+
+    def __init__(self, blocks: Dense, counts: Array, total: Array) -> None:
+        self.blocks, self.counts, self.total = blocks, counts, total
+        self.inverse = np.empty((blocks.n, blocks.n))
+        self.beside = np.empty((blocks.m, blocks.n))
+
+    def add(self, y: int) -> None:
+        """Add the inverse of one block but for what lies along its column."""
+        inverse, r = self.inverse, int(self.blocks.pivots[y])
+        np.copyto(inverse, self.blocks.factors[y])
+        lapack.invert_triangle(inverse)
+        v = inverse[r, r:].copy()
+        inverse[r, r:] = 0.0
+        self.beside[y] = inverse[:, r:] @ v + (v @ v / 2) * self.blocks.k[y]
+        lapack.add_squares(inverse, float(self.counts[y]), self.total)
+
+    def finish(self) -> None:
+        """Add what lies along the columns."""
+        product = (self.blocks.k * self.counts[:, None]).T @ self.beside
+        self.total += product
+        self.total += product.T
+
+
+class _Sums:
+    """The sum of all inverses where symbols are added up: half of each is solved for."""
+
+    def __init__(self, blocks: Dense, counts: Array, total: Array) -> None:
+        self.blocks, self.counts, self.total = blocks, counts, total
+        self.sums = blocks.rows.add_up(blocks.k.T)
+        self.side = np.empty((blocks.rows.size, blocks.n))
+
+    def add(self, y: int) -> None:
+        """Add the inverse of one block."""
+        side = self.side
+        side.fill(0.0)
+        side[self.blocks.rows.orbits, np.arange(self.blocks.n)] = 1.0
+        side[:, self.blocks.pivots[y]] = self.sums[:, y]
+        lapack.half_solve(self.blocks.factors[y], side)
+        self.total += self.counts[y] * (side @ side.T)
+
+    def finish(self) -> None:
+        """Nothing is left."""

@@ -49,13 +49,15 @@ class Arcs:
     @cached_property
     def matrix(self) -> Any:
         """Rows w k_v − k_u, sparse ``(A, n)``."""
-        from scipy import sparse
+        from scipy.sparse import csr_array
 
-        count, paired = len(self), np.flatnonzero(self.over >= 0)
-        values = np.concatenate([self.factors, np.full(len(paired), -1.0)])
-        rows = np.concatenate([np.arange(count), paired])
-        places = np.concatenate([self.under, self.over[paired]])
-        return sparse.csr_array((values, (rows, places)), shape=(count, self.symbols))
+        count, paired = len(self), self.over >= 0
+        values, places = np.empty((count, 2)), np.empty((count, 2), dtype=np.int32)
+        values[:, 0], values[:, 1] = self.factors, -1.0
+        places[:, 0], places[:, 1] = self.under, self.over
+        kept = np.stack([np.ones(count, dtype=bool), paired], axis=1)
+        ends = np.concatenate([[0], np.cumsum(1 + paired)]).astype(np.int32)
+        return csr_array((values[kept], places[kept], ends), shape=(count, self.symbols))
 
     @cached_property
     def transposed(self) -> Any:
@@ -65,7 +67,9 @@ class Arcs:
     @cached_property
     def squares(self) -> Any:
         """Their squares, ``(n, A)``."""
-        return self.matrix.power(2).T.tocsr()
+        found = self.transposed.copy()
+        found.data **= 2
+        return found
 
     @cached_property
     def room(self) -> Array:

@@ -21,8 +21,11 @@ _SCALAR, _REAL = ctypes.POINTER(ctypes.c_double), ctypes.c_void_p
 _SIGNATURES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "dpotrf": ("cython_lapack", (_CHAR, _INT, _REAL, _INT, _INT)),
     "dtrtri": ("cython_lapack", (_CHAR, _CHAR, _INT, _REAL, _INT, _INT)),
-    "dlauum": ("cython_lapack", (_CHAR, _INT, _REAL, _INT, _INT)),
-    "dpotrs": ("cython_lapack", (_CHAR, _INT, _INT, _REAL, _INT, _REAL, _INT, _INT)),
+    "dtrsv": ("cython_blas", (_CHAR, _CHAR, _CHAR, _INT, _REAL, _INT, _REAL, _INT)),
+    "dsyrk": (
+        "cython_blas",
+        (_CHAR, _CHAR, _INT, _INT, _SCALAR, _REAL, _INT, _SCALAR, _REAL, _INT),
+    ),
     "dtrsm": (
         "cython_blas",
         (_CHAR, _CHAR, _CHAR, _CHAR, _INT, _INT, _SCALAR, _REAL, _INT, _REAL, _INT),
@@ -34,6 +37,7 @@ _SIGNATURES: dict[str, tuple[str, tuple[Any, ...]]] = {
 }
 
 # Triangles up to this size are inverted by LAPACK, which is slow at it; larger ones in halves.
+# Rows of their inverses are multiplied so many at a time.
 _SMALL = 64
 
 
@@ -61,7 +65,8 @@ def _int(value: int) -> Any:
     return ctypes.byref(ctypes.c_int(value))
 
 
-_ONE, _MINUS = (ctypes.byref(ctypes.c_double(value)) for value in (1.0, -1.0))
+_DOUBLE = ctypes.c_double
+_ONE, _MINUS = (ctypes.byref(_DOUBLE(value)) for value in (1.0, -1.0))
 
 
 def factorise(matrix: Array) -> bool:
@@ -71,11 +76,23 @@ def factorise(matrix: Array) -> bool:
     return failed.value == 0
 
 
-def invert(factor: Array) -> None:
-    """The inverse over a factor, in place; one triangle of it."""
-    failed, n = ctypes.c_int(), len(factor)
-    _invert_triangle(factor.ctypes.data, n, n)
-    _routine("dlauum")(_letter(b"L"), _int(n), factor.ctypes.data, _int(n), ctypes.byref(failed))
+def invert_triangle(factor: Array) -> None:
+    """The inverse W of a factor over it, in place."""
+    _invert_triangle(factor.ctypes.data, len(factor), len(factor))
+
+
+def add_squares(inverse: Array, count: float, total: Array) -> None:
+    """Add WᵀW, count times, to one triangle of a matrix, for the inverse W of a factor.
+
+    What lies beside the triangle must be zero.
+    """
+    n, add = len(inverse), _routine("dsyrk")
+    start, into, times = inverse.ctypes.data, total.ctypes.data, ctypes.byref(_DOUBLE(count))
+    letters = _letter(b"L"), _letter(b"T")
+    for first in range(0, n, _SMALL):
+        last = min(first + _SMALL, n)
+        size, rows, at = _int(last), _int(last - first), start + 8 * first
+        add(*letters, size, rows, times, at, _int(n), _ONE, into, _int(n))
 
 
 def _invert_triangle(start: int, size: int, apart: int) -> None:
@@ -96,11 +113,17 @@ def _invert_triangle(start: int, size: int, apart: int) -> None:
         multiply(side, lower, plain, plain, *shape, factor, by, _int(apart), below, _int(apart))
 
 
-def solve(factor: Array, sides: Array) -> None:
-    """Solve for each row of ``(k, n)`` right-hand sides, in place."""
-    failed, n = ctypes.c_int(), _int(len(factor))
-    count, at = _int(len(sides)), (factor.ctypes.data, sides.ctypes.data)
-    _routine("dpotrs")(_letter(b"L"), n, count, at[0], n, at[1], n, ctypes.byref(failed))
+def solve_each(factors: Array, sides: Array) -> None:
+    """Solve for a right-hand side ``(m, n)`` of each of ``(m, n, n)`` factors, in place."""
+    n = sides.shape[1]
+    solve, size, one = _routine("dtrsv"), _int(n), _int(1)
+    lower, not_unit = _letter(b"L"), _letter(b"N")
+    plain, transposed = _letter(b"N"), _letter(b"T")
+    start, at = factors.ctypes.data, sides.ctypes.data
+    for y in range(len(sides)):
+        factor, side = start + 8 * y * n * n, at + 8 * y * n
+        solve(lower, plain, not_unit, size, factor, size, side, one)
+        solve(lower, transposed, not_unit, size, factor, size, side, one)
 
 
 def half_solve(factor: Array, sides: Array) -> None:

@@ -15,6 +15,7 @@ from .dense import Dense
 from .graph import Array, Graph, graph_of
 from .newton import Elimination, GraphOptions, Newton
 from .path import Path, line_order
+from .remapped import remapped
 from .symmetry import Generator, generators, given, symmetry_of
 
 #: Bytes of the factors that are kept, and arcs times outputs.
@@ -81,6 +82,17 @@ class Differences(Method):
         width = program.gain_range or 1.0
         shift = program.objective.max(axis=1)
         c = (program.objective - shift[:, None]) / width
+        closed = remapped(c, graph.arcs) if self.symmetry is None else None
+        if closed is not None and closed.gap <= self.options.tolerance:
+            return Candidate(
+                closed.columns,
+                Duals(
+                    closed.prices * width + shift,
+                    graph.multipliers(program, closed.arcs, closed.outputs, closed.values * width),
+                ),
+                "geometric mechanism with its reports mapped to the best outputs",
+                {"iterations": "0", "converged": "True", "outputs": str(program.shape[1])},
+            )
         symmetry = symmetry_of(c, self._generators(program, c, graph))
         rows, chosen = symmetry.rows, symmetry.outputs
         first = graph.first

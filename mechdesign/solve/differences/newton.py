@@ -41,6 +41,8 @@ _LEAST = 1e-16
 _ITERATIONS = 200
 # Steps shorter than this lead nowhere.
 _SHORTEST = 1e-7
+# Row sums that are met up to this need no refinement.
+_SMALL_LACK = 1e-13
 # Gaps that count as converged when rounding lets them come no closer.
 _ACCEPTED = 1e-7
 
@@ -85,11 +87,19 @@ class Elimination(Protocol):
     def set_arcs(self, arcs: Arcs) -> None:
         """The pairs whose bounds are taken into account."""
 
-    def factorise(self, ratios: Array, k: Array, reduced: Array, products: Array) -> None:
-        """Factor all blocks. Raises ``LinAlgError``."""
-
-    def add_inverses(self, counts: Array, total: Array) -> None:
-        """Add Σ_y count_y A H_y⁻¹ Aᵀ to one triangle of a matrix."""
+    def eliminate(
+        self,
+        ratios: Array,
+        k: Array,
+        reduced: Array,
+        products: Array,
+        sides: Array,
+        counts: Array,
+        total: Array,
+    ) -> Array:
+        """H_y⁻¹ f_y for right-hand sides f, with Σ_y count_y A H_y⁻¹ Aᵀ added to one triangle of a
+        matrix; see :meth:`.dense.Dense.eliminate`. Raises ``LinAlgError``.
+        """
 
     def solve(self, sides: Array) -> Array:
         """H_y⁻¹ f_y for ``(n, m)`` right-hand sides f."""
@@ -114,67 +124,63 @@ class Block:
         entry, product = start
         self.k = np.full(c.shape, entry)
         self.known = np.flatnonzero(first)
-        self._others = np.flatnonzero(~first)
         self.slacks = arcs.on(self.known).matrix @ self.k
         self.z = product / self.slacks
         self.live = np.ones(self.slacks.shape, dtype=bool)
+        # Whether all arcs are taken in at all outputs.
+        self.is_whole = len(self.known) == len(arcs)
+        # Nothing is near at the start, where all arcs have the room of a constant column.
+        self.near = np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
         self._changed()
 
     def _changed(self) -> None:
-        self.arcs, self.far = self.all.on(self.known), self.all.on(self._others)
+        self.arcs = self.all.on(self.known)
+        self.rows = np.full(len(self.all), -1)
+        self.rows[self.known] = np.arange(len(self.known))
         self.elimination.set_arcs(self.arcs)
 
-    def refresh(self, mu: float, near: float) -> tuple[float, int]:
-        """Slacks from columns, new arcs, Gᵀz; the sum of products and how many there are.
-
-        Arcs whose slack is below the share ``near`` of that of a constant column are taken in.
-        """
+    def refresh(self, mu: float) -> tuple[float, int]:
+        """Slacks from columns, new arcs, Gᵀz; the sum of products and how many there are."""
         fresh, scale = self.arcs.matrix @ self.k, self.arcs.largest(self.k)
         kept = np.maximum(self.slacks, _LEAST * scale)
         self.slacks = np.where(fresh > _CLEAR * scale, fresh, kept)
-        if near > 0:
-            self._take_in(mu, near, scale)
+        if len(self.near[0]):
+            self._take_in(mu)
         self.reduced = self.arcs.transposed @ self.z
         self.products = np.einsum("ay,ay->y", self.slacks, self.z)
         return float(self.products @ self.counts), int(self.live.sum(axis=0) @ self.counts)
 
-    def _take_in(self, mu: float, near: float, scale: Array) -> None:
-        product = self.options.entering * mu
-        new = (self.slacks < self.arcs.room * near * scale) & ~self.live
+    def _take_in(self, mu: float) -> None:
+        """Make bounds of the arcs that are near."""
         # Of an output that vanishes they would be large: no more than a share of those it has.
         most = self.options.largest * self.z.sum(axis=0) / self.live.sum(axis=0)
-        self.z = np.where(new, np.minimum(product / self.slacks, most), self.z)
-        self.live |= new
-        if not len(self.far):
-            return
-        new = self.far.shrunk(near) @ self.k < 0
-        rows = new.any(axis=1)
-        if not rows.any():
-            return
-        taken = np.flatnonzero(rows)
-        new, slacks = new[taken], self.far.matrix[taken] @ self.k
-        self.known = np.concatenate([self.known, self._others[taken]])
-        self._others = self._others[~rows]
-        self.slacks = np.concatenate([self.slacks, slacks])
-        self.live = np.concatenate([self.live, new])
-        self.z = np.concatenate([self.z, np.where(new, np.minimum(product / slacks, most), 0.0)])
-        self._changed()
+        arcs, outputs = self.near
+        taken = np.unique(arcs[self.rows[arcs] < 0])
+        if len(taken):
+            self.known = np.concatenate([self.known, taken])
+            shape = len(taken), len(self.counts)
+            self.slacks = np.concatenate([self.slacks, self.all.on(taken).matrix @ self.k])
+            self.live = np.concatenate([self.live, np.zeros(shape, dtype=bool)])
+            self.z = np.concatenate([self.z, np.zeros(shape)])
+            self._changed()
+        rows = self.rows[arcs]
+        product = self.options.entering * mu / self.slacks[rows, outputs]
+        self.z[rows, outputs] = np.minimum(product, most[outputs])
+        self.live[rows, outputs] = True
 
     def highest(self) -> Array:
         """The largest c + Gᵀz of each symbol."""
         found: Array = (self.c + self.reduced).max(axis=1)
         return found
 
-    def factorise(self) -> None:
-        """The blocks of the Newton system."""
+    def eliminate(self, prices: Array, total: Array) -> None:
+        """Factor, add all inverses to a matrix, and begin the direction towards products of
+        zero with H⁻¹f.
+        """
         self.ratios = self.z / self.slacks
-        self.elimination.factorise(self.ratios, self.k, self.reduced, self.products)
-
-    def affine(self, prices: Array) -> Array:
-        """Begin the direction towards products of zero: Σ m H⁻¹ f."""
-        self.dk = self.elimination.solve(self.c - prices[:, None])
-        found: Array = self.dk @ self.counts
-        return found
+        weights = self.ratios, self.k, self.reduced, self.products
+        sides = self.c - prices[:, None]
+        self.dk = self.elimination.eliminate(*weights, sides, self.counts, total)
 
     def less(self, change: Array) -> Array:
         """Take H⁻¹ of a change of the prices off the direction; what it adds to the row sums."""
@@ -188,16 +194,39 @@ class Block:
         over all arcs for the slacks.
         """
         self.ds = self.arcs.matrix @ self.dk
-        self.dz = np.where(self.live, targets - self.z - self.ratios * self.ds, 0.0)
+        self.dz = targets - self.z - self.ratios * self.ds
         low = float((self.ds / self.slacks).min())
+        if self.is_whole:
+            return low, float((self.dz / self.z).min())
+        self.dz[~self.live] = 0.0
         fall = float(np.divide(self.dz, self.z, where=self.live, out=np.zeros_like(self.z)).min())
         return low, fall
 
-    def far_change(self) -> float:
-        """The least relative change of the slacks of arcs that are not taken in."""
-        if not len(self.far):
-            return 0.0
-        return float((self.far.matrix @ self.dk / (self.far.matrix @ self.k)).min())
+    def look(self, step: float, test: Any) -> float:
+        """The longest step up to this one at which no slack is negative, of the arcs that are not
+        taken in either; those that are near after a step of that length are noted.
+
+        Parameters
+        ----------
+        step : at which slacks of the arcs that are taken in are positive
+        test : rows that are negative where an arc is near, for all arcs
+        """
+        if self.is_whole:
+            return step
+        k = self.k + step * self.dk
+        arcs, outputs = np.divmod(np.flatnonzero(test @ k < 0), k.shape[1])
+        rows = self.rows[arcs]
+        # The last row stands for arcs that are not known.
+        new = (rows < 0) | ~self.live[rows, outputs]
+        arcs, outputs = self.near = arcs[new], outputs[new]
+        over, under = self.all.over[arcs], self.all.under[arcs]
+        paired, factors = (over >= 0).astype(float), self.all.factors[arcs]
+        at = [factors * v[under, outputs] - paired * v[over, outputs] for v in (k, self.k)]
+        crossed = at[0] <= 0
+        if not crossed.any():
+            return step
+        before, after = at[1][crossed], at[0][crossed]
+        return step * float((before / (before - after)).min())
 
     def inner_products(self) -> Array:
         """Σ s dz, Σ ds z and Σ ds dz."""
@@ -208,7 +237,9 @@ class Block:
         """Targets with second-order terms over the slacks; Σ m H⁻¹ Gᵀ of them."""
         cap = self.options.clip * mu
         second = np.clip(-self.ds * self.dz, -cap, cap)
-        self.targets = np.where(self.live, (target + second) / self.slacks, 0.0)
+        self.targets = (target + second) / self.slacks
+        if not self.is_whole:
+            self.targets[~self.live] = 0.0
         self.dk += self.elimination.solve(self.arcs.transposed @ self.targets)
         found: Array = self.dk @ self.counts
         return found
@@ -282,8 +313,8 @@ class Newton:
         ]
         self.mu = 0.0
         self.best: Point | None = None
-        # Nothing is taken in at the start, where all arcs have the room of a constant column.
-        self._near = 0.0
+        # What tells near arcs, in general and at the end.
+        self._tests = arcs.shrunk(options.near), arcs.shrunk(options.blocking)
 
     def _each(self, work: Callable[[Block], Any]) -> list[Any]:
         """The results for all blocks, in their order, computed side by side."""
@@ -320,8 +351,7 @@ class Newton:
 
     def error(self) -> float:
         """What the bound of the multipliers leaves open: Σ_x max_y (c + Gᵀz) less the value."""
-        near = self._near
-        found = self._each(lambda b: b.refresh(self.mu, near))
+        found = self._each(lambda b: b.refresh(self.mu))
         self.gap = math.fsum(gap for gap, _ in found)
         self.mu = self.gap / sum(count for _, count in found)
         top = np.maximum.reduce(self._each(lambda b: b.highest()))
@@ -334,17 +364,24 @@ class Newton:
         open_gap = max(bound - value, 0.0) + missing
         if not math.isfinite(open_gap):
             return math.inf
-        self.open_gap, self._near = open_gap, self._nearness()
+        self.open_gap = open_gap
         if open_gap < 1e-5 and (self.best is None or open_gap < self.best.gap):
             self.best = self._point(open_gap)
         return open_gap
 
-    def _nearness(self) -> float:
-        """Which arcs to take in next: near ones, and at the end those in the way alone, as an arc
-        that comes in disturbs stationarity by its z.
+    def _look(self, primal: float) -> float:
+        """A step such that all arcs are kept to; those near then come in next.
+
+        At the end that is those in the way alone, as an arc that comes in disturbs stationarity by
+        its z.
         """
-        last = self.gap < 10 * self.options.tolerance
-        return self.options.blocking if last else self.options.near
+        test = self._tests[self.gap < 10 * self.options.tolerance]
+        while True:
+            step = primal
+            limit = float(min(self._each(lambda b, step=step: b.look(step, test))))  # type: ignore[misc]
+            if limit >= primal or primal < _SHORTEST:
+                return primal
+            primal = max(0.0, self.options.step_share * limit)
 
     def _point(self, gap: float) -> Point:
         arcs, outputs, values = [], [], []
@@ -376,8 +413,7 @@ class Newton:
         def eliminated(number: int) -> Array:
             total = np.zeros((self.rows.size, self.rows.size))
             for b in self.blocks[number::threads]:
-                b.factorise()
-                b.elimination.add_inverses(b.counts, total)
+                b.eliminate(self.prices, total)
             return total
 
         system = sum(self.pool.map(eliminated, range(threads)), np.zeros((1, 1)))
@@ -388,7 +424,7 @@ class Newton:
             found: Array = dpotrs(factor, sums - self.lack, lower=1)[0][self.rows.orbits]
             return found
 
-        change = change_of(self._sum(self._each(lambda b: b.affine(self.prices))))
+        change = change_of(self._sum(b.dk @ b.counts for b in self.blocks))
         sums = self._sum(self._each(lambda b: b.less(change)))
         low, fall = map(min, zip(*self._each(lambda b: b.changes(0.0)), strict=True))
         primal, dual = (min(1.0, longest_step(v)) for v in (low, fall))
@@ -401,13 +437,15 @@ class Newton:
         sigma = max(centring_parameter(affine, self.gap), enough)
         sums = self._sum(self._each(lambda b: b.correct(sigma * self.mu, self.mu)))
         for _ in range(2):
+            if float(np.abs(sums - self.lack).max()) < _SMALL_LACK:
+                break
             more = change_of(sums)
             change = change + more
             sums = self._sum(self._each(lambda b, more=more: b.less(more)))  # type: ignore[misc]
         low, fall = map(min, zip(*self._each(lambda b: b.changes(b.targets)), strict=True))
-        low = min(low, *self._each(lambda b: b.far_change()))
         share = options.step_share
         primal, dual = (min(1.0, share * longest_step(v)) for v in (low, fall))
+        primal = self._look(primal)
         self._each(lambda b: b.advance(primal, dual))
         self.prices = self.prices + dual * change
         return min(primal, dual)

@@ -74,8 +74,22 @@ class Path:
         self._joins: Any = csr_array((ones, (np.minimum(u, v), paired)), shape=shape)
         self._arcs = arcs
 
-    def factorise(self, ratios: Array, k: Array, reduced: Array, products: Array) -> None:
-        """Eliminate from one end."""
+    def eliminate(
+        self,
+        ratios: Array,
+        k: Array,
+        reduced: Array,
+        products: Array,
+        sides: Array,
+        counts: Array,
+        total: Array,
+    ) -> Array:
+        """Eliminate from one end; as :meth:`.dense.Dense.eliminate`."""
+        self._factorise(ratios, k, reduced)
+        self._add_inverses(counts, total)
+        return self.solve(sides)
+
+    def _factorise(self, ratios: Array, k: Array, reduced: Array) -> None:
         arcs = self._arcs
         self.k = k[self.order]
         over = np.where(arcs.over >= 0, arcs.over, 0)
@@ -95,7 +109,7 @@ class Path:
         for i in range(self.n - 2, -1, -1):
             self.own[i] += self.rho[i] ** 2 * self.own[i + 1]
 
-    def add_inverses(self, counts: Array, total: Array) -> None:
+    def _add_inverses(self, counts: Array, total: Array) -> None:
         """Add the sum of all inverses to one triangle of a matrix."""
         n = self.n
         found = np.zeros((n, n))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ...errors import InputError, is_iterable, quote
 from ...labels import Label
 from .graph import Arcs, Array, Places, Rows
+from .path import line_order
 
 Colours = NDArray[np.uint64]
 #: Symbols of one group of positions (π of symbols, τ of outputs).
@@ -32,7 +33,20 @@ _SAME = 1e-11
 def generators(c: Array, arcs: Arcs) -> list[Generator]:
     """Generators of the group that leaves an objective ``(n, m)`` and all arcs alone."""
     search = _Search(c, arcs)
+    order = line_order(arcs)
+    if order is not None and _is_connected(arcs):
+        # A line has no other symmetry than its mirror image, which a search takes steps to find.
+        mirror = np.empty_like(order)
+        mirror[order] = order[::-1]
+        found = search.with_outputs(mirror)
+        return [] if isinstance(found, str) else [found]
     return search.run()
+
+
+def _is_connected(arcs: Arcs) -> bool:
+    paired = arcs.over >= 0
+    pairs = np.stack([arcs.over[paired], arcs.under[paired]])
+    return len(np.unique(np.sort(pairs, axis=0), axis=1).T) == arcs.symbols - 1
 
 
 def given(permutations: Any, labels: Sequence[Label], c: Array, arcs: Arcs) -> list[Generator]:
