@@ -164,6 +164,8 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "steps of their own above 50,000 entries": {"own_entries": 50_000},
         "outputs dropped from a gap of 1e-2": {"warm_entries": 10**9},
         "no output returns before the end": {"return_from": 0.0},
+        "outputs that returned stay": {"leaves_again": 0.0},
+        "no output leaves before it is light": {"crowd_until": 1000},
     },
     "warm starts": {
         "as it is": {},

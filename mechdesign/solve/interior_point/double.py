@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .newton import Newton, Point
-from .predictor_corrector import Array, cholesky
+from .predictor_corrector import Array
+from .systems import factorise
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class DoubleNewton(Newton):
 
     point: DoublePoint
     _OWN = 4
+    _VECTORS = 2
 
     def _residuals(self) -> None:
         z, point = self.point.multipliers, self.point
@@ -143,14 +145,11 @@ class DoubleNewton(Newton):
         return (1.0 - self.point.cone.low * self.point.middles.sum()) - sums
 
     def _factorise(self) -> None:
-        from scipy.linalg.blas import dsyrk
-
         p, point, (m, n) = self.p, self.point, self.c.shape
         self.eliminations += m
         diagonal = np.zeros(n)
         self.slope = point.middles / point.scales
-        # The steps of the slacks are not in use yet.
-        first, second, tilted = self.ds[:3]
+        first, second, tilted = self.vectors[:3]
         for b in self.blocks:
             d = self.work[:, : b.stop - b.start]
             np.divide(point.multipliers[:, b], point.slacks[:, b], out=d)
@@ -178,13 +177,15 @@ class DoubleNewton(Newton):
             np.subtract(columns, second[b], out=second[b])
             second[b] /= self.square[2, b][:, None]
             self.kappa[:, b] = kappa
-        system = dsyrk(1.0, first.T, lower=1)
-        system = dsyrk(1.0, second.T, beta=1.0, c=system, lower=1, overwrite_c=1)
-        places = np.arange(n)
-        diagonal += system[places, places]
-        system = dsyrk(-1.0, tilted.T, beta=1.0, c=system, lower=1, overwrite_c=1)
-        system[places, places] = diagonal
-        self.factor = cholesky(system, self.options.regularisation)
+        self.system = factorise(
+            self.ones[:m] @ self.inverse,
+            self.vectors[:2].reshape(2 * m, n),
+            self.options.regularisation,
+            own=diagonal,
+            down=tilted,
+            p=p,
+            roots=np.sqrt(self.beta),
+        )
 
     def _scale_blocks(
         self, d: Array, inverse: Array, b: slice
@@ -253,15 +254,14 @@ class DoubleNewton(Newton):
         return np.stack([whole, (alone - across * whole) / low])
 
     def _solve(self, scale_side: Array) -> None:
-        from scipy.linalg.lapack import dpotrs
-
+        assert self.system is not None
         p, sides = self.p, self.point.cone.sides
         lack = self.ones[: len(self.c)] @ self.dk - self.missing
         whole, alone = self._scale_steps(scale_side)
         lack += whole @ self.r
         lack += alone @ self.tilt
         lack -= p * ((self.vf / self.beta) @ self.inverse)
-        change = dpotrs(self.factor, lack, lower=1)[0]
+        change = self.system.solve(lack)
         self.dprices += change
         self.rf[0] -= self.r @ change
         self.rf[1] -= self.tilt @ change

@@ -9,8 +9,8 @@ For outputs y with columns k_y and scales t_y the problem is::
                 t_y = pᵀk_y   where the lift is bounded        (multiplier θ_y)
 
 With D = z¹/s¹ + z²/s² the Newton system of a column is diagonal plus rank one (plus one more for
-the link t = pᵀk), so eliminating all columns leaves an N×N system in λ: symmetric rank-M updates
-and one Cholesky factorisation per iteration, O(N²M) in all.
+the link t = pᵀk), so eliminating all columns leaves an N×N system in λ, a diagonal plus terms of
+rank M, which :mod:`.systems` factorises: O(N²M) per iteration, O(NM²) where M is small.
 
 Elimination without cancellation. Put w = (l z¹/s¹ + h z²/s²)/D, v = p/D, β = pᵀv, κ = 1 − pᵀw,
 r = w + (κ/β) v and γ = (h−l)² Σ (z¹/s¹)(z²/s²)/D + κ²/β. Then the block of column y is::
@@ -32,7 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .predictor_corrector import Array, Options, centring_parameter, cholesky, longest_step
+from .predictor_corrector import Array, Options, centring_parameter, longest_step
+from .systems import System, factorise, work_reduced
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class StructuredOptions(Options):
     own_entries : … in kernels of at least so many entries: it is less sure, and small ones are fast
     vanished : outputs below this share of the mass of those in use are dropped on the way
     drop_until : gap below which none is dropped: no room is left to make up for what it carried
+    leaves_again : those that returned are dropped below this share of the mass of others dropped
+    crowd_until : steps after which light outputs leave too, where too many are carried
     return_from : gap from which on outputs return that would not have vanished by their price
     warm_gap : the first point with at most this gap is kept as a warm start
     warm_entries : entries of the largest kernel for which it is kept
@@ -64,7 +67,9 @@ class StructuredOptions(Options):
     own_steps_until: float = 1e-4
     own_entries: int = 20_000
     vanished: float = 0.05
-    drop_until: float = 1e-4
+    drop_until: float = 1e-6
+    leaves_again: float = 0.2
+    crowd_until: int = 3
     return_from: float = 1e-4
     warm_gap: float = 1e-2
     warm_entries: int = 30_000
@@ -126,8 +131,9 @@ class Newton:
     block : entries per block: what a pass touches stays in the processor's cache
     """
 
-    # Arrays beside those for the slacks.
+    # Arrays beside those for the slacks, and vectors of each output's scales in the system.
     _OWN = 3
+    _VECTORS = 1
 
     def __init__(
         self,
@@ -165,11 +171,15 @@ class Newton:
         #: Steps of the slacks; second-order terms, then targets over slacks, then new multipliers.
         self.ds = self._arrays[own : own + sides, :m]
         self.e = self._arrays[own + sides :, :m]
+        # The steps of the slacks are not in use while the system is formed.
+        self.vectors = self.ds
+        if work_reduced(n, self._VECTORS * m, m if self.point.cone.linked else 0, 0) < 1:
+            self.vectors = np.empty((self._VECTORS + 1, m, n))
         self.gamma, self.beta, self.kappa = np.empty(m), np.ones(m), np.zeros(m)
         self.rf, self.vf, self.dt, self.extra = np.empty(m), np.zeros(m), np.empty(m), np.zeros(m)
         self.pivot = np.zeros(m, dtype=np.intp)
         self.row, self.ones = np.arange(m), np.ones(max(m, n))
-        self.factor: Array | None = None
+        self.system: System | None = None
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Drop all outputs but some."""
@@ -232,7 +242,7 @@ class Newton:
 
         It goes by the last system that was factorised, so it is small beside the slacks.
         """
-        if self.factor is None:
+        if self.system is None:
             return
         self.missing = self.row_residual()
         for part in (self.dk, self.rf, self.vf):
@@ -246,15 +256,12 @@ class Newton:
             self.point = before
 
     def _factorise(self) -> None:
-        """Blocks of the eliminated columns, and the Cholesky factor of their sum."""
-        from scipy.linalg.blas import dsyrk
-
+        """Blocks of the eliminated columns, and the factors of their sum."""
         p, point, cone, (m, n) = self.p, self.point, self.point.cone, self.c.shape
         self.eliminations += m
         width = cone.upper - cone.lower
         diagonal = np.zeros(n)
-        # The steps of the slacks are not in use yet.
-        scaled, tilted = self.ds
+        scaled, tilted = self.vectors
         for b in self.blocks:
             d1, d2 = d = self.work[:, : b.stop - b.start]
             np.divide(point.multipliers[:, b], point.slacks[:, b], out=d)
@@ -277,13 +284,20 @@ class Newton:
                 diagonal += self.ones[: len(inverse)] @ inverse
             self.gamma[b] = gamma
             np.multiply(w, (gamma**-0.5)[:, None], out=scaled[b])
-        system = dsyrk(1.0, scaled.T, lower=1)
-        places = np.arange(n)
-        diagonal += system[places, places]
-        if cone.linked:
-            system = dsyrk(-1.0, tilted.T, beta=1.0, c=system, lower=1, overwrite_c=1)
-        system[places, places] = diagonal
-        self.factor = cholesky(system, self.options.regularisation)
+        if not cone.linked:
+            self.system = factorise(
+                diagonal, scaled, self.options.regularisation, p=p, roots=self.beta
+            )
+            return
+        self.system = factorise(
+            self.ones[:m] @ self.inverse,
+            scaled,
+            self.options.regularisation,
+            own=diagonal,
+            down=tilted,
+            p=p,
+            roots=np.sqrt(self.beta),
+        )
 
     def _covariances(self, b: slice, share: Array) -> tuple[Array, Array]:
         """β of every column of a block and the sum of the diagonals of their covariances.
@@ -352,14 +366,13 @@ class Newton:
         less what ``dprices`` takes off it. Rows still missing after the affine direction are made
         up for by the corrector's, which therefore needs no refinement.
         """
-        from scipy.linalg.lapack import dpotrs
-
+        assert self.system is not None
         p, cone = self.p, self.point.cone
         lack = self.ones[: len(self.c)] @ self.dk - self.missing
         lack += ((self.rf - scale_side) / self.gamma) @ self.r
         if cone.linked:
             lack -= p * ((self.vf / self.beta) @ self.inverse)
-        change = dpotrs(self.factor, lack, lower=1)[0]
+        change = self.system.solve(lack)
         self.dprices += change
         self.rf -= self.r @ change
         self.dt = (self.rf - scale_side) / self.gamma

@@ -1,7 +1,9 @@
 """Which outputs are carried along: those that vanish leave, those that would be used return.
 
 Optima use few outputs, and their masses say early which: after a handful of steps the others lie
-far below what a used output has. So they leave from the beginning. What was left out is priced once
+far below what a used output has. So they leave from the beginning, and where there is much to save
+the lightest leave even before they are light: what is used is among the heaviest half after three
+steps, and among the heaviest fifth after ten. What was left out is priced once
 the prices are about right; an output whose price says that it would not have vanished comes back in
 the middle of the iteration, where the central path has its column.
 """
@@ -20,6 +22,9 @@ Places = NDArray[np.intp]
 
 # Halvings of the interval that holds the multiplier of a link.
 _HALVINGS = 60
+# Outputs carried at most, as shares of all: at first, after each step that many times as many, at
+# least. Those heavier than a share of an output in use are carried anyway.
+_CARRIED, _SHRINKS, _AT_LEAST, _LIGHT = 0.5, 0.9, 0.2, 0.7
 # Share of all mass that outputs may return with.
 _ROOM = 0.25
 # A column that returns has products between half and all of this multiple of the targets.
@@ -40,25 +45,48 @@ class Screen:
         self.newton, self.outputs, self.sides = newton, outputs, sides
         self._c, self._all = newton.c, outputs
         self._inside = np.ones(len(outputs), dtype=bool)
-        # Positions of the outputs inside, in the order of the iteration; whether they stay.
+        # Positions of the outputs inside, in the order of the iteration; which came back.
         self._order = np.arange(len(outputs))
-        self._stays = np.zeros(len(outputs), dtype=bool)
+        self._returned = np.zeros(len(outputs), dtype=bool)
+        self._turns, self._may_return = 0, type(newton.point) is Point
         self._values: Array | None = None
         self._prices = newton.point.prices
 
+    def _typical(self) -> float:
+        """The mass of an output in use."""
+        scales = self.newton.point.scales
+        return float(scales @ scales) / float(scales.sum())
+
     def _least(self) -> float:
         """The mass below which an output has vanished: a share of that of the outputs in use."""
-        scales = self.newton.point.scales
-        typical = float(scales @ scales) / float(scales.sum())
-        return self.newton.options.vanished * typical
+        return self.newton.options.vanished * self._typical()
+
+    def _room(self) -> int:
+        """How many outputs are carried at most, where there is much to save."""
+        options, past = self.newton.options, self._turns - self.newton.options.crowd_until
+        if past <= 0 or self._c.size < options.own_entries:
+            return len(self._all)
+        return int(max(_CARRIED * _SHRINKS ** (past - 1), _AT_LEAST) * len(self._all))
 
     def drop_vanished(self) -> None:
-        """Leave out outputs of vanishing mass; the others take over in proportion.
+        """Leave out outputs of vanishing mass, and the lightest where too many are carried.
+
+        The others take over in proportion.
 
         Merging them into another output would keep the rows exact but puts their slacks on one
         column, whose complementarity products it spoils: measured, it costs iterations.
         """
-        keep = (self.newton.point.scales > self._least()) | self._stays[self._order]
+        self._turns += 1
+        scales, least = self.newton.point.scales, self._least()
+        if least == 0:
+            return
+        again = scales > self.newton.options.leaves_again * least
+        keep = (scales > least) | (self._returned[self._order] & again)
+        light = np.sort(scales[scales <= _LIGHT * self._typical()])
+        many = min(len(scales) - self._room(), len(light))
+        if many > 0:
+            # Those of one mass stay or leave together.
+            keep &= scales >= light[many - 1]
         # Arrays are copied for no less than a tenth of them.
         if keep.sum() <= 0.9 * len(keep):
             self.newton.keep(keep)
@@ -68,7 +96,7 @@ class Screen:
     def bring_back(self, gap: float) -> int:
         """Take in again what would not have vanished by its price; how many outputs."""
         outside = np.flatnonzero(~self._inside)
-        if not len(outside) or type(self.newton.point) is not Point:
+        if not len(outside) or not self._may_return:
             return 0
         newton, least = self.newton, self._least()
         if least == 0:
@@ -90,7 +118,7 @@ class Screen:
             share / (2 * len(newton.p)) * newton.targets,
         )
         newton.add(self._c[back], point)
-        self._inside[back] = self._stays[back] = True
+        self._inside[back] = self._returned[back] = True
         self._follow(np.r_[self._order, back])
         return len(back)
 

@@ -1,0 +1,74 @@
+"""The system in the prices: both factorisations solve it, whatever the scales of its symbols."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mechdesign.solve.interior_point.systems import Reduced, Whole, factorise, work_reduced
+
+each = pytest.mark.parametrize("linked", [False, True])
+
+
+def system(linked, seed=0, n=60, m=7, bound=0):
+    """Parts of a system; so many symbols have hardly a free entry, others freer ones by decades."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(n))
+    inverse = 10.0 ** rng.uniform(-3, 3, (m, n))
+    inverse[:, :bound] *= 1e-14
+    up = rng.normal(size=(m, n)) * 10.0 ** rng.uniform(-1, 1, (m, 1))
+    if not linked:
+        return p, inverse.sum(axis=0), None, up, None, np.ones(m)
+    beta = inverse @ p**2
+    rest = np.stack(
+        [
+            [(b - i * q * q) / b for i, q in zip(row, p, strict=True)]
+            for row, b in zip(inverse, beta, strict=True)
+        ]
+    )
+    own = (inverse * rest).sum(axis=0)
+    return p, inverse.sum(axis=0), own, up, inverse * p / np.sqrt(beta)[:, None], np.sqrt(beta)
+
+
+def product(diagonal, up, down, x):
+    """S x in more digits."""
+    up, x = up.astype(np.longdouble), x.astype(np.longdouble)
+    found = diagonal * x + up.T @ (up @ x)
+    return found if down is None else found - down.T @ (down.astype(np.longdouble) @ x)
+
+
+@each
+@pytest.mark.parametrize("bound", [0, 1, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_both_solve_the_system(linked, bound, seed):
+    p, diagonal, own, up, down, roots = system(linked, seed, bound=bound)
+    b = np.random.default_rng(seed).normal(size=len(p))
+    whole = Whole(diagonal if own is None else own, up, down, 0.0).solve(b)
+    copies = up.copy(), None if down is None else down.copy()
+    stays = np.arange(bound)
+    found = Reduced(diagonal, *copies, stays, p, roots, 0.0).solve(b)
+    for x in (whole, found):
+        off = product(diagonal, up, down, x) - b
+        assert np.abs(off).max() < 1e-6 * np.abs(b).max()
+    np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-6 * np.abs(whole).max())
+
+
+def test_a_bound_symbol_that_did_not_stay_would_lose_digits():
+    """A control of the test above: that is why they stay."""
+    p, diagonal, _, up, _, roots = system(False, bound=5)
+    b = np.ones(len(p))
+    off = []
+    for stays in (np.arange(5), np.arange(0)):
+        x = Reduced(diagonal, up.copy(), None, stays, p, roots, 0.0).solve(b)
+        off.append(float(np.abs(product(diagonal, up, None, x) - b).max()))
+    assert off[0] < 1e-9
+    assert off[1] > 1e3 * off[0]
+
+
+def test_the_cheaper_one_is_taken():
+    for n, m, cls in ((40, 2, Whole), (300, 10, Reduced), (300, 290, Whole)):
+        p, diagonal, own, up, down, roots = system(True, n=n, m=m)
+        found = factorise(diagonal, up, 0.0, own=own, down=down, p=p, roots=roots)
+        assert isinstance(found, cls)
+    assert work_reduced(1000, 40, 0, 40) < 0.1
+    assert work_reduced(1000, 1000, 1000, 0) > 1
