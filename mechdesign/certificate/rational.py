@@ -170,8 +170,11 @@ def _of_both(
     """
     w, total = prior.weights, prior.total
     mean = sum(a * b for a, b in zip(w, v, strict=True))
-    lines: list[list[tuple[Fraction, Fraction]]] = []
-    tops: list[Fraction] = []
+    # In units of one over this times the total mass, values and slopes are whole numbers.
+    unit = math.lcm(*(side.denominator for pair in corners for side in pair))
+    ends = [(int(lo * unit), int(hi * unit)) for lo, hi in corners]
+    lines: list[list[tuple[int, int]]] = []
+    tops: list[int] = []
     taken = mass = 0
     for x in [None, *order]:
         if x is not None:
@@ -179,10 +182,10 @@ def _of_both(
         lines.append(
             [
                 (
-                    (lo * (mean - taken) + hi * taken) / total,
-                    1 - (lo * (total - mass) + hi * mass) / total,
+                    lo * (mean - taken) + hi * taken,
+                    unit * total - lo * (total - mass) - hi * mass,
                 )
-                for lo, hi in corners
+                for lo, hi in ends
             ]
         )
         if x is None:
@@ -191,16 +194,15 @@ def _of_both(
         if len(tops) > 1 and tops[-1] > tops[-2]:
             break
     best = min(range(len(tops)), key=tops.__getitem__)
-    found = [tops[best]]
+    found = [Fraction(tops[best])]
     # Next to the best value two corners may cross; beyond the interval lines say nothing.
-    for ends, across in (
-        ((v[order[best]], v[order[best - 1]] if best else None), lines[best]),
-        ((v[order[best + 1]] if best + 1 < len(v) else None, v[order[best]]), lines[best + 1]),
+    for low, high, across in (
+        (v[order[best]], v[order[best - 1]] if best else None, lines[best]),
+        (v[order[best + 1]] if best + 1 < len(v) else None, v[order[best]], lines[best + 1]),
     ):
         for i, (a, b) in enumerate(across):
             for c, d in across[:i]:
-                price = (c - a) / (b - d) if b != d else Fraction(v[order[best]])
-                low, high = ends
+                price = Fraction(c - a, b - d) if b != d else Fraction(v[order[best]])
                 if (low is None or low <= price) and (high is None or price <= high):
                     found.append(max(e + f * price for e, f in across))
-    return min(found)
+    return min(found) / (unit * total)
