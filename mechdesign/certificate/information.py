@@ -58,6 +58,8 @@ from .shape import sides_outside
 _UNIT = 2.0**-52
 # Gaps to prove, the finest that succeeds counts; nodes allowed for each.
 _STEPS = ((2.5e-10, 100_000), (1e-8, 100_000), (4.5e-7, 1_000_000), (9e-7, math.inf))
+# Groups above which branch and bound goes alone, for fewer nodes.
+_MANY = 100
 
 # What other bounds, which are enclosed in balls over exact masses, do not rest on.
 _IN_FLOATS = "in floats with an allowance for their rounding"
@@ -202,7 +204,12 @@ def _searched_bounds(
         if flat <= value + step * abs(value):
             break
         level = value + step * abs(value)
-        proof = pricer.prove(prices, level, WorkLimit(nodes, deadline))
+        if len(groups) > _MANY:
+            # Nodes cost as much as there are groups, and a search that is not over soon never is.
+            limit = WorkLimit(nodes * (_MANY / len(groups)) ** 2, deadline)
+            proof = pricer.branch(prices, level, 1, limit)
+        else:
+            proof = pricer.prove(prices, level, WorkLimit(nodes, deadline))
         ended = not proof.complete and clock.now() > deadline
         how = CUT_SHORT if ended else "by exhaustive search"
         found.append((proof.upper + slack, f"prices, {how} {_IN_FLOATS}"))

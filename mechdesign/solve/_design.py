@@ -76,7 +76,8 @@ _SOLVER = (
     r"(closed form( \((symmetry|two edges|recognition|simplex of posteriors|windows)\))?"
     r"|HiGHS [a-z]{1,9}|Clarabel|cvxpy [A-Z_]{1,20}|(blockwise|graph|structured) interior point"
     r"|interior point over (all|some) columns"
-    r"|column generation on HiGHS|vertex enumeration and HiGHS|vertex enumeration, exact simplex)"
+    r"|column generation on HiGHS|fitted columns"
+    r"|vertex enumeration and HiGHS|vertex enumeration, exact simplex)"
 )
 _SOLVERS = re.compile(
     rf"(branch and bound on )?{_SOLVER}|given, bounded (without duals|by (given duals|{_SOLVER}))"

@@ -25,8 +25,8 @@ SIMPLEX, INTERIOR, REFINED = HighsSimplex(), HighsInteriorPoint(), HighsRefined(
 STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
 DIFFERENCES = Differences()
 OUTPUTS = OutputSearch()
-#: Different masses above which the window mechanism is preferred to a search.
-MANY_MASSES = 300
+#: Different masses above which fitted columns come before a search, and above which windows do.
+MANY_MASSES, MOST_SEARCHED = 100, 300
 #: For constraints on sums over outcomes.
 EPIGRAPHS: tuple[Method, ...] = (EpigraphHighs(), EpigraphClarabel())
 #: For convex constraints of one's own.
@@ -61,19 +61,22 @@ class Choice:
 
 
 @cache
-def sublinear_methods(many: bool = False) -> tuple[Method, ...]:
-    """Methods for sub-convex utilities, in the order of preference; for ``many`` masses another.
+def sublinear_methods(masses: int = 0) -> tuple[Method, ...]:
+    """Methods for sub-convex utilities, in the order of preference for so many different masses.
 
     Their modules are loaded on first use: linear utilities need none of them.
     """
+    from .column_generation.fitted import FittedColumns
     from .column_generation.method import ColumnGeneration
     from .column_generation.vertices import Vertices
     from .column_generation.window import Window
 
-    if many:
-        columns, window, vertices = sublinear_methods()[-3:]
-        return (*SIMPLICES, window, columns, vertices)
-    return (*SIMPLICES, ColumnGeneration(), Window(), Vertices())
+    columns, fitted, window, vertices = ColumnGeneration(), FittedColumns(), Window(), Vertices()
+    if masses > MOST_SEARCHED:
+        return (*SIMPLICES, fitted, window, columns, vertices)
+    if masses > MANY_MASSES:
+        return (*SIMPLICES, fitted, columns, window, vertices)
+    return (*SIMPLICES, columns, fitted, window, vertices)
 
 
 @cache
@@ -93,7 +96,7 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
     if isinstance(program, EstimationProgram):
         return estimation_methods()
     if not isinstance(program, LinearProgram):
-        return sublinear_methods(len(set(program.prior.weights)) > MANY_MASSES)
+        return sublinear_methods(len(set(program.prior.weights)))
     if program.convex:
         return (LINEARISED,)
     n, m = program.shape

@@ -3,8 +3,10 @@
 In: a :class:`~mechdesign.solve.program.SublinearProgram`: a column function, its cone, a prior.
 Out: a candidate kernel, with dual prices that bound what any kernel can have.
 
-Three methods answer: column generation (:mod:`.method`), the list of all extreme columns of few
-symbols (:mod:`.vertices`), and windows for many symbols, without a search (:mod:`.window`). Below
-them: :mod:`.families` says what extreme columns look like, :mod:`.exact_columns` lists them in
-rationals, :mod:`.pricing` finds those of the largest reduced value, :mod:`.master` mixes them.
+Four methods answer: column generation (:mod:`.method`), the list of all extreme columns of few
+symbols (:mod:`.vertices`), for many symbols columns that are fitted to their masses
+(:mod:`.fitted`), and windows (:mod:`.window`). Below them: :mod:`.families` says what extreme
+columns look like, :mod:`.exact_columns` lists them in rationals, :mod:`.pricing` finds those of the
+largest reduced value, :mod:`.master` mixes them; :mod:`.continuum` solves for few large symbols and
+a continuum of small ones, :mod:`.balance` finds shares of given columns without a linear program.
 """

@@ -26,7 +26,7 @@ Places = NDArray[np.intp]
 
 _BLOCK = 1024
 _TINY = 1e-12
-_CELLS, _FINE_CELLS = 64, 4096
+_CELLS, _FINE_CELLS, _REFINEMENTS = 64, 4096, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -562,6 +562,20 @@ def universal_bound(family: Family) -> float:
         search = LiftSearch(family, prices, 0.0)
         return float(search.relax(search.root()).bound.max())
     assert isinstance(family, StaircaseFamily)
-    level = float(family.value_at(np.array([family.target]))[0])
+    level = float(family.value_at(np.array([family.finest_target]))[0])
     stairs = StaircaseSearch(family, prices, level)
-    return level + max(float(stairs.relax(stairs.root(_FINE_CELLS)).bound.max()), 0.0)
+    nodes, most = stairs.root(_FINE_CELLS), 0.0
+    for _ in range(_REFINEMENTS):
+        bound = stairs.relax(nodes).bound
+        most = max(float(bound.max()), 0.0)
+        chosen = np.flatnonzero(bound > 0)
+        if not chosen.size:
+            break
+        # Cells whose bound is positive are cut again; of the others the level is the bound.
+        few = _taken(nodes, np.repeat(chosen, _CELLS))
+        cuts = np.tile(np.arange(_CELLS) / _CELLS, chosen.size)
+        length = few.end - few.start
+        start = few.start + cuts * length
+        end = np.where(cuts + 1 / _CELLS < 1, few.start + (cuts + 1 / _CELLS) * length, few.end)
+        nodes = few._replace(start=start, end=end)
+    return level + most

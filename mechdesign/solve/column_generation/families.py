@@ -27,6 +27,8 @@ Curve = Callable[[Vector], Vector]
 #: Ratios above this are as good as none; design keeps below, bounds do not look at them.
 LARGEST_RATIO = 1e100
 _CUTS = 4097
+# Cuts around the best one, and how often they are made finer.
+_FINE_CUTS, _FINER = 129, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,6 +301,16 @@ class StaircaseFamily(Family):
         """The mass P whose staircases have the largest value, whatever sets there are."""
         cuts = np.linspace(0, self.capacity, _CUTS)
         return float(cuts[np.argmax(self.value_at(cuts))])
+
+    @cached_property
+    def finest_target(self) -> float:
+        """The target to nine digits."""
+        best, reach = self.target, self.capacity / (_CUTS - 1)
+        for _ in range(_FINER):
+            cuts = np.clip(best + reach * np.linspace(-1, 1, _FINE_CUTS), 0, self.capacity)
+            best = float(cuts[np.argmax(self.value_at(cuts))])
+            reach *= 4 / _FINE_CUTS
+        return best
 
     def _ends(self) -> tuple[Vector, Vector]:
         """The least and the largest deviation of any column, and F there."""

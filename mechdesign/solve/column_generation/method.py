@@ -58,7 +58,7 @@ class Generated:
     columns: int
 
 
-class _Restricted:
+class Restricted:
     """The restricted program over columns of one family; the constant column is the first."""
 
     def __init__(self, family: Family, first: Columns, unit: float) -> None:
@@ -73,9 +73,14 @@ class _Restricted:
         self.master.add(self.family.values(columns), self.family.averages(columns))
         self.batches.append(columns)
 
+    @property
+    def columns(self) -> Columns:
+        """All but the constant column, in the order of their shares from the second on."""
+        return Columns.join(self.batches)
+
     def unfolded(self, mixture: Mixture) -> tuple[Vector, Vector]:
         """Columns over single symbols, at most as many as there are symbols, with exact shares."""
-        columns, n = Columns.join(self.batches), len(self.family.groups.symbols)
+        columns, n = self.columns, len(self.family.groups.symbols)
         parts = [
             (mixture.shares[i] * share, deviations)
             for i in mixture.used
@@ -93,20 +98,49 @@ class _Restricted:
         return table, exact_shares(table, shares)
 
 
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """Where a search ended.
+
+    Attributes
+    ----------
+    restricted, mixture : columns that were generated, and their best mixture
+    prices, upper : prices per deviation of one symbol of each group, ``(G,)``, and what they prove
+    rounds : how often prices were found
+    """
+
+    restricted: Restricted
+    mixture: Mixture
+    prices: Vector
+    upper: float
+    rounds: int
+
+
 def generate(pricer: Pricer, deadline: float) -> Generated:
     """The best mixture of columns, to a gap of 8e-7 of its value or until the deadline.
 
     The last digits, to 2e-10, are sought for as long as they come easily.
     """
+    groups, n = pricer.family.groups, len(pricer.family.groups.symbols)
+    upper = universal_bound(pricer.family)
+    if upper <= 0:
+        prices = np.zeros(len(groups))
+        return Generated(np.zeros((1, n)), np.ones(1), prices, 0.0, 0.0, 0, 1)
+    found = search(pricer, pricer.first(), upper, deadline)
+    deviations, shares = found.restricted.unfolded(found.mixture)
+    columns = len(found.restricted.master)
+    value = found.mixture.value
+    return Generated(deviations, shares, found.prices, value, found.upper, found.rounds, columns)
+
+
+def search(pricer: Pricer, first: Columns, upper: float, deadline: float) -> Searched:
+    """Columns as prices ask for them, from the first and the positive bound ``upper`` on."""
     family = pricer.family
     groups, n = family.groups, len(family.groups.symbols)
-    upper, best = universal_bound(family), np.zeros(len(groups))
-    if upper <= 0:
-        return Generated(np.zeros((1, n)), np.ones(1), best, 0.0, 0.0, 0, 1)
-    first = pricer.first()
+    best = np.zeros(len(groups))
     # At high levels the bound is far above any value, which would vanish in units of it.
     most = float(family.values(first).max(initial=0.0))
-    restricted = _Restricted(family, first, min(upper, most) if most > 0 else upper)
+    restricted = Restricted(family, first, min(upper, most) if most > 0 else upper)
     wanted = max(64, 2 * len(groups))
     started, reached, values, failures = clock.now(), False, [], 0
     while True:
@@ -141,9 +175,7 @@ def generate(pricer: Pricer, deadline: float) -> Generated:
             break
         elif found.columns is None:
             failures += 1
-    deviations, shares = restricted.unfolded(mixture)
-    rounds, columns = len(values), len(restricted.master)
-    return Generated(deviations, shares, best, value, upper, rounds, columns)
+    return Searched(restricted, mixture, best, upper, len(values))
 
 
 def _is_stuck(values: list[float], upper: float) -> bool:

@@ -28,6 +28,8 @@ _QUICK = 30_000
 _QUICK_EACH = 500
 _PER_REMAINDER = 6
 _SEED = 7
+# Share of a mass that is rounding of its sum.
+_ROUNDING = 1e-14
 # Symbols that a column is completed from, and columns from each choice.
 _CHOICE, _PER_CHOICE = 26, 3
 _PER_SYMBOL, _MOST_ORDERS = 5, 2000
@@ -97,7 +99,7 @@ class Heuristics:
         for _ in range(_MOST_ORDERS if len(self.units) >= 3 and len(self.symbols) >= 2 else 0):
             order = self.rng.permutation(self._without_some())
             for surely, choice in _around(self.units[order], self.target):
-                found.append(self._completed(order[surely], order[choice]))
+                found.append(self.completed(order[surely], order[choice], self.target))
             if sum(map(len, found)) >= _PER_SYMBOL * len(self.family.groups.symbols):
                 break
         return Columns.join([self._none, *found])
@@ -118,7 +120,7 @@ class Heuristics:
             order = some[np.argsort(-(density[some] + noise), kind="stable")]
             end = int(np.searchsorted(np.cumsum(self.units[order]), self.target, "right"))
             low = max(0, end - _CHOICE // 2)
-            found.append(self._completed(order[:low], order[low : low + _CHOICE]))
+            found.append(self.completed(order[:low], order[low : low + _CHOICE], self.target))
         return Columns.join([self._none, *found])
 
     def _without_some(self) -> Places:
@@ -127,21 +129,32 @@ class Heuristics:
         kept = self.symbols[~large | (self.rng.random(len(self.symbols)) < _WITH_LARGE)]
         return kept if kept.size else self.symbols
 
-    def _completed(self, surely: Places, choice: Places) -> Columns:
+    def completed(
+        self,
+        surely: Places,
+        choice: Places,
+        target: float,
+        most: int = _PER_CHOICE,
+        among: Places | None = None,
+    ) -> Columns:
         """The few subsets of a choice that come nearest to the mass that other symbols leave.
 
-        What is missing under lift bounds goes to the symbol that loses least by it.
+        What is missing under lift bounds goes to the symbol that loses least by it, of all or
+        ``among`` some groups.
         """
         family, counts = self.family, self.counts(surely)
-        left = self.target - float(counts @ self.units)
+        left = target - float(counts @ self.units)
+        if abs(left) <= _ROUNDING * target:
+            left = 0.0
         halves = Halves(self.units[choice], left)
         found = []
-        for members, missing in halves.nearest(left, _PER_CHOICE) if halves.is_short else ():
+        for members, missing in halves.nearest(left, most) if halves.is_short else ():
             table = counts + self.counts(choice[members])
-            if not isinstance(family, LiftFamily):
+            if missing == 0 or not isinstance(family, LiftFamily):
                 found.append(Columns.whole(table[None, :]))
                 continue
-            spare = np.flatnonzero((table < family.groups.sizes) & (self.units >= missing))
+            fits = (table < family.groups.sizes) & (self.units >= missing)
+            spare = np.flatnonzero(fits) if among is None else among[fits[among]]
             if spare.size:
                 chord = (family.at_high - family.at_low)[spare] / family.span[spare] * missing
                 loss = chord - family.between(spare, np.full(len(spare), missing))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +22,7 @@ from .branch_and_bound import WorkLimit
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Keys = NDArray[np.int64]
 
 # Longest list of one half.
 _LONGEST = 1 << 17
@@ -68,7 +70,7 @@ class Halves:
     Attributes
     ----------
     sides : positions of the symbols in each half
-    lists : for each half the masses of its subsets, ascending, and the subsets as 0 and 1
+    lists : for each half the masses of its subsets, ascending, and the subsets as bits of integers
     is_short : whether the lists fit; without lists there is nothing to search
     """
 
@@ -77,13 +79,21 @@ class Halves:
         self.masses = masses
         order = np.argsort(-masses, kind="stable")
         self.sides = (order[::2], order[1::2])
-        self.lists: list[tuple[Vector, Vector]] = []
+        self.lists: list[tuple[Vector, Keys]] = []
         for side in self.sides:
             found = _subsets(masses[side], most)
             if found is None:
                 break
             self.lists.append(found)
         self.is_short = len(self.lists) == 2
+
+    @cached_property
+    def tables(self) -> list[Vector]:
+        """The subsets of each half as rows of 0 and 1."""
+        return [
+            _members(keys, len(side)).astype(float)
+            for side, (_, keys) in zip(self.sides, self.lists, strict=True)
+        ]
 
     def search(
         self,
@@ -102,9 +112,7 @@ class Halves:
         wanted : subsets to bring back for each
         """
         fill = _Knapsack(self.masses, values)
-        sums = [
-            table @ values[side] for side, (_, table) in zip(self.sides, self.lists, strict=True)
-        ]
+        sums = [table @ values[side] for side, table in zip(self.sides, self.tables, strict=True)]
         found: list[Subset] = []
         upper = floor
         for number, remainder in enumerate(remainders):
@@ -114,7 +122,7 @@ class Halves:
             upper = max(upper, above, *(value for value, *_ in best))
             for value, mass, *pair in best:
                 members = np.zeros(len(self.masses), bool)
-                for side, (_, table), row in zip(self.sides, self.lists, pair, strict=True):
+                for side, table, row in zip(self.sides, self.tables, pair, strict=True):
                     members[side] = table[row] > 0
                 found.append(Subset(members, mass, value, number))
         return found, upper, True
@@ -168,11 +176,10 @@ class Halves:
         return best[:wanted], upper
 
     def _without(self, symbol: int, side: int) -> Mask:
-        mass, table = self.lists[side]
         place = np.flatnonzero(self.sides[side] == symbol)
         if not place.size:
-            return np.ones(len(mass), bool)
-        return np.asarray(table[:, place[0]] == 0)
+            return np.ones(len(self.lists[side][0]), bool)
+        return np.asarray(self.tables[side][:, place[0]] == 0)
 
     def nearest(self, target: float, count: int) -> list[tuple[Mask, float]]:
         """Members of the subsets whose mass comes nearest to a target from below, and what is
@@ -185,8 +192,8 @@ class Halves:
         for i in np.argsort(missing, kind="stable")[:count]:
             if np.isfinite(missing[i]):
                 members = np.zeros(len(self.masses), bool)
-                members[self.sides[0]] = first[i] > 0
-                members[self.sides[1]] = second[place[i]] > 0
+                members[self.sides[0]] = _members(first[i], len(self.sides[0]))
+                members[self.sides[1]] = _members(second[place[i]], len(self.sides[1]))
                 found.append((members, max(float(missing[i]), 0.0)))
         return found
 
@@ -211,8 +218,8 @@ class _Knapsack:
         return float(np.interp(mass, self.mass, self.value)) + slope * mass
 
 
-def _subsets(masses: Vector, most: float) -> tuple[Vector, Vector] | None:
-    """Masses of all subsets up to ``most``, ascending, and their members as 0 and 1."""
+def _subsets(masses: Vector, most: float) -> tuple[Vector, Keys] | None:
+    """Masses of all subsets up to ``most``, ascending, and their members as bits."""
     if len(masses) > 62:
         return None
     sums, keys = np.zeros(1), np.zeros(1, np.int64)
@@ -223,8 +230,12 @@ def _subsets(masses: Vector, most: float) -> tuple[Vector, Vector] | None:
         if len(sums) > _LONGEST:
             return None
     order = np.argsort(sums, kind="stable")
-    members = (keys[order, None] >> np.arange(len(masses))) & 1
-    return sums[order], members.astype(float)
+    return sums[order], keys[order]
+
+
+def _members(keys: Keys, count: int) -> Mask:
+    """Bits of integers ``(…,)``, ``(…, count)``."""
+    return np.asarray((keys[..., None] >> np.arange(count)) & 1, dtype=bool)
 
 
 def _range_maxima(values: Vector, first: NDArray[np.intp], last: NDArray[np.intp]) -> Vector:

@@ -1,0 +1,166 @@
+"""Columns fitted to the masses of many symbols: how near to the bound, and of what they are."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import mechdesign as md
+from mechdesign.errors import NoMethodError, SolverError
+from mechdesign.exact import Verdict
+from mechdesign.solve.column_generation.balance import balanced_shares, basic_shares
+from mechdesign.solve.column_generation.branch_and_bound import universal_bound
+from mechdesign.solve.column_generation.continuum import best_patterns, large_groups
+from mechdesign.solve.column_generation.families import family_of
+from mechdesign.solve.problem import state_problem
+
+INFORMATION = md.utility.MutualInformation()
+
+
+def prior_of(kind, n, seed=0):
+    rng = np.random.default_rng(seed)
+    p = {
+        "dirichlet": lambda: rng.dirichlet(np.ones(n)),
+        "zipf": lambda: 1 / np.arange(1, n + 1),
+        "atom": lambda: np.append(0.7, 0.3 * rng.dirichlet(np.ones(n - 1))),
+        "pairs": lambda: np.repeat(rng.dirichlet(np.ones(n // 2)), 2),
+        "two atoms": lambda: np.append([0.45, 0.4], 0.15 * rng.dirichlet(np.ones(n - 2))),
+        "equal atoms": lambda: np.append([0.3, 0.3], 0.4 * rng.dirichlet(np.ones(n - 2))),
+    }[kind]()
+    return md.Prior(p / p.sum())
+
+
+def family(prior, notion):
+    found = family_of(state_problem(prior, INFORMATION, notion).program)
+    assert not isinstance(found, str)
+    return found
+
+
+NOTIONS = [md.LDP(2), md.PML(1), md.LIP(1), md.ALIP(0.5, 1)]
+
+
+@pytest.mark.parametrize("notion", NOTIONS, ids=str)
+@pytest.mark.parametrize("kind", ["dirichlet", "zipf", "atom", "two atoms", "equal atoms"])
+def test_a_gap_of_a_millionth_without_a_search(kind, notion):
+    prior = prior_of(kind, 110)
+    found = md.design(prior, INFORMATION, notion)
+    assert found.method == "fitted-columns"
+    assert found.gap <= 1e-6
+    assert found.mechanism.shape[1] <= len(prior)
+    assert notion.check(found.mechanism, prior).verdict is Verdict.YES
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1), md.LIP(1)], ids=str)
+def test_it_agrees_with_column_generation(notion):
+    prior = prior_of("dirichlet", 50, seed=4)
+    fitted = md.design(prior, INFORMATION, notion, solver="fitted-columns")
+    searched = md.design(prior, INFORMATION, notion, solver="column-generation")
+    assert fitted.value <= searched.bound
+    assert searched.value <= fitted.bound
+    assert fitted.value == pytest.approx(searched.value, rel=1e-6)
+
+
+@pytest.mark.parametrize("utility", [md.utility.ChiSquare(), md.utility.TotalVariation()], ids=str)
+@pytest.mark.parametrize("notion", [md.LDP(1), md.LIP(1)], ids=str)
+def test_other_informations(utility, notion):
+    found = md.design(prior_of("atom", 110), utility, notion, solver="fitted-columns")
+    assert found.gap <= 1e-6
+
+
+def test_symbols_of_equal_mass_are_fitted_one_by_one():
+    prior = prior_of("pairs", 240)
+    found = md.design(prior, INFORMATION, md.LIP(1))
+    assert found.method == "fitted-columns"
+    assert found.gap <= 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notion", [md.LDP(2), md.PML(2), md.LIP(0.5), md.LIP(2)], ids=str)
+@pytest.mark.parametrize("kind", ["dirichlet", "zipf", "atom"])
+def test_a_thousand_symbols_are_certified(kind, notion):
+    prior = prior_of(kind, 1000)
+    found = md.design(prior, INFORMATION, notion)
+    assert found.method == "fitted-columns"
+    assert found.gap <= 1e-6
+    assert found.mechanism.shape[1] <= len(prior)
+
+
+def test_few_or_large_symbols_are_refused():
+    with pytest.raises(NoMethodError, match="too few symbols are small"):
+        md.design(prior_of("dirichlet", 60), INFORMATION, md.LIP(5), solver="fitted-columns")
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1, 2])
+def test_the_universal_bound_of_staircases_is_the_closed_one(epsilon):
+    """Without a prior: (sE/Z) log(E/Z) + ((1 − s)/Z) log(1/Z)."""
+    big = math.exp(epsilon)
+    s = (epsilon * big - big + 1) / (big - 1) ** 2
+    z = 1 + s * (big - 1)
+    most = s * big / z * math.log(big / z) + (1 - s) / z * math.log(1 / z)
+    found = universal_bound(family(prior_of("zipf", 30), md.LDP(epsilon)))
+    assert most * (1 - 1e-12) <= found <= most * (1 + 1e-9)
+
+
+def test_an_atom_above_what_columns_have_at_their_upper_bound_makes_two_patterns():
+    prior, notion = prior_of("atom", 200), md.LIP(1)
+    cone = family(prior, notion)
+    found = best_patterns(cone, large_groups(cone), math.inf)
+    assert sum(p.share for p in found.patterns) == pytest.approx(1)
+    (atom,) = found.told
+    assert cone.groups.masses[atom] == pytest.approx(0.7)
+    with_atom = sum(p.share for p in found.patterns if p.counts[atom])
+    assert with_atom == pytest.approx(0.7, abs=1e-9)
+    assert found.upper < 0.5 * universal_bound(cone)
+
+
+def test_generic_symbols_are_all_as_good_as_a_continuum():
+    cone = family(prior_of("zipf", 300), md.LDP(1))
+    found = best_patterns(cone, large_groups(cone), math.inf)
+    assert len(found.told) == 0
+    assert len(found.patterns) == 1
+    assert not found.prices.any()
+
+
+def random_columns(count, n, seed=0):
+    """Columns with mean zero over masses: sets of a third of the mass, the last symbol between."""
+    rng = np.random.default_rng(seed)
+    masses = rng.dirichlet(np.ones(n))
+    table = np.empty((count, n))
+    for row in table:
+        order = rng.permutation(n)
+        ends = np.cumsum(masses[order])
+        inside = np.clip((1 / 3 - ends + masses[order]) / masses[order], 0, 1)
+        row[order] = inside - 1 / 3
+    return table, masses
+
+
+@pytest.mark.parametrize("n", [5, 40])
+def test_balanced_shares_leave_no_mean(n):
+    table, masses = random_columns(4 * n, n)
+    shares = balanced_shares(table, np.full(len(table), 1 / len(table)), math.inf)
+    assert (shares > 0).all()
+    assert shares.sum() == pytest.approx(1)
+    np.testing.assert_allclose(shares @ table, 0, atol=1e-13)
+    kept, fewer = basic_shares(table, shares, masses)
+    assert len(kept) <= n
+    assert (fewer > 0).all()
+    assert fewer.sum() == pytest.approx(1)
+    np.testing.assert_allclose(fewer @ table[kept], 0, atol=1e-11)
+
+
+def test_columns_that_cannot_be_balanced_are_refused():
+    table, _ = random_columns(40, 10)
+    table = table[table[:, 0] > 0]
+    with pytest.raises(SolverError, match="no positive shares"):
+        balanced_shares(table, np.full(len(table), 1 / len(table)), math.inf)
+
+
+def test_columns_that_depend_on_each_other_are_returned_as_they_are():
+    table, masses = random_columns(30, 10)
+    table[:, 4] = table[:, 3]
+    shares = np.full(30, 1 / 30)
+    kept, same = basic_shares(table, shares, masses)
+    assert len(kept) == 30
+    assert (same == shares).all()
