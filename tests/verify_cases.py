@@ -1099,6 +1099,9 @@ def estimate_cases() -> Iterator[Case]:
     numbered["probabilities"] = truth["probabilities"][::-1]
     at_places = changed(made["another truth"], ("utility", "truth"), numbered)
     yield Case("a truth by places", in_bytes(at_places), {"proved"}, {"value": "proved"})
+    for claim in ("bound_exact", "value_exact"):
+        data = in_bytes(changed(content, (*saved, claim), "-1/2"))
+        yield Case(f"another {claim} of a risk", data, refuted)
     below = changed(content, (*saved, "bound"), value * (1 + 1e-6))
     yield Case("a bound below the value", in_bytes(below), refuted, {"bound": "refuted"})
     apart = changed(content, (*saved, "bound"), value * (1 - 1e-3))
@@ -1114,7 +1117,7 @@ def estimate_cases() -> Iterator[Case]:
     for claim in ("value", "bound", "gap"):
         nothing = changed(nothing, (*saved, claim), 0.0)
     yield Case("nothing asked", in_bytes(nothing), {"proved"}, PROVED)
-    unknown = {"bound": 1.0, "gap": "unknown", "optimal": False}
+    unknown = {"bound": 1.0, "bound_exact": None, "gap": "unknown", "optimal": False}
     open_gap = changed(nothing, saved, {**nothing["certificate"], **unknown})
     yield Case("nothing asked, gap unknown", in_bytes(open_gap), {"proved"}, {"gap": "proved"})
     closed = changed(nothing, saved, {**nothing["certificate"], **unknown, "gap": 1.0})

@@ -34,6 +34,7 @@ from ..solve.column_generation.method import SEARCHING
 from ..solve.estimation.method import are_listed
 from ..solve.estimation.orbit import treats_alike
 from ..solve.estimation.pricing import QuadraticPricing
+from ..solve.interior_point.predictor_corrector import one_thread
 from ..solve.method import Duals
 from ..solve.program import EstimationProgram
 from ..subsets.profile import LiftBounds
@@ -132,6 +133,11 @@ def _at_truth(
 
 def searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Found | None:
     """The bound on minus the risk by pricing, and how; ``None`` where there is none."""
+    with one_thread():
+        return _searched_bound(program, duals, value)
+
+
+def _searched_bound(program: EstimationProgram, duals: Duals, value: float) -> Found | None:
     assert duals.prices is not None
     assert duals.inverse is not None
     survey = program.survey

@@ -1332,6 +1332,11 @@ def _check_risk(
     listed = own is not None and f"prices of all extreme columns prove {_float_up(-own)!r}"
     proved = False if bound < said else True if own is not None and -own <= bound else None
     report.add("bound", proved, listed or "by a search, which is not repeated here")
+    if saved.get("bound_exact") is not None:
+        rounded = _float_up(_exact(saved["bound_exact"]))
+        report.add("bound, rounded", bound == max(Fraction(rounded), said), "up")
+    if saved.get("value_exact") is not None:
+        report.add("value_exact", False, "of a risk there is none")
     share = math.inf if bound > said == 0 else _float_up((bound - said) / (abs(said) or 1))
     fits = gap == share or abs(gap - share) <= 1e-9 * share + 1e-14 < math.inf
     is_known = _every([fits, holds, proved])

@@ -116,13 +116,13 @@ def _of_groups(
 ) -> SubsetSelection:
     """The selection for symbols of a few masses."""
     groups = len(set(prior.weights))
-    if groups > MOST_GROUPS or len(prior) > MOST_SYMBOLS or not prior.pmin > 0:
+    if groups > MOST_GROUPS or len(prior) > MOST_SYMBOLS or not min(prior.weights) > 0:
         raise InputError(
             "symbols",
             expected=f"at most {MOST_SYMBOLS:,} symbols of at most {MOST_GROUPS} masses above zero",
-            got=f"{len(prior)} with {groups} masses from {prior.pmin:.3g} on",
-            remedy="round masses to those of a few groups, pass labels alone (LDP does not depend "
-            "on masses), or use md.design",
+            got=f"{len(prior)} with {groups} masses from {float(min(prior.probabilities)):.3g} on",
+            remedy="leave symbols without mass out, round masses to those of a few groups, pass "
+            "labels alone (LDP does not depend on masses), or use md.design",
         )
     for notion in notions:
         check_any_masses(notion)

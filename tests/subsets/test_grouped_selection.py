@@ -321,3 +321,10 @@ def test_surveys_have_the_predicted_errors_and_raw_data_is_noticed():
     assert made.fit > 1e-3
     with pytest.raises(DataError, match="whatever the secrets are"):
         md.estimate(symbols, found)
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+@pytest.mark.parametrize("masses", [[1, 1, 0], [2, 1, 0, 0]])
+def test_a_symbol_without_mass_is_refused(masses):
+    with pytest.raises(InputError, match="leave symbols without mass out"):
+        md.subset_selection(md.Prior.from_counts(masses), md.LDP(1))

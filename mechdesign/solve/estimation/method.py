@@ -79,6 +79,10 @@ class OptimalExperiment(Method):
 
     def solve(self, program: EstimationProgram) -> Candidate:
         """One interior point over all extreme columns, or several over more and more of them."""
+        with one_thread():
+            return self._solve(program)
+
+    def _solve(self, program: EstimationProgram) -> Candidate:
         n, survey = len(program.prior), program.survey
         if survey.asks_nothing:
             zero = Duals(np.zeros(n), inverse=np.zeros((n, n)))

@@ -21,6 +21,7 @@ from .. import clock
 from ..column_generation.master import mixed_kernel
 from ..column_generation.method import SEARCHING
 from ..column_generation.vertices import too_large
+from ..interior_point.predictor_corrector import one_thread
 from ..method import Candidate, Duals, Handles, Method
 from ..program import EstimationProgram
 from ..worst_truth_program import WorstTruthProgram
@@ -72,6 +73,10 @@ class LeastFavourable(Method):
 
     def solve(self, program: EstimationProgram) -> Candidate:
         """Saddle points on more and more columns, until no other column pays."""
+        with one_thread():
+            return self._solve(program)
+
+    def _solve(self, program: EstimationProgram) -> Candidate:
         assert isinstance(program, WorstTruthProgram)
         if program.survey.asks_nothing:
             return _constant(program)
