@@ -77,7 +77,8 @@ class Patterns:
 def fraction(family: Family) -> float:
     """Mass of the symbols at the upper bound in columns of the largest value, as a share of all."""
     if isinstance(family, LiftFamily):
-        return family.below / (family.above + family.below)
+        room = family.above + family.below
+        return family.below / room if room > 0 else 0.0
     assert isinstance(family, StaircaseFamily)
     return family.finest_target / family.capacity
 

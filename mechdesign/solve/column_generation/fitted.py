@@ -63,8 +63,10 @@ class FittedColumns(Method):
             return "there is no upper bound on the lift, and then posteriors fill a simplex"
         if len(program.prior) > MOST_SYMBOLS:
             return f"shares are balanced for at most {MOST_SYMBOLS} symbols"
-        small = np.setdiff1d(np.arange(len(family.groups)), large_groups(family))
         share = fraction(family)
+        if not 0 < share < 1:
+            return "at this level constant kernels alone are left"
+        small = np.setdiff1d(np.arange(len(family.groups)), large_groups(family))
         if not small.size or family.groups.masses[small].max() > _SMALL * min(share, 1 - share):
             return "too few symbols are small beside what columns have at their upper lift bound"
         return None
