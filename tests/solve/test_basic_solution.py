@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import mechdesign as md
+from mechdesign.solve.estimation import basic_solution as basic_solutions
+from mechdesign.solve.estimation import fewer
 from mechdesign.solve.estimation.basic_solution import basic_solution
+from mechdesign.solve.estimation.generation import Columns
+from mechdesign.solve.problem import state_problem
 
 
 def sums_exactly(rows, masses):
@@ -78,3 +83,27 @@ def test_the_reference_of_twenty_symbols_needs_230_outputs():
     assert found.risk <= 65.353802
     assert found.gap <= 1e-8
     assert found.mechanism.shape[1] <= 230
+
+
+def test_columns_that_are_all_needed_are_told_without_a_search():
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(50, 40))
+    assert basic_solutions._are_independent(rows)
+    assert basic_solution(rows, np.ones(40)) is None
+    # Nearly a combination of others is left to the search, and so is any beyond the conditions.
+    rows[:, 7] = rows[:, 3] + 1e-7 * rows[:, 5]
+    assert not basic_solutions._are_independent(rows)
+    assert not basic_solutions._are_independent(rows[:30])
+
+
+def test_outputs_stay_where_leaving_them_out_takes_longer_than_there_is_time(monkeypatch):
+    program = state_problem(
+        md.Prior.uniform(6), md.utility.Estimation([[1, 2, 3, 4, 5, 7]]), md.LDP(1)
+    ).program
+    columns = Columns.of(1 + np.random.default_rng(1).normal(size=(6, 30)) / 10, np.full(6, 1 / 6))
+    monkeypatch.setattr(fewer, "basic_masses", lambda *_: 1 / 0)
+    little = replace(program, time_limit=1e-9)
+    kept, masses = fewer.fewer_columns(little, columns, np.ones(30))
+    assert (len(kept.shares), len(masses)) == (30, 30)
+    with pytest.raises(ZeroDivisionError):
+        fewer.fewer_columns(program, columns, np.ones(30))
