@@ -262,13 +262,18 @@ def matched_points(
 def _steepest(kernel: NDArray[np.float64], distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Largest |log k_x − log k_x'| per unit of distance over all pairs, ``(M,)``."""
     worst = np.zeros(kernel.shape[1])
+    has_zeros = bool((kernel == 0).any())
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(kernel)
         for x in range(1, len(kernel)):
-            apart = np.abs(logs[x] - logs[:x])
-            apart[np.isnan(apart)] = 0.0  # both zero
-            d = distances[x, :x, None]
-            rate = np.where(apart == 0, 0.0, np.where(d == math.inf, 0.0, apart / d))
+            rate, d = logs[x] - logs[:x], distances[x, :x, None]
+            np.abs(rate, out=rate)
+            if has_zeros:
+                rate[np.isnan(rate)] = 0.0  # both zero
+            if d.min() > 0 and d.max() < math.inf:
+                rate /= d
+            else:
+                rate = np.where(rate == 0, 0.0, np.where(d == math.inf, 0.0, rate / d))
             worst = np.maximum(worst, rate.max(axis=0))
     return worst
 

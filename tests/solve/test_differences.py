@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -9,6 +11,7 @@ from scipy.optimize import linprog
 import mechdesign as md
 from mechdesign.solve.differences import Differences
 from mechdesign.solve.differences.graph import graph_of
+from mechdesign.solve.differences.method import DEFAULTS
 from mechdesign.solve.differences.remapped import remapped
 from mechdesign.solve.problem import state_problem
 
@@ -192,8 +195,6 @@ def test_wrong_multipliers_are_not_believed():
         name = "careless"
 
         def solve(self, program):
-            from dataclasses import replace
-
             found = super().solve(program)
             ((z,),) = found.duals.multipliers
             return replace(found, duals=replace(found.duals, multipliers=((z * 0.9,),)))
@@ -256,6 +257,21 @@ def test_a_saved_design_comes_back_with_its_proof(tmp_path):
     assert (again.method, again.certificate.solver) == (found.method, found.certificate.solver)
     assert again.bound == found.bound
     assert again.gap <= 1e-6
+
+
+def test_half_the_digits_while_the_gap_is_large_change_nothing():
+    """Blocks that half the digits are too few for are factored with all of them."""
+    labels, d, _ = square(12)
+    weights = 1.0 + np.arange(12)[:, None] + np.zeros(12)
+    prior = md.Prior.from_counts(weights.ravel().tolist(), labels)
+    utility, notion = md.utility.Matrix(-d), md.MetricPrivacy(2.0, d)
+    values = []
+    for rough in (np.inf, 0.0):
+        solver = Differences(replace(DEFAULTS, rough=rough))
+        found = md.design(prior, utility, notion, solver=solver)
+        assert found.gap <= 1e-6
+        values.append(found.value)
+    np.testing.assert_allclose(values, values[0], atol=1e-6 * d.max())
 
 
 def remapped_on(n, steps, gains):

@@ -9,6 +9,8 @@ grounded Laplacian elsewhere.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from . import lapack
@@ -30,7 +32,10 @@ class Dense:
 
     def __init__(self, n: int, m: int, rows: Rows) -> None:
         self.n, self.m, self.rows = n, m, rows
-        self.factors = np.empty((m, n, n))
+        self.factors: Any = np.empty((m, n, n))
+        self._whole = self.factors
+        # The same memory with half the digits.
+        self._rough = self.factors.reshape(-1).view(np.float32)[: m * n * n].reshape(m, n, n)
         self.pivots = np.zeros(m, dtype=np.intp)
 
     def set_arcs(self, arcs: Arcs) -> None:
@@ -51,6 +56,7 @@ class Dense:
         sides: Array,
         counts: Array,
         total: Array,
+        is_rough: bool = False,
     ) -> Array:
         """Factor all blocks, and do with each factor what is to be done while it is at hand.
 
@@ -63,6 +69,7 @@ class Dense:
         sides : ``(n, m)`` right-hand sides f
         counts : ``(m,)`` how many outputs each stands for
         total : Σ_y count_y A H_y⁻¹ Aᵀ is added to one triangle of it, for the row sums A
+        is_rough : whether to work with half the digits, in half the time
 
         Returns
         -------
@@ -73,6 +80,7 @@ class Dense:
         LinAlgError
             Where a block is not positive definite to working precision.
         """
+        self.factors = self._rough if is_rough else self._whole
         self.k, self.pivots = np.ascontiguousarray(k.T), k.argmax(axis=0)
         diagonal = (self._arcs.squares @ ratios).T
         off = -(self._arcs.factors[:, None] * ratios).T
@@ -80,7 +88,7 @@ class Dense:
         inverse = (_Whole if self.rows.is_whole else _Sums)(self, counts, total)
         for y in range(self.m):
             self._factorise(y, diagonal[y], off[y], reduced[:, y], float(products[y]))
-            lapack.solve_each(self.factors[y : y + 1], found[y : y + 1])
+            found[y : y + 1] = self._solved(self.factors[y : y + 1], found[y : y + 1])
             inverse.add(y)
         inverse.finish()
         return self._in_columns(found)
@@ -103,9 +111,13 @@ class Dense:
 
     def solve(self, sides: Array) -> Array:
         """H_y⁻¹ f_y for ``(n, m)`` right-hand sides f."""
-        found = self._in_lengths(sides)
-        lapack.solve_each(self.factors, found)
-        return self._in_columns(found)
+        return self._in_columns(self._solved(self.factors, self._in_lengths(sides)))
+
+    def _solved(self, factors: Any, sides: Array) -> Array:
+        """Solutions for right-hand sides in lengths, one for each factor."""
+        found = sides.astype(factors.dtype)
+        lapack.solve_each(factors, found)
+        return found.astype(float, copy=False)
 
     def _in_lengths(self, sides: Array) -> Array:
         """Tᵀf of right-hand sides, one a row."""
@@ -130,8 +142,10 @@ class _Whole:
 
     def __init__(self, blocks: Dense, counts: Array, total: Array) -> None:
         self.blocks, self.counts, self.total = blocks, counts, total
-        self.inverse = np.empty((blocks.n, blocks.n))
+        shape, kind = (blocks.n, blocks.n), blocks.factors.dtype
+        self.inverse = np.empty(shape, dtype=kind)
         self.beside = np.empty((blocks.m, blocks.n))
+        self.sum = total if kind == total.dtype else np.zeros(shape, dtype=kind)
 
     def add(self, y: int) -> None:
         """Add the inverse of one block but for what lies along its column."""
@@ -141,11 +155,13 @@ class _Whole:
         v = inverse[r, r:].copy()
         inverse[r, r:] = 0.0
         self.beside[y] = inverse[:, r:] @ v + (v @ v / 2) * self.blocks.k[y]
-        lapack.add_squares(inverse, float(self.counts[y]), self.total)
+        lapack.add_squares(inverse, float(self.counts[y]), self.sum)
 
     def finish(self) -> None:
         """Add what lies along the columns."""
         product = (self.blocks.k * self.counts[:, None]).T @ self.beside
+        if self.sum is not self.total:
+            self.total += self.sum
         self.total += product
         self.total += product.T
 
@@ -156,7 +172,7 @@ class _Sums:
     def __init__(self, blocks: Dense, counts: Array, total: Array) -> None:
         self.blocks, self.counts, self.total = blocks, counts, total
         self.sums = blocks.rows.add_up(blocks.k.T)
-        self.side = np.empty((blocks.rows.size, blocks.n))
+        self.side = np.empty((blocks.rows.size, blocks.n), dtype=blocks.factors.dtype)
 
     def add(self, y: int) -> None:
         """Add the inverse of one block."""

@@ -43,6 +43,8 @@ _ITERATIONS = 200
 _SHORTEST = 1e-7
 # Row sums that are met up to this need no refinement.
 _SMALL_LACK = 1e-13
+# With fewer symbols half the digits save no time.
+_MANY = 128
 # Gaps that count as converged when rounding lets them come no closer.
 _ACCEPTED = 1e-7
 
@@ -59,6 +61,7 @@ class GraphOptions(Options):
     blocking : the same at the end
     balance : products fall no more while stationarity is off by more than so many times their sum
     centring : share of them that is aimed at then
+    rough : gap above which the blocks are factored with half the digits
     floor : gap that is aimed at, as a share of the tolerance
     entering : products of arcs that are taken in, as a share of the mean
     largest : their multipliers at most, as a share of the mean one of their output
@@ -74,6 +77,7 @@ class GraphOptions(Options):
     blocking: float = 0.01
     balance: float = 1e3
     centring: float = 0.5
+    rough: float = 1e-3
     floor: float = 0.2
     entering: float = 0.1
     largest: float = 0.01
@@ -96,6 +100,7 @@ class Elimination(Protocol):
         sides: Array,
         counts: Array,
         total: Array,
+        is_rough: bool,
     ) -> Array:
         """H_y⁻¹ f_y for right-hand sides f, with Σ_y count_y A H_y⁻¹ Aᵀ added to one triangle of a
         matrix; see :meth:`.dense.Dense.eliminate`. Raises ``LinAlgError``.
@@ -173,14 +178,14 @@ class Block:
         found: Array = (self.c + self.reduced).max(axis=1)
         return found
 
-    def eliminate(self, prices: Array, total: Array) -> None:
+    def eliminate(self, prices: Array, total: Array, is_rough: bool) -> None:
         """Factor, add all inverses to a matrix, and begin the direction towards products of
         zero with H⁻¹f.
         """
         self.ratios = self.z / self.slacks
         weights = self.ratios, self.k, self.reduced, self.products
         sides = self.c - prices[:, None]
-        self.dk = self.elimination.eliminate(*weights, sides, self.counts, total)
+        self.dk = self.elimination.eliminate(*weights, sides, self.counts, total, is_rough)
 
     def less(self, change: Array) -> Array:
         """Take H⁻¹ of a change of the prices off the direction; what it adds to the row sums."""
@@ -312,6 +317,7 @@ class Newton:
             for i in range(0, m, step)
         ]
         self.mu = 0.0
+        self._is_rough = len(c) >= _MANY
         self.best: Point | None = None
         # What tells near arcs, in general and at the end.
         self._tests = arcs.shrunk(options.near), arcs.shrunk(options.blocking)
@@ -403,21 +409,32 @@ class Newton:
         """The best point so far."""
         return self._point(math.inf) if self.best is None else self.best
 
+    def _factor(self) -> Array:
+        """Eliminate all columns, and factor what is left. Raises ``LinAlgError``."""
+        threads = self.options.threads
+
+        def eliminated(number: int) -> Array:
+            total = np.zeros((self.rows.size, self.rows.size))
+            for b in self.blocks[number::threads]:
+                b.eliminate(self.prices, total, self._is_rough)
+            return total
+
+        system = sum(self.pool.map(eliminated, range(threads)), np.zeros((1, 1)))
+        return cholesky(np.ascontiguousarray(system).T, self.options.regularisation)
+
     def step(self) -> float:
         """One predictor-corrector step; the shorter of both step lengths."""
         from scipy.linalg.lapack import dpotrs
 
         options = self.options
-        threads = options.threads
-
-        def eliminated(number: int) -> Array:
-            total = np.zeros((self.rows.size, self.rows.size))
-            for b in self.blocks[number::threads]:
-                b.eliminate(self.prices, total)
-            return total
-
-        system = sum(self.pool.map(eliminated, range(threads)), np.zeros((1, 1)))
-        factor = cholesky(np.ascontiguousarray(system).T, options.regularisation)
+        self._is_rough &= self.open_gap > options.rough
+        try:
+            factor = self._factor()
+        except np.linalg.LinAlgError:
+            if not self._is_rough:
+                raise
+            self._is_rough = False
+            factor = self._factor()
 
         def change_of(sums: Array) -> Array:
             """The change of the prices after which rows lack nothing."""

@@ -83,8 +83,9 @@ class Path:
         sides: Array,
         counts: Array,
         total: Array,
+        is_rough: bool = False,
     ) -> Array:
-        """Eliminate from one end; as :meth:`.dense.Dense.eliminate`."""
+        """Eliminate from one end, with all digits; as :meth:`.dense.Dense.eliminate`."""
         self._factorise(ratios, k, reduced)
         self._add_inverses(counts, total)
         return self.solve(sides)
