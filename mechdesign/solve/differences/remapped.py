@@ -7,10 +7,10 @@ j and g = E⁻¹1, the columns E_xj g_j are the geometric mechanism for steps of
 optimal, with each report mapped to its best output, where losses grow with the distance on the
 line whatever the prior, which the multipliers found here prove or do not.
 
-With prices λ such that each report j is worth μ_j, the sum over x of E_xj g_j λ_x, an output y has
-multipliers if what r = λ − c_y leaves can be passed along the line until nothing is lacking: a
-rest a at x is worth a/w at its neighbour, and a lack −a is w times as dear there. What comes from
-both ends meets where least is lacking, so that no lack, which may be rounding, is carried far.
+With prices λ such that the value of report j is μ_j, the sum over x of E_xj g_j λ_x, an output y
+has multipliers if what r = λ − c_y leaves can be passed along the line until nothing is lacking: a
+rest a at x counts a/w at the next symbol, and a lack −a counts w times as much there. What comes
+from both ends meets where least is lacking, so that no lack, which may be rounding, is carried far.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ def _remapped(c: Array, arcs: Arcs, order: Places, forward: Places, backward: Pl
     c = c[order]
     inner = 1 / (1 + alpha)
     weights = np.concatenate([inner, [1.0]]) + np.concatenate([[1.0], inner]) - 1
-    worth = _passed(c, alpha) + _passed(c[::-1], alpha[::-1])[::-1] - c
-    best = worth.argmax(axis=1)
+    gains = _passed(c, alpha) + _passed(c[::-1], alpha[::-1])[::-1] - c
+    best = gains.argmax(axis=1)
     # E⁻¹ has three diagonals.
-    h = worth[np.arange(n), best]
+    h = gains[np.arange(n), best]
     drop = alpha / (1 - alpha**2)
     prices = h.copy()
     prices[:-1] += drop * (alpha * h[:-1] - h[1:])
@@ -74,7 +74,7 @@ def _remapped(c: Array, arcs: Arcs, order: Places, forward: Places, backward: Pl
     _carry(left, alpha)
     _carry(right, alpha[::-1])
     right = right[::-1]
-    # What is left at x with both neighbours' rests; its own was counted twice.
+    # What is left at x with the rests from both sides; its own was counted twice.
     whole = left + right - (prices[:, None] - c)
     meet = whole.argmax(axis=0)
     lacks = np.maximum(0.0, -whole[meet, np.arange(c.shape[1])])
