@@ -103,7 +103,7 @@ def best_patterns(family: Family, large: Places, deadline: float) -> Patterns:
     first, upper = _first(few), universal_bound(few)
     try:
         found = search(Pricer(few, Techniques(fitted=False)), first, upper, deadline)
-    except SolverError:  # equal prices may do; whether they did is seen from the bound
+    except SolverError:  # equal prices may do; the bound says whether they did
         return _one_pattern(family)
     prices = np.zeros(count)
     per_mass = found.prices[-1] / few.groups.masses[-1]
@@ -113,7 +113,7 @@ def best_patterns(family: Family, large: Places, deadline: float) -> Patterns:
         return _one_pattern(family)
     columns, used = found.restricted.columns, found.mixture.used
     if 0 in used:
-        raise SolverError("the best mixture of few symbols and a continuum tells nothing")
+        raise SolverError("the best mixture of few symbols and a continuum is uninformative")
     patterns: dict[tuple[float, ...], Pattern] = {}
     for i in used:
         share, column = float(found.mixture.shares[i]), columns.take(np.array([i - 1]))
