@@ -397,3 +397,12 @@ def test_a_false_symmetry_is_refused(name):
     solver = Differences(symmetry=make(labels, group[0]))
     with pytest.raises(md.errors.InputError, match=match):
         md.design(prior, md.utility.Matrix(gains), md.MetricPrivacy(1.0, d), solver=solver)
+
+
+def test_the_record_of_the_geometric_mechanism_is_kept_in_a_file(tmp_path):
+    notion = md.MetricPrivacy(1, "absolute")
+    prior = md.Prior.uniform(12)
+    found = md.design(prior, md.utility.Distance("absolute"), notion, solver="differences")
+    assert "geometric mechanism" in found.certificate.solver
+    md.save(found, tmp_path / "line.json")
+    assert md.load(tmp_path / "line.json").certificate.solver == found.certificate.solver
