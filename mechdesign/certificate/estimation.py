@@ -24,12 +24,7 @@ from ..errors import SolverError
 from ..exact import ball_ends
 from ..privacy.constraint import Rounding
 from ..solve import clock
-from ..solve.column_generation.exact_columns import (
-    Deviations,
-    columns_of_rays,
-    extreme_rays,
-    listed_columns,
-)
+from ..solve.column_generation.exact_columns import Deviations, columns_of_cone
 from ..solve.column_generation.method import SEARCHING
 from ..solve.estimation.method import are_listed
 from ..solve.estimation.orbit import treats_alike
@@ -201,14 +196,10 @@ def columns_outside(program: EstimationProgram) -> Iterable[Deviations] | None:
     sides = sides_outside(program.cone)
     if not are_listed(program, sides):
         return None
-    prior = program.prior
-    if sides is not None:
-        return listed_columns(prior, sides)
     try:
-        rows = program.cone.inequalities(Rounding.OUTSIDE)
+        return columns_of_cone(program.cone, sides, Rounding.OUTSIDE)
     except SolverError:
         return None  # there are too many to list
-    return columns_of_rays(prior, extreme_rays(rows, len(prior)))
 
 
 def listed_bound(

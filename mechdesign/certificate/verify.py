@@ -1476,8 +1476,8 @@ def _risk(
     inverse = [[v * one for v in row] for row in inverse]
     heavy, size = (1 + sum(sum(map(abs, row)) for row in table) for table in (part, inverse))
     off = Fraction(len(live) * (len(shares) + 1), one)
-    risk = sum(map(_dot, part, inverse)) - _dot(masses, [_dot(row, masses) for row in part])
-    room = 2 * off * heavy * size**2
+    less = _dot(masses, [_dot(row, masses) for row in part])
+    risk, room = sum(map(_dot, part, inverse)) - less, 2 * off * heavy * size**2
     if inverse and 2 * off * size < 1:
         return risk - room, risk + room
     if len(live) > MOST_LISTED:
@@ -1492,8 +1492,7 @@ def _risk(
     if _product([[row[x] for x in some] for row in exact], left) != part:
         return None
     trace = sum((row[x] for x, row in zip(some, left, strict=True)), _ZERO)
-    spread = _dot(masses, [_dot(row, masses) for row in part])
-    risk = trace * Fraction(most << kernel.bits, common) - spread
+    risk = trace * Fraction(most << kernel.bits, common) - less
     return risk, risk
 
 

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...prior import Prior
-from ..program import TwoSided
+from ...privacy.constraint import Rounding
+from ..program import Cone, TwoSided
 from .families import LARGEST_RATIO, LiftFamily, StaircaseFamily, make_family
 
 #: Deviations of one column from the constant one.
@@ -160,6 +161,18 @@ def _bounded_staircases(prior: Prior, sides: TwoSided) -> Iterator[Deviations]:
     for found in staircases(prior, ratio):
         if 1 + found.low >= lower and (upper is None or 1 + found.high <= upper):
             yield found.deviations
+
+
+def columns_of_cone(cone: Cone, sides: TwoSided | None, rounding: Rounding) -> Iterator[Deviations]:
+    """Every extreme column of a cone: by the sides that its rows amount to, or without any by the
+    rows themselves, whose factors are rounded as asked.
+
+    Raises :class:`SolverError` for rows too many to list.
+    """
+    if sides is not None:
+        return listed_columns(cone.prior, sides)
+    rays = extreme_rays(cone.inequalities(rounding), len(cone.prior))
+    return columns_of_rays(cone.prior, rays)
 
 
 def columns_of_rays(prior: Prior, rays: Sequence[Sequence[int]]) -> Iterator[Deviations]:

@@ -367,6 +367,14 @@ def family_of(program: SublinearProgram) -> Family | str:
     return family
 
 
+def bounded_family_of(program: SublinearProgram) -> Family | str:
+    """As :func:`family_of`, of lift boxes only those with an upper side."""
+    family = family_of(program)
+    if isinstance(family, LiftFamily) and not np.isfinite(family.above):
+        return "there is no upper bound on the lift, and then posteriors fill a simplex"
+    return family
+
+
 def beyond_floats(program: SublinearProgram) -> str:
     """What is said where no float holds the value of a column."""
     return (

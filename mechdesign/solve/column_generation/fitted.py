@@ -20,9 +20,18 @@ from ..program import SublinearProgram
 from .balance import balanced_shares, basic_shares
 from .branch_and_bound import universal_bound
 from .continuum import Pattern, Patterns, best_patterns, fraction, large_groups
-from .families import Columns, Family, Groups, LiftFamily, StaircaseFamily, beyond_floats, family_of
+from .families import (
+    Columns,
+    Family,
+    Groups,
+    LiftFamily,
+    StaircaseFamily,
+    beyond_floats,
+    bounded_family_of,
+    family_of,
+)
 from .master import mixed_kernel
-from .method import SEARCHING
+from .method import SEARCHING, within_floats
 from .pricing import Heuristics
 
 Vector = NDArray[np.float64]
@@ -56,11 +65,9 @@ class FittedColumns(Method):
 
     def condition(self, program: SublinearProgram) -> str | None:
         """Applies to f-informations under one lift box with an upper side, or one ratio."""
-        family = family_of(program)
+        family = bounded_family_of(program)
         if isinstance(family, str):
             return family
-        if isinstance(family, LiftFamily) and not np.isfinite(family.above):
-            return "there is no upper bound on the lift, and then posteriors fill a simplex"
         if len(program.prior) > MOST_SYMBOLS:
             return f"shares are balanced for at most {MOST_SYMBOLS} symbols"
         share = fraction(family)
@@ -77,10 +84,14 @@ class FittedColumns(Method):
         assert not isinstance(family, str)
         if not np.isfinite(family.size):
             raise SolverError(beyond_floats(program))
+        with within_floats():
+            return self._fitted(family, program.time_limit)
+
+    def _fitted(self, family: Family, limit: float) -> Candidate:
         if universal_bound(family) <= 0:
             raise SolverError("no column tells anything to working precision")
         now = clock.now()
-        deadline = now + SEARCHING * program.time_limit
+        deadline = now + SEARCHING * limit
         large = large_groups(family)
         found = best_patterns(family, large, now + _FOR_PATTERNS * (deadline - now))
         single = _single(family)

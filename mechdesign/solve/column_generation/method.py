@@ -7,6 +7,8 @@ prices λ give the bound max_c F_c − ⟨λ, d_c⟩ ([Farley1990]).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,6 +118,18 @@ class Searched:
     rounds: int
 
 
+@contextmanager
+def within_floats() -> Iterator[None]:
+    """A search whose values of columns may be beyond floats, which is a :class:`SolverError`."""
+    try:
+        with np.errstate(over="raise"):
+            yield
+    except FloatingPointError as beyond:
+        raise SolverError(
+            "column generation: values of columns at these levels and masses are beyond floats"
+        ) from beyond
+
+
 def generate(pricer: Pricer, deadline: float) -> Generated:
     """The best mixture of columns, to a gap of 8e-7 of its value or until the deadline.
 
@@ -214,13 +228,8 @@ class ColumnGeneration(Method):
         if not np.isfinite(family.size):
             raise SolverError(beyond_floats(program))
         deadline = clock.now() + SEARCHING * program.time_limit
-        try:
-            with np.errstate(over="raise"):
-                found = generate(Pricer(family), deadline)
-        except FloatingPointError as beyond:
-            raise SolverError(
-                "column generation: values of columns at these levels and masses are beyond floats"
-            ) from beyond
+        with within_floats():
+            found = generate(Pricer(family), deadline)
         kernel = mixed_kernel(found.deviations, found.shares)
         prices = family.groups.spread(found.prices)
         details = {"rounds": str(found.rounds), "columns": str(found.columns)}

@@ -21,7 +21,7 @@ from ...errors import SolverError
 from ...privacy.constraint import Rounding
 from ..method import Candidate, Duals, Method, handles_sublinear
 from ..program import Cone, Program, SublinearProgram, TwoSided
-from .exact_columns import Deviations, columns_of_rays, extreme_rays, listed_columns
+from .exact_columns import Deviations, columns_of_cone
 from .families import beyond_floats
 from .master import basic_mixture, exact_shares, merged, mixed_kernel
 
@@ -113,11 +113,8 @@ def vertex_bound(
 def _listed(
     program: SublinearProgram, sides: TwoSided | None, rounding: Rounding
 ) -> list[Deviations]:
-    prior, n = program.prior, len(program.prior)
-    if sides is not None:
-        return [(Fraction(0),) * n, *listed_columns(prior, sides)]
-    rays = extreme_rays(program.cone.inequalities(rounding), n)
-    return [(Fraction(0),) * n, *columns_of_rays(prior, rays)]
+    constant = (Fraction(0),) * len(program.prior)
+    return [constant, *columns_of_cone(program.cone, sides, rounding)]
 
 
 def _best_of(program: SublinearProgram, rounding: Rounding) -> ExactMixture:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..method import Candidate, Duals, Method, handles_information
 from ..program import SublinearProgram
-from .families import Family, LiftFamily, StaircaseFamily, family_of
+from .families import Family, LiftFamily, StaircaseFamily, bounded_family_of, family_of
 from .master import merged, mixed_kernel
 
 Vector = NDArray[np.float64]
@@ -108,12 +108,8 @@ class Window(Method):
 
     def condition(self, program: SublinearProgram) -> str | None:
         """Applies to f-informations under one lift box with an upper side, or one ratio."""
-        family = family_of(program)
-        if isinstance(family, str):
-            return family
-        if isinstance(family, LiftFamily) and not np.isfinite(family.above):
-            return "there is no upper bound on the lift, and then posteriors fill a simplex"
-        return None
+        family = bounded_family_of(program)
+        return family if isinstance(family, str) else None
 
     def solve(self, program: SublinearProgram) -> Candidate:
         """At most 2n windows; the bound is the universal one."""

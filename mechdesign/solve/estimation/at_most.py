@@ -22,6 +22,7 @@ from ...errors import SolverError
 from ...exact import DENOMINATOR_BITS
 from ...privacy.constraint import Rounding
 from .. import clock
+from ..interior_point.predictor_corrector import one_thread
 from ..method import Candidate, Handles, Method
 from ..program import EstimationProgram
 from ..worst_truth_program import WorstTruthProgram
@@ -76,8 +77,6 @@ class FewOutputs(Method):
     def solve(self, program: EstimationProgram) -> Candidate:
         """The design without the limit, and the best of it with as many outputs as may be."""
         assert program.most_outputs is not None
-        from threadpoolctl import threadpool_limits
-
         method, relaxed = _relaxed(program)
         candidate = method.solve(relaxed)
         deadline = clock.now() + _EXCHANGING * program.time_limit
@@ -88,7 +87,7 @@ class FewOutputs(Method):
             one = relaxed
             if isinstance(relaxed, WorstTruthProgram):
                 one = relaxed.at_mixture(candidate.duals.mixture)
-            with threadpool_limits(1):  # threads wait for each other longer than small systems take
+            with one_thread():
                 found = [
                     (risk, place, each)
                     for place, each in enumerate(_kernels(program, relaxed, one, kernel, deadline))

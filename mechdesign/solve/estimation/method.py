@@ -17,12 +17,7 @@ from ...errors import SolverError, UntoldError
 from ...exact import DENOMINATOR_BITS, common_integers, nearest_float
 from ...privacy.constraint import Rounding
 from .. import clock
-from ..column_generation.exact_columns import (
-    Deviations,
-    columns_of_rays,
-    extreme_rays,
-    listed_columns,
-)
+from ..column_generation.exact_columns import Deviations, columns_of_cone
 from ..column_generation.master import mixed_kernel
 from ..column_generation.method import SEARCHING
 from ..column_generation.vertices import near_sides, too_large
@@ -161,12 +156,8 @@ def listed(program: EstimationProgram) -> Columns:
 
 
 def _listed_exactly(program: EstimationProgram) -> list[Deviations]:
-    prior, n = program.prior, len(program.prior)
-    sides = near_sides(program.cone)
-    if sides is not None:
-        return list(dict.fromkeys(listed_columns(prior, sides)))
-    rays = extreme_rays(program.cone.inequalities(Rounding.INSIDE), n)
-    return list(dict.fromkeys(columns_of_rays(prior, rays)))
+    cone = program.cone
+    return list(dict.fromkeys(columns_of_cone(cone, near_sides(cone), Rounding.INSIDE)))
 
 
 def _integers(columns: list[Deviations]) -> NDArray[Any]:

@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import SolverError
 from ...privacy.constraint import Rounding
 from .. import clock
-from ..column_generation.exact_columns import columns_of_rays, extreme_rays
+from ..column_generation.exact_columns import columns_of_cone
 from ..program import Cone
 from .pricing_cones import ConeSearch, inner_box, outer_box, wider_boxes
 from .pricing_design import DesignBarrier, RelaxedDesign
@@ -83,8 +83,7 @@ class QuadraticPricing:
 
     def _rays(self, rounding: Rounding) -> list[tuple[Fraction, ...]]:
         """Extreme columns of any cone, exactly."""
-        rays = extreme_rays(self.cone.inequalities(rounding), len(self.prior))
-        found = columns_of_rays(self.prior, rays)
+        found = columns_of_cone(self.cone, None, rounding)
         return [tuple(1 + d for d in column) for column in found]
 
     @cached_property
