@@ -569,7 +569,7 @@ BAD = {
     "unknown option": (["design", *PRIOR, *PML, "--colour", "x"], "--colour"),
     "unknown command": (["desing", *PRIOR], "desing"),
     "option without value": (["design", *PRIOR, "-p"], "-p"),
-    "audit of nothing": (["audit"], "kernel"),
+    "audit of nothing": (["audit"], "KERNEL"),
     "audit of no file": (["audit", "nowhere.json"], "nowhere.json"),
     "audit of no table": (["audit", "nowhere.csv", *PRIOR], "nowhere.csv"),
     "show of no file": (["show", "nowhere.json"], "nowhere.json"),

@@ -561,8 +561,7 @@ def test_bad_input_is_refused_and_nothing_is_written(tmp_path):
     plan = md.plan_columns(pairs, total=md.LDP(2))
     refused(
         lambda: md.export(plan, path, to="sql", dialect="postgresql", table="t"),
-        "plan.designs",
-        error=KernelError,
+        "one column of the plan",
     )
     refused(lambda: md.export(plan, path, to="javascript", column=["a"]), "2 different names")
     assert not list(tmp_path.iterdir())

@@ -74,7 +74,9 @@ class FittedColumns(Method):
         if not 0 < share < 1:
             return "at this level constant kernels alone are left"
         small = np.setdiff1d(np.arange(len(family.groups)), large_groups(family))
-        if not small.size or family.groups.masses[small].max() > _SMALL * min(share, 1 - share):
+        if family.groups.sizes[small].sum() < _CHOICE:
+            return f"fewer than {_CHOICE} symbols are small: they are no continuum"
+        if family.groups.masses[small].max() > _SMALL * min(share, 1 - share):
             return "too few symbols are small beside what columns have at their upper lift bound"
         return None
 
