@@ -24,7 +24,7 @@ from .files import read_json, read_text
 from .input_tables import csv_header, read_matrix
 from .labels import Label, near_miss, parse_labels
 from .mechanism import ImplicitKernel, Mechanism
-from .prior import Prior
+from .prior import Prior, sampled_prior
 from .release.codes import ABSENT, Codebook
 from .utility import (
     ChiSquare,
@@ -119,6 +119,10 @@ def read_levels(text: str) -> list[float]:
 
 
 def _prior_from_json(path: str) -> Prior:
+    return Prior(*_masses_from_json(path))
+
+
+def _masses_from_json(path: str) -> tuple[list[Any], list[Label] | None]:
     """A file with an object of label and mass, or with a list of masses."""
     content = read_json(path, _PRIOR_REMEDY)
     if not isinstance(content, (dict, list)):
@@ -129,9 +133,8 @@ def _prior_from_json(path: str) -> Prior:
             remedy=_PRIOR_REMEDY,
         )
     if isinstance(content, dict):
-        labels = parse_labels(list(content))
-        return Prior(list(content.values()), labels)
-    return Prior(content)
+        return list(content.values()), parse_labels(list(content))
+    return content, None
 
 
 def _parse_prior(text: str) -> Prior:
@@ -268,7 +271,7 @@ def read_truth(text: str) -> Prior:
         content = read_json(text, _PRIOR_REMEDY)
         shrunk = content.get("shrunk") if isinstance(content, dict) else None
         if not isinstance(shrunk, dict):
-            return _prior_from_json(text)
+            return sampled_prior(*_masses_from_json(text))
         try:
             from .storage import prior_from_json
 
@@ -280,10 +283,7 @@ def read_truth(text: str) -> Prior:
                 got=f"another shrunk distribution ({type(problem).__name__})",
                 remedy="estimate again, or name the distribution",
             ) from None
-    with warnings.catch_warnings():
-        # What it means to have no mass is said of the symbols of the design.
-        warnings.simplefilter("ignore", ZeroMassWarning)
-        return Prior.from_counts(*_parse_masses(text, "--truth"))
+    return sampled_prior(*_parse_masses(text, "--truth"))
 
 
 def read_sizes(text: str) -> Any:

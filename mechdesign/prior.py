@@ -476,6 +476,22 @@ def _unpacked(values: Any, labels: Iterable[Any] | None) -> tuple[Any, Iterable[
     return numbers, found if labels is None else labels
 
 
+def sampled_prior(counts: Any, labels: Iterable[Any] | None = None) -> Prior:
+    """Masses proportional to counts of a sample, which does not rule out what it did not meet.
+
+    Whole numbers whose sum is above one are counts, and zeros among them stand for half a count
+    each; other numbers are the masses of :meth:`Prior.from_counts`, with no warning of zeros.
+    """
+    numbers, labels = _unpacked(counts, labels)
+    masses, one = _integers(numbers)
+    total = sum(masses)
+    if 0 in masses and total > one and all(mass % one == 0 for mass in masses):
+        masses = [2 * mass or one for mass in masses]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZeroMassWarning)
+        return Prior._from_masses(masses, labels)
+
+
 def _integers(values: Iterable[Any]) -> tuple[list[int], int]:
     """Integers and one denominator that give the exact values of the numbers handed in.
 

@@ -123,8 +123,8 @@ TruthText = Annotated[
     str | None,
     typer.Option(
         "--truth",
-        help="With -u estimation: the distribution at which errors count, written as --prior; "
-        "several with ; between them for the worst of them, any for the worst of all.",
+        help="With -u estimation: the distribution at which errors count, written as --prior or in "
+        "counts, of which zeros stand for half a count; several with ; between them for the worst of them, any for the worst of all.",
     ),
 ]
 BinsText = Annotated[

@@ -50,7 +50,7 @@ class Plan:
         found under the same notions
     fewest : with ``best=True`` how many reports every kernel under these notions takes at least
         before no interval is wider than ± ``error``, or than the widest one of ``best`` where
-        reports are given, proved; ``None`` where symbols have no mass
+        reports are given, proved; ``None`` where floats cannot tell some answer of ``best``
     values : ``(F,)`` the answers at the assumed distribution, ``None`` without one
     open_errors : ``(F,)`` standard errors of an open survey of as many people
     """
@@ -211,7 +211,7 @@ def plan(
 
     least = narrowest(count, designed, lambda one: _told_variances(one, question, assumed)[0])
     other = _planned(least.design, question, assumed, size)
-    if np.isinf(other.errors).any():  # a symbol without mass has the row of another: not told
+    if np.isinf(other.errors).any():  # rows too close for floats to tell apart
         return replace(made, best=other)
     widest = float(other.errors.max()) if error is None else error
     fewest = 1

@@ -23,7 +23,7 @@ from ..errors import (
     quote,
 )
 from ..exact import DENOMINATOR_BITS
-from ..labels import Label, name_outputs, name_subsets
+from ..labels import Label, listing, name_outputs, name_subsets
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
 from ..privacy.notion import PrivacyNotion, as_notions
@@ -114,9 +114,10 @@ class Problem:
     def labelled(self, weights: NDArray[np.int64]) -> Mechanism:
         """The mechanism over all symbols, those of zero mass included, with its labels.
 
-        For a linear utility a symbol of zero mass gets a copy of the row that serves it best. For
-        others it gets that of the most likely symbol, and outputs of positive weight are named by
-        the symbols that are more likely given them, or for estimates by those that they report.
+        For a linear utility a symbol of zero mass gets a copy of the row that serves it best, for
+        estimates that of the likeliest symbol of which the same is asked. For others, and where
+        there is none, it gets that of the most likely symbol. Outputs of positive weight are named
+        by the symbols that are more likely given them, or for estimates by those that they report.
         """
         if isinstance(self.program, LinearProgram):
             full = self._completed(weights)
@@ -136,6 +137,9 @@ class Problem:
         full = np.empty((len(prior), weights.shape[1]), dtype=np.int64)
         full[:] = weights[int(np.argmax(p))]
         full[prior.support] = weights
+        if isinstance(self.utility, Estimation) and not prior.has_full_support:
+            for x, other in self.utility.counterparts(prior).items():
+                full[x] = full[x if other is None else other]
         return Mechanism.from_weights(full, DENOMINATOR_BITS, prior.labels, labels)
 
     def _completed(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -327,6 +331,34 @@ def state_problem(
         tuple(asker for asker, _ in limits),
         zeros,
     )
+
+
+def state_design(
+    prior: Prior,
+    utility: Utility | None,
+    privacy: Any,
+    outputs: Any = None,
+    time_limit: float | None = None,
+    subject_to: Any = (),
+) -> Problem:
+    """:func:`state_problem` where a kernel is to be designed, not examined.
+
+    Raises :class:`PriorError` too where symbols without mass would share the row of another symbol
+    that estimates should tell them from.
+    """
+    problem = state_problem(prior, utility, privacy, outputs, time_limit, subject_to)
+    if isinstance(problem.utility, Estimation) and len(problem.program.prior) < len(prior):
+        alike = problem.utility.counterparts(prior)
+        untold = [prior.labels[x] for x, other in alike.items() if other is None]
+        if untold:
+            raise PriorError(
+                "prior of a design for estimates",
+                expected="mass for every symbol that estimates should tell from the others",
+                got=f"none for {listing(untold)}",
+                remedy="leave symbols that do not occur out of the prior (Prior.restricted), or "
+                "give those that may occur a little mass, such as half a count",
+            )
+    return problem
 
 
 def _suits(requirement: Requirement, prior: Prior, utility: Utility) -> bool:

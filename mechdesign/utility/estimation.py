@@ -24,7 +24,7 @@ from ..exact import ball_ends, common_integers, nearest_float
 from ..labels import Label, check_labels, listing
 from ..mechanism import Mechanism
 from ..numeric import float_array
-from ..prior import Prior
+from ..prior import Prior, sampled_prior
 from ..schema import Schema
 from .base import Utility
 from .questions import Question, feature_question
@@ -62,9 +62,11 @@ class Estimation(Utility):
         precision.
     truth : Prior, mapping from symbol to mass or count, N numbers, or Estimate, optional
         The distribution at which errors count; the prior when left out. Every symbol of the design
-        must have some mass. An estimate from a pilot's reports stands for its ``shrunk``
-        distribution; privacy holds under the prior all the same. The worst counts of a list of
-        distributions, and with ``"any"`` that of all over the symbols of positive prior mass.
+        must have some mass; of counts (whole numbers that are no masses) zeros stand for half a
+        count each, as a sample does not rule out what it did not meet. An estimate from a pilot's
+        reports stands for its ``shrunk`` distribution; privacy holds under the prior all the same.
+        The worst counts of a list of distributions, and with ``"any"`` that of all over the symbols
+        of positive prior mass.
     names : F labels, optional
         Names of the answers.
 
@@ -186,7 +188,7 @@ class Estimation(Utility):
                     got=f"{quote(prior.labels[x])} with mass in the "
                     + ("truth" if mass else "prior")
                     + " alone",
-                    remedy="give it a little in both, such as one count, or leave it out of both",
+                    remedy="give it a little mass, such as half a count, or leave it out of both",
                 )
         return tuple(truth.mass(x) for x in range(len(prior)))
 
@@ -210,6 +212,23 @@ class Estimation(Utility):
         Raises :class:`UtilityError` for questions and truths that do not fit the prior.
         """
         return self._survey(prior, self.masses(prior))
+
+    def counterparts(self, prior: Prior) -> dict[int, int | None]:
+        """For each symbol without mass the likeliest one of which the same is asked.
+
+        With its row in a kernel, reports answer whether or not the symbol occurs after all;
+        ``None`` where there is no such symbol.
+        """
+        asked = self.question(prior.labels, prior.schema).weights
+        rows = self._weight_rows(asked.shape[1])
+        asked = asked @ rows.T if rows.ndim > 1 else asked[:, rows > 0]
+        some = prior.support
+        likely = some[np.argsort(-prior.probabilities[some], kind="stable")]
+        found: dict[int, int | None] = {}
+        for x in np.setdiff1d(np.arange(len(prior)), some).tolist():
+            same = np.flatnonzero((asked[likely] == asked[x]).all(axis=1))
+            found[x] = int(likely[same[0]]) if same.size else None
+        return found
 
     def truths(self, prior: Prior) -> Truths | None:
         """The distributions of which the worst counts; ``None`` where one is named.
@@ -531,15 +550,8 @@ def _checked_truth(truth: Any) -> Prior | tuple[Prior, ...] | str:
     several = not isinstance(truth, Mapping) and is_iterable(truth)
     some = listed(truth, "truth of an estimation", "masses", UtilityError, "") if several else []
     if any(isinstance(one, (Prior, Mapping)) or is_iterable(one) for one in some):
-        return tuple(one if isinstance(one, Prior) else _counted(one) for one in some)
-    return _counted(truth)
-
-
-def _counted(truth: Any) -> Prior:
-    with warnings.catch_warnings():
-        # What it means to have no mass is said of the symbols of the design.
-        warnings.simplefilter("ignore", ZeroMassWarning)
-        return Prior.from_counts(truth)
+        return tuple(one if isinstance(one, Prior) else sampled_prior(one) for one in some)
+    return sampled_prior(truth)
 
 
 def _checked_names(names: Any) -> tuple[Label, ...]:

@@ -27,6 +27,8 @@ ASKED = ["design", "--prior", "a=0.5,b=0.3,c=0.2", "-p", "pml:0.6"]
         ),
         (["--truth", "a=1,b=2,c=3"], None, Estimation(truth=[1, 2, 3])),
         (["--truth", "1,2,3"], None, Estimation(truth=[1, 2, 3])),
+        (["--truth", "0,1,2"], None, Estimation(truth=[1, 2, 4])),
+        (["--truth", "FILE"], '{"c": 6, "a": 0, "b": 2}', Estimation(truth=[1, 4, 12])),
         (["--truth", "FILE"], '{"c": 0.5, "a": 0.25, "b": 0.25}', Estimation(truth=[1, 1, 2])),
     ],
 )
@@ -53,7 +55,7 @@ def test_what_is_asked_is_what_is_designed_for(tmp_path, options, text, question
         ["-u", "estimation", "--of-weights", "1,x"],
         ["-u", "estimation", "--of-weights", "1,2"],
         ["-u", "estimation", "--truth", "a=1,b=2"],
-        ["-u", "estimation", "--truth", "0,1,2"],
+        ["-u", "estimation", "--truth", "0,0.2,0.8"],
     ],
 )
 def test_what_cannot_be_asked_is_refused(options, capsys):

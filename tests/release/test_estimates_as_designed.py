@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import CountsWarning, DataError, InputError, KernelError
+from mechdesign.errors import CountsWarning, DataError, InputError, KernelError, PriorError
 from mechdesign.release._estimate import covariance
 from mechdesign.release._identifiability import ask, report_weights
 from mechdesign.release._plan import expected_errors
@@ -261,15 +261,48 @@ def test_a_best_plan_is_for_the_answers_and_the_distribution_asked():
     assert made.fewest == pytest.approx(made.best.reports, abs=1)
 
 
-def test_symbols_without_mass_are_told_by_no_plan():
-    with pytest.warns(md.errors.ZeroMassWarning):
-        prior = md.Prior([0.6, 0.3, 0.1, 0.0], LABELS)
-    found = md.design(prior, md.utility.Hamming(), md.LDP(2))
-    made = md.plan(found, reports=1000, best=True)
-    assert math.isinf(made.best.errors[3])
-    assert np.isfinite(made.best.errors).sum() >= 2
-    assert made.fewest is None
-    assert "every kernel" not in repr(made)
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+@pytest.mark.parametrize("truth", [None, "any", [[0.4, 0.4, 0.2, 0]]], ids=str)
+def test_symbols_without_mass_are_refused_where_no_report_would_tell_them(truth):
+    prior = md.Prior([0.5, 0.3, 0.2, 0.0], LABELS)
+    for make in (
+        lambda: md.design(prior, Estimation(truth=truth), md.LDP(1)),
+        lambda: md.explain(prior, Estimation(truth=truth), md.LDP(1)),
+        lambda: md.sweep(prior, Estimation(truth=truth), [md.LDP(1)]),
+        lambda: md.plan(md.design(prior, None, md.LDP(2)), error=0.1, best=True),
+    ):
+        refused(make, "'d'", error=PriorError)
+    # What is advised works.
+    for known in (prior.restricted(), md.Prior.from_counts([5, 3, 2, 0.5], LABELS)):
+        found = md.design(known, Estimation(), md.LDP(1))
+        people = pd.DataFrame({"x": ["a", "b", "c", "a"] * 50})
+        reports = md.privatize(people, "x", found, rng=1)["x"]
+        assert md.estimate(reports, found).labels == known.labels
+        plan = md.plan(found, error=0.1, best=True)
+        assert plan.fewest <= plan.best.reports <= plan.reports
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(1)], ids=str)
+def test_symbols_without_mass_are_counted_with_those_of_which_the_same_is_asked(notion):
+    prior = md.Prior([0.5, 0.3, 0.2, 0.0], LABELS)
+    # The row of c answers whatever share of people has d, that of a, the likeliest, does not.
+    asked = {"a": 0, "b": 1, "c": 5, "d": 5}
+    found = md.design(prior, Estimation(asked), notion)
+    kernel = found.mechanism.kernel
+    np.testing.assert_array_equal(kernel[3], kernel[2])
+    people = np.array([0.4, 0.1, 0.2, 0.3])
+    counts = np.round(1e9 * people @ kernel).astype(int).tolist()
+    reports = dict(zip(found.mechanism.outputs, counts, strict=True))
+    answer = md.estimate(reports, found, feature=asked)
+    assert answer.values[0] == pytest.approx(2.6, abs=1e-6)
+    assert math.isfinite(md.plan(found, error=0.1, feature=asked).reports)
+    rows = np.array([[0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]])
+    free = md.design(prior, Estimation(rows, weights=[1, 0]), notion).mechanism.kernel
+    np.testing.assert_array_equal(free[3], free[0])
+
+
+def test_a_plan_for_one_symbol():
     one = md.design(md.Prior([1.0], ["a"]), md.utility.Hamming(), md.LDP(1))
     assert md.plan(one, error=0.1, best=True).fewest == 1
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from naive_estimates import exact_risk, float_risk
 
@@ -151,6 +152,20 @@ def test_the_truth_is_matched_by_label():
     assert found == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    "counts",
+    [[7, 0, 3], {"c": 3, "b": 0, "a": 7}, pd.Series([7.0, 0.0, 3.0], ["a", "b", "c"])],
+    ids=["numbers", "mapping", "series"],
+)
+def test_counts_of_zero_are_half_a_count(counts):
+    found = md.design(ABC, Estimation(truth=counts), md.PML(1))
+    same = md.design(ABC, Estimation(truth=[14, 1, 6]), md.PML(1))
+    assert found.risk == same.risk
+    assert Estimation(truth=counts).truth.weights[ABC.labels.index("b")] == 1
+    several = Estimation(truth=[counts, {"a": 1, "b": 1, "c": 0}])
+    assert [sorted(one.weights) for one in several.truth] == [[1, 6, 14], [1, 2, 2]]
+
+
 def test_symbols_without_mass_are_left_out():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -194,7 +209,8 @@ def test_what_is_no_question_is_refused(make):
         Estimation(weights=[1, 1]),
         Estimation(truth=[1, 1]),
         Estimation(truth={"a": 1, "b": 1, "d": 1}),
-        Estimation(truth=[1, 0, 1]),
+        Estimation(truth=[0.5, 0, 0.5]),
+        Estimation(truth=[1, 0, 0]),
         Estimation(names=["x"]),
         Estimation({"a": 1, "b": 2}),
     ],
