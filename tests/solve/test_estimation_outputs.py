@@ -22,7 +22,12 @@ from mechdesign.errors import (
     UtilityError,
 )
 from mechdesign.labels import name_subsets
-from mechdesign.solve.estimation.block_designs import is_symmetric_design, symmetric_design
+from mechdesign.solve.estimation.block_designs import (
+    block_design,
+    hadamard,
+    is_block_design,
+    symmetric_design,
+)
 from mechdesign.solve.estimation.cyclic_designs import cyclic_design, most_outputs
 from mechdesign.storage import from_json, to_json
 from mechdesign.utility import Estimation
@@ -59,7 +64,8 @@ def test_block_designs_that_are_known_are_found(n, d):
             members = [set(np.flatnonzero(column).tolist()) for column in sets.T]
             for x, z in combinations(range(n), 2):
                 assert sum({x, z} <= one for one in members) == shared
-        assert is_symmetric_design(sets, size)
+        assert is_block_design(sets, size)
+        np.testing.assert_array_equal(block_design(n, size), sets)
 
 
 def test_what_is_no_block_design_is_not_returned():
@@ -68,7 +74,74 @@ def test_what_is_no_block_design_is_not_returned():
         assert symmetric_design(n, d) is None
     sets = symmetric_design(7, 3).copy()
     sets[0, 0] ^= True
-    assert not is_symmetric_design(sets, 3)
+    assert not is_block_design(sets, 3)
+    for n, d in ((10, 3), (36, 6), (36, 12)):  # no affine plane of order 6
+        assert block_design(n, d) is None
+
+
+# Affine planes and spaces, residuals of biplanes and quadrics, halves from Hadamard matrices.
+WIDER = {
+    (6, 3): 10, (8, 4): 14, (9, 3): 12, (10, 4): 15, (12, 6): 22, (16, 4): 20, (16, 8): 30,
+    (20, 10): 38, (25, 5): 30, (27, 9): 39, (28, 7): 36, (28, 12): 63, (28, 14): 54, (36, 16): 63,
+    (36, 18): 70, (40, 20): 78, (49, 7): 56, (52, 26): 102, (64, 8): 72, (64, 16): 84,
+    (81, 9): 90, (100, 50): 198,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("n", "d"), sorted(WIDER))
+def test_designs_of_more_sets_than_symbols_are_found(n, d):
+    for size in {d, n - d}:
+        sets = block_design(n, size)
+        assert sets.shape == (n, WIDER[n, d])
+        assert len({column.tobytes() for column in sets.T}) == WIDER[n, d]
+        each, shared = WIDER[n, d] * size // n, WIDER[n, d] * size * (size - 1) // (n * (n - 1))
+        members = [set(np.flatnonzero(column).tolist()) for column in sets.T]
+        assert {len(one) for one in members} == {size}
+        for x, z in combinations(range(min(n, 12)), 2):
+            assert sum({x, z} <= one for one in members) == shared
+            assert sum(x in one for one in members) == each
+        assert is_block_design(sets, size)
+
+
+def test_rows_of_hadamard_matrices_are_orthogonal():
+    known = [n for n in range(1, 101) if (rows := hadamard(n)) is not None]
+    assert set(known) == {1, 2, *range(4, 101, 4)} - {92}
+    for n in known:
+        rows = hadamard(n)
+        assert set(np.unique(rows).tolist()) <= {-1, 1}
+        np.testing.assert_array_equal(rows @ rows.T, n * np.eye(n))
+
+
+@pytest.mark.parametrize(
+    ("n", "level", "count", "risk"),
+    [
+        (12, 0.05, 22, 16140.056),
+        (16, 1, 20, 51.9139),
+        (16, 0.05, 30, None),
+        (20, 0.05, 38, None),
+        (25, math.log(4), 30, 40.96),
+    ],
+)
+def test_few_outputs_answer_as_well_as_all_where_sets_balance(n, level, count, risk):
+    prior, odds = md.Prior.uniform(n), math.exp(level)
+    best = min(
+        (n - 1) ** 2 * (d * odds + n - d) ** 2 / (n * (odds - 1) ** 2 * d * (n - d))
+        for d in range(1, n)
+    )
+    if risk is not None:
+        assert best == pytest.approx(risk, rel=1e-6)
+    free, asked = (md.design(prior, Estimation(), md.LDP(level), outputs=o) for o in (None, count))
+    for found in (free, asked):
+        assert found.mechanism.shape == (n, count)
+        assert found.risk == pytest.approx(best, rel=1e-10)
+        assert found.gap <= 1e-10
+
+
+def test_sets_of_another_size_are_taken_where_the_best_are_too_many():
+    # All sets of four take twenty outputs, sets of six from quadratic forms take sixteen.
+    found = limited(md.Prior.uniform(16), md.LDP(1), 16)
+    e = math.e
+    assert found.risk <= 15**2 * (6 * e + 10) ** 2 / (16 * (e - 1) ** 2 * 6 * 10) * (1 + 1e-9)
 
 
 def test_the_fano_plane_reports_with_seven_outputs():

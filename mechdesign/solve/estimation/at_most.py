@@ -22,15 +22,17 @@ from ...errors import SolverError
 from ...exact import DENOMINATOR_BITS
 from ...privacy.constraint import Rounding
 from .. import clock
+from ..column_generation.vertices import near_sides
 from ..interior_point.predictor_corrector import one_thread
 from ..method import Candidate, Handles, Method
 from ..program import EstimationProgram
 from ..worst_truth_program import WorstTruthProgram
-from .block_designs import symmetric_design
+from .block_designs import block_design
 from .descent import descend, risk_of
 from .fewer import is_partial, mixed_masses
 from .generation import Columns
 from .method import MOST_LISTED, OptimalExperiment, kernel_of, listed
+from .orbit import block_of, extreme_columns, treats_alike
 from .told_alone import told_alone
 from .worst_truth import LeastFavourable, mixed_at_worst
 
@@ -320,18 +322,26 @@ class _Search:
         return self._mixed(Columns.of(lifts.T, self.truth))
 
     def _blocks(self) -> list[_Choice | None]:
-        """One output for each symbol: sets of a block design, in randomised response those of one
-        symbol.
-        """
+        """Sets of block designs, in randomised response those of one symbol."""
         n = len(self.truth)
         if self.most < n:
             return []
+        found: list[_Choice | None] = []
+        sides = near_sides(self.program.cone)
+        if treats_alike(self.program) and sides is not None:
+            for lifts in extreme_columns(self.program.prior, sides):
+                sets = block_of(lifts)
+                if sets is not None and sets.shape[1] <= self.most:
+                    values = np.where(sets.T, float(max(lifts) - 1), float(min(lifts) - 1))
+                    found.append(self._mixed(Columns(values, 1 + values @ self.truth)))
+            return found
         up = self.pool.deviations > 0
         place = {row.tobytes(): i for i, row in enumerate(up)}
-        found: list[_Choice | None] = []
         for size in range(1, n):
-            sets = symmetric_design(n, size)
-            places = [place.get(row.tobytes()) for row in sets.T] if sets is not None else [None]
+            sets = block_design(n, size)
+            if sets is None or sets.shape[1] > self.most:
+                continue
+            places = [place.get(row.tobytes()) for row in sets.T]
             if None not in places:
                 some = np.array(places, dtype=np.intp)
                 columns = Columns(self.pool.deviations[some], self.pool.shares[some])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...errors import SolverError
 from ..program import EstimationProgram
 from .basic_solution import basic_solution
-from .block_designs import symmetric_design
+from .block_designs import block_design
 from .generation import Columns
 from .master import Weighted, optimal_masses
 
@@ -80,7 +80,7 @@ def is_symmetric(loss: tuple[tuple[Fraction, ...], ...]) -> bool:
 
 
 def block_columns(program: EstimationProgram, deviations: Vector, masses: Vector) -> Columns | None:
-    """One set for each symbol instead of all sets of a size, where such a block design is known.
+    """The sets of a block design instead of all sets of a size, where one is known.
 
     All of them have the same mass.
     """
@@ -94,8 +94,8 @@ def block_columns(program: EstimationProgram, deviations: Vector, masses: Vector
     sizes = set(up.sum(axis=1).tolist())
     if len(sizes) > 1 or not (up | (used <= low + room)).all():
         return None
-    sets = symmetric_design(n, sizes.pop())
-    if sets is None:
+    sets = block_design(n, sizes.pop())
+    if sets is None or sets.shape[1] > len(used):
         return None
     found = np.where(sets.T, high, low)
     return Columns(found, 1 + found @ program.survey.masses)

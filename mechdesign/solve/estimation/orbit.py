@@ -25,7 +25,7 @@ from ..column_generation.families import LARGEST_RATIO, LiftFamily, StaircaseFam
 from ..column_generation.vertices import near_sides
 from ..method import Candidate, Duals, Method, handles_estimation
 from ..program import EstimationProgram, TwoSided
-from .block_designs import Incidence, symmetric_design
+from .block_designs import Incidence, block_design
 from .cyclic_designs import cyclic_design, most_outputs
 from .fewer import is_symmetric
 from .generation import Columns
@@ -95,6 +95,13 @@ def best_column(prior: Prior, sides: TwoSided) -> tuple[Fraction, ...] | None:
 
     ``None`` for other cones, and where no column but the constant one is left.
     """
+    found = extreme_columns(prior, sides)
+    best = max(found, key=lambda r: sum(v * v for v in r), default=None)
+    return best if best is not None and len(set(best)) > 1 else None
+
+
+def extreme_columns(prior: Prior, sides: TwoSided) -> list[tuple[Fraction, ...]]:
+    """The extreme columns up to permutations under a uniform prior; none for other cones."""
     n = len(prior)
     family = make_family(prior, sides, np.abs)
     found: list[tuple[Fraction, ...]] = []
@@ -112,8 +119,7 @@ def best_column(prior: Prior, sides: TwoSided) -> tuple[Fraction, ...] | None:
             partial = 1 + left
             low, high = 1 + box.low[0], 1 + box.high[0]
             found.append((*((high,) * above), partial, *((low,) * (n - above - 1))))
-    best = max(found, key=lambda r: sum(v * v for v in r), default=None)
-    return best if best is not None and len(set(best)) > 1 else None
+    return found
 
 
 def outputs_of(lifts: tuple[Fraction, ...]) -> int:
@@ -128,13 +134,13 @@ def block_of(lifts: tuple[Fraction, ...]) -> Incidence | None:
     """A block design whose sets are where a column of two values is high; ``None`` without one."""
     if len(set(lifts)) != 2:
         return None
-    return symmetric_design(len(lifts), lifts.count(max(lifts)))
+    return block_design(len(lifts), lifts.count(max(lifts)))
 
 
 def fewest_outputs(lifts: tuple[Fraction, ...]) -> int:
     """How many outputs the permutations take that are made of a column."""
-    if block_of(lifts) is not None:
-        return len(lifts)
+    if (block := block_of(lifts)) is not None:
+        return block.shape[1]
     every = outputs_of(lifts)
     return every if every <= _MOST_PERMUTED else most_outputs(len(lifts))
 
