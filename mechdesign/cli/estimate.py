@@ -152,7 +152,8 @@ def estimate(
         int | None,
         typer.Option(
             min=1,
-            help="Of a subset selection, or many columns, the largest shares only.",
+            help="Of a subset selection, or many columns, the largest shares only; their intervals "
+            "hold for all shares at once.",
         ),
     ] = None,
     truth: Annotated[

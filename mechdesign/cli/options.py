@@ -124,7 +124,8 @@ TruthText = Annotated[
     typer.Option(
         "--truth",
         help="With -u estimation: the distribution at which errors count, written as --prior or in "
-        "counts, of which zeros stand for half a count; several with ; between them for the worst of them, any for the worst of all.",
+        "counts, of which zeros stand for half a count; several with ; between them for the worst "
+        "of them, any for the worst of all.",
     ),
 ]
 BinsText = Annotated[

@@ -131,9 +131,11 @@ def _section(running: Running) -> str:
         return f"<section>{''.join(parts)}</section>"
     if isinstance(made, ManyEstimates):
         rows, table = made.top(_SHOWN), tables.many_estimates_table(made, _SHOWN)
+        told = made.describe(together=True)
     else:
         rows, table = made.rows()[:_SHOWN], tables.intervals_table(made)
-    parts.append(f'<p class="hint">{escape(made.describe())}.</p>{_picture(rows)}')
+        told = made.describe()
+    parts.append(f'<p class="hint">{escape(told)}.</p>{_picture(rows)}')
     parts.append(f"{SCROLLED}{html_table(table)}</div>")
     return f"<section>{''.join(parts)}</section>"
 

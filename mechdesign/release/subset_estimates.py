@@ -276,47 +276,58 @@ class ManyEstimates:
     def _places(self) -> dict[Label, int]:
         return {label: i for i, label in enumerate(self.labels)}
 
-    @property
-    def _width(self) -> float:
+    def _limits(self, together: int = 1) -> tuple[Floats, Floats]:
+        """Confidence limits inside [0, 1] that hold for so many symbols at once (Bonferroni)."""
         from scipy.stats import t
 
-        return float(t.isf((1 - self.confidence) / 2, self.freedom))
+        width = float(t.isf((1 - self.confidence) / (2 * together), self.freedom)) * self.errors
+        return np.clip(self.values - width, 0.0, 1.0), np.clip(self.values + width, 0.0, 1.0)
 
     @property
     def lower(self) -> Floats:
         """Lower confidence limits, each alone, inside [0, 1]."""
-        return np.clip(self.values - self._width * self.errors, 0.0, 1.0)
+        return self._limits()[0]
 
     @property
     def upper(self) -> Floats:
         """Upper confidence limits, each alone, inside [0, 1]."""
-        return np.clip(self.values + self._width * self.errors, 0.0, 1.0)
+        return self._limits()[1]
 
     def top(self, count: int = _SHOWN) -> list[dict[str, Any]]:
-        """The symbols of largest estimates, largest first, one plain dictionary each."""
+        """The symbols of largest estimates, largest first, one plain dictionary each.
+
+        Symbols that are chosen for their estimates are mostly overestimated. Their intervals hold
+        with the confidence for all N symbols at once (Bonferroni), and so for those chosen; they
+        are wider than those of :attr:`lower`, :attr:`upper` and :meth:`rows`, each alone.
+        """
         if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
             raise InputError(
                 "count", expected="a positive integer", got=quote(count), remedy="pass 10"
             )
         count = min(int(count), len(self.labels))
         places = np.argpartition(-self.values, count - 1)[:count]
-        return self._rows(places[np.argsort(-self.values[places], kind="stable")])
+        order = np.argsort(-self.values[places], kind="stable")
+        return self._rows(places[order], len(self.labels))
 
     def present(self, confidence: float = 0.95) -> list[dict[str, Any]]:
-        """The symbols whose shares are above zero, all of them at once with this confidence."""
+        """The symbols whose shares are above zero, all of them at once with this confidence.
+
+        Their intervals hold for all N symbols at once, as in :meth:`top`.
+        """
         from scipy.stats import t
 
         check_confidence(confidence)
         width = float(t.isf((1 - confidence) / len(self.labels), self.freedom))
         places = np.flatnonzero(self.values > width * self.errors)
-        return self._rows(places[np.argsort(-self.values[places], kind="stable")])
+        order = np.argsort(-self.values[places], kind="stable")
+        return self._rows(places[order], len(self.labels))
 
     def rows(self) -> list[dict[str, Any]]:
-        """One plain dictionary for each symbol, in their order."""
+        """One plain dictionary for each symbol, in their order, with intervals each alone."""
         return self._rows(np.arange(len(self.labels)))
 
-    def _rows(self, places: NDArray[Any]) -> list[dict[str, Any]]:
-        lower, upper = self.lower[places], self.upper[places]
+    def _rows(self, places: NDArray[Any], together: int = 1) -> list[dict[str, Any]]:
+        lower, upper = (ends[places] for ends in self._limits(together))
         return [
             {
                 "label": self.labels[i],
@@ -333,16 +344,19 @@ class ManyEstimates:
             raise UnknownNameError("estimate of", label, map(str, self.labels[:_SHOWN]))
         return float(self.values[self._places[label]])
 
-    def describe(self) -> str:
-        """Number of symbols and reports and what the intervals are about, in one line."""
+    def describe(self, *, together: bool = False) -> str:
+        """Number of symbols and reports and what the intervals are about, in one line: those of
+        each symbol alone, or of :meth:`top`, which hold together.
+        """
         about = "all who might be asked" if self.target == "population" else "those who reported"
         return (
             f"unbiased inversion for {len(self.labels)} symbols from {self.reports} reports; "
             f"{100 * self.confidence:g} % intervals (delta) for {about}"
+            + (f", of all {len(self.labels)} symbols at once (Bonferroni)" if together else "")
         )
 
     def __repr__(self) -> str:
-        lines = [f"{self.describe()}; largest estimates ± one standard error"]
+        lines = [f"{self.describe(together=True)}; largest estimates ± one standard error"]
         lines += [
             f"{shorten(row['label'], 28):<28}  {row['estimate']:9.5f}  ± {row['error']:.5f}  "
             f"[{row['lower']:.5f}, {row['upper']:.5f}]"

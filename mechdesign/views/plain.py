@@ -187,13 +187,16 @@ def composition_json(found: Composition) -> dict[str, Any]:
 def many_estimates_json(
     made: ManyEstimates, kernel: str | dict[str, str], top: int | None = None
 ) -> dict[str, Any]:
-    """Estimated shares of many symbols, all of them or the top ones."""
+    """Estimated shares of many symbols: of all of them with intervals each alone, or of the top
+    ones with simultaneous ones.
+    """
     return {
         "rows": many_estimates_table(made, top).records(),
         "reports": made.reports,
         "method": made.method,
         "intervals": "delta",
         "confidence": made.confidence,
+        "simultaneous": top is not None,
         "target": made.target,
         "fit": made.fit,
         "receipt": None if made.receipt is None else made.receipt.to_json(),

@@ -438,7 +438,9 @@ def intervals_table(made: Intervals) -> Table:
 
 
 def many_estimates_table(made: ManyEstimates, top: int | None = None) -> Table:
-    """The same of all symbols of a subset selection, or of the largest ones."""
+    """The same of all symbols of a subset selection, or of the largest ones, with intervals that
+    hold for all at once.
+    """
     return _estimates(made.rows() if top is None else made.top(top))
 
 

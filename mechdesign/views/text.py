@@ -189,7 +189,7 @@ def print_comparison(found: Comparison) -> None:
 def print_many_estimates(made: ManyEstimates, top: int) -> None:
     """How frequencies were estimated, and the largest with their errors and intervals."""
     out = Report()
-    out.line(made.describe())
+    out.line(made.describe(together=True))
     out.table(tables.many_estimates_table(made, top), titled=False)
 
 

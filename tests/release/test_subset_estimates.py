@@ -19,6 +19,7 @@ from mechdesign.errors import (
 )
 from mechdesign.release import subset_estimates
 from mechdesign.release.subset_estimates import SubsetCounts
+from mechdesign.views.plain import many_estimates_json
 
 NOTIONS = [md.LDP(1), md.LDP(3), md.PML(0.7), md.LIP(1), md.PMC(1)]
 
@@ -215,6 +216,29 @@ def test_symbols_that_are_surely_present():
     for count in (0, True, 1.5):
         with pytest.raises(InputError):
             made.top(count)
+
+
+def test_intervals_of_the_largest_hold_for_all_at_once():
+    """Symbols chosen for their estimates: alone, an interval of a noisy one mostly misses."""
+    selection, truth = md.subset_selection(400, md.LDP(1)), np.full(400, 1 / 400)
+    alone, together, surveys = 0, 0, 60
+    for seed in range(surveys):
+        drawn = simulated(selection, truth, 2000, np.random.default_rng([9, seed]))
+        made = md.estimate(drawn, selection)
+        rows = made.top(5)
+        together += all(row["lower"] <= 1 / 400 <= row["upper"] for row in rows)
+        places = [row["label"] for row in rows]
+        alone += bool((made.lower[places] <= 1 / 400).all())
+    assert together >= 0.9 * surveys
+    assert alone <= 0.1 * surveys
+    width = norm.isf(0.05 / 2 / 400) * made.errors[places[0]]
+    assert rows[0]["upper"] == pytest.approx(made.values[places[0]] + width, rel=1e-12)
+    assert made.rows()[places[0]]["upper"] < rows[0]["upper"]
+    assert "of all 400 symbols at once" in repr(made)
+    assert "at once" not in made.describe()
+    assert many_estimates_json(made, "", 5)["simultaneous"]
+    assert many_estimates_json(made, "", 5)["rows"] == rows
+    assert not many_estimates_json(made, "")["simultaneous"]
 
 
 # Plans

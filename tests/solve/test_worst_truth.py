@@ -200,7 +200,7 @@ def test_designs_are_saved_and_read(truth):
     assert again.least_favourable == found.least_favourable
 
 
-@pytest.mark.parametrize("truth", ["all", "", [], [[]], [[1, 2], [1, 2, 3]], [[1, 2, 0]] * 2])
+@pytest.mark.parametrize("truth", ["all", "", [], [[]], [[1, 2], [1, 2, 3]], [[0.5, 0.5, 0]] * 2])
 def test_truths_that_are_none_are_refused(truth):
     with pytest.raises(InputError):
         md.design(ABC, Estimation(truth=truth), md.LDP(1))
