@@ -275,27 +275,79 @@ def _rounded(value: Any, labels: Sequence[Label]) -> Label:
     return next((x for x in near if np.float32(x) == np.float32(value)), None)
 
 
-def name_outputs(inputs: Sequence[Label], likelier: NDArray[np.bool_]) -> list[str]:
+def name_outputs(
+    inputs: Sequence[Label],
+    deviations: NDArray[np.float64],
+    rounding: NDArray[np.float64] | None = None,
+) -> list[str]:
     """Distinct readable names for outputs, after the symbols that each makes more likely.
 
-    ``likelier`` is an ``(N, M)`` array. An output that makes one symbol more likely bears its name,
-    a few are joined by ``+``; where it does so for most the others are named, as in ``not c``.
+    ``deviations`` are those of the lifts from one, ``(N, M)``, each known up to the ``rounding`` of
+    its output, ``(M,)``. An output that makes one symbol more likely bears its name, a few are
+    joined by ``+``; where it does so for most the others are named, as in ``not c``. Symbols whose
+    text could be read as such a name are quoted.
 
-    >>> name_outputs(["a", "b", "c"], np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0]], bool))
+    >>> name_outputs(["a", "b", "c"], np.array([[1, 1, 0], [-1, 1, 0], [-1, -2, 0]], float))
     ['a', 'not c', 'nothing']
+    >>> name_outputs(["a", "b+c", "c", "d"], np.array([[1, -1], [1, -1], [-2, 1], [-2, -1]], float))
+    ['a+"b+c"', 'c']
     """
     names: list[str] = []
-    for column in likelier.T:
-        up, down = np.flatnonzero(column), np.flatnonzero(~column)
+    texts = _Texts(inputs)
+    for column, least in zip(deviations.T, _least(deviations, rounding), strict=True):
+        likelier = column > least
+        up, down = np.flatnonzero(likelier), np.flatnonzero(~likelier)
         if up.size == 0 or down.size == 0:
             name = "nothing"
-        elif up.size <= 1 or 2 * up.size <= column.size:
-            name = _joined(inputs, up)
+        elif up.size == 1:
+            name = texts.alone(up[0])
+        elif 2 * up.size <= column.size:
+            name = _joined(texts, up)
         else:
-            name = "not " + _joined(inputs, down)
+            name = "not " + _joined(texts, down)
         names.append(name)
     # Several outputs may make the same symbols more likely, some more than others.
     return _numbered(names)
+
+
+def _least(deviations: NDArray[np.float64], rounding: NDArray[np.float64] | None) -> Any:
+    """Deviations of each output up to which they are none."""
+    room = _SAME_LIFT * np.ptp(deviations, axis=0)
+    return room if rounding is None else np.maximum(room, rounding)
+
+
+class _Texts:
+    """Texts of symbols in the names of outputs, in quotes where they could be read as several
+    symbols, as a name of another form, or as another symbol's.
+    """
+
+    def __init__(self, inputs: Sequence[Label]) -> None:
+        self._texts = [label_text(label) for label in inputs]
+        count = Counter(self._texts)
+        pairs = zip(inputs, self._texts, strict=True)
+        self._doubtful = [
+            bool(_COMPOSED.search(text)) or (count[text] > 1 and isinstance(label, str))
+            for label, text in pairs
+        ]
+
+    def alone(self, place: int) -> str:
+        """The name of an output that stands for one symbol."""
+        return self._text(place, is_quoted="+" in self._texts[place])
+
+    def among(self, place: int) -> str:
+        """A part of the name of an output."""
+        return self._text(place, is_quoted=bool(_SEPARATOR.search(self._texts[place])))
+
+    def _text(self, place: int, is_quoted: bool) -> str:
+        text = self._texts[place]
+        if not (is_quoted or self._doubtful[place]):
+            return text
+        return '"' + text.replace('"', '""') + '"'
+
+
+# What names of outputs are made of, and what stands between symbols.
+_COMPOSED = re.compile(r'^(one of |not |nothing\b|")|, in part | #[0-9]+$')
+_SEPARATOR = re.compile(r"[,+…]| or ")
 
 
 def _numbered(names: list[str]) -> list[str]:
@@ -316,47 +368,55 @@ def _numbered(names: list[str]) -> list[str]:
 # Symbols of an output that are all named, how many are where there are more, and how many others
 # are named instead.
 _ALL_NAMED, _FIRST_NAMED, _OTHERS_NAMED = 6, 3, 2
-# Lifts that differ by less than this share of their range are the same.
-_SAME_LIFT = 1e-6
+# Lifts that differ by less than this share of their range are the same; a smaller range is none.
+_SAME_LIFT, _CONSTANT = 1e-6, 1e-300
 
 
-def name_subsets(inputs: Sequence[Label], lifts: NDArray[np.float64]) -> list[str]:
+def name_subsets(
+    inputs: Sequence[Label],
+    deviations: NDArray[np.float64],
+    rounding: NDArray[np.float64] | None = None,
+) -> list[str]:
     """Distinct readable names for outputs that report sets of symbols.
 
-    ``lifts`` is an ``(N, M)`` array. Outputs whose lifts are high, low and for at most one symbol
-    between are named by the symbols of high lift; others by those of lift above one.
+    ``deviations`` are those of the lifts from one, as for :func:`name_outputs`. Outputs whose lifts
+    are high, low and for at most one symbol between are named by the symbols of high lift; others
+    by those of lift above one.
 
-    >>> two = np.array([[2, 1], [0, 2], [2, 0], [0, 0]], float)
+    >>> two = np.array([[1, 0], [-1, 1], [1, -1], [-1, -1]], float)
     >>> name_subsets(["a", "b", "c", "d"], two)
     ['one of a, c', 'b, in part a']
+    >>> name_subsets(["a", "b, c", "d"], np.array([[1, 1], [1, -2], [-2, 1]], float))
+    ['one of a, "b, c"', 'one of a, d']
     """
-    return _numbered([_subset_name(inputs, column) for column in lifts.T])
+    texts, least = _Texts(inputs), _least(deviations, rounding)
+    columns = zip(deviations.T, least, strict=True)
+    return _numbered([_subset_name(texts, column, room) for column, room in columns])
 
 
-def _subset_name(inputs: Sequence[Label], lifts: NDArray[np.float64]) -> str:
-    low, high = float(lifts.min()), float(lifts.max())
-    room = _SAME_LIFT * (high - low)
-    if high - low <= 1e-12 * high:
+def _subset_name(texts: _Texts, deviations: NDArray[np.float64], room: float) -> str:
+    low, high = float(deviations.min()), float(deviations.max())
+    if high - low <= max(2 * room, _CONSTANT):
         return "nothing"
-    up, between = lifts >= high - room, np.flatnonzero((lifts < high - room) & (lifts > low + room))
+    up = deviations >= high - room
+    between = np.flatnonzero((deviations < high - room) & (deviations > low + room))
     if len(between) > 1:
-        up, between = lifts > 1, between[:0]
-    places, others = np.flatnonzero(up), np.flatnonzero(~up)
-    named = [label_text(inputs[i]) for i in places.tolist()]
-    if len(named) == 1:
-        text = named[0]
-    elif len(named) <= _ALL_NAMED:
-        text = "one of " + ", ".join(named)
+        up, between = deviations > 0, between[:0]
+    places, others = np.flatnonzero(up).tolist(), np.flatnonzero(~up).tolist()
+    if len(places) == 1:
+        text = texts.alone(places[0])
+    elif len(places) <= _ALL_NAMED:
+        text = "one of " + ", ".join(map(texts.among, places))
     elif len(others) <= _OTHERS_NAMED and not len(between):
-        return "not " + " or ".join(label_text(inputs[i]) for i in others.tolist())
+        return "not " + " or ".join(map(texts.among, others))
     else:
-        first = ", ".join(named[:_FIRST_NAMED])
-        text = f"one of {first}, … ({len(named)} of {len(inputs)})"
-    return f"{text}, in part {label_text(inputs[between[0]])}" if len(between) else text
+        first = ", ".join(map(texts.among, places[:_FIRST_NAMED]))
+        text = f"one of {first}, … ({len(places)} of {len(deviations)})"
+    return f"{text}, in part {texts.among(between[0])}" if len(between) else text
 
 
-def _joined(labels: Sequence[Label], places: NDArray[np.intp], most: int = 4) -> str:
-    shown = "+".join(label_text(labels[i]) for i in places[:most])
+def _joined(texts: _Texts, places: NDArray[np.intp], most: int = 4) -> str:
+    shown = "+".join(map(texts.among, places[:most].tolist()))
     return shown if places.size <= most else f"{shown}+{places.size - most} more"
 
 

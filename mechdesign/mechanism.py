@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import KernelError, is_iterable, quote
 from .exact import dyadic, fraction
-from .labels import Label, check_labels, near_miss, shorten
+from .labels import Label, check_labels, near_miss, short_names
 from .numeric import finite_matrix
 from .prior import Prior
 from .schema import Schema
@@ -400,11 +400,9 @@ class Mechanism:
     def to_text(self, digits: int = 4, most: int = 12) -> str:
         """The kernel as a table with at most ``most`` rows and columns."""
         rows, columns = self._shown(most)
-        grid = [["", *(shorten(self.outputs[j], 12) for j in columns)]]
-        for i in rows:
-            grid.append(
-                [shorten(self.inputs[i]), *(f"{self.kernel[i, j]:.{digits}f}" for j in columns)]
-            )
+        grid = [["", *short_names([self.outputs[j] for j in columns], 12)]]
+        for i, name in zip(rows, short_names([self.inputs[i] for i in rows], 18), strict=True):
+            grid.append([name, *(f"{self.kernel[i, j]:.{digits}f}" for j in columns)])
         widths = [max(len(line[k]) for line in grid) for k in range(len(grid[0]))]
         lines = [
             "  ".join(
@@ -426,16 +424,18 @@ class Mechanism:
 
     def _repr_html_(self) -> str:
         rows, columns = self._shown(30)
-        head = "".join(f"<th>{html.escape(shorten(self.outputs[j]))}</th>" for j in columns)
+        heads = short_names([self.outputs[j] for j in columns], 18)
+        names = short_names([self.inputs[i] for i in rows], 18)
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
         body = "".join(
-            f"<tr><th>{html.escape(shorten(self.inputs[i]))}</th>"
+            f"<tr><th>{html.escape(name)}</th>"
             + "".join(
                 f'<td style="background:rgba(31,119,180,{0.75 * self.kernel[i, j]:.2f})">'
                 f"{self.kernel[i, j]:.4f}</td>"
                 for j in columns
             )
             + "</tr>"
-            for i in rows
+            for i, name in zip(rows, names, strict=True)
         )
         return (
             f"<table><caption>P(Y|X), {self.shape[0]} inputs × {self.shape[1]} outputs</caption>"

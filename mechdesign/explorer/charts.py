@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..labels import shorten
+from ..labels import short_names
 from ..views.html import number
 from .markup import MANY, RISK
 from .results import LEVELS, Curve, Result, ValueRange
@@ -43,12 +43,11 @@ def lifts_options(result: Result) -> dict[str, Any]:
     bounds = _bounds(result)
     floor, top = _range(density, bounds)
     numbered = len(used) > MANY
-    outcomes = [shorten(mechanism.outputs[j], _LEVEL) for j in used]
+    outcomes = short_names([mechanism.outputs[j] for j in used], _LEVEL)
     ticks = [str(k + 1) for k in range(len(used))] if numbered else outcomes
     if _turn(ticks):  # aslant they reach to the left, where there is little room
-        short = [shorten(mechanism.outputs[j], _SLANTED) for j in used]
-        ticks = short if len(set(short)) == len(set(ticks)) else ticks
-    symbols = [shorten(label, _LEVEL) for label in mechanism.inputs]
+        ticks = short_names(ticks if numbered else [mechanism.outputs[j] for j in used], _SLANTED)
+    symbols = short_names(mechanism.inputs, _LEVEL)
     few = len(symbols) <= MOST_BARS
     if few:
         series = [_bars(symbols[i], row, i, floor) for i, row in enumerate(density)]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..labels import Label, listing, shorten
+from ..labels import Label, listing, short_names
 from ..mechanism import mechanism_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.questions import Question
@@ -62,14 +62,15 @@ class TableEstimate:
         ]
 
     def __repr__(self) -> str:
-        head = " " * 26 + "".join(f"{shorten(c, 15):>18}" for c in self.columns)
+        names = short_names(self.rows, 24)
+        head = " " * 26 + "".join(f"{name:>18}" for name in short_names(self.columns, 15))
         lines = [
-            f"{shorten(row, 24):<26}"
+            f"{names[i]:<26}"
             + "".join(
                 f"{value:9.4f} ±{error:.4f} "
                 for value, error in zip(self.values[i], self.errors[i], strict=True)
             ).rstrip()
-            for i, row in enumerate(self.rows)
+            for i in range(len(self.rows))
         ]
         return "\n".join(["frequencies ± one standard error", head.rstrip(), *lines])
 

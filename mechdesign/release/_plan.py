@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, PriorError, quote
-from ..labels import Label, shorten
+from ..labels import Label, short_names
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..solve._design import Design, design
@@ -96,8 +96,8 @@ class Plan:
         rate = f"{100 * self.confidence:g} % intervals"
         lines = [f"{_number(self.reports)} reports, {rate} {where}; {told}"]
         lines += [
-            f"{shorten(label, 28):<28}  ± " + (f"{error:.5f}" if math.isfinite(error) else "∞")
-            for label, error in zip(self.labels, self.errors, strict=True)
+            f"{name:<28}  ± " + (f"{error:.5f}" if math.isfinite(error) else "∞")
+            for name, error in zip(short_names(self.labels, 28), self.errors, strict=True)
         ]
         if self.best is not None:
             assert self.best.design is not None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UnknownNameError
-from ..labels import Label, shorten
+from ..labels import Label, short_names
 from ..notebook import notebook_table
 from ..prior import Prior
 from ..schema import Schema
@@ -67,9 +67,14 @@ class Intervals:
     def __repr__(self) -> str:
         lines = [f"{self.describe()}; ± one standard error"]
         lines += [
-            f"{shorten(label, 28):<28}  {value:9.5f}  ± {error:.5f}  [{low:.5f}, {high:.5f}]"
-            for label, value, error, low, high in zip(
-                self.labels, self.values, self.errors, self.lower, self.upper, strict=True
+            f"{name:<28}  {value:9.5f}  ± {error:.5f}  [{low:.5f}, {high:.5f}]"
+            for name, value, error, low, high in zip(
+                short_names(self.labels, 28),
+                self.values,
+                self.errors,
+                self.lower,
+                self.upper,
+                strict=True,
             )
         ]
         return "\n".join([*lines, *self.closing()])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..input_tables import MISSING_TEXT, is_missing
-from ..labels import Label, shorten
+from ..labels import Label, short_names
 from ..subsets import SubsetSelection
 from .counts import FEWEST, count_rows
 from .receipts import Receipt, trace
@@ -357,10 +357,12 @@ class ManyEstimates:
 
     def __repr__(self) -> str:
         lines = [f"{self.describe(together=True)}; largest estimates ± one standard error"]
+        rows = self.top()
+        names = short_names([row["label"] for row in rows], 28)
         lines += [
-            f"{shorten(row['label'], 28):<28}  {row['estimate']:9.5f}  ± {row['error']:.5f}  "
+            f"{name:<28}  {row['estimate']:9.5f}  ± {row['error']:.5f}  "
             f"[{row['lower']:.5f}, {row['upper']:.5f}]"
-            for row in self.top()
+            for name, row in zip(names, rows, strict=True)
         ]
         if self.note:
             lines.append(self.note)

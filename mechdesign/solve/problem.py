@@ -49,10 +49,15 @@ from .program import (
 )
 from .worst_truth_program import WorstTruthProgram
 
+Vector = NDArray[np.float64]
+
 #: Smallest positive mass of a symbol that floats can work with beside others.
 SMALLEST_MASS = 1e-200
 #: Seconds that a search takes at most when nothing is said.
 DEFAULT_LIMIT = 60.0
+# Deviations of lifts from one that floats would know to few digits, and how many units of weight
+# rounding may move an entry by.
+_NEAR_ONE, _UNITS = 1e-6, 1.0
 #: Entries of the largest kernel that is designed: symbols times outputs.
 LARGEST_KERNEL = 10**8
 
@@ -126,14 +131,12 @@ class Problem:
         used = np.flatnonzero(weights.any(axis=0))
         named = len(self.outputs) == weights.shape[1]
         weights = weights[:, used]
-        kernel = weights.astype(np.float64)
-        if isinstance(self.program, EstimationProgram):
-            labels: Sequence[Label] = name_subsets(self.program.prior.labels, kernel / (p @ kernel))
-        else:
-            above = kernel > (p @ kernel) * (1 + 1e-9)
-            labels = name_outputs(self.program.prior.labels, above)
         if named:
-            labels = [self.outputs[y] for y in used.tolist()]
+            labels: Sequence[Label] = [self.outputs[y] for y in used.tolist()]
+        else:
+            is_set = isinstance(self.program, EstimationProgram)
+            name = name_subsets if is_set else name_outputs
+            labels = name(self.program.prior.labels, *_deviations(weights, self.program.prior))
         full = np.empty((len(prior), weights.shape[1]), dtype=np.int64)
         full[:] = weights[int(np.argmax(p))]
         full[prior.support] = weights
@@ -165,6 +168,21 @@ class Problem:
             size += f" × {len(self.outputs)} outputs"
         asked = ", ".join(map(str, (*self.notions, *self.requirements)))
         return f"{size}, {asked}, {self.utility!r}"
+
+
+def _deviations(weights: NDArray[np.int64], prior: Prior) -> tuple[Vector, Vector]:
+    """Deviations of the lifts of a kernel from one, ``(n, M)``, and what a unit of weight makes of
+    them, ``(M,)``. Where lifts are near one, deviations are those of exact numbers.
+    """
+    kernel = weights.astype(np.float64)
+    shares = prior.probabilities @ kernel
+    found = kernel / shares - 1
+    near = np.flatnonzero(np.abs(found).max(axis=0) < _NEAR_ONE)
+    if near.size:
+        some = weights[:, near].astype(object)
+        exact = np.array(prior.weights, dtype=object) @ some
+        found[:, near] = ((some * prior.total - exact) / exact).astype(np.float64)
+    return found, _UNITS / shares
 
 
 def state_problem(

@@ -61,6 +61,7 @@ class Cell:
     digits : significant digits of a number, or how many characters a terminal shows of a label;
         the medium decides where it is ``None``
     short : for a label, a text of one line that no other label in the table has
+    narrow : for a label, a shorter one for a terminal
     after : text that follows the value
     """
 
@@ -68,6 +69,7 @@ class Cell:
     kind: Kind = "text"
     digits: int | None = None
     short: str = ""
+    narrow: str = ""
     after: str = ""
 
 
@@ -725,11 +727,9 @@ def _named(names: str, count: int) -> str:
 
 
 def _labels(labels: Sequence[Label], width: int = 18, page: int = 40) -> list[Cell]:
-    """Cells of labels, cut to a width on a terminal, told apart within a width in a page."""
-    names = short_names(labels, page)
-    return [
-        Cell(label, "label", width, short=name) for label, name in zip(labels, names, strict=True)
-    ]
+    """Cells of labels, told apart within a width on a terminal and within one in a page."""
+    names = zip(labels, short_names(labels, page), short_names(labels, width), strict=True)
+    return [Cell(label, "label", short=short, narrow=narrow) for label, short, narrow in names]
 
 
 def _pairs(title: str, rows: Iterable[Iterable[object]]) -> Table:

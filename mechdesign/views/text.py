@@ -113,6 +113,8 @@ def cell_text(cell: Cell) -> Text:
     if cell.value is None and cell.kind != "label":
         return Text(cell.after)
     if cell.kind == "label":
+        if cell.narrow:
+            return Text(cell.narrow)
         width = cell.digits
         return Text(one_line(cell.value) if width is None else shorten(cell.value, width))
     if cell.kind == "verdict":

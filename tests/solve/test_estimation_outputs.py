@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 import warnings
 from fractions import Fraction
 from itertools import combinations
@@ -21,7 +22,7 @@ from mechdesign.errors import (
     SolverError,
     UtilityError,
 )
-from mechdesign.labels import name_subsets
+from mechdesign.labels import name_outputs, name_subsets
 from mechdesign.solve.estimation.block_designs import (
     block_design,
     hadamard,
@@ -31,6 +32,7 @@ from mechdesign.solve.estimation.block_designs import (
 from mechdesign.solve.estimation.cyclic_designs import cyclic_design, most_outputs
 from mechdesign.storage import from_json, to_json
 from mechdesign.utility import Estimation
+from mechdesign.views.tables import kernel_table
 
 HARMONIC = md.Prior.from_counts([60, 30, 20, 15, 12])
 
@@ -359,7 +361,7 @@ def test_outputs_are_named_by_the_symbols_that_they_report():
     high[:6, 2] = 2.0
     high[[0, 2], 3] = 2.0
     high[3, 3] = 1.5
-    found = name_subsets(names, high)
+    found = name_subsets(names, high - 1.2)
     assert found == ["one of a, c, f", "b", "one of a, b, c, d, e, f", "one of a, c, in part d"]
 
 
@@ -367,7 +369,7 @@ def test_long_sets_are_short_and_every_name_is_its_own():
     names = [f"s{i}" for i in range(20)]
     lifts = np.ones((20, 4))
     lifts[:12, 0] = lifts[:13, 1] = lifts[:12, 2] = lifts[:19, 3] = 3.0
-    found = name_subsets(names, lifts)
+    found = name_subsets(names, lifts - 2)
     assert found[0] == "one of s0, s1, s2, … (12 of 20)"
     assert found[2] == "one of s0, s1, s2, … (12 of 20) #2"
     assert found[3] == "not s19"
@@ -376,7 +378,49 @@ def test_long_sets_are_short_and_every_name_is_its_own():
 
 def test_columns_that_are_no_sets_are_named_by_what_they_make_likelier():
     lifts = np.array([[1.0, 1.6], [1.0, 1.2], [1.0, 0.7], [1.0, 0.4]])
-    assert name_subsets(list("abcd"), lifts) == ["nothing", "one of a, b"]
+    assert name_subsets(list("abcd"), lifts - 1) == ["nothing", "one of a, b"]
+
+
+def test_symbols_that_read_like_names_of_outputs_are_quoted():
+    sets = 2 * np.eye(4)[:, [0, 1, 2, 3]] + 2 * np.eye(4)[:, [1, 2, 3, 0]] - 1
+    for labels, expected in (
+        (["a", "b, c", "d", "e"], ['one of a, "b, c"', 'one of "b, c", d', "one of d, e"]),
+        (["one of d, e", "b", 'the "c"', "d"], ['one of "one of d, e", b', 'one of b, the "c"']),
+        ([1, "1", None, "missing"], ['one of 1, "1"', 'one of "1", missing']),
+        (["a or b", "c", "a+b", "…"], ['one of "a or b", c', 'one of c, "a+b"']),
+    ):
+        found = name_subsets(labels, sets)
+        assert found[: len(expected)] == expected
+        assert len(set(found)) == 4
+    one = 4 * np.eye(4) - 1
+    names = ["Smith, J", "nothing", "not d", "d #2"]
+    assert name_subsets(names, one) == ["Smith, J", '"nothing"', '"not d"', '"d #2"']
+    assert name_outputs(names, one) == ["Smith, J", '"nothing"', '"not d"', '"d #2"']
+    assert name_outputs(["a+b", "a", "b", "c"], one[:, :1]) == ['"a+b"']
+    pairs = np.array([[1, 1.0], [1, -1], [-1, 1], [-1, -1]])
+    assert name_outputs(["a+b", "a", "b", "c"], pairs) == ['"a+b"+a', '"a+b"+b']
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.GapWarning")
+@pytest.mark.parametrize("level", [1e-9, 1e-13])
+def test_outputs_of_tiny_levels_are_named_by_what_they_report(level):
+    prior = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+    for utility in (Estimation(), md.utility.MutualInformation()):
+        names = md.design(prior, utility, md.LDP(level)).mechanism.outputs
+        assert not any("nothing" in name for name in names)
+
+
+def test_outputs_that_are_cut_are_told_apart():
+    ages = [f"aged {k} to {k + 9}" for k in range(0, 60, 10)]
+    kernel = md.design(md.Prior.uniform(ages), Estimation(), md.LDP(1)).mechanism
+    lines = kernel.to_text(most=30).splitlines()
+    assert len(lines) == 7
+    heads = re.split(r"  +", lines[0].strip())
+    assert len(heads) == len(set(heads)) == kernel.shape[1]
+    found = re.findall("<th>(.+?)</th>", kernel._repr_html_())
+    assert len(found) == len(set(found)) == kernel.shape[1] + 6
+    cells = [column.head.narrow for column in kernel_table(kernel, md.Prior.uniform(ages)).columns]
+    assert len(set(cells[2:])) == kernel.shape[1]
 
 
 @pytest.mark.parametrize(("n", "d"), [(13, 3), (20, 5), (31, 1), (40, 9)])
