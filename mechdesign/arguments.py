@@ -229,7 +229,16 @@ def read_estimation(
     if truth is not None and truth.strip().lower() == ANY:
         where = ANY
     elif truth is not None and ";" in truth:
-        where = [read_truth(part) for part in truth.split(";")]
+        parts = truth.split(";")
+        if any(part.strip().lower() == ANY for part in parts):
+            raise InputError(
+                "--truth",
+                expected=f"several distributions, or {ANY} alone",
+                got=quote(truth),
+                remedy=f"write --truth {ANY}, as the worst of all distributions is the worst of "
+                "these, too, or leave it out",
+            )
+        where = [read_truth(part) for part in parts]
     elif truth is not None:
         where = read_truth(truth)
     if of is None:

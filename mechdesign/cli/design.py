@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..arguments import read_outputs
 from ..errors import InfeasibleError, InputError, UntoldWarning, warn
 from ..progress import waiting
 from .options import (
@@ -30,6 +29,7 @@ from .options import (
     print_json,
     read_goal,
     read_notions,
+    read_outputs_of,
     read_required,
     read_solver,
     say,
@@ -107,7 +107,7 @@ def design(
     goal: Utility = default_utility(known) if utility is None else read_goal(utility, known)
     goal = asked_of(goal, known, of, of_weights, truth)
     method = read_solver(solver)
-    labels = read_outputs(outputs)
+    labels = read_outputs_of(goal, outputs)
     required = read_required(require, known, [goal], labels)
     if explain and any(path is not None for path in (output, csv, public)):
         raise InputError(

@@ -24,6 +24,7 @@ from ..arguments import (
     align_prior,
     is_file,
     read_estimation,
+    read_outputs,
     read_prior,
     read_utility,
     read_worst_case,
@@ -75,7 +76,12 @@ Table = Annotated[
     str | None,
     typer.Argument(help="CSV file with a header, or a shipped table (see 'mechdesign data')."),
 ]
-Outputs = Annotated[str | None, typer.Option(help="Output labels, separated by commas.")]
+Outputs = Annotated[
+    str | None,
+    typer.Option(
+        help="Output labels, separated by commas; with design -u estimation their largest number."
+    ),
+]
 Column = Annotated[
     list[str] | None,
     typer.Option(
@@ -289,6 +295,17 @@ def asked_of(
             remedy="add -u estimation, or leave them out",
         )
     return read_estimation(prior, of, weights, truth)
+
+
+def read_outputs_of(goal: Utility, text: str | None) -> Any:
+    """Labels of outputs; for an estimation, whose outputs have none, how many there may be."""
+    from ..utility import Estimation
+
+    labels = read_outputs(text)
+    if isinstance(goal, Estimation) and labels is not None and len(labels) == 1:
+        (number,) = labels
+        return number if isinstance(number, int) else labels
+    return labels
 
 
 def read_required(

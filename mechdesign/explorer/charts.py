@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..labels import short_names
+from ..labels import short_names, shorten
 from ..views.html import number
 from .markup import MANY, RISK
 from .results import LEVELS, Curve, Result, ValueRange
@@ -46,7 +46,8 @@ def lifts_options(result: Result) -> dict[str, Any]:
     outcomes = short_names([mechanism.outputs[j] for j in used], _LEVEL)
     ticks = [str(k + 1) for k in range(len(used))] if numbered else outcomes
     if _turn(ticks):  # aslant they reach to the left, where there is little room
-        ticks = short_names(ticks if numbered else [mechanism.outputs[j] for j in used], _SLANTED)
+        short = [shorten(mechanism.outputs[j], _SLANTED) for j in used]
+        ticks = short if len(set(short)) == len(set(ticks)) else ticks
     symbols = short_names(mechanism.inputs, _LEVEL)
     few = len(symbols) <= MOST_BARS
     if few:

@@ -10,6 +10,7 @@ a + Σ_i b_i (π ∗ χ_i)(x) at the symbol x, with χ_i the mean of the charact
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -94,22 +95,46 @@ def least_risk(symbols: int, bounds: LiftBounds) -> Fraction:
     ([YeBarg2018] for LDP). ``bounds`` are those of the levels or outside of them.
     """
     n = symbols
-    largest = bounds.chord(n)
-    if bounds.upper is None and bounds.lower == 0 and bounds.ratio is not None:
-        largest = min(largest, _two_levels(n, bounds.ratio))
-    elif bounds.ratio is None and bounds.upper is not None:
-        largest = min(largest, _three_levels(n, bounds.lower, bounds.upper))
+    found = _largest_spreads(n, bounds)
+    largest = min([bounds.chord(n), *([max(found)] if found else [])])
     return Fraction((n - 1) ** 2) / largest
 
 
-def _two_levels(n: int, ratio: Fraction) -> Fraction:
-    """Σ (r − 1)² with d entries c times the others, for the best d.
+def _largest_spreads(n: int, bounds: LiftBounds) -> list[Fraction]:
+    """Σ (r − 1)² of the extreme columns r of mean one, the largest of each kind.
+
+    With the least entry ℓ beside r, vertices have ℓ at its lower end, or the entries between ℓ and
+    the upper end, or else two values only, ℓ and c times ℓ.
+    """
+    low, c = min(bounds.lower, Fraction(1)), bounds.ratio
+    high = n - (n - 1) * low
+    if bounds.upper is not None:
+        high = min(high, max(bounds.upper, Fraction(1)))
+    if c is None or high <= c * low:
+        return [_three_levels(n, low, high)]
+    if c <= 1:
+        return [Fraction(0)]
+    found = []
+    if c * low >= 1:
+        found.append(_three_levels(n, low, c * low))
+    if high <= c:
+        found.append(_three_levels(n, high / c, high))
+    # Of two values with d entries up, ℓ is n/(n + d(c − 1)).
+    fewest = max(1, math.ceil(n * (c / high - 1) / (c - 1)))
+    most = min(n - 1, math.floor(n * (1 / low - 1) / (c - 1)) if low else n - 1)
+    if fewest <= most:
+        found.append(_two_levels(n, c, fewest, most))
+    return found
+
+
+def _two_levels(n: int, ratio: Fraction, fewest: int, most: int) -> Fraction:
+    """Σ (r − 1)² with d entries c times the others, for the best d from the fewest to the most.
 
     It is n f(1 − f)(c − 1)²/(fc + 1 − f)², f = d/n, which has its only maximum at 1/(c + 1).
     """
     middle = int(n / (ratio + 1))
     found = []
-    for d in {min(max(middle, 1), n - 1), min(middle + 1, n - 1)}:
+    for d in {min(max(d, fewest), most) for d in (middle, middle + 1)}:
         share = Fraction(d, n)
         spread = (ratio - 1) / (share * ratio + 1 - share)
         found.append(n * share * (1 - share) * spread**2)

@@ -521,7 +521,14 @@ def _checked_weights(weights: Any) -> Vector:
     elif good:
         good = bool((found >= 0).all())
     sizes = np.abs(found[found != 0])
-    good = good and sizes.size > 0 and sizes.min() >= _SMALLEST and sizes.max() <= _LARGEST
+    good = good and sizes.size > 0
+    if good and not (sizes.min() >= _SMALLEST and sizes.max() <= _LARGEST):
+        raise UtilityError(
+            "weights of an estimation",
+            expected=f"weights of zero, or of size {_SMALLEST:g} to {_LARGEST:g}",
+            got=f"{sizes.min():.3g} to {sizes.max():.3g}",
+            remedy="multiply them by a constant, as only their ratios matter",
+        )
     if not good:
         raise UtilityError(
             "weights of an estimation",

@@ -157,7 +157,13 @@ class Hamming(_OfAttribute):
                 "outputs for Hamming",
                 expected="at least one output that is a symbol of the prior",
                 got=f"outputs {list(outputs)[:6]} for symbols {list(prior.labels)[:6]}",
-                remedy="use the same labels on both sides (text and numbers differ)",
+                remedy="use the same labels on both sides (text and numbers differ)"
+                + (
+                    f"; md.require.outputs({outputs[0]}) (--require outputs:{outputs[0]}) limits "
+                    "their number"
+                    if len(outputs) == 1 and isinstance(outputs[0], int)
+                    else ""
+                ),
             )
         return matrix
 

@@ -85,8 +85,23 @@ def test_messages_name_the_option_that_is_meant(capsys, tmp_path):
     known = ["design", str(table), "--column", "job", "-p", "pml:0.6", "-u", "estimation"]
     assert main([*known, "--weights", "1,1,1"]) == 2
     assert "--of-weights" in capsys.readouterr().err
-    assert main([*ASKED, "-u", "estimation", "--outputs", "4"]) == 2
-    assert "--require outputs:4" in capsys.readouterr().err
+    for asked in ("4,5", "x"):
+        assert main([*ASKED, "-u", "estimation", "--outputs", asked]) == 2
+        assert "--require outputs:4" in capsys.readouterr().err
+    assert main([*ASKED, "-u", "hamming", "--outputs", "2"]) == 2
+    assert "--require outputs:2" in capsys.readouterr().err
+    assert main([*ASKED, "-u", "estimation", "--truth", "any;1,2,3"]) == 2
+    assert "or any alone" in capsys.readouterr().err
+    assert main([*ASKED, "-u", "estimation", "--of-weights", "1e300,1,1"]) == 2
+    assert "1e+60" in capsys.readouterr().err
+
+
+def test_a_number_of_outputs_is_a_limit(tmp_path):
+    kept = tmp_path / "design.json"
+    assert main([*ASKED, "-u", "estimation", "--outputs", "3", "-o", str(kept)]) == 0
+    found = md.load(kept)
+    assert found.mechanism.shape[1] == 3
+    assert found.risk == md.design(ABC, Estimation(), md.PML(0.6), outputs=3).risk
 
 
 def test_a_truth_without_mass_is_not_called_a_prior(capsys):

@@ -255,6 +255,31 @@ def test_no_column_beats_the_bound(notions, size):
     assert best >= found / 2  # a control: the columns that are tried are no strawmen
 
 
+@pytest.mark.parametrize(
+    "notions",
+    [
+        [md.LDP(1), md.PML(0.5)],
+        [md.LDP(1), md.PML(0.3)],
+        [md.LDP(2), md.LIP(0.8)],
+        [md.LDP(1.3), md.ALIP(2, 0.5)],
+        [md.LDP(1), md.PMC(0.4)],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("size", [3, 5, 10])
+def test_levels_together_have_the_risk_of_all_extreme_columns(notions, size):
+    """Bounds on ratios and on lifts: dense designs list the columns, one by one."""
+    best = md.design(
+        md.Prior.uniform(size), md.utility.Estimation(), notions, solver="optimal-experiment"
+    )
+    bound = least_risk(size, asked_bounds(notions, outside=True))
+    assert best.risk == pytest.approx(float(bound), rel=1e-7)
+    assert best.risk >= bound
+    selection = md.subset_selection(size, notions)
+    assert selection.risk == pytest.approx(best.risk, rel=1e-7)
+    assert selection.gap <= 1e-9
+
+
 def test_the_bound_of_dense_designs_is_no_better():
     """Kernels with matrices, by any utility, cannot beat the bound by symmetry either."""
     for notion in (md.LDP(1), md.PML(0.5), md.LIP(1)):
