@@ -332,11 +332,12 @@ class _Texts:
 
     def alone(self, place: int) -> str:
         """The name of an output that stands for one symbol."""
-        return self._text(place, is_quoted="+" in self._texts[place])
+        return self.among(place, "+")
 
-    def among(self, place: int) -> str:
-        """A part of the name of an output."""
-        return self._text(place, is_quoted=bool(_SEPARATOR.search(self._texts[place])))
+    def among(self, place: int, *marks: str) -> str:
+        """A part of the name of an output, between such marks."""
+        text = self._texts[place]
+        return self._text(place, is_quoted=any(mark in text for mark in marks))
 
     def _text(self, place: int, is_quoted: bool) -> str:
         text = self._texts[place]
@@ -345,9 +346,9 @@ class _Texts:
         return '"' + text.replace('"', '""') + '"'
 
 
-# What names of outputs are made of, and what stands between symbols.
+# What names of outputs are made of, and what stands between the symbols of a list.
 _COMPOSED = re.compile(r'^(one of |not |nothing\b|")|, in part | #[0-9]+$')
-_SEPARATOR = re.compile(r"[,+…]| or ")
+_COMMAS = (",", "…")
 
 
 def _numbered(names: list[str]) -> list[str]:
@@ -406,17 +407,17 @@ def _subset_name(texts: _Texts, deviations: NDArray[np.float64], room: float) ->
     if len(places) == 1:
         text = texts.alone(places[0])
     elif len(places) <= _ALL_NAMED:
-        text = "one of " + ", ".join(map(texts.among, places))
+        text = "one of " + ", ".join(texts.among(i, *_COMMAS) for i in places)
     elif len(others) <= _OTHERS_NAMED and not len(between):
-        return "not " + " or ".join(map(texts.among, others))
+        return "not " + " or ".join(texts.among(i, " or ") for i in others)
     else:
-        first = ", ".join(map(texts.among, places[:_FIRST_NAMED]))
+        first = ", ".join(texts.among(i, *_COMMAS) for i in places[:_FIRST_NAMED])
         text = f"one of {first}, … ({len(places)} of {len(deviations)})"
-    return f"{text}, in part {texts.among(between[0])}" if len(between) else text
+    return f"{text}, in part {texts.among(between[0], *_COMMAS)}" if len(between) else text
 
 
 def _joined(texts: _Texts, places: NDArray[np.intp], most: int = 4) -> str:
-    shown = "+".join(map(texts.among, places[:most].tolist()))
+    shown = "+".join(texts.among(i, "+") for i in places[:most].tolist())
     return shown if places.size <= most else f"{shown}+{places.size - most} more"
 
 

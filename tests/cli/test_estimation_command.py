@@ -99,9 +99,7 @@ def test_messages_name_the_option_that_is_meant(capsys, tmp_path):
 def test_a_number_of_outputs_is_a_limit(tmp_path):
     kept = tmp_path / "design.json"
     assert main([*ASKED, "-u", "estimation", "--outputs", "3", "-o", str(kept)]) == 0
-    found = md.load(kept)
-    assert found.mechanism.shape[1] == 3
-    assert found.risk == md.design(ABC, Estimation(), md.PML(0.6), outputs=3).risk
+    assert md.load(kept).mechanism.shape[1] == 3
 
 
 def test_a_truth_without_mass_is_not_called_a_prior(capsys):

@@ -387,11 +387,16 @@ def test_symbols_that_read_like_names_of_outputs_are_quoted():
         (["a", "b, c", "d", "e"], ['one of a, "b, c"', 'one of "b, c", d', "one of d, e"]),
         (["one of d, e", "b", 'the "c"', "d"], ['one of "one of d, e", b', 'one of b, the "c"']),
         ([1, "1", None, "missing"], ['one of 1, "1"', 'one of "1", missing']),
-        (["a or b", "c", "a+b", "…"], ['one of "a or b", c', 'one of c, "a+b"']),
+        (["a or b", "c", "a+b", "…"], ["one of a or b, c", "one of c, a+b", 'one of a+b, "…"']),
     ):
         found = name_subsets(labels, sets)
         assert found[: len(expected)] == expected
         assert len(set(found)) == 4
+    many = np.array([[1.0] * 7 + [-1], [1.0] * 6 + [-1, -1]]).T
+    found = name_subsets([*"abcdef", "a or b", "c, d"], many)
+    assert found == ["not c, d", "one of a, b, c, d, e, f"]
+    found = name_subsets([*"abcdef", "c, d", "a or b", "g"], np.append(many, [[1, 1]], axis=0))
+    assert found == ['not "a or b"', 'not c, d or "a or b"']
     one = 4 * np.eye(4) - 1
     names = ["Smith, J", "nothing", "not d", "d #2"]
     assert name_subsets(names, one) == ["Smith, J", '"nothing"', '"not d"', '"d #2"']
@@ -443,6 +448,14 @@ def test_thirty_equal_symbols_are_solved_in_closed_form(notion):
     assert found.method == "orbit"
     assert found.gap < 1e-9
     assert len(found.mechanism.outputs) <= 450
+
+
+@pytest.mark.parametrize(("notion", "most"), [(md.PML(1), 7), (md.PML(0.5), 6)], ids=str)
+def test_entries_next_to_zero_are_zero(notion, most):
+    prior = md.Prior.from_csv("fair", "occupation", weights="count")
+    kernel = limited(prior, notion, most).mechanism.kernel
+    assert (kernel == 0).sum() >= most
+    assert kernel[kernel > 0].min() > 1e-4
 
 
 @pytest.mark.parametrize("most", [4, 5, 6])
