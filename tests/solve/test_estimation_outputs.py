@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import re
@@ -23,6 +24,8 @@ from mechdesign.errors import (
     UtilityError,
 )
 from mechdesign.labels import name_outputs, name_subsets
+from mechdesign.solve import clock
+from mechdesign.solve.estimation import at_most
 from mechdesign.solve.estimation.block_designs import (
     block_design,
     hadamard,
@@ -30,6 +33,7 @@ from mechdesign.solve.estimation.block_designs import (
     symmetric_design,
 )
 from mechdesign.solve.estimation.cyclic_designs import cyclic_design, most_outputs
+from mechdesign.solve.problem import state_problem
 from mechdesign.storage import from_json, to_json
 from mechdesign.utility import Estimation
 from mechdesign.views.tables import kernel_table
@@ -448,6 +452,55 @@ def test_thirty_equal_symbols_are_solved_in_closed_form(notion):
     assert found.method == "orbit"
     assert found.gap < 1e-9
     assert len(found.mechanism.outputs) <= 450
+
+
+@pytest.mark.parametrize(("n", "most"), [(12, 16), (20, 30)])
+def test_sets_of_larger_designs_answer_with_a_few_outputs_more_than_symbols(n, most):
+    """Symbols that are left out of a block design leave the others as balanced as they were."""
+    prior = md.Prior.from_counts(1 / np.arange(1, n + 1))
+    found = md.design(prior, Estimation(), md.LDP(1))
+    program = state_problem(prior, Estimation(), md.LDP(1)).program
+    search = at_most._Search(program, found.mechanism.kernel, most)
+    chosen = [choice for choice in search._blocks() if choice is not None]
+    assert found.risk <= min(choice.risk for choice in chosen) <= 1.05 * found.risk
+    assert all(len(choice.masses) <= most for choice in chosen)
+
+
+@pytest.mark.slow
+def test_thirty_symbols_with_forty_outputs():
+    prior = md.Prior.from_counts(1 / np.arange(1, 31))
+    found = limited(prior, md.LDP(1), 40)
+    assert found.gap <= 0.03
+    sets = md.design(md.Prior.uniform(40), Estimation(), md.LDP(1)).mechanism.kernel
+    assert found.risk < Estimation().risk(md.Mechanism(sets[:30]), prior)
+
+
+def test_a_search_whose_time_is_up_ends_with_a_kernel(monkeypatch):
+    """Every look at the clock takes five seconds of the ten that there are."""
+    ticks = itertools.count(step=5.0)
+    monkeypatch.setattr(clock, "now", lambda: next(ticks))
+    prior = md.Prior.from_counts(1 / np.arange(1, 15))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        found = md.design(prior, Estimation(), md.LDP(1), outputs=16, time_limit=10)
+    assert found.mechanism.shape[1] <= 16
+    assert -found.bound <= found.risk < math.inf
+    assert next(ticks) < 1000
+
+
+def test_many_outputs_are_merged_at_once_where_time_is_short(monkeypatch):
+    prior = md.Prior.from_counts(1 / np.arange(1, 13))
+    rng = np.random.default_rng(5)
+    high = rng.random((12, 700)) < 0.4
+    kernel = np.where(high, math.e, 1.0)
+    kernel = 0.5 / 12 + 0.5 * kernel / kernel.sum(axis=1, keepdims=True)
+    kernel /= kernel.sum(axis=1, keepdims=True)
+    program = state_problem(prior, Estimation(), md.LDP(1)).program
+    ticks = itertools.count()
+    monkeypatch.setattr(clock, "now", lambda: next(ticks))
+    found = at_most._Search(program, kernel, 20)._merged(20, -1.0)
+    assert len(found.masses) <= 20
+    assert next(ticks) < 250
 
 
 @pytest.mark.parametrize(("notion", "most"), [(md.PML(1), 7), (md.PML(0.5), 6)], ids=str)

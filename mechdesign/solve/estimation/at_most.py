@@ -22,6 +22,7 @@ from ...errors import SolverError
 from ...exact import DENOMINATOR_BITS
 from ...privacy.constraint import Rounding
 from .. import clock
+from ..column_generation.families import StaircaseFamily, make_family
 from ..column_generation.vertices import near_sides
 from ..interior_point.predictor_corrector import one_thread
 from ..method import Candidate, Handles, Method
@@ -44,6 +45,12 @@ _STEP, _RAREST = 4, 4
 # Columns that are tried in the place of others, how often, in how many choices, and the share of
 # the time limit that this may take.
 _PAYING, _ROUNDS, _STARTS, _EXCHANGING = 8, 25, 2, 0.15
+# Block designs that are mixed.
+_DESIGNS = 3
+# Shares of the time limit for the design without a limit of outputs, and for choices to begin with.
+_RELAXING, _STARTING = 0.4, 0.2
+# Outputs above which many pairs are merged at once, what share of them at most, and no time left.
+_MANY, _AT_ONCE, _INSTANT = 200, 0.2, 1e-9
 # The gap at which mixtures are compared.
 _ROUGH = 1e-5
 # A smaller gain than this share of the risk is none; mixtures of extreme columns are preferred.
@@ -51,7 +58,7 @@ _GAIN = 1e-7
 _SAME = Fraction(1 - _GAIN)
 # Entries of a kernel that are moved at once, rows of bounds for each column, starts at random, the
 # share of the time limit, and how far starts are from constant kernels and from the bounds.
-_MOVED, _MOST_ROWS, _RANDOM, _MOVING = 900, 1000, 24, 0.25
+_MOVED, _MOST_ROWS, _RANDOM, _MOVING = 900, 1000, 24, 0.2
 _SPREAD, _INSIDE = (0.1, 0.3, 1.0), 0.1
 # How near to a bound is on it, as a share of a column, and what rounding leaves of a bound.
 _TIGHT, _ROUNDED = 1e-8, 1e-14
@@ -83,7 +90,7 @@ class FewOutputs(Method):
         assert program.most_outputs is not None
         method, relaxed = _relaxed(program)
         candidate = method.solve(relaxed)
-        deadline = clock.now() + _EXCHANGING * program.time_limit
+        deadline = clock.now() + _STARTING * program.time_limit
         kernel = candidate.kernel[:, candidate.kernel.any(axis=0)]
         details = {**candidate.details, "without limit": str(kernel.shape[1])}
         if kernel.shape[1] > program.most_outputs:
@@ -265,7 +272,7 @@ def _inside(kernel: Vector, bounds: Vector, prior: Vector) -> Vector:
 
 def _relaxed(program: EstimationProgram) -> tuple[Method, EstimationProgram]:
     method = LeastFavourable() if isinstance(program, WorstTruthProgram) else OptimalExperiment()
-    return method, replace(program, most_outputs=None)
+    return method, replace(program, most_outputs=None, time_limit=_RELAXING * program.time_limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,9 +297,17 @@ class _Search:
         self.pool = listed(program) if few else self.start
 
     def best(self, deadline: float) -> _Choice | None:
-        """The best choice that is found until the deadline; ``None`` where none answers."""
+        """The best choice that is found; ``None`` where none answers. Starts are sought until the
+        deadline, exchanges take a time of their own.
+        """
         fewer = max(self.program.survey.fewest_outputs, 2 * self.most // 3)
-        starts = [self._dropped(), self._merged(self.most), self._merged(fewer), *self._blocks()]
+        starts = self._blocks()
+        starts.append(self._merged(self.most, deadline))
+        if clock.now() < deadline:
+            starts.append(self._dropped(deadline))
+        if clock.now() < deadline:
+            starts.append(self._merged(fewer, deadline))
+        deadline = clock.now() + _EXCHANGING * self.program.time_limit
         found = [choice for choice in starts if choice is not None]
         best = None
         for choice in sorted(found, key=lambda one: one.risk)[:_STARTS]:
@@ -321,10 +336,12 @@ class _Search:
         target[0] = 1.0
         return bool(linprog(np.zeros(rows.shape[1]), A_eq=rows, b_eq=target).status == 0)
 
-    def _dropped(self) -> _Choice | None:
-        """The start without its rarest columns, a few at a time."""
+    def _dropped(self, deadline: float) -> _Choice | None:
+        """The start without its rarest columns, a few at a time; ``None`` where time is up."""
         choice = self._mixed(self.start)
         while choice is not None and len(choice.masses) > self.most:
+            if clock.now() > deadline:
+                return None
             choice = self._without_some(choice)
         return choice
 
@@ -342,13 +359,15 @@ class _Search:
                 best = found
         return best
 
-    def _merged(self, count: int) -> _Choice | None:
-        """The start with pairs of outputs merged that tell nearly the same."""
+    def _merged(self, count: int, deadline: float) -> _Choice | None:
+        """The start with pairs of outputs merged that tell nearly the same, one after another while
+        there is time, else many at once.
+        """
         kept = np.delete(np.arange(len(self.truth)), int(np.argmax(self.truth)))
         loss = self.program.survey.losses[np.ix_(kept, kept)]
         lifts, masses = 1 + self.start.deviations, self.masses.copy()
         while len(masses) > count:
-            shares = lifts @ self.truth
+            began, shares = clock.now(), lifts @ self.truth
             spread: Vector = (lifts / shares[:, None] - 1)[:, kept]
             weights = masses * shares
             matrix = (spread.T * weights) @ spread
@@ -361,39 +380,69 @@ class _Search:
             paid = _between(answers, spread)
             cost = factor * np.maximum(paid, 0.0) / left
             np.fill_diagonal(cost, np.inf)
-            i, j = np.unravel_index(int(cost.argmin()), cost.shape)
-            total = masses[i] + masses[j]
-            lifts[i] = (masses[i] * lifts[i] + masses[j] * lifts[j]) / total
-            masses[i] = total
-            lifts, masses = np.delete(lifts, j, axis=0), np.delete(masses, j)
+            pairs = 1
+            if len(masses) > _MANY:
+                # As many at once as it takes to be done in time.
+                took, rest = clock.now() - began, max(deadline - clock.now(), _INSTANT)
+                share = min((len(masses) - count) * took / rest, _AT_ONCE * len(masses))
+                pairs = math.ceil(share)
+                pairs = min(max(pairs, 1), len(masses) - count)
+            gone = []
+            for i, j in _disjoint(cost, pairs):
+                total = masses[i] + masses[j]
+                lifts[i] = (masses[i] * lifts[i] + masses[j] * lifts[j]) / total
+                masses[i] = total
+                gone.append(j)
+            lifts, masses = np.delete(lifts, gone, axis=0), np.delete(masses, gone)
         return self._mixed(Columns.of(lifts.T, self.truth))
 
     def _blocks(self) -> list[_Choice | None]:
         """Sets of block designs, in randomised response those of one symbol."""
-        n = len(self.truth)
-        if self.most < n:
-            return []
-        found: list[_Choice | None] = []
+        prior, n = self.program.prior, len(self.truth)
         sides = near_sides(self.program.cone)
-        if treats_alike(self.program) and sides is not None:
-            for lifts in extreme_columns(self.program.prior, sides):
-                sets = block_of(lifts)
-                if sets is not None and sets.shape[1] <= self.most:
-                    values = np.where(sets.T, float(max(lifts) - 1), float(min(lifts) - 1))
-                    found.append(self._mixed(Columns(values, 1 + values @ self.truth)))
-            return found
-        up = self.pool.deviations > 0
-        place = {row.tobytes(): i for i, row in enumerate(up)}
-        for size in range(1, n):
-            sets = block_design(n, size)
-            if sets is None or sets.shape[1] > self.most:
-                continue
-            places = [place.get(row.tobytes()) for row in sets.T]
-            if None not in places:
-                some = np.array(places, dtype=np.intp)
-                columns = Columns(self.pool.deviations[some], self.pool.shares[some])
-                found.append(self._mixed(columns))
-        return found
+        family = None if sides is None else make_family(prior, sides, np.abs)
+        if isinstance(family, StaircaseFamily):
+            columns = self._on_sets(family.excess)
+        elif sides is not None and treats_alike(self.program):
+            pairs = [(block_of(lifts), lifts) for lifts in extreme_columns(prior, sides)]
+            columns = [
+                np.where(sets.T, float(max(lifts) - 1), float(min(lifts) - 1))
+                for sets, lifts in pairs
+                if sets is not None and sets.shape[1] <= self.most
+            ]
+        else:
+            found = [block_design(n, size) for size in range(1, n) if n <= self.most]
+            place = {row.tobytes(): i for i, row in enumerate(self.pool.deviations > 0)}
+            columns = [
+                self.pool.deviations[[place[row.tobytes()] for row in sets.T]]
+                for sets in found
+                if sets is not None
+                and sets.shape[1] <= self.most
+                and all(row.tobytes() in place for row in sets.T)
+            ]
+        return [self._mixed(Columns(each, 1 + each @ self.truth)) for each in columns]
+
+    def _on_sets(self, excess: float) -> list[Vector]:
+        """Deviations of columns that are up on the sets of a block design, of all symbols or of
+        these and others that are left out: those of least risk with equal masses.
+        """
+        n, loss = len(self.truth), self.program.survey.losses
+        found = []
+        for points in range(n, self.most + 1):
+            for size in range(1 if points == n else 2, points):
+                sets = block_design(points, size)
+                if sets is None or sets.shape[1] > self.most:
+                    continue
+                kernel = 1 + excess * sets[:n]
+                risk = risk_of(kernel / kernel.sum(axis=1, keepdims=True), self.truth, loss)
+                if risk < math.inf:
+                    found.append((risk, points, size, sets[:n]))
+        found.sort(key=lambda each: each[:3])
+        columns = []
+        for _, _, _, sets in found[:_DESIGNS]:
+            shares = (self.program.prior.probabilities @ sets)[:, None]
+            columns.append(excess * (sets.T - shares) / (1 + excess * shares))
+        return columns
 
     def _exchanged(self, choice: _Choice, deadline: float) -> _Choice:
         """A choice with columns that pay more in the place of some of its own, while that helps."""
@@ -430,6 +479,18 @@ class _Search:
                 if found is not None and found.risk < choice.risk * (1 - _GAIN):
                     return found
         return None
+
+
+def _disjoint(cost: Vector, most: int) -> list[tuple[int, int]]:
+    """At most so many pairs of least cost, none of which share a place: the first is the best."""
+    nearest = cost.argmin(axis=1).tolist()
+    order = np.argsort(cost[np.arange(len(cost)), nearest], kind="stable").tolist()
+    free, found = np.ones(len(cost), dtype=bool), list[tuple[int, int]]()
+    for i in order:
+        if len(found) < most and free[i] and free[nearest[i]]:
+            free[i] = free[nearest[i]] = False
+            found.append((i, nearest[i]))
+    return found
 
 
 def _between(form: Vector, points: Vector) -> Vector:
