@@ -79,6 +79,9 @@ class Estimation(Utility):
     Notes
     -----
     ``value`` is −∞ for a kernel from which some answer cannot be told, however many reports come.
+    Symbols without prior mass are left out of it. In a design they have the row of the likeliest
+    symbol of which the same is asked, so that answers hold if they occur after all; where there is
+    none, as for frequencies, the design is refused.
 
     Examples
     --------

@@ -145,9 +145,11 @@ def test_few_outputs_answer_as_well_as_all_where_sets_balance(n, level, count, r
 
 def test_sets_of_another_size_are_taken_where_the_best_are_too_many():
     # All sets of four take twenty outputs, sets of six from quadratic forms take sixteen.
-    found = limited(md.Prior.uniform(16), md.LDP(1), 16)
-    e = math.e
-    assert found.risk <= 15**2 * (6 * e + 10) ** 2 / (16 * (e - 1) ** 2 * 6 * 10) * (1 + 1e-9)
+    prior, e = md.Prior.uniform(16), math.e
+    kernel = md.design(prior, Estimation(), md.LDP(1)).mechanism.kernel
+    program = state_problem(prior, Estimation(), md.LDP(1)).program
+    best = min(choice.risk for choice in at_most._Search(program, kernel, 16)._blocks())
+    assert best == pytest.approx(15**2 * (6 * e + 10) ** 2 / (16 * (e - 1) ** 2 * 6 * 10), rel=1e-4)
 
 
 def test_the_fano_plane_reports_with_seven_outputs():
