@@ -119,7 +119,8 @@ def test_a_shrunk_truth_has_mass_exactly_where_the_prior_has():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         prior = md.Prior([0.4, 0.3, 0.3, 0.0])
-        pilot = md.design(prior, Estimation(), md.PML(1))
+        groups = [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
+        pilot = md.design(prior, Estimation(groups), md.PML(1))
         # Every report is the same output: largest likelihood rules symbols out.
         y = int(np.argmax(pilot.mechanism.kernel[0]))
         counts = {pilot.mechanism.outputs[y]: 50}
@@ -129,7 +130,7 @@ def test_a_shrunk_truth_has_mass_exactly_where_the_prior_has():
         assert (masses[:3] > 1e-4).all()
         assert masses[3] == 0
         assert masses.sum() == pytest.approx(1)
-        assert md.design(prior, Estimation(truth=found), md.PML(1)).certificate.is_optimal
+        assert md.design(prior, Estimation(groups, truth=found), md.PML(1)).certificate.is_optimal
 
 
 def test_reports_without_information_leave_the_prior():
