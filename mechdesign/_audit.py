@@ -162,7 +162,7 @@ class AuditReport:
 
 def audit(
     mechanism: Mechanism | ArrayLike,
-    prior: Prior | Iterable[Any],
+    prior: Prior | Iterable[Any] | None = None,
     privacy: Any = None,
     requirements: Any = None,
 ) -> AuditReport:
@@ -172,7 +172,10 @@ def audit(
     ----------
     mechanism : Mechanism, design or (N, M) array
         From any tool; row sums may be off by rounding.
-    prior : Prior or N probabilities
+    prior : Prior or N probabilities, optional
+        Left out, that of the design; of a kernel it is needed unless notions alone are asked that
+        hold for every prior, as LDP does. What the report says beside them is then under the
+        uniform one.
     privacy : notion or list of notions, optional
         Levels to decide on, in exact arithmetic. The verdict on each is yes, no, or undecided when
         the rounding of the kernel's own rows does not decide it.
@@ -190,9 +193,22 @@ def audit(
     >>> round(report.ldp, 6), str(report.verdict)
     (1.098612, 'yes')
     """
-    mechanism, known = matched(mechanism, prior)
     asked = () if privacy is None else as_notions(privacy)
     required = as_requirements(requirements)
+    if prior is None:
+        prior = getattr(mechanism, "prior", None)
+    if prior is None:
+        if required or not asked or any(notion.uses_prior for notion in asked):
+            raise PriorError(
+                "prior",
+                expected="the prior that beliefs are judged by",
+                got="none",
+                remedy="pass it, such as md.Prior.uniform(labels), or ask for what needs none, "
+                "such as md.LDP(1)",
+            )
+        mechanism = as_mechanism(mechanism)
+        prior = Prior.uniform(mechanism.inputs)
+    mechanism, known = matched(mechanism, prior)
     check_fitting(required, mechanism, known)
     leakages = {}
     for name, cls in NOTIONS.items():

@@ -1255,7 +1255,8 @@ def _check_claims(
     is_exact = saved.get("bound_exact") is not None
     size = _ZERO if is_exact else max(_ONE, width, abs(value)) / 10**12
     near = said == _nearest(value) or abs(Fraction(said) - value) <= size
-    report.add("value", near, f"{_nearest(value)!r}")
+    told = "" if near else f"{said!r} is claimed, the kernel gives "
+    report.add("value", near, f"{told}{_nearest(value)!r}")
     if saved.get("value_exact") is not None:
         report.add("value_exact", _exact(saved["value_exact"]) == value)
     bound: Any = math.inf if saved["bound"] == "inf" else Fraction(_real(saved["bound"]))

@@ -331,6 +331,14 @@ def read_solver(text: str) -> str | Method:
     return made
 
 
+def _shares(inputs: int) -> str:
+    """An example of a prior over so many inputs."""
+    if inputs > 6:
+        return "prior.json"
+    # In tenths, the first what the others leave.
+    return ",".join(f"0.{tenths}" for tenths in (11 - inputs, *[1] * (inputs - 1)))
+
+
 def read_notions(texts: list[str] | None) -> list[PrivacyNotion]:
     """The notions of ``--privacy``, of which there must be one."""
     if not texts:
@@ -705,10 +713,21 @@ class KernelSource(PriorOption):
 
         return self.saved if isinstance(self.saved, SubsetSelection) else None
 
+    def _any_prior(self, mechanism: Mechanism, what: str) -> Prior:
+        """The uniform prior, where no notion that is asked depends on one."""
+        from ..prior import Prior
+
+        note(
+            f"{what} is checked without one, and levels that depend on a prior are those under "
+            "the uniform one"
+        )
+        return Prior.uniform(mechanism.inputs).with_schema(mechanism.schema)
+
     def read_kernel(self, *, any_prior: bool = False) -> Asked:
         """Read the file and match the prior with its inputs; :class:`InputError` without a prior.
 
-        With ``any_prior`` a public design needs none, as long as no notion does that is asked.
+        With ``any_prior`` none is needed where notions are asked, or kept by a public design, that
+        do not depend on one.
         """
         from ..mechanism import mechanism_of
         from ..prior import Prior
@@ -716,9 +735,11 @@ class KernelSource(PriorOption):
         from ..solve._design import Design
 
         notions, given = self.notions, None
-        if any(option is not None for option in (self.table, self.column, self.prior)):
-            given = self.read_prior()
         mechanism = mechanism_of(self.saved)
+        if self.prior == "uniform":
+            given = Prior.uniform(mechanism.inputs).with_schema(mechanism.schema)
+        elif any(option is not None for option in (self.table, self.column, self.prior)):
+            given = self.read_prior()
         designed = self.saved if isinstance(self.saved, Design) else mechanism
         if isinstance(designed, Design):
             given = given or designed.prior
@@ -728,11 +749,7 @@ class KernelSource(PriorOption):
             needing = [str(notion) for notion in notions if notion.uses_prior]
             needing += designed.stated if not self.privacy else ()
             if given is None and any_prior and not needing:
-                given = Prior.uniform(mechanism.inputs).with_schema(mechanism.schema)
-                note(
-                    "a public design holds no prior: what it keeps is checked without one, and "
-                    "levels that depend on a prior are those under the uniform one"
-                )
+                given = self._any_prior(mechanism, "a public design holds no prior: what it keeps")
             elif given is None:
                 raise InputError(
                     "prior",
@@ -743,12 +760,18 @@ class KernelSource(PriorOption):
                     remedy="add --prior or --data, or ask whoever made it"
                     + (", or audit what needs none (--privacy ldp:1)" if any_prior else ""),
                 )
+        elif given is None and any_prior and notions:
+            if not any(notion.uses_prior for notion in notions):
+                told = " and ".join(map(str, notions))
+                given = self._any_prior(mechanism, f"no prior was given: {told}")
         if given is None:
+            free = ", or ask for what needs none (--privacy ldp:1)" if any_prior else ""
             raise InputError(
                 "prior",
                 expected="a prior for the kernel's inputs",
                 got="none",
-                remedy="add --prior 0.5,0.3,0.2 or --data TABLE --column COLUMN",
+                remedy=f"add --prior {_shares(len(mechanism.inputs))} or --data TABLE --column "
+                f"COLUMN{free}",
             )
         # Masses without names are those of the inputs in their order.
         bare = (

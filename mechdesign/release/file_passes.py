@@ -23,7 +23,7 @@ from ..progress import counter
 from .adapters import column_reader, privatize_batch, reported_schema
 from .codes import distinct_values
 from .column import ColumnRelease
-from .identities import encode_identities, encode_some
+from .identities import SpooledAdmission, encode_identities, encode_some
 from .input_files import file_ending
 from .ledger import Ledger, Part, releases_beside
 from .persons import Budget, PersonDraws
@@ -99,6 +99,22 @@ def survey(
 
     Without a budget, rows about nobody are on nobody's account; with one they are an error.
     """
+    if release.identity is None:
+        return _survey(sources, release, person, key, budget)
+    with SpooledAdmission(release.identity) as admission:
+        found = _survey(sources, release.with_parts(admission=admission), person, key, budget)
+        admission.settle()
+    return found
+
+
+def _survey(
+    sources: Sequence[Path],
+    release: ColumnRelease,
+    person: str | None,
+    key: bytes,
+    budget: Budget | None,
+) -> Survey:
+    """One pass over the files; its release takes the identities in."""
     secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
     several = release.secret_columns if len(release.secret_columns) > 1 else []
     parts = [Fingerprinter(key) for _ in several]

@@ -11,6 +11,7 @@ import datetime
 import os
 import secrets
 import stat
+import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _LONGEST = 32
 _WORD_BYTES = 8
+# Identities that are remembered in memory, and parts that the digests of others are sorted in.
+_HELD, _BUCKETS = 1 << 17, 256
+_RECORD = np.dtype([("first", "<u8"), ("second", "<u8"), ("symbol", "<i4")])
 
 
 # Keys
@@ -434,6 +438,117 @@ class Admission:
                     others.add(short)
         if others:
             raise repeated(self.identity, len(others))
+
+
+class SpooledAdmission(Admission):
+    """The same over a table of any length, in bounded memory.
+
+    It remembers the first identities and notices at once when one of them comes again. Of longer
+    tables, digests go into a nameless file in the system's folder for such files, 20 bytes a row,
+    and what came again is found by :meth:`settle`. The digests are keyed: whoever gets hold of the
+    file learns nothing.
+    """
+
+    def __init__(self, identity: Identity) -> None:
+        super().__init__(identity)
+        self._digest = blake2b(digest_size=16, key=secrets.token_bytes(32))
+        self._waiting = np.empty(_HELD, dtype=_RECORD)
+        self._filled = 0
+        self._spool: Any = None
+        # Where the parts of each bucket lie: after every run of records that was written.
+        self._ends: list[NDArray[np.int64]] = []
+
+    def __enter__(self) -> SpooledAdmission:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._spool is not None:
+            self._spool.close()
+
+    def admit(self, identities: Sequence[bytes], codes: NDArray[np.int64] | None) -> None:
+        """Take in the rows of one part; see :meth:`Admission.admit`."""
+        if self._spool is None:
+            super().admit(identities, codes)
+            if len(self._symbols) >= _HELD:
+                held, self._symbols = self._symbols, {}
+                self._spool = tempfile.TemporaryFile()
+                self._keep(list(held), np.fromiter(held.values(), np.int64, len(held)))
+            return
+        if self.identity.by_person:
+            assert codes is not None
+            told = codes != ABSENT
+            identities = [i for i, one in zip(identities, told.tolist(), strict=True) if one]
+            codes = codes[told]
+        else:
+            codes = np.zeros(len(identities), np.int64)
+        self._keep([shortened(identity) for identity in identities], codes)
+
+    def _keep(self, identities: Sequence[bytes], codes: NDArray[np.int64]) -> None:
+        """Put digests of rows with their symbols to those that wait to be written."""
+        digests = []
+        for identity in identities:
+            found = self._digest.copy()
+            found.update(identity)
+            digests.append(found.digest())
+        records = np.empty(len(digests), dtype=_RECORD)
+        numbers = np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
+        records["first"], records["second"], records["symbol"] = numbers.T[0], numbers.T[1], codes
+        while len(records):
+            taken = records[: len(self._waiting) - self._filled]
+            self._waiting[self._filled : self._filled + len(taken)] = taken
+            self._filled += len(taken)
+            records = records[len(taken) :]
+            if self._filled == len(self._waiting):
+                self._write()
+
+    def _write(self) -> None:
+        """Write those that wait, bucket by bucket."""
+        records = self._waiting[: self._filled]
+        buckets = (records["first"] >> np.uint64(56)).astype(np.intp)
+        order = np.argsort(buckets, kind="stable")
+        try:
+            self._spool.write(records[order].tobytes())
+        except OSError as problem:
+            raise _no_room(problem) from None
+        self._ends.append(np.cumsum(np.bincount(buckets, minlength=_BUCKETS)))
+        self._filled = 0
+
+    def settle(self) -> None:
+        """Raise :class:`DataError` for what came again, as :meth:`admit` does, after all parts."""
+        if self._spool is None:
+            return
+        self._write()
+        again = sum(self._again(self._bucket(number)) for number in range(_BUCKETS))
+        if again:
+            raise repeated(self.identity, again)
+
+    def _bucket(self, number: int) -> NDArray[Any]:
+        """All records of a bucket, in the order of their digests and symbols."""
+        parts, start = [], 0
+        for ends in self._ends:
+            first = int(ends[number - 1]) if number else 0
+            self._spool.seek((start + first) * _RECORD.itemsize)
+            parts.append(self._spool.read((int(ends[number]) - first) * _RECORD.itemsize))
+            start += int(ends[-1])
+        found = np.frombuffer(b"".join(parts), dtype=_RECORD)
+        return found[np.lexsort((found["symbol"], found["second"], found["first"]))]
+
+    def _again(self, records: NDArray[Any]) -> int:
+        """Rows whose identity came before, or persons with several symbols."""
+        now, before = records[1:], records[:-1]
+        same = (now["first"] == before["first"]) & (now["second"] == before["second"])
+        if not self.identity.by_person:
+            return int(same.sum())
+        # A person with three symbols is one person.
+        persons = np.cumsum(~same)
+        return len(np.unique(persons[same & (now["symbol"] != before["symbol"])]))
+
+
+def _no_room(problem: OSError) -> StorageError:
+    return StorageError(
+        f"identities: a temporary file cannot be written ({problem.strerror}); name a folder with "
+        "room in the environment variable TMPDIR."
+    )
 
 
 def shortened(identity: bytes) -> bytes:

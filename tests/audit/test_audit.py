@@ -405,7 +405,7 @@ def test_kernels_off_by_rounding_are_measured():
         (Mechanism(np.eye(2)), Prior.uniform(3), KernelError, ["2 symbols", "3"]),
         (Mechanism(np.eye(2)), Prior.uniform(["a", "b"]), KernelError, ["same labels"]),
         (np.eye(2), 0.5, PriorError, ["0.5"]),
-        (np.eye(2), None, PriorError, ["None"]),
+        (np.eye(2), None, PriorError, ["got none"]),
         (np.eye(2), "ab", PriorError, ["'ab'"]),
         (np.eye(2), [0.5, 0.6], PriorError, ["1.1"]),
         ([[0.5, 0.6], [0, 1]], [0.5, 0.5], KernelError, ["1.1"]),
@@ -530,3 +530,16 @@ def test_a_design_is_audited_as_its_mechanism():
     design = md.design(prior, md.utility.Hamming(), md.PML(0.5))
     assert md.audit(design, prior).pml == md.audit(design.mechanism, prior).pml
     assert md.audit(design, [0.5, 0.3, 0.2]).pml == pytest.approx(0.5, abs=1e-9)
+
+
+def test_what_holds_for_every_prior_needs_none():
+    kernel = [[0.75, 0.25], [0.25, 0.75]]
+    found, even = audit(kernel, privacy=LDP(1.1)), audit(kernel, [0.5, 0.5], LDP(1.1))
+    assert str(found) == str(even)
+    for asked in (None, PML(1), [LDP(2), PMC(1)]):
+        with pytest.raises(PriorError, match="beliefs are judged by"):
+            audit(kernel, privacy=asked)
+    with pytest.raises(PriorError):
+        audit(kernel, privacy=LDP(2), requirements=md.require.diagonal(at_least=0.1))
+    design = md.design(Prior([0.7, 0.3]), md.utility.Hamming(), PML(0.2))
+    assert str(audit(design)) == str(audit(design, design.prior))

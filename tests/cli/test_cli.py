@@ -477,6 +477,20 @@ def test_saved_mechanisms_need_a_prior(run, tmp_path):
     assert "Mechanism(2 inputs × 2 outputs)" in run("show", "k.json").out
 
 
+def test_what_holds_for_every_prior_is_audited_without_one(run, tmp_path):
+    (tmp_path / "k.csv").write_text(",yes,no\na,0.75,0.25\nb,0.25,0.75\n")
+    found = run("audit", "k.csv", "-p", "ldp:1.1", "--json")
+    assert found.code == 0
+    assert found.json["leakage"]["ldp"] == pytest.approx(math.log(3))
+    assert "LDP(1.1) is checked without one" in found.err
+    even = run("audit", "k.csv", "-p", "ldp:1.1", "--prior", "uniform", "--json")
+    assert "checked without" not in even.err
+    assert even.json == found.json
+    assert run("audit", "k.csv", "-p", "ldp:1").code == 1
+    for notions in ([], ["-p", "ldp:2", "-p", "pml:1"]):
+        refused(run("audit", "k.csv", *notions), "a prior", "--prior 0.9,0.1 or", "ldp:1")
+
+
 def test_rows_off_by_more_than_rounding_need_normalise(run, write):
     write("k.csv", "input,0,1\n0,0.67,0.34\n1,0.5,0.5\n")
     refused(run("audit", "k.csv", "--prior", "0.5,0.5"), "1.01 in row 0", "--normalise")

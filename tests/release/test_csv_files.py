@@ -103,7 +103,8 @@ from pathlib import Path
 import mechdesign as md
 warnings.simplefilter("ignore")
 found = md.design(md.Prior.uniform(["a", "b", "c"]), md.utility.Hamming(), md.LDP(1.5))
-md.privatize_file(sys.argv[1], sys.argv[2], "x", found, ledger=False)
+row = sys.argv[3] or None
+md.privatize_file(sys.argv[1], sys.argv[2], "x", found, row=row, rng=row and 1, ledger=False)
 # Not ru_maxrss, which a process begins with as its parent had it.
 print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 """
@@ -111,14 +112,18 @@ print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
-def test_memory_does_not_grow_with_a_file(tmp_path):
+@pytest.mark.parametrize("row", ["", "id"], ids=["fresh", "by identity"])
+def test_memory_does_not_grow_with_a_file(row, tmp_path):
     peaks = {}
     for name, rows in (("small", 500_000), ("large", 4_000_000)):
         source = tmp_path / f"{name}.csv"
         drawn = np.random.default_rng(1).choice(LABELS, 100_000)
-        block = "".join(f"{x},a note of some length {i}\n" for i, x in enumerate(drawn))
-        source.write_text("x,note\n" + block * (rows // 100_000))
-        arguments = [sys.executable, "-c", CHILD, str(source), str(tmp_path / f"{name}-out.csv")]
+        with source.open("w") as file:
+            file.write("x,note,id\n")
+            for part in range(rows // 100_000):
+                file.writelines(f"{x},some note {i},{part}-{i}\n" for i, x in enumerate(drawn))
+        target = tmp_path / f"{name}-out.csv"
+        arguments = [sys.executable, "-c", CHILD, str(source), str(target), row]
         found = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=300)
         peaks[name] = int(found.stdout) / 1024
     # The large file is 120 MB larger, and Arrow would read all of that ahead in large blocks.

@@ -1,0 +1,135 @@
+"""Identities that come again are noticed in tables of any length, in bounded memory.
+
+What is spooled to a nameless file must be refused exactly where a dictionary of all identities
+refuses it, with the same count.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from checks import refused
+
+import mechdesign as md
+from mechdesign.errors import DataError, StorageError
+from mechdesign.release import identities
+from mechdesign.release.identities import (
+    Admission,
+    Identity,
+    SpooledAdmission,
+    encode_identities,
+    release_key,
+)
+
+
+@pytest.fixture(autouse=True)
+def few_are_held(monkeypatch):
+    monkeypatch.setattr(identities, "_HELD", 20)
+
+
+def asked(*, by_person):
+    return Identity("who", by_person, release_key(), "", True)
+
+
+def outcome(admission, parts):
+    """What was refused, in words, or nothing."""
+    try:
+        for who, codes in parts:
+            admission.admit(encode_identities(who, "who"), codes)
+        if isinstance(admission, SpooledAdmission):
+            admission.settle()
+    except DataError as refusal:
+        return str(refusal)
+    return None
+
+
+@pytest.mark.parametrize("by_person", [False, True])
+@pytest.mark.parametrize("size", [3, 19, 20, 21, 90, 400])
+@pytest.mark.parametrize("repeats", [0, 1, 5])
+def test_the_same_rows_are_refused(by_person, size, repeats):
+    rng = np.random.default_rng([size, repeats])
+    for trial in range(6):
+        who = [f"p{number}" for number in rng.permutation(10 * size)[:size]]
+        codes = rng.integers(-1, 3, size)
+        # The last rows repeat earlier ones; in a long table those are in the file by then.
+        for place in rng.integers(0, size, repeats):
+            who.append(who[place])
+            codes = np.append(codes, (codes[place] + trial % 2) % 3)
+        cuts = [0, *sorted(rng.integers(0, len(who), 3)), len(who)]
+        parts = [(who[a:b], codes[a:b]) for a, b in pairwise(cuts)]
+        with SpooledAdmission(asked(by_person=by_person)) as spooled:
+            found = outcome(spooled, parts)
+        # The one in memory stops at the part where it sees it: it gets one part.
+        whole = outcome(Admission(asked(by_person=by_person)), [(who, codes)])
+        assert (found is None) == (whole is None)
+
+
+def test_the_count_is_of_all_that_came_again():
+    who, codes = [f"p{n}" for n in range(100)], np.zeros(100, dtype=int)
+    parts = [(who, codes), (who[:7], codes[:7] + 1), (who[3:5], codes[:2] + 2)]
+    with SpooledAdmission(asked(by_person=False)) as rows:
+        assert "got 9 rows" in outcome(rows, parts)
+    with SpooledAdmission(asked(by_person=True)) as persons:
+        assert "several for 7 of them" in outcome(persons, parts)
+    unchanged = [(who, codes), (who, codes), (who, np.full(100, -1))]
+    with SpooledAdmission(asked(by_person=True)) as persons:
+        assert outcome(persons, unchanged) is None
+
+
+def test_the_file_tells_nothing_of_identities():
+    """Digests of the same rows differ from run to run: whoever gets the file cannot try names."""
+    told = []
+    for _ in range(2):
+        with SpooledAdmission(asked(by_person=False)) as spooled:
+            assert (
+                outcome(spooled, [([f"p{n}" for n in range(60)], np.zeros(60, dtype=int))]) is None
+            )
+            spooled._spool.seek(0)
+            told.append(spooled._spool.read())
+    assert len(told[0]) == len(told[1]) == 60 * 20
+    assert not {told[0][i : i + 16] for i in range(0, 1200, 20)} & {
+        told[1][i : i + 16] for i in range(0, 1200, 20)
+    }
+
+
+def test_a_full_disk_is_a_message(monkeypatch):
+    class Full(io.BytesIO):
+        def write(self, _):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(identities.tempfile, "TemporaryFile", Full)
+    rows = [([f"p{n}" for n in range(60)], np.zeros(60, dtype=int))]
+    with (
+        SpooledAdmission(asked(by_person=False)) as spooled,
+        pytest.raises(StorageError, match="TMPDIR"),
+    ):
+        outcome(spooled, [*rows, ([f"q{n}" for n in range(60)], rows[0][1])])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_with_a_late_repeat_are_refused_whole(ending, tmp_path):
+    import pandas as pd
+
+    secrets = md.Prior.uniform(["a", "b"])
+    found = md.design(secrets, md.utility.Hamming(), md.LDP(1))
+    who = [f"p{n}" for n in range(300)]
+    source, target, key = tmp_path / f"s.{ending}", tmp_path / f"t.{ending}", md.release_key()
+    options = {"row": "who", "key": key, "ledger": tmp_path / "ledger"}
+
+    def written(names):
+        table = pd.DataFrame({"who": names, "answer": ["a", "b"] * (len(names) // 2)})
+        table.to_csv(source, index=False) if ending == "csv" else table.to_parquet(source)
+
+    written([*who[:-1], who[4]])
+    refused(
+        lambda: md.privatize_file(source, target, "answer", found, **options),
+        "different identity in each row",
+        error=DataError,
+    )
+    assert not target.exists()
+    written(who)
+    assert md.privatize_file(source, target, "answer", found, **options).rows == 300
