@@ -760,10 +760,9 @@ class KernelSource(PriorOption):
                     remedy="add --prior or --data, or ask whoever made it"
                     + (", or audit what needs none (--privacy ldp:1)" if any_prior else ""),
                 )
-        elif given is None and any_prior and notions:
-            if not any(notion.uses_prior for notion in notions):
-                told = " and ".join(map(str, notions))
-                given = self._any_prior(mechanism, f"no prior was given: {told}")
+        elif given is None and any_prior and notions and not any(n.uses_prior for n in notions):
+            told = " and ".join(map(str, notions))
+            given = self._any_prior(mechanism, f"no prior was given: {told}")
         if given is None:
             free = ", or ask for what needs none (--privacy ldp:1)" if any_prior else ""
             raise InputError(
