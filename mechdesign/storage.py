@@ -88,6 +88,8 @@ if TYPE_CHECKING:
 
 Saved: TypeAlias = "Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan"
 
+# What a mechanism alone has not: its claims would be read by nobody.
+CLAIMS = frozenset({"prior", "notions", "stated", "utility", "certificate"})
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
 SCHEMA, REQUIRED_SCHEMA = 1, 2
@@ -491,6 +493,8 @@ def _content_in(content: Any, name: str) -> Saved:
         )
     try:
         if content["kind"] == "mechanism":
+            if CLAIMS & content.keys():
+                raise ValueError("a mechanism alone with what designs claim")
             return mechanism_from_json(content["mechanism"])
         if content["kind"] == "design":
             return _design_in(content, name)
@@ -532,7 +536,7 @@ def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     notions = [_notion_in(part, name) for part in content["notions"]]
     stated = [_name_in(text) for text in content.get("stated", [])]
     try:
-        made = PublicDesign.of(mechanism_from_json(content["mechanism"]), notions, stated)
+        made = PublicDesign.of(_whole_mechanism(content["mechanism"]), notions, stated)
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); get it again.") from None
     if made.fingerprint != content["fingerprint"]:
@@ -584,7 +588,7 @@ def _plan_in(content: dict[str, Any], name: str) -> ColumnsPlan:
 
 def _design_in(content: dict[str, Any], name: str) -> Design:
     prior = prior_from_json(content["prior"])
-    mechanism = mechanism_from_json(content["mechanism"])
+    mechanism = _whole_mechanism(content["mechanism"])
     notions = tuple(_notion_in(part, name) for part in content["notions"])
     if mechanism.schema != prior.schema:
         raise ValueError("prior and kernel name different columns")
@@ -779,6 +783,14 @@ def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
         [label_from_json(label) for label in part["outputs"]],
     )
     return found.with_schema(_schema_in(part))
+
+
+def _whole_mechanism(part: dict[str, Any]) -> Mechanism:
+    """The same of a design or its public form, whose rows have sums of one exactly."""
+    found = mechanism_from_json(part)
+    if found.row_error:
+        raise ValueError("rows of a design whose sum is not one")
+    return found
 
 
 def _schema_in(part: dict[str, Any]) -> Schema | None:

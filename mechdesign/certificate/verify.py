@@ -1233,8 +1233,11 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     elif "questions" in content["utility"]:
         is_proved = _check_risk(content, gap, prior, kernel, report)
     else:
-        for claim in ("value", "bound", "gap"):
-            report.add(claim, None, "of a sub-convex utility: not rational, or searched for")
+        value, top = _real(saved["value"]), float(saved["bound"])
+        is_less = 0 < value < math.inf and 2 * gap * value < top - value
+        for claim, wrong in (("value", False), ("bound", top < value), ("gap", is_less)):
+            known = False if wrong else None
+            report.add(claim, known, "of a sub-convex utility: not rational, or searched for")
     report.add("optimal", _every([_flag(saved["optimal"]) is (gap <= GAP_TOLERANCE), is_proved]))
 
 
@@ -1817,6 +1820,8 @@ def _check_content(content: Any) -> Report:
     checks["plan"] = checks["public plan"] = _check_plan
     try:
         if content["kind"] == "mechanism":
+            claimed = content.keys() & {"prior", "notions", "stated", "utility", "certificate"}
+            _need(not claimed, "a mechanism alone with what designs claim")
             _Kernel(content["mechanism"], report, ROW_TOLERANCE)
         else:
             checks[content["kind"]](content, report)

@@ -103,7 +103,7 @@ def survey(
         return _survey(sources, release, person, key, budget)
     with SpooledAdmission(release.identity) as admission:
         found = _survey(sources, release.with_parts(admission=admission), person, key, budget)
-        admission.settle()
+        admission.compare()
     return found
 
 

@@ -445,7 +445,7 @@ class SpooledAdmission(Admission):
 
     It remembers the first identities and notices at once when one of them comes again. Of longer
     tables, digests go into a nameless file in the system's folder for such files, 20 bytes a row,
-    and what came again is found by :meth:`settle`. The digests are keyed: whoever gets hold of the
+    and what came again is found by :meth:`compare`. The digests are keyed: whoever gets hold of the
     file learns nothing.
     """
 
@@ -513,7 +513,7 @@ class SpooledAdmission(Admission):
         self._ends.append(np.cumsum(np.bincount(buckets, minlength=_BUCKETS)))
         self._filled = 0
 
-    def settle(self) -> None:
+    def compare(self) -> None:
         """Raise :class:`DataError` for what came again, as :meth:`admit` does, after all parts."""
         if self._spool is None:
             return

@@ -43,6 +43,7 @@ from mechdesign.privacy import NOTIONS
 from mechdesign.requirement import REQUIREMENTS
 from mechdesign.storage import from_json, to_json
 
+ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
 RECORDED = Path(__file__).parents[1] / "recorded"
 #: Claims that are named where a sum of logarithms is asked, or the utility is sub-convex.
 LOGARITHMS = {"privacy", "verdicts", "bound", "gap", "gain_gap", "optimal"}
@@ -411,3 +412,53 @@ def test_it_imports_nothing_but_the_standard_library():
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True)
     roots = {name.partition(".")[0] for name in done.stdout.split()}
     assert {"fractions", "json"} <= roots <= {*sys.stdlib_module_names, "__main__"}
+
+
+def test_a_mechanism_alone_claims_nothing(tmp_path):
+    """Called a mechanism, a design that is not private had all that it claims left unread."""
+    content = json.loads(in_bytes(md.design(ABC, md.utility.Hamming(), md.PML(0.4))))
+    weights = content["mechanism"]["weights"]
+    content["mechanism"]["weights"] = [weights[1], weights[0], weights[2]]
+    assert verify.check(in_bytes(resealed(content))).state == "refuted"
+    content["kind"] = "mechanism"
+    data = in_bytes(resealed(content))
+    with pytest.raises(verify.UnreadableError, match="what designs claim"):
+        verify.check(data)
+    path = tmp_path / "m.json"
+    path.write_bytes(data)
+    with pytest.raises(StorageError, match="what designs claim"):
+        md.load(path)
+    alone = {key: content[key] for key in ("format", "schema", "version", "kind", "mechanism")}
+    assert verify.check(in_bytes(resealed(alone))).state == "proved"
+
+
+def test_values_that_cannot_be_are_refuted_of_sub_convex_utilities():
+    content = json.loads(in_bytes(md.design(ABC, md.utility.MutualInformation(), md.PML(0.4))))
+    value = content["certificate"]["value"]
+    states = {}
+    for name, claims in (
+        ("honest", {}),
+        ("a bound below the value", {"bound": value * (1 - 1e-3)}),
+        ("no gap below a larger bound", {"bound": 2 * value}),
+    ):
+        other = content
+        for claim, number in claims.items():
+            other = changed(other, ("certificate", claim), number)
+        states[name] = verify.check(in_bytes(other)).state
+    assert states.pop("honest") == "not proved here"
+    assert set(states.values()) == {"refuted"}
+
+
+@pytest.mark.parametrize("form", ["design", "public"])
+def test_rows_of_designs_sum_to_one_exactly(form, tmp_path):
+    """The checker refuted what the library read, audited and drew from."""
+    found = md.design(ABC, md.utility.Hamming(), md.PML(0.4))
+    path = tmp_path / "m.json"
+    md.save(found, path, public=form == "public")
+    content = json.loads(path.read_text())
+    row = content["mechanism"]["weights"][2]
+    row[0] = str(int(row[0]) + 1)
+    path.write_bytes(in_bytes(resealed(content)))
+    assert verify.check(path.read_bytes()).state == "refuted"
+    with pytest.raises(StorageError, match="whose sum is not one"):
+        md.load(path)

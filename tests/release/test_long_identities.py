@@ -41,7 +41,7 @@ def outcome(admission, parts):
         for who, codes in parts:
             admission.admit(encode_identities(who, "who"), codes)
         if isinstance(admission, SpooledAdmission):
-            admission.settle()
+            admission.compare()
     except DataError as refusal:
         return str(refusal)
     return None
@@ -80,7 +80,7 @@ def test_the_count_is_of_all_that_came_again():
         assert outcome(persons, unchanged) is None
 
 
-def test_the_file_tells_nothing_of_identities():
+def test_the_file_reveals_no_identities():
     """Digests of the same rows differ from run to run: whoever gets the file cannot try names."""
     told = []
     for _ in range(2):
