@@ -269,7 +269,10 @@ class UnknownNameError(InputError):
     def __init__(self, kind: str, name: object, known: Iterable[str], also: str = "") -> None:
         known = sorted(known)
         word = name.lower() if isinstance(name, str) else quote(name)
-        near = difflib.get_close_matches(word[:_LONGEST], [k.lower() for k in known], n=1)
+        names = [k.lower() for k in known]
+        # Letters that changed places are likelier than others in their place.
+        near = [k for k in names if sorted(k) == sorted(word)]
+        near = near or difflib.get_close_matches(word[:_LONGEST], names, n=1)
         hint = next((k for k in known if near and k.lower() == near[0]), None)
         remedy = f"did you mean {quote(hint)}?" if hint else "choose one of these"
         room = accumulate((len(k) + 2 for k in known), initial=len("one of  and 000 more"))

@@ -1234,7 +1234,7 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
         is_proved = _check_risk(content, gap, prior, kernel, report)
     else:
         value, top = _real(saved["value"]), float(saved["bound"])
-        is_less = 0 < value < math.inf and 2 * gap * value < top - value
+        is_less = 0 < value < top < math.inf and 2 * gap * value < top - value - top / 10**9
         for claim, wrong in (("value", False), ("bound", top < value), ("gap", is_less)):
             known = False if wrong else None
             report.add(claim, known, "of a sub-convex utility: not rational, or searched for")

@@ -605,7 +605,8 @@ class ReleaseOptions:
 
         if isinstance(column, list) and len(column) == 1:
             column = column[0]
-        return privatize_file(
+        is_new = self.key is not None and not Path(self.key).exists()
+        receipt = privatize_file(
             table,
             output,
             designed if column is None else column,
@@ -624,6 +625,17 @@ class ReleaseOptions:
             show_values=self.show_values,
             **more,
         )
+        if is_new:
+            note(
+                f"a new key was made, {self.key}: keep it, as rows get the same reports under "
+                "it alone; where they had reports under another key, these tell more of them"
+            )
+        elif self.row is not None and self.key is None and self.seed is None:
+            note(
+                "without --key the secret that identities were hashed with is gone: another run "
+                "gives other reports, which tell more"
+            )
+        return receipt
 
 
 def check_distinct(

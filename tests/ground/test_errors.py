@@ -106,6 +106,12 @@ def test_unknown_names_hint_at_the_nearest(name, hint):
         assert str(error).endswith(f"did you mean {hint!r}?")
 
 
+def test_letters_that_changed_places_are_likelier_than_others():
+    assert UnknownNameError("privacy notion", "lpd", ["lip", "ldp", "pml"]).remedy == (
+        "did you mean 'ldp'?"
+    )
+
+
 def test_errors_carry_their_evidence():
     refused = NoMethodError("a problem", {"one": "too small", "two": "too large"})
     assert refused.refusals == {"one": "too small", "two": "too large"}

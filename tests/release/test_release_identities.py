@@ -753,6 +753,26 @@ def test_files_are_privatised_by_identity(folder, table, expected, capsys):
             assert bytes.fromhex(secret) not in (folder / name).read_bytes()
 
 
+def test_a_key_that_is_new_or_gone_is_told(folder, table, capsys):
+    """A name misspelt made another key, and a second report of everybody, without a word."""
+    arguments = ["people.csv", "--column", "x", "--row", "id"]
+    told = {}
+    for name, key in {
+        "made": ["--key", "release.key"],
+        "kept": ["--key", "release.key"],
+        "misspelt": ["--key", "relaese.key"],
+        "gone": [],
+        "seeded": ["--seed", "1"],
+    }.items():
+        code, _, told[name] = apply(capsys, *arguments, *key, "-o", f"{name}.csv")
+        assert code == 0
+    for name, message in told.items():
+        is_new = name in ("made", "misspelt")
+        assert ("a new key was made" in message) == is_new
+        assert ("without --key" in message) == (name == "gone")
+    assert "relaese.key" in told["misspelt"]
+
+
 def test_files_with_repeated_or_missing_identities_are_refused_before_anything_is_written(
     folder, table, capsys
 ):
