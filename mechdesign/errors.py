@@ -353,7 +353,8 @@ class MissingLibraryError(MechdesignError, ImportError):
         super().__init__(
             f"{library} is not installed; install it with: pip install 'mechdesign[{extra}]'"
         )
-        self.library, self.extra = library, extra
+        # Readers of any ImportError look for its name.
+        self.library, self.extra, self.name = library, extra, library
 
 
 def warn(message: str, category: type[MechdesignWarning]) -> None:

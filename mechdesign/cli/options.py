@@ -331,6 +331,13 @@ def read_solver(text: str) -> str | Method:
     return made
 
 
+def _uniform(mechanism: Mechanism) -> Prior:
+    """The uniform prior over the inputs of a kernel."""
+    from ..prior import Prior
+
+    return Prior.uniform(mechanism.inputs).with_schema(mechanism.schema)
+
+
 def _shares(inputs: int) -> str:
     """An example of a prior over so many inputs."""
     if inputs > 6:
@@ -727,13 +734,11 @@ class KernelSource(PriorOption):
 
     def _any_prior(self, mechanism: Mechanism, what: str) -> Prior:
         """The uniform prior, where no notion that is asked depends on one."""
-        from ..prior import Prior
-
         note(
             f"{what} is checked without one, and levels that depend on a prior are those under "
             "the uniform one"
         )
-        return Prior.uniform(mechanism.inputs).with_schema(mechanism.schema)
+        return _uniform(mechanism)
 
     def read_kernel(self, *, any_prior: bool = False) -> Asked:
         """Read the file and match the prior with its inputs; :class:`InputError` without a prior.
@@ -742,14 +747,13 @@ class KernelSource(PriorOption):
         do not depend on one.
         """
         from ..mechanism import mechanism_of
-        from ..prior import Prior
         from ..published import PublicDesign
         from ..solve._design import Design
 
         notions, given = self.notions, None
         mechanism = mechanism_of(self.saved)
         if self.prior == "uniform":
-            given = Prior.uniform(mechanism.inputs).with_schema(mechanism.schema)
+            given = _uniform(mechanism)
         elif any(option is not None for option in (self.table, self.column, self.prior)):
             given = self.read_prior()
         designed = self.saved if isinstance(self.saved, Design) else mechanism

@@ -27,8 +27,6 @@ def check_framework() -> None:
         import sqlalchemy  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
-    except MissingLibraryError as missing:
-        raise MissingLibraryError(missing.library, "serve") from None
     except ImportError as problem:
         raise MissingLibraryError(str(problem.name), "serve") from None
 
