@@ -888,6 +888,7 @@ def broken_cases() -> Iterator[Case]:
         yield of(two, ("schema",), schema)
     yield of(two, ("format",), "other")
     yield of(two, ("kind",), "other")
+    yield of(two, ("kind",), "mechanism")
     for level in (-0.5, True, None, "x", [1], {"text": "x"}):
         yield of(two, ("notions", 0, "parameters", "epsilon"), level)
     yield of(two, ("notions", 0, "parameters"), {"epsilon": 1.0, "delta": 0})
@@ -1189,6 +1190,18 @@ def _of_any_truth(saved: tuple[str], open_state: set[str], refuted: set[str]) ->
     yield Case("any truth, rows alike", data, open_state, {"value": "not proved here"})
 
 
+def searched_cases() -> Iterator[Case]:
+    """Claims of a sub-convex utility: none is proved, and those that cannot be are refuted."""
+    found = md.design(ABC, md.utility.MutualInformation(), md.PML(0.4))
+    content, unproved = json.loads(in_bytes(found)), {"not proved here"}
+    yield Case("information", in_bytes(content), unproved, {"gap": "not proved here"})
+    value, bound = content["certificate"]["value"], ("certificate", "bound")
+    data = in_bytes(changed(content, bound, value * (1 - 1e-3)))
+    yield Case("information, bound below the value", data, {"refuted"}, {"bound": "refuted"})
+    data = in_bytes(changed(content, bound, value * 2))
+    yield Case("information, no gap below twice as much", data, {"refuted"}, {"gap": "refuted"})
+
+
 def named_cases() -> Iterator[Case]:
     """Files whose symbols are made of columns with names."""
     pairs = [("a", "f"), ("a", "m"), ("b", "f"), ("b", "m")]
@@ -1447,7 +1460,7 @@ def plan_cases() -> Iterator[Case]:
             data = in_bytes(changed(content, path, value))
             yield Case(f"plan, {notion}, {path} {value}", data, refuted, {claim: "refuted"})
         for path, value in (
-            (("columns", 1, "name"), "x"), (("columns", 1, "design", "kind"), "mechanism"),
+            (("columns", 1, "name"), "x"), (("columns", 1, "design", "kind"), "public"),
             (("columns",), content["columns"][:1]),
             (("prior", "attributes"), [{"name": "y"}, {"name": "x"}]),
         ):  # fmt: skip
@@ -1461,6 +1474,9 @@ def plan_cases() -> Iterator[Case]:
         kernel = ("columns", 0, "public", "mechanism", "weights")
         uneven = [[str(9 << 50), str(7 << 50)], [str(15 << 50), str(1 << 50)]]
         bits = ("columns", 0, "public", "mechanism", "bits")
+        alone = json.loads(in_bytes(plan.designs[0].mechanism))
+        data = in_bytes(changed(public, ("columns", 0, "public"), resealed(alone)))
+        yield Case(f"public plan, {notion}, with a mechanism alone", data, unreadable)
         again = changed(public, ("columns", 1, "name"), "x")
         yield Case(f"public plan, {notion}, one name twice", in_bytes(again), unreadable)
         data = in_bytes(changed(changed(public, kernel, uneven), bits, 54))
@@ -1494,7 +1510,8 @@ def all_cases() -> list[Case]:
     """All of the above, those that decide most first."""
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
         honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, listed_cases,
-        subset_cases, named_cases, plan_cases, inference_cases, group_cases, bin_cases,
+        searched_cases, subset_cases, named_cases, plan_cases, inference_cases, group_cases,
+        bin_cases,
     )  # fmt: skip
     return [case for make in makers for case in make()]
 
