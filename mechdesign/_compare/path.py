@@ -31,7 +31,7 @@ from ..privacy.pointwise import PML
 from ..requirement.base import Requirement
 from ..solve._design import Design
 from ..solve._sweep import Walk
-from ..solve.problem import Problem, state_design, state_problem
+from ..solve.problem import Problem, designable, state_problem
 from ..solve.program import LinearProgram
 from ..storage import (
     asked_to_json,
@@ -83,8 +83,10 @@ class Task:
 
     def problem(self, notions: Any) -> Problem:
         """What is designed for notions."""
-        return state_design(
-            self.prior, self.utility, notions, self.outputs, self.time_limit, self.requirements
+        return designable(
+            state_problem(
+                self.prior, self.utility, notions, self.outputs, self.time_limit, self.requirements
+            )
         )
 
     def run(self) -> list[FrontierPoint | Missing]:

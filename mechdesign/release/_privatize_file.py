@@ -242,7 +242,7 @@ def _privatize_one(
         if texts:
             check_writable(receipt_path(target), overwrite=overwrite)
         secret = b"" if book is None else book.key
-        found = survey([source], release, person, secret, budget)
+        found = survey([source], release, person, secret, budget, target.parent)
         if person is not None:
             warn_of_rows(found.most_of_one, person, release.recorded)
         if not is_plan:

@@ -93,15 +93,17 @@ def survey(
     release: ColumnRelease,
     person: str | None,
     key: bytes,
-    budget: Budget | None = None,
+    budget: Budget | None,
+    folder: Path,
 ) -> Survey:
     """Read what is about to be released, and check its identities.
 
-    Without a budget, rows about nobody are on nobody's account; with one they are an error.
+    Without a budget, rows about nobody are on nobody's account; with one they are an error. The
+    folder has room for the reports, and takes digests of the identities of long files before.
     """
     if release.identity is None:
         return _survey(sources, release, person, key, budget)
-    with SpooledAdmission(release.identity) as admission:
+    with SpooledAdmission(release.identity, folder) as admission:
         found = _survey(sources, release.with_parts(admission=admission), person, key, budget)
         admission.compare()
     return found

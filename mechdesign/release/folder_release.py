@@ -356,7 +356,7 @@ def privatize_folder(
         }
         if run.state is not None:
             run.check(asked, files, book)
-        found = survey(inputs.paths, release, person, secret, budget)
+        found = survey(inputs.paths, release, person, secret, budget, target.parent)
         if person is not None:
             warn_of_rows(found.most_of_one, person, release.recorded)
         warn_of_counts(found, str(release.column), release.designed)

@@ -444,13 +444,13 @@ class SpooledAdmission(Admission):
     """The same over a table of any length, in bounded memory.
 
     It remembers the first identities and notices at once when one of them comes again. Of longer
-    tables, digests go into a nameless file in the system's folder for such files, 20 bytes a row,
-    and what came again is found by :meth:`compare`. The digests are keyed: whoever gets hold of the
-    file learns nothing.
+    tables, digests go into a nameless file in a folder, 20 bytes a row, and what came again is
+    found by :meth:`compare`. The digests are keyed: whoever gets hold of the file learns nothing.
     """
 
-    def __init__(self, identity: Identity) -> None:
+    def __init__(self, identity: Identity, folder: Path) -> None:
         super().__init__(identity)
+        self._folder = folder
         self._digest = blake2b(digest_size=16, key=secrets.token_bytes(32))
         self._waiting = np.empty(_HELD, dtype=_RECORD)
         self._filled = 0
@@ -471,7 +471,7 @@ class SpooledAdmission(Admission):
             super().admit(identities, codes)
             if len(self._symbols) >= _HELD:
                 held, self._symbols = self._symbols, {}
-                self._spool = tempfile.TemporaryFile()
+                self._spool = self._opened()
                 self._keep(list(held), np.fromiter(held.values(), np.int64, len(held)))
             return
         if self.identity.by_person:
@@ -482,6 +482,19 @@ class SpooledAdmission(Admission):
         else:
             codes = np.zeros(len(identities), np.int64)
         self._keep([shortened(identity) for identity in identities], codes)
+
+    def _opened(self) -> Any:
+        try:
+            return tempfile.TemporaryFile(dir=self._folder)
+        except OSError as problem:
+            raise self._no_room(problem) from None
+
+    def _no_room(self, problem: OSError) -> StorageError:
+        return StorageError(
+            f"identities: a temporary file cannot be written in {self._folder} "
+            f"({problem.strerror}); make room there, 20 bytes for each row, or write the reports "
+            "to another folder."
+        )
 
     def _keep(self, identities: Sequence[bytes], codes: NDArray[np.int64]) -> None:
         """Put digests of rows with their symbols to those that wait to be written."""
@@ -509,7 +522,7 @@ class SpooledAdmission(Admission):
         try:
             self._spool.write(records[order].tobytes())
         except OSError as problem:
-            raise _no_room(problem) from None
+            raise self._no_room(problem) from None
         self._ends.append(np.cumsum(np.bincount(buckets, minlength=_BUCKETS)))
         self._filled = 0
 
@@ -542,13 +555,6 @@ class SpooledAdmission(Admission):
         # A person with three symbols is one person.
         persons = np.cumsum(~same)
         return len(np.unique(persons[same & (now["symbol"] != before["symbol"])]))
-
-
-def _no_room(problem: OSError) -> StorageError:
-    return StorageError(
-        f"identities: a temporary file cannot be written ({problem.strerror}); name a folder with "
-        "room in the environment variable TMPDIR."
-    )
 
 
 def shortened(identity: bytes) -> bytes:

@@ -52,7 +52,7 @@ from .choice import (
 from .closed_form import SIMPLICES
 from .least_program import LeastProgram
 from .method import Candidate, Duals, Method
-from .problem import Problem, state_design
+from .problem import Problem, designable, state_problem
 from .program import LinearProgram
 from .refinement import refined_candidate
 
@@ -365,7 +365,7 @@ def design(
     (0.584847, 'optimal')
     """
     check_solver(solver)
-    problem = state_design(prior, utility, privacy, outputs, time_limit, subject_to)
+    problem = designable(state_problem(prior, utility, privacy, outputs, time_limit, subject_to))
     found = _design_all(problem) if solver == "all" else run_solver(problem, solver)[0]
     warn_of_gap(found)
     return found
@@ -383,7 +383,9 @@ def explain(
 
     Raises what :func:`design` raises for input, and :class:`NoMethodError` with every reason.
     """
-    return choose(state_design(prior, utility, privacy, outputs, None, subject_to), solver)
+    return choose(
+        designable(state_problem(prior, utility, privacy, outputs, None, subject_to)), solver
+    )
 
 
 def run_solver(

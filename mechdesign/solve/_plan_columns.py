@@ -29,7 +29,7 @@ from ..utility.estimation import Estimation
 from ._design import Design, design, explain
 from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together, large_lifts
 from .estimation.method import MOST_SYMBOLS, relaxed_risk
-from .problem import check_limit, state_design
+from .problem import check_limit, designable, state_problem
 from .product_lifts import leaks_in_floats
 from .program import EstimationProgram
 
@@ -297,7 +297,9 @@ class _Search:
         key = (place, self._kept(share))
         if self.is_large(place) and key not in self.relaxed:
             prior = list(self.priors.values())[place]
-            problem = state_design(prior, Estimation(), self._notion(share), None, None, ())
+            problem = designable(
+                state_problem(prior, Estimation(), self._notion(share), None, None, ())
+            )
             program = problem.program
             assert isinstance(program, EstimationProgram)
             found = relaxed_risk(program)

@@ -27,7 +27,7 @@ from ._design import Design
 from ._sweep import Walk
 from .choice import check_solver
 from .method import Method
-from .problem import Problem, state_design
+from .problem import Problem, designable, state_problem
 from .program import LinearProgram
 
 # Levels are told apart down to this, whatever their size.
@@ -176,7 +176,7 @@ def smallest(
 
     def state(level: float) -> Problem:
         notions = families[0].at(level)
-        return state_design(prior, utility, notions, outputs, time_limit, subject_to)
+        return designable(state_problem(prior, utility, notions, outputs, time_limit, subject_to))
 
     with counter(None, "levels", show=progress) as advance:
         search = _Search(families[0], state, target, Walk(solver), advance)

@@ -16,7 +16,7 @@ from ..utility.base import Utility
 from ._design import Design, run_solver, warn_of_gap
 from .choice import check_solver
 from .method import Candidate, Method
-from .problem import Problem, state_design
+from .problem import Problem, designable, state_problem
 from .program import LinearProgram
 
 #: Processes at most.
@@ -94,7 +94,9 @@ def sweep(
     problems: list[Problem] = []
     requirements = as_requirements(subject_to)
     for privacy in privacies:
-        problem = state_design(prior, utility, privacy, outputs, time_limit, requirements)
+        problem = designable(
+            state_problem(prior, utility, privacy, outputs, time_limit, requirements)
+        )
         first = problems[0] if problems else problem
         mine, its = problem.program, first.program
         if isinstance(mine, LinearProgram) and isinstance(its, LinearProgram):

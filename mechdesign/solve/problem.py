@@ -351,20 +351,13 @@ def state_problem(
     )
 
 
-def state_design(
-    prior: Prior,
-    utility: Utility | None,
-    privacy: Any,
-    outputs: Any = None,
-    time_limit: float | None = None,
-    subject_to: Any = (),
-) -> Problem:
-    """:func:`state_problem` where a kernel is to be designed, not examined.
+def designable(problem: Problem) -> Problem:
+    """The problem, where a kernel can be designed for it and not only examined.
 
-    Raises :class:`PriorError` too where symbols without mass would share the row of another symbol
+    Raises :class:`PriorError` where symbols without mass would share the row of another symbol
     that estimates should tell them from.
     """
-    problem = state_problem(prior, utility, privacy, outputs, time_limit, subject_to)
+    prior = problem.prior
     if isinstance(problem.utility, Estimation) and len(problem.program.prior) < len(prior):
         alike = problem.utility.counterparts(prior)
         untold = [prior.labels[x] for x, other in alike.items() if other is None]

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,23 +176,17 @@ def _on_bounds(kernel: Vector, bounds: Vector) -> Vector | None:
     tight = room <= _TIGHT * kernel.mean(axis=0)
     # Bounds on single entries come last.
     zero = tight[-n:]
-    places = np.full(kernel.shape, -1)
-    places[~zero] = np.arange(int((~zero).sum()))
-    rows, right = [], []
-    for x in range(n):
-        row = np.zeros(int((~zero).sum()))
-        row[places[x][~zero[x]]] = 1.0
-        rows.append(row)
-        right.append(1.0)
-    for a, y in zip(*np.nonzero(tight[:-n]), strict=True):
-        row = np.zeros(int((~zero).sum()))
-        row[places[~zero[:, y], y]] = bounds[a][~zero[:, y]]
-        rows.append(row)
-        right.append(0.0)
-    start = kernel[~zero]
-    table = np.array(rows)
+    # Rows of the kernel sum to one, and the tight bounds of columns are met.
+    every = slice(None)
+    equal: list[tuple[Any, Any]] = [((x, every), 1.0) for x in range(n)]
+    equal += [((every, y), bounds[a]) for a, y in zip(*np.nonzero(tight[:-n]), strict=True)]
+    table = np.zeros((len(equal), *kernel.shape))
+    for row, (where, factors) in zip(table, equal, strict=True):
+        row[where] = factors
+    table, start = table[:, ~zero], kernel[~zero]
+    right = np.arange(len(equal)) < n
     for _ in range(2):
-        step, *_ = np.linalg.lstsq(table * start, np.array(right) - table @ start, rcond=1e-13)
+        step, *_ = np.linalg.lstsq(table * start, right - table @ start, rcond=1e-13)
         start = start * (1 + step)
     found = np.zeros(kernel.shape)
     found[~zero] = start
