@@ -473,7 +473,7 @@ def test_thirty_symbols_with_forty_outputs():
     prior = md.Prior.from_counts(1 / np.arange(1, 31))
     found = limited(prior, md.LDP(1), 40)
     assert found.gap <= 0.03
-    # The sets of the complements of a plane's 40 points and planes, for 30 of the points.
+    # The 40 planes of a projective space of 40 points, each of 13, for 30 of the points.
     sets = limited(md.Prior.uniform(40), md.LDP(1), 40).mechanism.kernel
     assert found.risk < Estimation().risk(md.Mechanism(sets[:30]), prior)
 
