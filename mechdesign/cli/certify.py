@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..arguments import read_outputs
-from ..errors import InputError, UntoldWarning, warn
+from ..errors import InputError, UntoldWarning, UtilityError, quote, warn
 from ..progress import waiting
 from .options import (
     AsJson,
@@ -23,6 +24,9 @@ from .options import (
     read_goal,
     say_advice,
 )
+
+if TYPE_CHECKING:
+    from ..labels import Label
 
 
 def certify(
@@ -71,23 +75,32 @@ def certify(
             got="none",
             remedy="add for example --privacy pml:0.5",
         )
-    if utility is None and isinstance(asked.designed, Design):
-        goal = asked.designed.utility
+    saved = asked.designed.utility if isinstance(asked.designed, Design) else None
+    is_default = utility is None and saved is None
+    if utility is None and saved is not None:
+        goal = saved
     else:
         goal = read_goal(utility or "hamming", asked.prior)
     if output is not None:
         check_writable(output, overwrite=force)
     labels = read_outputs(outputs)
-    with waiting("certifying", show=sys.stderr.isatty(), limit=time_limit):
-        found = run_certify(
-            asked.mechanism,
-            asked.prior,
-            goal,
-            list(asked.notions),
-            outputs=labels,
-            time_limit=time_limit,
-            subject_to=asked.read_required(require, labels),
-        )
+    required = asked.read_required(require, labels)
+    try:
+        with waiting("certifying", show=sys.stderr.isatty(), limit=time_limit):
+            found = run_certify(
+                asked.mechanism,
+                asked.prior,
+                goal,
+                list(asked.notions),
+                outputs=labels,
+                time_limit=time_limit,
+                subject_to=required,
+            )
+    except UtilityError:
+        columns = asked.mechanism.outputs if labels is None else labels
+        if is_default and set(columns).isdisjoint(asked.prior.labels):
+            raise _without_utility(columns, asked.prior.labels) from None
+        raise
     if output is not None:
         save(found, output, overwrite=force)
     report = run_audit(found.mechanism, found.prior, found.notions, found.requirements)
@@ -101,3 +114,15 @@ def certify(
     say_advice(identified)
     if output is not None:
         note(f"saved {output}")
+
+
+def _without_utility(outputs: Sequence[Label], symbols: Sequence[Label]) -> UtilityError:
+    """No utility is named, and outputs that are no symbols cannot be right."""
+    return UtilityError(
+        "--utility",
+        expected="what the kernel is for, as the share of right reports needs outputs that are "
+        "symbols",
+        got=f"none, for outputs {quote(list(outputs[:6]))} and symbols {quote(list(symbols[:6]))}",
+        remedy="give --utility mutual-information, or a CSV matrix of gains (symbols as rows, "
+        "outputs as columns); or name by --outputs the symbol that each column reports",
+    )

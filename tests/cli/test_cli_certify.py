@@ -147,3 +147,17 @@ def test_a_constant_kernel_is_said_to_be_uninformative(run, tmp_path):
     code, _, err = run("certify", "flat.csv", "--prior", "0.5,0.5", "-p", "ldp:1")
     assert code == 0
     assert err.startswith("warning: ")
+
+
+def test_outputs_that_are_no_symbols_ask_for_a_utility(run, tmp_path):
+    (tmp_path / "words.csv").write_text("input,low,high\na,0.7,0.3\nb,0.3,0.7\n")
+    asked = ("certify", "words.csv", "--prior", "0.5,0.5", "-p", "ldp:1")
+    code, out, err = run(*asked)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: --utility: ")
+    for word in ("mutual-information", "CSV matrix of gains", "--outputs", "'low'", "'a'", "MD104"):
+        assert word in err, word
+    assert "--utility" in run("explain", "MD104")[1]
+    assert run(*asked, "-u", "mutual-information")[0] == 0
+    assert run(*asked, "--outputs", "a,b")[0] == 0
+    assert "Hamming" in run(*asked, "-u", "hamming")[2]  # named, so not left out
