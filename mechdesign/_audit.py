@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import KernelError, PriorError, quote
-from .exact import Verdict
+from .exact import Verdict, rounded_up
 from .labels import Label, shorten
 from .mechanism import ImplicitKernel, Mechanism, as_mechanism
 from .notebook import notebook_table
@@ -20,6 +20,9 @@ from .prior import Prior
 from .privacy.average import MaximalCostLeakage, MaximalLeakage, MIPrivacy
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, Worst, as_notions
 from .requirement.base import Requirement, RequirementCheck, as_requirements
+
+#: Averages that are values in floats, shown to the nearest digit; the others are exact levels.
+MEASURED = frozenset({"mutual information"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +147,10 @@ class AuditReport:
         for name, leakage, field, worst in self.entries():
             label = name if len(leakage.levels) == 1 else f"{name} {field}"
             place = f"at '{shorten(worst.output)}': {worst.about}"
-            lines.append(f"  {label:<22} {worst.level:<12.6g} {place}")
-        lines += [f"  {name:<22} {level:.6g}" for name, level in self.averages.items()]
+            lines.append(f"  {label:<22} {rounded_up(worst.level, 6):<12} {place}")
+        for name, level in self.averages.items():
+            shown = f"{level:.6g}" if name in MEASURED else rounded_up(level, 6)
+            lines.append(f"  {name:<22} {shown}")
         lines.append(
             f"  {'guessing the secret':<22} {self.prior_vulnerability:.4f} before, "
             f"{self.posterior_vulnerability:.4f} after"

@@ -14,6 +14,7 @@ from rich.text import Text
 from .._audit import AuditReport
 from ..certificate.certificate import gap_text
 from ..errors import visible_lines
+from ..exact import decimals_up, rounded_up
 from ..labels import one_line, shorten
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import requirement_prices
@@ -121,8 +122,14 @@ def cell_text(cell: Cell) -> Text:
         return Text(str(cell.value), style=_style(cell.value)).append(Text(cell.after))
     if cell.kind == "text":
         return Text(f"{cell.value}{cell.after}")
-    digits = ".6f" if cell.digits is None else f".{cell.digits}g"
-    return Text(("infinite" if math.isinf(cell.value) else f"{cell.value:{digits}}") + cell.after)
+    if math.isinf(cell.value):
+        return Text("infinite" + cell.after)
+    if cell.kind == "level":
+        digits = cell.digits
+        up = decimals_up(cell.value) if digits is None else rounded_up(cell.value, digits)
+        return Text(up + cell.after)
+    form = ".6f" if cell.digits is None else f".{cell.digits}g"
+    return Text(f"{cell.value:{form}}{cell.after}")
 
 
 def _kernel_table(mechanism: Mechanism, prior: Prior) -> Table:
