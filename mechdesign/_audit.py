@@ -105,6 +105,20 @@ class AuditReport:
                 yield name, leakage, field, worst
 
     @property
+    def ruled_out(self) -> dict[Label, tuple[Label, ...]]:
+        """For each output that some symbol has and others never have, these others.
+
+        Whoever sees it knows that it was none of them: ratios of likelihoods are unbounded.
+        """
+        weights = self.mechanism.weights
+        found = {}
+        for y, output in enumerate(self.mechanism.outputs):
+            never = [x for x, w in zip(self.mechanism.inputs, weights[:, y], strict=True) if not w]
+            if never and len(never) < len(weights):
+                found[output] = tuple(never)
+        return found
+
+    @property
     def averages(self) -> dict[str, float]:
         """Leakages that average over outcomes, in nats, by their names in words."""
         return {

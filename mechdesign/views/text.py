@@ -13,9 +13,9 @@ from rich.text import Text
 
 from .._audit import AuditReport
 from ..certificate.certificate import gap_text
-from ..errors import visible_lines
+from ..errors import quote, visible_lines
 from ..exact import decimals_up, rounded_up
-from ..labels import one_line, shorten
+from ..labels import listing, one_line, shorten
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import requirement_prices
 from . import tables
@@ -168,6 +168,18 @@ def print_design(found: Design, report: AuditReport, reports: int | None = None)
         out.table(tables.error_table(planned, _MOST_ROWS))
 
 
+def exclusion_lines(report: AuditReport, most: int = 5) -> list[str]:
+    """Which outputs rule out which symbols, a sentence each; those after the first are counted."""
+    found = report.ruled_out
+    lines = [
+        f"Output {quote(output)} never comes from {listing(inputs)}: whoever sees it knows that it "
+        "was none of these, and LDP is unbounded."
+        for output, inputs in list(found.items())[:most]
+    ]
+    more = len(found) - len(lines)
+    return [*lines, f"{more} more such outputs not shown."] if more else lines
+
+
 def print_audit(report: AuditReport) -> None:
     """Leakage under every notion and per outcome, then the verdicts."""
     out = Report()
@@ -176,6 +188,8 @@ def print_audit(report: AuditReport) -> None:
     out.table(_kernel_table(report.mechanism, report.prior))
     out.table(tables.leakage_table(report))
     out.table(tables.outcome_table(report, _MOST_ROWS))
+    for line in exclusion_lines(report):
+        out.line(line)
     for check in report.checks:
         style = f"bold {_style(check.verdict)}"
         out.line(f"{check.notion}: {check.verdict}", style, after=f"  ({check.evidence})")

@@ -18,6 +18,7 @@ from mechdesign import ALIP, LDP, LIP, PMC, PML, Mechanism, Prior, audit
 from mechdesign.errors import InputError, KernelError, LevelError, PriorError, ZeroMassWarning
 from mechdesign.exact import exp_bounds
 from mechdesign.privacy import NOTIONS
+from mechdesign.views.plain import audit_json
 from mechdesign.views.text import print_audit
 
 # Naive formulas, written out symbol by symbol
@@ -564,3 +565,18 @@ def test_no_level_is_printed_below_the_truth(share, capsys):
     for text in (*of_notion, *of_outputs, *said, sentence, report.leakages["ldp"].worst[0].shown):
         level = Fraction(text.removesuffix(" nats"))
         assert exp_bounds(level)[1] >= ratio, text
+
+
+def test_outputs_that_rule_symbols_out_are_named(capsys):
+    labels, outputs = ["x", "y", "z"], ["a", "b", "c", "never"]
+    kernel = Mechanism([[0.5, 0.1, 0.4, 0], [0.1, 0.9, 0, 0], [0.2, 0.8, 0, 0]], labels, outputs)
+    report = audit(kernel, Prior.uniform(labels))
+    assert report.ruled_out == {"c": ("y", "z")}
+    print_audit(report)
+    sentence = "Output 'c' never comes from 'y', 'z': whoever sees it knows that it was none of"
+    assert sentence in capsys.readouterr().out
+    assert audit_json(report)["rules_out"] == [{"output": "c", "inputs": ["y", "z"]}]
+    print_audit(audit(np.full((3, 2), 0.5), Prior.uniform(labels)))
+    assert "never comes" not in capsys.readouterr().out
+    print_audit(audit(np.eye(8), Prior.uniform(8)))
+    assert "3 more such outputs not shown." in capsys.readouterr().out
