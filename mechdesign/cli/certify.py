@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
 from ..arguments import read_outputs
 from ..errors import InputError, UntoldWarning, UtilityError, quote, warn
+from ..labels import Label, listing
 from ..progress import waiting
 from .options import (
     AsJson,
@@ -26,7 +28,8 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..labels import Label
+    from ..mechanism import Mechanism
+    from ..solve._design import Design
 
 
 def certify(
@@ -103,6 +106,8 @@ def certify(
         raise
     if output is not None:
         save(found, output, overwrite=force)
+    if found.certificate.repair.merged:
+        note(_what_merged(asked.mechanism, labels or asked.mechanism.outputs, found))
     report = run_audit(found.mechanism, found.prior, found.notions, found.requirements)
     identified = identifiability(found.mechanism)
     if identified.tells_nothing:
@@ -114,6 +119,27 @@ def certify(
     say_advice(identified)
     if output is not None:
         note(f"saved {output}")
+
+
+def _what_merged(given: Mechanism, names: Sequence[Label], found: Design) -> str:
+    """Which outputs of a kernel became one, whose row changed most, and what that cost."""
+    from ..certificate.certificate import gap_out_of
+
+    made = found.mechanism
+    names = made.outputs if made.shape == given.shape else names
+    gone = listing([names[y] for y in found.certificate.repair.merged])
+    lost = gap_out_of(found.certificate.repair_loss, found.utility.gap_unit)
+    text = f"merged into the most frequent output, as too rare to be private alone: {gone}"
+    if set(made.outputs) <= set(names):
+        rows = np.zeros(given.shape)
+        rows[:, [names.index(label) for label in made.outputs]] = made.kernel
+        place = {label: x for x, label in enumerate(given.inputs)}
+        is_named = set(place) == set(made.inputs)
+        order = [place[label] for label in made.inputs] if is_named else slice(None)
+        moved = np.abs(rows - given.kernel[order]).sum(axis=1) / 2
+        most = max(found.prior.support.tolist(), key=moved.tolist().__getitem__)
+        text += f"; the row of {quote(made.inputs[most])} changed most, by {moved[most]:.2g}"
+    return f"{text}; utility lost: {lost}"
 
 
 def _without_utility(outputs: Sequence[Label], symbols: Sequence[Label]) -> UtilityError:
