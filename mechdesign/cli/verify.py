@@ -51,7 +51,7 @@ def verify(
 
 def _witnesses(found: dict[str, Any]) -> list[dict[str, Any]]:
     """Where the kernels of a file leak more than it claims, for each level that is refuted."""
-    refuted = {fact["claim"] for fact in found["claims"] if fact["state"] == "refuted"}
+    refuted = (one["claim"] for one in found["claims"] if one["state"] == "refuted")
     if not any("privacy: " in claim for claim in refuted):
         return []
     from ..errors import MechdesignError
@@ -81,8 +81,8 @@ def _witnesses(found: dict[str, Any]) -> list[dict[str, Any]]:
 def _say_file(found: dict[str, Any]) -> None:
     """The claims of a file as the checker itself prints them, then the witnesses."""
     lines = [f"{found['file']}: {found['state']}"]
-    for fact in found["claims"]:
-        lines.append(f"  {fact['state']:16} {fact['claim']}  {fact['detail']}".rstrip())
+    for one in found["claims"]:
+        lines.append(f"  {one['state']:16} {one['claim']}  {one['detail']}".rstrip())
     if found["witnesses"]:
         from ..exact import rounded_up
         from ..stored_values import label_from_json

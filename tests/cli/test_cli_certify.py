@@ -155,8 +155,8 @@ def test_outputs_that_are_no_symbols_ask_for_a_utility(run, tmp_path):
     code, out, err = run(*asked)
     assert (code, out) == (2, "")
     assert err.startswith("error: --utility: ")
-    for word in ("mutual-information", "CSV matrix of gains", "--outputs", "'low'", "'a'", "MD104"):
-        assert word in err, word
+    for part in ("mutual-information", "CSV matrix of gains", "--outputs", "'low'", "'a'", "MD104"):
+        assert part in err, part
     assert "--utility" in run("explain", "MD104")[1]
     assert run(*asked, "-u", "mutual-information")[0] == 0
     assert run(*asked, "--outputs", "a,b")[0] == 0
