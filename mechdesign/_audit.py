@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import KernelError, PriorError, quote
-from .exact import Verdict
+from .exact import Verdict, rounded_up
 from .labels import Label, shorten
 from .mechanism import ImplicitKernel, Mechanism, as_mechanism
 from .notebook import notebook_table
@@ -20,6 +20,9 @@ from .prior import Prior
 from .privacy.average import MaximalCostLeakage, MaximalLeakage, MIPrivacy
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, Worst, as_notions
 from .requirement.base import Requirement, RequirementCheck, as_requirements
+
+#: Averages that are values in floats, shown to the nearest digit; the others are exact levels.
+MEASURED = frozenset({"mutual information"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +105,20 @@ class AuditReport:
                 yield name, leakage, field, worst
 
     @property
+    def ruled_out(self) -> dict[Label, tuple[Label, ...]]:
+        """For each output that some symbol has and others never have, these others.
+
+        Whoever sees it knows that it was none of them: ratios of likelihoods are unbounded.
+        """
+        weights = self.mechanism.weights
+        found = {}
+        for y, output in enumerate(self.mechanism.outputs):
+            never = [x for x, w in zip(self.mechanism.inputs, weights[:, y], strict=True) if not w]
+            if never and len(never) < len(weights):
+                found[output] = tuple(never)
+        return found
+
+    @property
     def averages(self) -> dict[str, float]:
         """Leakages that average over outcomes, in nats, by their names in words."""
         return {
@@ -144,8 +161,10 @@ class AuditReport:
         for name, leakage, field, worst in self.entries():
             label = name if len(leakage.levels) == 1 else f"{name} {field}"
             place = f"at '{shorten(worst.output)}': {worst.about}"
-            lines.append(f"  {label:<22} {worst.level:<12.6g} {place}")
-        lines += [f"  {name:<22} {level:.6g}" for name, level in self.averages.items()]
+            lines.append(f"  {label:<22} {rounded_up(worst.level, 6):<12} {place}")
+        for name, level in self.averages.items():
+            shown = f"{level:.6g}" if name in MEASURED else rounded_up(level, 6)
+            lines.append(f"  {name:<22} {shown}")
         lines.append(
             f"  {'guessing the secret':<22} {self.prior_vulnerability:.4f} before, "
             f"{self.posterior_vulnerability:.4f} after"

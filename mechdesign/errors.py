@@ -488,9 +488,13 @@ KINDS = (
     Kind(
         "MD104",
         "UtilityError",
-        "A utility does not fit the problem in its shape, labels or numbers.",
+        "A utility does not fit the problem in its shape, labels or numbers. Where none is "
+        "named, 'mechdesign certify' takes Hamming's, the share of reports that are right, which "
+        "needs outputs with names of symbols.",
         "Give a matrix with symbols as rows and outputs as columns, finite numbers, and the "
-        "labels of the prior.",
+        "labels of the prior. For a kernel whose outputs are no symbols give --utility "
+        "mutual-information or such a matrix, or say with --outputs which symbol each column "
+        "reports.",
     ),
     Kind(
         "MD105",

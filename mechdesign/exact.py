@@ -11,7 +11,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
@@ -142,6 +142,29 @@ def nearest_float(value: Fraction) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def rounded_up(level: float, digits: int) -> str:
+    """A level as text, with a number of significant digits, rounded up so that it still holds.
+
+    >>> rounded_up(0.1000000001, 6), rounded_up(0.1, 6)
+    ('0.100001', '0.1')
+    """
+    if not math.isfinite(level):
+        return str(level)
+    context = Context(prec=digits, rounding=ROUND_CEILING)
+    return f"{float(context.create_decimal(repr(float(level)))):.{digits}g}"
+
+
+def decimals_up(level: float, decimals: int = 6) -> str:
+    """A level as text, with a number of decimals, rounded up so that it still holds.
+
+    >>> decimals_up(1.0986122887), decimals_up(0.5), decimals_up(0.0)
+    ('1.098613', '0.500000', '0.000000')
+    """
+    if not math.isfinite(level):
+        return str(level)
+    return f"{Decimal(repr(float(level))).quantize(Decimal(1).scaleb(-decimals), ROUND_CEILING):f}"
 
 
 def ball_ends(ball: Any) -> tuple[Fraction, Fraction] | None:

@@ -38,12 +38,14 @@ from .errors import (
     CertificateError,
     GapWarning,
     InputError,
+    MechdesignError,
     StorageError,
     quote,
     visible,
     warn,
 )
 from .exact import (
+    Verdict,
     nearest_float,
     read_fraction,
     read_integer,
@@ -54,7 +56,7 @@ from .files import read_json, write_text
 from .labels import Label
 from .mechanism import Mechanism
 from .prior import Prior
-from .privacy.notion import NOTIONS, PrivacyNotion, notion_fields
+from .privacy.notion import NOTIONS, Check, PrivacyNotion, notion_fields
 from .published import PublicDesign, public_form
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
@@ -96,6 +98,8 @@ SCHEMA, REQUIRED_SCHEMA = 1, 2
 # What rounding may change of a value, a bound (or one of a search), as a share of what is gained.
 _AGREEMENT, _SEARCHED = 1e-12, 1e-8
 _LONGEST_NAME = 200
+# What parts that are missing or of another form raise.
+_WRONG = KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError
 
 
 def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool = False) -> None:
@@ -517,14 +521,7 @@ def _content_in(content: Any, name: str) -> Saved:
         raise
     except InputError as problem:
         raise StorageError(f"{name}: {problem}") from None
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        AttributeError,
-        ArithmeticError,
-    ) as problem:
+    except _WRONG as problem:
         raise StorageError(
             f"{name}: a part is missing or has another form ({type(problem).__name__}: "
             f"{visible(str(problem))[:200]}); "
@@ -756,6 +753,30 @@ def _gap_in(gap: Any) -> float:
 
 
 # From JSON: parts
+
+
+def unmet_notions(content: Any) -> list[Check]:
+    """Exact checks of the notions that the kernels of a file, as plain values, do not satisfy.
+
+    Nothing else that the file says is checked. A notion that is not known here, or that is about a
+    prior which the file does not hold, is left out, and so is a part that cannot be read.
+    """
+    try:
+        if "columns" in content:
+            parts = [column.get("design", column.get("public")) for column in content["columns"]]
+            return [check for part in parts for check in unmet_notions(part)]
+        mechanism = mechanism_from_json(content["mechanism"])
+        known = [part for part in content["notions"] if part["name"].lower() in NOTIONS]
+        notions = [_notion_in(part, "file") for part in known]
+        if "prior" in content:
+            prior = prior_from_json(content["prior"])
+        else:
+            prior = Prior.uniform(mechanism.inputs)
+            notions = [notion for notion in notions if not notion.uses_prior]
+        checks = [notion.check(mechanism, prior) for notion in notions]
+    except (MechdesignError, *_WRONG):
+        return []
+    return [check for check in checks if check.verdict is Verdict.NO]
 
 
 def prior_from_json(part: dict[str, Any]) -> Prior:

@@ -535,6 +535,9 @@ def honest_cases() -> Iterator[Case]:
     yield Case("mechanism", in_bytes(found.mechanism), {"proved"})
     public = in_bytes(md.PublicDesign.of(found.mechanism, found.notions))
     yield Case("public", public, {"proved"}, {"privacy: LDP": "proved"})
+    nothing = in_bytes(md.PublicDesign.of(found.mechanism, []))
+    states = {"privacy": "not proved here", "fingerprint": "proved"}
+    yield Case("public, without a notion", nothing, {"not proved here"}, states)
     off = md.Mechanism([[0.1, 0.9], [0.3, 0.7]])
     assert off.row_error
     yield Case("rows by floats", in_bytes(off), {"not proved here"}, {"rows": "not proved here"})

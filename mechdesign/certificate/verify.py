@@ -81,8 +81,8 @@ def parse(data: bytes) -> Any:
     readers: Any = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _number)
     try:
         content = json.loads(data.decode("utf-8"), object_pairs_hook=_once, **readers)
-    except (ValueError, RecursionError) as problem:
-        raise UnreadableError(f"no JSON: {type(problem).__name__}") from None
+    except (ValueError, RecursionError):
+        raise UnreadableError("its content is no JSON, or was cut off") from None
     level = [content]
     for _ in range(DEEPEST + 1):
         parts = [list(p.values()) if isinstance(p, dict) else p for p in level]
@@ -1767,10 +1767,8 @@ def _check_plan(content: dict[str, Any], report: Report) -> None:
         report.add(f"privacy: {notion['name']} of all columns together", None, why)
         return
     elif any_prior:
-        whole, weights = (
-            _Product.of(kernels, list(product(*(k.inputs for k in kernels)))),
-            [1] * cells,
-        )
+        whole = _Product.of(kernels, list(product(*(k.inputs for k in kernels))))
+        weights = [1] * cells
     else:
         whole = _Product.of(kernels, labels)
     before = len(report.claims)
@@ -1809,7 +1807,7 @@ def check(data: bytes) -> Report:
 
 
 def _check_content(content: Any) -> Report:
-    _need(isinstance(content, dict) and content.get("format") == "mechdesign", "another format")
+    _need(isinstance(content, dict) and content.get("format") == "mechdesign", "no mechdesign file")
     schema = 2 if "requirements" in content else 1
     _need(content.get("schema") == schema and type(content["schema"]) is int, "an unknown schema")
     report, kept = Report(), {key: value for key, value in content.items() if key != "digest"}
@@ -1825,8 +1823,10 @@ def _check_content(content: Any) -> Report:
             _Kernel(content["mechanism"], report, ROW_TOLERANCE)
         else:
             checks[content["kind"]](content, report)
+            if "mechanism" in content and not [*content["notions"], *content.get("stated", [])]:
+                report.add("privacy", None, "nothing is promised: the file names no notion")
     except WRONG as wrong:
-        raise UnreadableError(f"a part is missing or wrong: {type(wrong).__name__}") from wrong
+        raise UnreadableError("a part is missing or has another form") from wrong
     return report
 
 
@@ -1840,19 +1840,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 report = check(file.read(LARGEST_FILE + 1))
             results.append({"file": name, "state": report.state, "claims": report.claims})
         except (OSError, ValueError, UnreadableError) as wrong:
-            claim = {"claim": "file", "state": UNREADABLE, "detail": str(wrong)}
+            claim = {"claim": "file", "state": UNREADABLE, "detail": str(wrong.args[-1])}
             results.append({"file": name, "state": UNREADABLE, "claims": [claim]})
+    state = min([found["state"] for found in results] or [UNREADABLE], key=list(CODES).index)
+    told = {"format": "mechdesign-verify", "schema": 1, "state": state, "files": results}
     if not results:
         print("usage: python verify.py [--json] FILE...", file=sys.stderr)
     elif "--json" in given:
-        print(json.dumps(results, indent=1))
+        print(json.dumps(told, indent=1))
     for found in results if "--json" not in given else ():
         print(ascii(f"{found['file']}: {found['state']}")[1:-1])
         for fact in found["claims"]:
-            line = f"  {fact['state']:16} {fact['claim']}  {fact['detail']}"
-            print(ascii(line.rstrip())[1:-1])
-    states = [found["state"] for found in results] or [UNREADABLE]
-    return CODES[min(states, key=list(CODES).index)]
+            print(ascii(f"  {fact['state']:16} {fact['claim']}  {fact['detail']}".rstrip())[1:-1])
+    return CODES[state]
 
 
 if __name__ == "__main__":

@@ -29,7 +29,11 @@ def audit(
     """Say what a kernel leaks under every notion, and whether it meets what is asked.
 
     A saved design brings its own prior, notions and requirements; --privacy and --require ask for
-    others.
+    others. Levels are exact and rounded up, with --json to the next double; leakages of single
+    outputs and mutual information are computed in doubles, of which --json shows all digits.
+
+    Exit codes: 0 all that is asked is proved, or nothing is asked, whatever the levels are; 1
+    something is not met or undecided; 2 the input cannot be used.
     """
     from .._audit import audit as run_audit
     from ..views.plain import audit_json

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
 from ..arguments import read_outputs
-from ..errors import InputError, UntoldWarning, warn
+from ..errors import InputError, UntoldWarning, UtilityError, quote, warn
+from ..labels import Label, listing
 from ..progress import waiting
 from .options import (
     AsJson,
@@ -23,6 +26,10 @@ from .options import (
     read_goal,
     say_advice,
 )
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
+    from ..solve._design import Design
 
 
 def certify(
@@ -71,25 +78,36 @@ def certify(
             got="none",
             remedy="add for example --privacy pml:0.5",
         )
-    if utility is None and isinstance(asked.designed, Design):
-        goal = asked.designed.utility
+    saved = asked.designed.utility if isinstance(asked.designed, Design) else None
+    is_default = utility is None and saved is None
+    if utility is None and saved is not None:
+        goal = saved
     else:
         goal = read_goal(utility or "hamming", asked.prior)
     if output is not None:
         check_writable(output, overwrite=force)
     labels = read_outputs(outputs)
-    with waiting("certifying", show=sys.stderr.isatty(), limit=time_limit):
-        found = run_certify(
-            asked.mechanism,
-            asked.prior,
-            goal,
-            list(asked.notions),
-            outputs=labels,
-            time_limit=time_limit,
-            subject_to=asked.read_required(require, labels),
-        )
+    required = asked.read_required(require, labels)
+    try:
+        with waiting("certifying", show=sys.stderr.isatty(), limit=time_limit):
+            found = run_certify(
+                asked.mechanism,
+                asked.prior,
+                goal,
+                list(asked.notions),
+                outputs=labels,
+                time_limit=time_limit,
+                subject_to=required,
+            )
+    except UtilityError:
+        columns = asked.mechanism.outputs if labels is None else labels
+        if is_default and set(columns).isdisjoint(asked.prior.labels):
+            raise _without_utility(columns, asked.prior.labels) from None
+        raise
     if output is not None:
         save(found, output, overwrite=force)
+    if found.certificate.repair.merged:
+        note(_what_merged(asked.mechanism, labels or asked.mechanism.outputs, found))
     report = run_audit(found.mechanism, found.prior, found.notions, found.requirements)
     identified = identifiability(found.mechanism)
     if identified.tells_nothing:
@@ -101,3 +119,36 @@ def certify(
     say_advice(identified)
     if output is not None:
         note(f"saved {output}")
+
+
+def _what_merged(given: Mechanism, names: Sequence[Label], found: Design) -> str:
+    """Which outputs of a kernel became one, whose row changed most, and what that cost."""
+    from ..certificate.certificate import gap_out_of
+
+    made = found.mechanism
+    names = made.outputs if made.shape == given.shape else names
+    gone = listing([names[y] for y in found.certificate.repair.merged])
+    lost = gap_out_of(found.certificate.repair_loss, found.utility.gap_unit)
+    text = f"merged into the most frequent output, as too rare to be private alone: {gone}"
+    if set(made.outputs) <= set(names):
+        rows = np.zeros(given.shape)
+        rows[:, [names.index(label) for label in made.outputs]] = made.kernel
+        place = {label: x for x, label in enumerate(given.inputs)}
+        is_named = set(place) == set(made.inputs)
+        order = [place[label] for label in made.inputs] if is_named else slice(None)
+        moved = np.abs(rows - given.kernel[order]).sum(axis=1) / 2
+        most = max(found.prior.support.tolist(), key=moved.tolist().__getitem__)
+        text += f"; the row of {quote(made.inputs[most])} changed most, by {moved[most]:.2g}"
+    return f"{text}; utility lost: {lost}"
+
+
+def _without_utility(outputs: Sequence[Label], symbols: Sequence[Label]) -> UtilityError:
+    """No utility is named, and outputs that are no symbols cannot be right."""
+    return UtilityError(
+        "--utility",
+        expected="what the kernel is for, as the share of right reports needs outputs that are "
+        "symbols",
+        got=f"none, for outputs {quote(list(outputs[:6]))} and symbols {quote(list(symbols[:6]))}",
+        remedy="give --utility mutual-information, or a CSV matrix of gains (symbols as rows, "
+        "outputs as columns); or name by --outputs the symbol that each column reports",
+    )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from .. import __version__
 from ..progress import waiting
-from .options import AsJson
+from .options import AsJson, print_json
 
 # A file, not a module: a process of its own runs it, which has nothing of this package.
 _CHECKER = Path(__file__).parents[1] / "certificate" / "verify.py"
@@ -24,16 +26,71 @@ def verify(
 ) -> None:
     """Prove what saved files claim, by a checker that shares nothing with what wrote them.
 
-    It runs in an isolated interpreter with the standard library alone. Exit codes: 0 all is
-    proved, 1 something is refuted, 2 a file cannot be read, 3 nothing is refuted, but something is
-    not proved here.
+    It runs in an isolated interpreter with the standard library alone. Where it refutes a level,
+    the library's own audit adds a witness: the output and the two hypotheses at which the kernel
+    leaks most, the level that it has and the one claimed. Exit codes: 0 all is proved, 1 something
+    is refuted, 2 a file cannot be read, 3 nothing is refuted, but something is not proved here
+    ('mechdesign show' computes it).
     """
     names = [str(Path(name).absolute()) if name.startswith("-") else name for name in files]
-    options = ["--json"] if as_json else []
-    command = [sys.executable, "-I", "-S", str(_CHECKER), *options, *names]
+    command = [sys.executable, "-I", "-S", str(_CHECKER), "--json", *names]
     with waiting("proving", show=sys.stderr.isatty()):
         done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-    typer.echo(done.stdout, nl=False)
+        told = json.loads(done.stdout) if done.stdout else {"files": []}
+        for found in told["files"]:
+            found["witnesses"] = _witnesses(found)
     if done.stderr:
         typer.echo(done.stderr, nl=False, err=True)
+    if as_json:
+        print_json({**told, "version": __version__})
+    else:
+        for found in told["files"]:
+            _say_file(found)
     raise typer.Exit(done.returncode)
+
+
+def _witnesses(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Where the kernels of a file leak more than it claims, for each level that is refuted."""
+    refuted = (one["claim"] for one in found["claims"] if one["state"] == "refuted")
+    if not any("privacy: " in claim for claim in refuted):
+        return []
+    from ..errors import MechdesignError
+    from ..files import read_json
+    from ..storage import unmet_notions
+    from ..stored_values import label_to_json
+
+    try:
+        checks = unmet_notions(read_json(found["file"]))
+    except MechdesignError:
+        return []
+    return [
+        {
+            "notion": str(check.notion),
+            "output": label_to_json(worst.output),
+            "over": worst.over,
+            "under": worst.under,
+            "level": worst.level,
+            "claimed": claimed,
+        }
+        for check in checks
+        for worst, claimed in zip(check.worst, check.notion.levels, strict=True)
+        if worst.level > claimed
+    ]
+
+
+def _say_file(found: dict[str, Any]) -> None:
+    """The claims of a file as the checker itself prints them, then the witnesses."""
+    lines = [f"{found['file']}: {found['state']}"]
+    for one in found["claims"]:
+        lines.append(f"  {one['state']:16} {one['claim']}  {one['detail']}".rstrip())
+    if found["witnesses"]:
+        from ..exact import rounded_up
+        from ..stored_values import label_from_json
+    for one in found["witnesses"]:
+        output, level = label_from_json(one["output"]), rounded_up(one["level"], 12)
+        lines.append(
+            f"  {'witness':16} {one['notion']}: output {output!r}, {one['over']} against "
+            f"{one['under']}: level {level} nats, claimed {one['claimed']!r}"
+        )
+    for line in lines:
+        typer.echo(ascii(line)[1:-1])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LevelError, UnknownNameError, is_iterable, quote
-from ..exact import Verdict, log_upper
+from ..exact import Verdict, log_upper, rounded_up
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -69,7 +69,7 @@ class Worst:
     @property
     def shown(self) -> str:
         """The level as text: a number of nats, or that it is infinite."""
-        return "infinite" if self.level == math.inf else f"{self.level:.12g} nats"
+        return "infinite" if self.level == math.inf else f"{rounded_up(self.level, 12)} nats"
 
 
 @dataclass(frozen=True)
@@ -333,7 +333,7 @@ class LikelihoodBound(PrivacyNotion):
             shown = f"e^{power:.12g}" if huge else f"{float(worst.ratio):.12g}"
         text = (
             f"outcome {quote(mechanism.outputs[worst.output])}: likelihood ratio of {worst.over} "
-            f"to {worst.under} is {shown}, level {worst.level:.12g}"
+            f"to {worst.under} is {shown}, level {rounded_up(worst.level, 12)}"
         )
         if not bound.is_vacuous:
             text += f" against {bound.epsilon:.12g}"
@@ -414,7 +414,7 @@ class AverageNotion(PrivacyNotion, register=False):
         )
 
     def _evidence(self, worst: Evaluation, output: Label, verdict: Verdict) -> str:
-        text = f"{worst.over} against {worst.under}: level {worst.level:.12g}"
+        text = f"{worst.over} against {worst.under}: level {rounded_up(worst.level, 12)}"
         if self.levels[0] < math.inf:
             text += f" against {self.levels[0]:.12g}"
         text += f", most of it at outcome {quote(output)}"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, InputError, quote
-from ..exact import Verdict, compare_with_exp, log_upper
+from ..exact import Verdict, compare_with_exp, log_upper, rounded_up
 from ..labels import Label
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
@@ -273,5 +273,5 @@ def _check_sum(total: LDP, kernels: Sequence[Mechanism]) -> Check:
         output,
         ratio,
         f"outcome {quote(output)}: likelihood ratio of {over} to {under} is {shown}, level "
-        f"{level:.12g} against {total.epsilon:.12g}; levels of columns add up",
+        f"{rounded_up(level, 12)} against {total.epsilon:.12g}; levels of columns add up",
     )

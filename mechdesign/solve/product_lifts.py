@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import quote
-from ..exact import Verdict, compare_with_exp, log_upper
+from ..exact import Verdict, compare_with_exp, log_upper, rounded_up
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -188,7 +188,7 @@ def check_lifts(total: PrivacyNotion, lifts: ProductLifts) -> Check | None:
         shown = shown if is_exact else f"at most {shown}"
         text = (
             f"outcome {quote(report)}: likelihood ratio of {over} to {under} is {shown}, level "
-            f"{level:.12g} against {bound.epsilon:.12g}"
+            f"{rounded_up(level, 12)} against {bound.epsilon:.12g}"
         )
         own, k = Worst(level, report, over, under), bound.parameter
         before = worst[k]

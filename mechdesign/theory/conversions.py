@@ -6,12 +6,11 @@ import inspect
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import Any
 
 from ..errors import LevelError, NoGuaranteeWarning, UnknownNameError, warn
-from ..exact import float_at_least
+from ..exact import float_at_least, rounded_up
 from ..prior import Prior
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion, as_notions
 from .rules import QUANTITIES, RULES, Level, Levels, Refused, Rule, Setting, level_count
@@ -142,18 +141,6 @@ class _Derived:
             starts = tuple(map(str, self.premises))
             met[Step(self.rule, self.source, starts, str(self))] = None
         return iter(met)
-
-
-def rounded_up(level: float, digits: int) -> str:
-    """A level as text, with a number of significant digits, rounded up so that it still holds.
-
-    >>> rounded_up(0.1000000001, 6), rounded_up(0.1, 6)
-    ('0.100001', '0.1')
-    """
-    if not math.isfinite(level):
-        return str(level)
-    context = Context(prec=digits, rounding=ROUND_CEILING)
-    return f"{float(context.create_decimal(repr(level))):.{digits}g}"
 
 
 def implications(privacy: Any, prior: Prior) -> Implications:

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable
 
 from ..errors import visible_lines
+from ..exact import rounded_up
 from ..labels import label_text
-from ..theory.conversions import rounded_up
 from .tables import Cell, Column, Table
 
 #: What opens a place that scrolls sideways on its own; the keyboard reaches it.

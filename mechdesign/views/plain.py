@@ -74,6 +74,10 @@ def audit_json(report: AuditReport) -> dict[str, Any]:
             {**row, "output": label_to_json(row["output"])}
             for row in outcome_table(report).records()
         ],
+        "rules_out": [
+            {"output": label_to_json(output), "inputs": list(map(label_to_json, inputs))}
+            for output, inputs in report.ruled_out.items()
+        ],
         "verdict": None if report.verdict is None else str(report.verdict),
         "checks": [_check(check) for check in report.checks],
         "requirements": [requirement_check_json(check) for check in report.kept],

@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .. import __version__
+from .._audit import MEASURED
 from ..certificate.certificate import gap_out_of, gap_text
 from ..data import EXAMPLES
+from ..exact import rounded_up
 from ..labels import Label, listing, short_names, shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -204,7 +206,10 @@ def leakage_table(report: AuditReport) -> Table:
         notion = Cell(name, "label", short=short)
         rows.append([notion, level, names[worst.output], worst.about])
     guesses = f"{report.prior_vulnerability:.4f} → {report.posterior_vulnerability:.4f}"
-    averages = report.averages.items()
+    averages = [
+        (name, Cell(level, "number" if name in MEASURED else "level"))
+        for name, level in report.averages.items()
+    ]
     return _table(
         "Leakage in nats",
         [
@@ -215,7 +220,7 @@ def leakage_table(report: AuditReport) -> Table:
         ],
         rows,
         foot=(
-            *(_row(name, number(level), "(average)", "") for name, level in averages),
+            *(_row(name, level, "(average)", "") for name, level in averages),
             _row("guessing the secret", guesses, "(before → after)", ""),
         ),
     )
@@ -315,7 +320,7 @@ def certificate_table(found: Design) -> Table:
         rows.append(("rests on", "the function that was given, evaluated in floats"))
     rows.append(("gap", f"{gap_out_of(c.gap, unit)}{gain}"))
     for check in c.checks:
-        levels = ", ".join(f"{level:.12g}" for level in check.achieved)
+        levels = ", ".join(rounded_up(level, 12) for level in check.achieved)
         said = f": exact check, achieved {levels} nats"
         rows.append((str(check.notion), Cell(check.verdict, "verdict", after=said)))
     for kept in c.kept:
@@ -689,8 +694,6 @@ def tight_table(conversions: Sequence[TightConversion]) -> Table:
 
 def shown_levels(levels: Iterable[float], digits: int) -> str:
     """Levels in words, rounded up so that they still hold."""
-    from ..theory.conversions import rounded_up
-
     return ", ".join("infinite" if math.isinf(v) else rounded_up(v, digits) for v in levels)
 
 

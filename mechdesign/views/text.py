@@ -13,8 +13,9 @@ from rich.text import Text
 
 from .._audit import AuditReport
 from ..certificate.certificate import gap_text
-from ..errors import visible_lines
-from ..labels import one_line, shorten
+from ..errors import quote, visible_lines
+from ..exact import decimals_up, rounded_up
+from ..labels import listing, one_line, shorten
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import requirement_prices
 from . import tables
@@ -121,8 +122,14 @@ def cell_text(cell: Cell) -> Text:
         return Text(str(cell.value), style=_style(cell.value)).append(Text(cell.after))
     if cell.kind == "text":
         return Text(f"{cell.value}{cell.after}")
-    digits = ".6f" if cell.digits is None else f".{cell.digits}g"
-    return Text(("infinite" if math.isinf(cell.value) else f"{cell.value:{digits}}") + cell.after)
+    if math.isinf(cell.value):
+        return Text("infinite" + cell.after)
+    if cell.kind == "level":
+        digits = cell.digits
+        up = decimals_up(cell.value) if digits is None else rounded_up(cell.value, digits)
+        return Text(up + cell.after)
+    form = ".6f" if cell.digits is None else f".{cell.digits}g"
+    return Text(f"{cell.value:{form}}{cell.after}")
 
 
 def _kernel_table(mechanism: Mechanism, prior: Prior) -> Table:
@@ -161,6 +168,18 @@ def print_design(found: Design, report: AuditReport, reports: int | None = None)
         out.table(tables.error_table(planned, _MOST_ROWS))
 
 
+def exclusion_lines(report: AuditReport, most: int = 5) -> list[str]:
+    """Which outputs rule out which symbols, a sentence each; those after the first are counted."""
+    found = report.ruled_out
+    lines = [
+        f"Output {quote(output)} never comes from {listing(inputs)}: whoever sees it knows that it "
+        "was none of these, and LDP is unbounded."
+        for output, inputs in list(found.items())[:most]
+    ]
+    more = len(found) - len(lines)
+    return [*lines, f"{more} more such outputs not shown."] if more else lines
+
+
 def print_audit(report: AuditReport) -> None:
     """Leakage under every notion and per outcome, then the verdicts."""
     out = Report()
@@ -169,6 +188,8 @@ def print_audit(report: AuditReport) -> None:
     out.table(_kernel_table(report.mechanism, report.prior))
     out.table(tables.leakage_table(report))
     out.table(tables.outcome_table(report, _MOST_ROWS))
+    for line in exclusion_lines(report):
+        out.line(line)
     for check in report.checks:
         style = f"bold {_style(check.verdict)}"
         out.line(f"{check.notion}: {check.verdict}", style, after=f"  ({check.evidence})")

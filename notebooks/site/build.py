@@ -7,6 +7,7 @@ entry.
 """
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -24,10 +25,18 @@ def gather(sources: Path) -> None:
     shutil.copytree(HERE, sources, ignore=shutil.ignore_patterns("__pycache__", "build.py"))
     notebooks = sources / "learn" / "notebooks"
     notebooks.mkdir()
+    saved = sources / "saved-notebooks"
+    saved.mkdir()
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        shutil.copy(path, notebooks)
+        shutil.copy(path, saved)
+        content = json.loads(path.read_text(encoding="utf-8"))
+        content["cells"][0]["source"] += [
+            f"\n\n{{download}}`Download this notebook <../../saved-notebooks/{path.name}>`"
+        ]
+        (notebooks / path.name).write_text(json.dumps(content), encoding="utf-8")
     shutil.copytree(ROOT / "notebooks" / "pictures", sources / "pictures")
-    shutil.copy(file_format.SCHEMA, sources / "look-up")
+    for path in (file_format.SCHEMA, file_format.FOLDER / "verify.py"):
+        shutil.copy(path, sources / "look-up")
     made = {f"look-up/python/{name}.rst": text for name, text in reference.pages().items()}
     made |= documents.copies(ROOT)
     made["look-up/command-line.md"] = commands.page()

@@ -19,7 +19,8 @@ extensions = [
     "generator.mathml",
     "generator.docstrings",
 ]
-exclude_patterns = ["generator", "**.ipynb_checkpoints"]
+# Notebooks are pages of their own; what is downloaded is as it was saved.
+exclude_patterns = ["generator", "saved-notebooks", "**.ipynb_checkpoints"]
 root_doc = "index"
 
 # Pages are Markdown; notebooks are shown as they were saved.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import math
+import re
 import warnings
 from fractions import Fraction
 
@@ -15,7 +16,10 @@ from hypothesis import strategies as st
 import mechdesign as md
 from mechdesign import ALIP, LDP, LIP, PMC, PML, Mechanism, Prior, audit
 from mechdesign.errors import InputError, KernelError, LevelError, PriorError, ZeroMassWarning
+from mechdesign.exact import exp_bounds
 from mechdesign.privacy import NOTIONS
+from mechdesign.views.plain import audit_json
+from mechdesign.views.text import print_audit
 
 # Naive formulas, written out symbol by symbol
 
@@ -543,3 +547,36 @@ def test_what_holds_for_every_prior_needs_none():
         audit(kernel, privacy=LDP(2), requirements=md.require.diagonal(at_least=0.1))
     design = md.design(Prior([0.7, 0.3]), md.utility.Hamming(), PML(0.2))
     assert str(audit(design)) == str(audit(design, design.prior))
+
+
+@pytest.mark.parametrize("share", [Fraction(3, 4), Fraction(5, 8), Fraction(2**29 + 1, 2**30)])
+def test_no_level_is_printed_below_the_truth(share, capsys):
+    """log 3 = 1.0986122… has 1.098612 as its nearest number of six decimals, which is below."""
+    kernel = np.array([[share, 1 - share], [1 - share, share]], dtype=float)
+    ratio = share / (1 - share)
+    report = audit(kernel, [0.5, 0.5], LDP(math.inf))
+    print_audit(report)
+    lines = capsys.readouterr().out.splitlines()
+    of_notion = [line.split()[3] for line in lines if line.startswith("│ ldp ")]
+    of_outputs = [line.split()[-2] for line in lines if line.startswith(("│ 0 ", "│ 1 "))][-2:]
+    said = [line.split()[1] for line in repr(report).splitlines() if line.startswith("  ldp ")]
+    sentence = re.search(r"level ([0-9.e-]+)", report.checks[0].evidence)[1]
+    assert len(of_notion) == len(said) == 1
+    for text in (*of_notion, *of_outputs, *said, sentence, report.leakages["ldp"].worst[0].shown):
+        level = Fraction(text.removesuffix(" nats"))
+        assert exp_bounds(level)[1] >= ratio, text
+
+
+def test_outputs_that_rule_symbols_out_are_named(capsys):
+    labels, outputs = ["x", "y", "z"], ["a", "b", "c", "never"]
+    kernel = Mechanism([[0.5, 0.1, 0.4, 0], [0.1, 0.9, 0, 0], [0.2, 0.8, 0, 0]], labels, outputs)
+    report = audit(kernel, Prior.uniform(labels))
+    assert report.ruled_out == {"c": ("y", "z")}
+    print_audit(report)
+    sentence = "Output 'c' never comes from 'y', 'z': whoever sees it knows that it was none of"
+    assert sentence in capsys.readouterr().out
+    assert audit_json(report)["rules_out"] == [{"output": "c", "inputs": ["y", "z"]}]
+    print_audit(audit(np.full((3, 2), 0.5), Prior.uniform(labels)))
+    assert "never comes" not in capsys.readouterr().out
+    print_audit(audit(np.eye(8), Prior.uniform(8)))
+    assert "3 more such outputs not shown." in capsys.readouterr().out

@@ -376,8 +376,10 @@ def test_it_runs_alone_and_its_exit_code_says_the_worst(tmp_path):
     every = [tmp_path / name for name in files]
     assert run(*every).returncode == 1
     assert run(every[0], every[1], every[3]).returncode == 2
-    found = json.loads(run("--json", *every).stdout)
-    assert [row["state"] for row in found] == ["proved", "not proved here", "refuted", "unreadable"]
+    told = json.loads(run("--json", *every).stdout)
+    states = [row["state"] for row in told["files"]]
+    assert states == ["proved", "not proved here", "refuted", "unreadable"]
+    assert (told["format"], told["schema"], told["state"]) == ("mechdesign-verify", 1, "refuted")
     assert "refuted          value" in run(every[2]).stdout
 
 
@@ -391,11 +393,74 @@ def test_the_command_line_hands_on_what_it_says(tmp_path, capfd, monkeypatch):
     assert main(["verify", "good.json"]) == 0
     assert capfd.readouterr().out.startswith("good.json: proved\n")
     assert main(["verify", "--json", "good.json", "false.json"]) == 1
-    found = json.loads(capfd.readouterr().out)
-    assert [row["state"] for row in found] == ["proved", "refuted"]
+    told = json.loads(capfd.readouterr().out)
+    assert [row["state"] for row in told["files"]] == ["proved", "refuted"]
+    assert [row["witnesses"] for row in told["files"]] == [[], []]  # a value is no privacy
+    assert (told["format"], told["state"]) == ("mechdesign-verify", "refuted")
+    assert told["version"] == md.__version__
     assert main(["verify", "nowhere.json"]) == 2
     assert main(["verify"]) == 2
     assert "Missing argument" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("is_public", [False, True])
+def test_a_refuted_level_has_a_witness(tmp_path, capfd, monkeypatch, is_public):
+    """The output and the pair with the largest ratio of likelihoods, by a search of one's own."""
+    monkeypatch.chdir(tmp_path)
+    found = md.design(ABC, md.utility.Hamming(), md.LDP(1))
+    md.save(found, "m.json", public=is_public)
+    content = json.loads(Path("m.json").read_text())
+    content = changed(content, ("notions", 0, "parameters", "epsilon"), 0.5)
+    Path("m.json").write_bytes(in_bytes(content))
+    assert main(["verify", "--json", "m.json"]) == 1
+    (file,) = json.loads(capfd.readouterr().out)["files"]
+    (witness,) = file["witnesses"]
+    weights = found.mechanism.weights
+    place = {repr(label): x for x, label in enumerate("abc")}
+    y = found.mechanism.outputs.index(witness["output"])
+    over, under = (int(weights[place[witness[side]], y]) for side in ("over", "under"))
+    columns = [list(map(int, c)) for c in weights.T if c.any()]
+    worst = max(Fraction(a, b) for c in columns for a in c for b in c)
+    assert Fraction(over, under) == worst
+    assert float(worst) == pytest.approx(np.exp(witness["level"]), rel=1e-12)
+    assert (witness["notion"], witness["claimed"]) == ("LDP(0.5)", 0.5)
+    assert main(["verify", "m.json"]) == 1
+    last = capfd.readouterr().out.splitlines()[-1]
+    assert last.startswith("  witness          LDP(0.5): output ")
+    assert last.endswith(": level 1 nats, claimed 0.5")
+
+
+def test_a_file_that_names_no_notion_promises_nothing():
+    content = json.loads(in_bytes(md.design(ABC, md.utility.Hamming(), md.LDP(1))))
+    content["notions"] = []
+    content["certificate"] |= {"achieved": [], "verdicts": []}
+    report = verify.check(in_bytes(resealed(content)))
+    (said,) = (fact for fact in report.claims if fact["claim"] == "privacy")
+    assert (said["state"], report.state) == ("not proved here", "refuted")  # the fingerprint
+    assert said["detail"].startswith("nothing is promised")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "no JSON"),
+        (b'{"format": "mechdesign"', "no JSON"),
+        (b"\xff", "no JSON"),
+        (b"{}", "no mechdesign file"),
+        (b"[1]", "no mechdesign file"),
+        (b'{"format": "mechdesign", "schema": 1}', "a part is missing"),
+        (b'{"format": "mechdesign", "schema": 1, "kind": "design", "prior": 1}', "a part is"),
+        (None, "No such file"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_plain_words(tmp_path, data, said):
+    if data is not None:
+        (tmp_path / "m").write_bytes(data)
+    done = run(tmp_path / "m")
+    assert done.returncode == 2
+    assert said in done.stdout
+    for word in ("Error", "Errno", "Fraction", "Decode", "Traceback"):
+        assert word not in done.stdout + done.stderr
 
 
 def test_labels_do_not_reach_the_terminal(tmp_path):

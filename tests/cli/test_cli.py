@@ -953,3 +953,11 @@ def test_json_that_is_no_prior_is_refused(run, tmp_path, text):
     (tmp_path / "prior.json").write_text(text)
     refused(run("design", "--prior", "prior.json", "-p", "ldp:1"), "prior")
     refused(run("design", "--prior", "nowhere.json", "-p", "ldp:1"), "existing file")
+
+
+def test_an_audit_that_asks_nothing_leaves_with_zero_and_says_what_is_ruled_out(tmp_path, capsys):
+    (tmp_path / "k.csv").write_text("input,low,high\na,1,0\nb,0.5,0.5\n")
+    asked = ["audit", str(tmp_path / "k.csv"), "--prior", "0.5,0.5"]
+    assert main(asked) == 0
+    assert "Output 'high' never comes from 'a'" in capsys.readouterr().out
+    assert main([*asked, "-p", "ldp:100"]) == 1

@@ -147,3 +147,30 @@ def test_a_constant_kernel_is_said_to_be_uninformative(run, tmp_path):
     code, _, err = run("certify", "flat.csv", "--prior", "0.5,0.5", "-p", "ldp:1")
     assert code == 0
     assert err.startswith("warning: ")
+
+
+def test_outputs_that_are_no_symbols_ask_for_a_utility(run, tmp_path):
+    (tmp_path / "words.csv").write_text("input,low,high\na,0.7,0.3\nb,0.3,0.7\n")
+    asked = ("certify", "words.csv", "--prior", "0.5,0.5", "-p", "ldp:1")
+    code, out, err = run(*asked)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: --utility: ")
+    for part in ("mutual-information", "CSV matrix of gains", "--outputs", "'low'", "'a'", "MD104"):
+        assert part in err, part
+    assert "--utility" in run("explain", "MD104")[1]
+    assert run(*asked, "-u", "mutual-information")[0] == 0
+    assert run(*asked, "--outputs", "a,b")[0] == 0
+    assert "Hamming" in run(*asked, "-u", "hamming")[2]  # named, so not left out
+
+
+@pytest.mark.parametrize("utility", ["mutual-information", "hamming"])
+def test_a_repair_that_merges_outputs_says_which_and_what_that_cost(run, tmp_path, utility):
+    (tmp_path / "rare.csv").write_text(
+        "input,a,b,c\na,0.6,0.39999,0.00001\nb,0.4,0.6,0\nc,0.4,0.6,0\n"
+    )
+    code, out, err = run("certify", "rare.csv", *PRIOR, "-p", "ldp:0.5", "-u", utility)
+    assert code == 0
+    assert "1 outcome merged" in out
+    said = next(line for line in err.splitlines() if line.startswith("merged into the most"))
+    assert ": 'c'; the row of 'a' changed most, by 1e-05; utility lost: " in said
+    assert "merged" not in run("certify", "k.csv", *PRIOR, "-p", "ldp:0.5")[2]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mechdesign.papers.catalogue import statements
+
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 
@@ -110,3 +112,22 @@ def test_a_notebook_that_fails_is_noticed(tmp_path):
     broken = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])
     with pytest.raises(nbclient.exceptions.CellExecutionError, match="ZeroDivisionError"):
         execute(broken, tmp_path)
+
+
+def test_the_index_of_figures_names_cells_that_draw_them():
+    """Of the page on the papers: under a heading that names it, each figure is a picture."""
+    page = (FOLDER / "site" / "understand" / "papers.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| [^|]+ \| ((?:Figure|Table) \w+) \| \[[^]]+\]\(\S*/(\S+)\.ipynb#\S+\) \| (\d+) \|$",
+        page,
+        re.MULTILINE,
+    )
+    stated = [entry for entry in statements() if re.search("-(Fig|Tab)-", entry.id)]
+    assert len(rows) == len(set(rows)) == len(stated) == 5
+    for item, name, number in rows:
+        cells = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4).cells
+        (place,) = (i for i, cell in enumerate(cells) if cell.get("execution_count") == int(number))
+        headings = [c.source for c in cells[:place] if c.source.startswith("## ")]
+        assert item in headings[-1].splitlines()[0]
+        kinds = {kind for output in cells[place].outputs for kind in output.get("data", {})}
+        assert "image/png" in kinds if item.startswith("Figure") else cells[place].outputs

@@ -14,10 +14,11 @@ from strategies import levels, plain_notions, priors, random_kernel, random_leve
 
 import mechdesign as md
 from mechdesign.errors import LevelError, NoGuaranteeWarning, UnknownNameError
+from mechdesign.exact import rounded_up
 from mechdesign.papers.catalogue import find_theorem
 from mechdesign.papers.tightness import tightness_report
 from mechdesign.theory import tight_conversion
-from mechdesign.theory.conversions import family_rules, rounded_up
+from mechdesign.theory.conversions import family_rules
 from mechdesign.theory.rules import RULES
 
 CLASSES = {
