@@ -6,7 +6,7 @@ import csv
 import html
 import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -20,6 +20,7 @@ from ..notebook import notebook_table
 from ..prior import Prior
 from ..requirement.base import Requirement
 from ..solve._design import Design
+from ..theory.rules import PUBLISHED_QUANTITIES
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
 from ..utility.sublinear import MutualInformation
@@ -459,6 +460,8 @@ def _verdict(
         yield from _implied_lines(points)
     elif len(notions) > 1 and _has_ceiling(points, match):
         yield _CEILING_SENTENCES[match]
+    if match != "epsilon":
+        yield from _declared_lines(points)
     yield from _short_lines(points, match)
     yield from _missing_lines(missing)
 
@@ -547,17 +550,10 @@ def _leak_lines(panel: Sequence[FrontierPoint], start: str) -> Iterator[str]:
 
 def _implied_lines(points: Sequence[FrontierPoint]) -> Iterator[str]:
     """Notions that imply others at each level, which therefore cannot give more."""
-    names = list(dict.fromkeys(p.notion for p in points))
     groups = [group for _, panel in _panels(points) for _, group in _by_target(panel)]
-    implications = []
-    for name in names:
-        implied = [
-            other
-            for other in names
-            if other != name and all(_implies(group, name, other) for group in groups)
-        ]
-        if implied:
-            implications.append(f"{name} implies {_listed(implied)}")
+    implications = _implications(
+        points, lambda name, other: all(_implies(group, name, other) for group in groups)
+    )
     if implications:
         yield (
             f"At each of these levels {'; '.join(implications)}. A notion that implies another "
@@ -565,6 +561,50 @@ def _implied_lines(points: Sequence[FrontierPoint]) -> Iterator[str]:
             "with like, match by what the guarantees imply or what the kernels leak (match 'ldp', "
             "'pml' or 'loss')."
         )
+
+
+def _implications(
+    points: Sequence[FrontierPoint], implies: Callable[[str, str], bool]
+) -> list[str]:
+    names = list(dict.fromkeys(p.notion for p in points))
+    found = []
+    for name in names:
+        implied = [other for other in names if other != name and implies(name, other)]
+        if implied:
+            found.append(f"{name} implies {_listed(implied)}")
+    return found
+
+
+def _declared_lines(points: Sequence[FrontierPoint]) -> Iterator[str]:
+    """What conversions of one's own say of equal levels, where levels are not what is matched."""
+    by_name: dict[str, list[FrontierPoint]] = {}
+    for point in points:
+        by_name.setdefault(point.notion, []).append(point)
+
+    def implies(name: str, other: str) -> bool:
+        kinds = [_only_kind(by_name[one]) for one in (name, other)]
+        if None in kinds or {kind.lower() for kind in kinds if kind} <= PUBLISHED_QUANTITIES:
+            return False
+        wanted = kinds[1]
+        return all(max(p.implied.get(wanted, (math.inf,))) <= p.epsilon for p in by_name[name])
+
+    declared = _implications(points, implies)
+    if declared:
+        yield (
+            f"At equal levels {'; '.join(declared)}, by the conversions that are declared; the "
+            "levels that are matched here may differ."
+        )
+
+
+def _only_kind(points: Sequence[FrontierPoint]) -> str | None:
+    """The class of the notion of some points, where that is one at their level and no more."""
+    kinds = set()
+    for p in points:
+        notions = p.design.notions
+        if len(notions) > 1 or notions[0].needs or set(notions[0].levels) != {p.epsilon}:
+            return None
+        kinds.add(type(notions[0]).__name__)
+    return kinds.pop() if len(kinds) == 1 else None
 
 
 def _implies(group: Sequence[FrontierPoint], name: str, other: str) -> bool:
@@ -597,6 +637,14 @@ def _short_lines(points: Sequence[FrontierPoint], match: str) -> Iterator[str]:
         short = [
             p for p in points if p.notion == name and p.attained < p.target * (1 - 1e-3) - 1e-9
         ]
+        zero = [p for p in short if match == "pml" and p.epsilon == 0]
+        if zero:
+            short = [p for p in short if p not in zero]
+            yield (
+                f"{name} is matched at level zero, within rounding, at {_count(len(zero), 'point')} "
+                f"(targets {', '.join(f'{p.target:.4g}' for p in zero)}): at every larger level "
+                "that was tried its best kernel leaks more than the target."
+            )
         if short:
             worst = max(short, key=lambda p: p.target - p.attained)
             why = (
