@@ -641,9 +641,10 @@ def _short_lines(points: Sequence[FrontierPoint], match: str) -> Iterator[str]:
         if zero:
             short = [p for p in short if p not in zero]
             yield (
-                f"{name} is matched at level zero, within rounding, at {_count(len(zero), 'point')} "
-                f"(targets {', '.join(f'{p.target:.4g}' for p in zero)}): at every larger level "
-                "that was tried its best kernel leaks more than the target."
+                f"{name} is matched at level zero, within rounding, at "
+                f"{_count(len(zero), 'point')} (targets "
+                f"{', '.join(f'{p.target:.4g}' for p in zero)}): at every larger level that was "
+                "tried its best kernel leaks more than the target."
             )
         if short:
             worst = max(short, key=lambda p: p.target - p.attained)

@@ -309,8 +309,8 @@ def _by_pml(path: _Path, target: float) -> tuple[float, str]:
         # A jump at zero: what is found below it depends on the rounding of a solver.
         if not path.design(0.0)[1].certificate.is_optimal:
             return 0.0, (
-                "its level would be zero within rounding, where no best kernel could be proved, and "
-                "at every larger level that was tried its best kernel leaks more"
+                "its level would be zero within rounding, where no best kernel could be proved, "
+                "and at every larger level that was tried its best kernel leaks more"
             )
         return 0.0, ""
     return level, ""
