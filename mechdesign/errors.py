@@ -491,7 +491,8 @@ KINDS = (
         "LevelError",
         "A privacy level, or a list of notions, has no meaning.",
         "Give notions with levels in nats, at least zero, such as md.PML(0.5) or pml:0.5; "
-        "several go in a list.",
+        "several go in a list. What a notion needs beside levels follows them in its text, as in "
+        "dp:1,adjacent; for one of your own its class says how that is read (written).",
     ),
     Kind(
         "MD104",

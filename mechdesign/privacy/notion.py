@@ -113,7 +113,7 @@ class PrivacyNotion(ABC):
     references: ClassVar[tuple[str, ...]] = ()
     #: Whether further parameters than levels are needed (so audits cannot guess an instance).
     needs: ClassVar[tuple[str, ...]] = ()
-    #: How those that can be written after the levels on the command line are read from text.
+    #: What reads each of them from its text on the command line, after the levels: ``(str,)``.
     written: ClassVar[tuple[Callable[[str], Any], ...]] = ()
     #: Whether audits list the notion unasked.
     by_default: ClassVar[bool] = True
@@ -505,6 +505,13 @@ def parse_notion(spec: str) -> PrivacyNotion:
     cls = NOTIONS.get(name.strip().lower())
     if cls is None or not cls.written:
         cls = find_notion(name)
+    if len(cls.written) != len(cls.needs):
+        raise LevelError(
+            f"written of {cls.__name__}",
+            expected=f"what reads each of its parameters from text, for {', '.join(cls.needs)}",
+            got=f"{len(cls.written)} of {len(cls.needs)}",
+            remedy="give one function for each of needs, such as str, int or float",
+        )
     count = len(cls.level_fields)
     wanted = [f"{count} level{'s' if count > 1 else ''}", *cls.needs]
     parts = [part.strip() for part in rest.split(",")] if rest.strip() else []
@@ -518,10 +525,13 @@ def parse_notion(spec: str) -> PrivacyNotion:
         )
     levels = [_read(float, word, example, "a number of nats") for word in parts[:count]]
     more = [
-        _read(read, word, example, f"{'a whole number' if read is int else 'a number'} for {need}")
+        _read(read, word, example, f"{_KINDS.get(read, 'text that is read')} for {need}")
         for read, word, need in zip(cls.written, parts[count:], cls.needs, strict=True)
     ]
     return cls(*levels, *more) if more else cls.at(*levels)
+
+
+_KINDS: dict[Callable[[str], Any], str] = {int: "a whole number", float: "a number"}
 
 
 def _read(kind: Callable[[str], Any], word: str, example: str, expected: str) -> Any:
@@ -551,11 +561,14 @@ def find_notion(name: str) -> type[PrivacyNotion]:
     if cls is None:
         raise UnknownNameError("privacy notion", name, NOTIONS)
     if cls.needs:
+        own = not cls.__module__.startswith(f"{__package__.partition('.')[0]}.")
+        readers = f"({', '.join(['str'] * len(cls.needs))}{',' * (len(cls.needs) == 1)})"
         raise LevelError(
             f"privacy notion {name}",
             expected="a notion that levels alone define",
             got=f"one that needs {', '.join(cls.needs)}",
-            remedy="use it in Python, where it takes them",
+            remedy="use it in Python, where it takes them"
+            + f", or say in the class how text is read: written = {readers}" * own,
         )
     return cls
 
