@@ -582,10 +582,9 @@ def _declared_lines(points: Sequence[FrontierPoint]) -> Iterator[str]:
         by_name.setdefault(point.notion, []).append(point)
 
     def implies(name: str, other: str) -> bool:
-        kinds = [_only_kind(by_name[one]) for one in (name, other)]
-        if None in kinds or {kind.lower() for kind in kinds if kind} <= PUBLISHED_QUANTITIES:
+        given, wanted = (_only_kind(by_name[one]) for one in (name, other))
+        if not given or not wanted or {given.lower(), wanted.lower()} <= PUBLISHED_QUANTITIES:
             return False
-        wanted = kinds[1]
         return all(max(p.implied.get(wanted, (math.inf,))) <= p.epsilon for p in by_name[name])
 
     declared = _implications(points, implies)

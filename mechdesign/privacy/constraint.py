@@ -226,13 +226,13 @@ class Hypotheses:
         >>> Hypotheses.groups(prior, [["red", "green"], ["blue"]]).matrix.toarray().tolist()
         [[0.625, 0.375, 0.0], [0.0, 0.0, 1.0]]
         """
-        named = isinstance(groups, Mapping)
+        given = [*map(str, groups)] if isinstance(groups, Mapping) else None
         entries = listed(
-            groups.values() if named else groups,
+            groups.values() if isinstance(groups, Mapping) else groups,
             "groups of hypotheses",
             "lists of labels such as [['a', 'b'], ['c']]",
         )
-        rows, names = [], [str(name) for name in groups] if named else []
+        rows, names = [], []
         for entry in entries:
             members = prior.positions(entry)
             if not any(prior.weights[x] for x in members):
@@ -246,9 +246,8 @@ class Hypotheses:
             for x in members:
                 row[x] = prior.weights[x]
             rows.append(row)
-            if not named:
-                names.append("one of " + listing([prior.labels[x] for x in members]))
-        return cls.mixtures(rows, names)
+            names.append("one of " + listing([prior.labels[x] for x in members]))
+        return cls.mixtures(rows, given or names)
 
     def __len__(self) -> int:
         return len(self.masses) if self.indices is None else len(self.indices)

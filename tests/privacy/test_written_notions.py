@@ -92,7 +92,7 @@ def test_parameters_that_nothing_reads_are_said(own):
     with pytest.raises(LevelError, match=r"in the class how text is read: written = \(str,\)"):
         parse_notion("shaped:0.5,a")
     own(("times", "groups"), (int,))
-    with pytest.raises(LevelError, match="written of Shaped: .* got 1 of 2"):
+    with pytest.raises(LevelError, match=r"written of Shaped: .* got 1 of 2"):
         parse_notion("shaped:0.5,3,a=b")
     with pytest.raises(LevelError) as refused:
         parse_notion("robustpml:1")
