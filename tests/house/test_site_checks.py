@@ -12,10 +12,19 @@ import pytest
 SITE = Path(__file__).parents[2] / "notebooks" / "site"
 sys.path.insert(0, str(SITE))
 
-from generator import bibliography, checks, docstrings, documents, problems, reference  # noqa: E402
+from generator import (  # noqa: E402
+    bibliography,
+    checks,
+    docstrings,
+    documents,
+    notions,
+    problems,
+    reference,
+)
 
 import mechdesign as md  # noqa: E402
 from mechdesign import errors  # noqa: E402
+from mechdesign.privacy.notion import NOTIONS  # noqa: E402
 
 GOOD = """<html><head><link rel="stylesheet" href="s.css"><link rel="next" href="b.html"></head>
 <body><h1 id="top">A</h1><a href="b.html#there">b</a><a href="#top">a</a>
@@ -94,6 +103,26 @@ def test_every_code_has_a_page_and_every_class_a_code():
     assert sorted(pages) == sorted(f"{kind.code}.md" for kind in errors.KINDS)
     assert "**What to do.**" in pages["MD101.md"]
     assert "[MD101](errors/MD101.md)" in problems.tables()
+
+
+def test_every_notion_is_in_the_glossary_with_its_sources():
+    listed = [term for cls in ours() for term in notions.terms(cls)]
+    assert len(set(listed)) == len(listed) > 30
+    assert {"PML", "PMC", "LIP", "ALIP", "LDP", "DP", "MetricPrivacy"} <= set(listed)
+    assert {"pointwise maximal leakage", "asymmetric local information privacy"} <= set(listed)
+    assert {"local differential privacy", "(ε, δ)-local differential privacy"} <= set(listed)
+    page = (SITE / "look-up" / "glossary.md").read_text("utf-8")
+    assert "glossary-of-notions.txt" in page
+    assert not set(listed) & set(re.findall(r"^(?! |`|#)(\S.*)\n  \S", page, re.M))
+    for cls in ours():
+        text = notions.entry(cls)
+        assert cls.references, cls.__name__
+        assert all(f"bib-{key.lower()}>" in text for key in cls.references)
+        assert notions.first_paragraph(cls)[:20] in text
+
+
+def ours():
+    return [cls for cls in NOTIONS.values() if cls.__module__.startswith("mechdesign.")]
 
 
 def test_every_source_is_in_the_bibliography():
