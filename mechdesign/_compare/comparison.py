@@ -18,6 +18,7 @@ from ..files import write_text
 from ..labels import excel_safe_cell
 from ..notebook import notebook_table
 from ..prior import Prior
+from ..privacy.notion import PrivacyNotion, told_apart
 from ..requirement.base import Requirement
 from ..solve._design import Design
 from ..theory.rules import PUBLISHED_QUANTITIES
@@ -240,8 +241,21 @@ class Comparison:
         return [point.target for point in part], [point.value for point in part]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per point, with the columns of :meth:`to_frame`."""
-        return [{name: getattr(point, name) for name in self.columns} for point in self.points]
+        """One dictionary per point, with the columns of :meth:`to_frame`.
+
+        What is asked, ``privacy``, has parameters where notions cannot be told apart without them.
+        """
+        asked = ["+".join(texts) for texts in self.asked(lambda notion: notion.spec)]
+        return [
+            {name: getattr(point, name) for name in self.columns} | {"privacy": text}
+            for point, text in zip(self.points, asked, strict=True)
+        ]
+
+    def asked(self, text: Callable[[PrivacyNotion], str] = str) -> list[list[str]]:
+        """The notions of each point as text, those of different points told apart."""
+        counts = [len(p.design.notions) for p in self.points]
+        texts = iter(told_apart([n for p in self.points for n in p.design.notions], text))
+        return [[next(texts) for _ in range(count)] for count in counts]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -255,7 +269,8 @@ class Comparison:
         """
         import narwhals as nw
 
-        columns = {name: [getattr(p, name) for p in self.points] for name in self.columns}
+        rows = self.rows()
+        columns = {name: [row[name] for row in rows] for name in self.columns}
         try:
             return nw.from_dict(columns, backend=backend).to_native()
         except (ImportError, ValueError, TypeError) as problem:

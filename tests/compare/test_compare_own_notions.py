@@ -10,7 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.papers.claims import THEOREMS
-from mechdesign.privacy.notion import NOTIONS
+from mechdesign.privacy.notion import NOTIONS, told_apart
 from mechdesign.theory import conversion
 from mechdesign.theory.rules import QUANTITIES, RULES
 
@@ -116,3 +116,33 @@ def test_declared_implications_are_in_the_verdict(ratios, match):
 def test_published_implications_alone_are_said_of_equal_levels():
     found = md.compare(PRIOR, md.utility.Hamming(), [md.PML, md.LDP], [0.5], match="pml")
     assert not any("implies" in line for line in found.verdict)
+
+
+def test_notions_that_differ_in_parameters_alone_are_told_apart_in_the_tables():
+    prior = md.Prior([0.4, 0.3, 0.2, 0.1])
+    even, low = ({x: part(x) for x in range(4)} for part in (lambda x: x % 2, lambda x: x // 2))
+    notions = {
+        "even": lambda level: md.FeaturePML(level, even),
+        "low": lambda level: [md.FeaturePML(level, low), md.LDP(2)],
+        "counts": lambda level: md.DP(level, "adjacent"),
+        "pairs": lambda level: md.DP(level, [(0, 1)]),
+        "LDP": md.LDP,
+    }
+    found = md.compare(prior, md.utility.Hamming(), notions, [0.5])
+    texts = [row["privacy"] for row in found.rows()]
+    assert len(set(texts)) == 5
+    assert texts[0].startswith("featurepml:0.5 (feature=")
+    assert texts[1].endswith("+ldp:2.0")
+    assert texts[2:] == ["dp:0.5,adjacent", "dp:0.5", "ldp:0.5"]
+    assert found.to_frame()["privacy"].tolist() == texts
+    page = "\n".join(" ".join(texts) for texts in found.asked())
+    assert "DP(0.5) (neighbours='adjacent')" in page
+    assert "LDP(0.5)" in page.splitlines()
+    assert found.select("even").rows()[0]["privacy"] == "featurepml:0.5"
+
+
+def test_tables_that_are_parts_of_others_are_told_apart():
+    short, long = (md.DP(1, pairs) for pairs in ([(0, 1)], [(0, 1), (1, 2)]))
+    texts = told_apart([short, long, short])
+    assert texts[0] == texts[2] == "DP(1) (neighbours=only (0, 1))"
+    assert texts[1] == "DP(1) (neighbours=(1, 2))"
