@@ -46,7 +46,7 @@ import reprlib
 import sys
 import unicodedata
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeGuard, overload
@@ -263,17 +263,25 @@ def listed(
     return list(value)
 
 
+def nearest_name(name: str, known: Sequence[str]) -> str | None:
+    """The known name that one was likely meant to be, ``None`` where none is near.
+
+    >>> nearest_name("slepe", ["exams", "sleep"]), nearest_name("a", ["exams", "sleep"])
+    ('sleep', None)
+    """
+    word, names = name.lower(), [k.lower() for k in known]
+    # Letters that changed places are likelier than others in their place.
+    near = [k for k in names if sorted(k) == sorted(word)]
+    near = near or difflib.get_close_matches(word[:_LONGEST], names, n=1)
+    return next((k for k in known if near and k.lower() == near[0]), None)
+
+
 class UnknownNameError(InputError):
     """A name that is not registered; ``also`` is what else is said of it."""
 
     def __init__(self, kind: str, name: object, known: Iterable[str], also: str = "") -> None:
         known = sorted(known)
-        word = name.lower() if isinstance(name, str) else quote(name)
-        names = [k.lower() for k in known]
-        # Letters that changed places are likelier than others in their place.
-        near = [k for k in names if sorted(k) == sorted(word)]
-        near = near or difflib.get_close_matches(word[:_LONGEST], names, n=1)
-        hint = next((k for k in known if near and k.lower() == near[0]), None)
+        hint = nearest_name(name if isinstance(name, str) else quote(name), known)
         remedy = f"did you mean {quote(hint)}?" if hint else "choose one of these"
         room = accumulate((len(k) + 2 for k in known), initial=len("one of  and 000 more"))
         shown = max(1, sum(length <= _LONGEST for length in room) - 1)
@@ -483,7 +491,8 @@ KINDS = (
         "LevelError",
         "A privacy level, or a list of notions, has no meaning.",
         "Give notions with levels in nats, at least zero, such as md.PML(0.5) or pml:0.5; "
-        "several go in a list.",
+        "several go in a list. What a notion needs beside levels follows them in its text, as in "
+        "dp:1,adjacent; for one of your own its class says how that is read (written).",
     ),
     Kind(
         "MD104",

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._bins import binned_combinations, bins_by_name, coded_column, count_bins, count_in_bins
-from .errors import PriorError, ZeroMassWarning, is_iterable, listed, quote, warn
+from .errors import PriorError, ZeroMassWarning, is_iterable, listed, nearest_name, quote, warn
 from .exact import fraction
 from .labels import Label, check_labels, listing, near_miss, shorten, tidy
 from .schema import Schema
@@ -26,6 +26,8 @@ SUM_TOLERANCE = 1e-6
 _MOST = 10_000_000
 _MOST_BITS = 1 << 33
 _LONGEST = 10_000
+# Labels that one unknown is compared with.
+_COMPARED = 10_000
 
 
 class Prior:
@@ -70,6 +72,8 @@ class Prior:
     total: int
     #: Names of the columns that the symbols are made of, where they are known.
     schema: Schema | None = None
+    #: Labels without mass that :meth:`restricted` left out.
+    _left_out: frozenset[Label] = frozenset()
 
     def __init__(self, probabilities: Iterable[Any], labels: Iterable[Any] | None = None) -> None:
         probabilities, labels = _unpacked(probabilities, labels)
@@ -337,6 +341,7 @@ class Prior:
             return self
         kept = [int(i) for i in self.support]
         found = Prior._from_masses([self.weights[i] for i in kept], [self.labels[i] for i in kept])
+        found._left_out = frozenset(self.labels) - frozenset(found.labels)
         return found.with_schema(self.schema)
 
     def marginal(self, names: str | Sequence[str]) -> Prior:
@@ -418,12 +423,36 @@ class Prior:
             return self._positions[tidy(label)]
         except Exception:  # labels of other classes may fail in any way when they are compared
             cause = near_miss([label], self.labels)
+            texts = [known for known in self.labels[:_COMPARED] if isinstance(known, str)]
+            hint = nearest_name(label, texts) if isinstance(label, str) and not cause else None
             raise PriorError(
                 "symbol",
                 expected="one of " + listing(self.labels),
                 got=quote(label) + (f" ({cause})" if cause else ""),
-                remedy="check the spelling and the type of the label",
+                remedy=f"did you mean {quote(hint)}?"
+                if hint
+                else "check the spelling and the type of the label",
             ) from None
+
+    def positions(self, labels: Iterable[Any]) -> list[int]:
+        """Positions of the symbols of a group, in the prior's order, each once.
+
+        Raises :class:`PriorError` for a label that the prior does not have. Those without mass that
+        :meth:`restricted` left out are passed over, so that a notion can name them in a design.
+
+        >>> Prior([.5, .3, .2], labels=["a", "b", "c"]).positions(["c", "a", "c"])
+        [0, 2]
+        """
+        group = listed(
+            labels, "group of symbols", "a list of labels such as ['a', 'b']", PriorError
+        )
+        return sorted({self.index(label) for label in group if not self._is_left_out(label)})
+
+    def _is_left_out(self, label: Any) -> bool:
+        try:
+            return tidy(label) in self._left_out
+        except Exception:  # what is no label is refused as one that is not known
+            return False
 
     @cached_property
     def _positions(self) -> dict[Label, int]:

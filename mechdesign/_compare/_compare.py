@@ -68,8 +68,9 @@ def compare(
         What the notions are given equally. ``"epsilon"``: the same level. ``"ldp"``: the level
         whose guarantee implies LDP at the target (by published results). ``"pml"``: the largest
         level found whose best kernel leaks the target as measured by PML, never more; a better
-        kernel may leak less, so several levels can do. ``"loss"``: the smallest level whose best
-        kernel loses at most the target against full disclosure.
+        kernel may leak less, so several levels can do; level zero where every other one leaks more.
+        ``"loss"``: the smallest level whose best kernel loses at most the target against full
+        disclosure.
     outputs, solver : as in :func:`design`
     jobs : processes to run in, as in :func:`sweep`
     resume : folder that designs are kept in

@@ -6,7 +6,7 @@ import csv
 import html
 import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -18,8 +18,10 @@ from ..files import write_text
 from ..labels import excel_safe_cell
 from ..notebook import notebook_table
 from ..prior import Prior
+from ..privacy.notion import PrivacyNotion, told_apart
 from ..requirement.base import Requirement
 from ..solve._design import Design
+from ..theory.rules import PUBLISHED_QUANTITIES
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
 from ..utility.sublinear import MutualInformation
@@ -239,8 +241,21 @@ class Comparison:
         return [point.target for point in part], [point.value for point in part]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per point, with the columns of :meth:`to_frame`."""
-        return [{name: getattr(point, name) for name in self.columns} for point in self.points]
+        """One dictionary per point, with the columns of :meth:`to_frame`.
+
+        What is asked, ``privacy``, has parameters where notions cannot be told apart without them.
+        """
+        asked = ["+".join(texts) for texts in self.asked(lambda notion: notion.spec)]
+        return [
+            {name: getattr(point, name) for name in self.columns} | {"privacy": text}
+            for point, text in zip(self.points, asked, strict=True)
+        ]
+
+    def asked(self, text: Callable[[PrivacyNotion], str] = str) -> list[list[str]]:
+        """The notions of each point as text, those of different points told apart."""
+        counts = [len(p.design.notions) for p in self.points]
+        texts = iter(told_apart([n for p in self.points for n in p.design.notions], text))
+        return [[next(texts) for _ in range(count)] for count in counts]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -254,7 +269,8 @@ class Comparison:
         """
         import narwhals as nw
 
-        columns = {name: [getattr(p, name) for p in self.points] for name in self.columns}
+        rows = self.rows()
+        columns = {name: [row[name] for row in rows] for name in self.columns}
         try:
             return nw.from_dict(columns, backend=backend).to_native()
         except (ImportError, ValueError, TypeError) as problem:
@@ -459,6 +475,8 @@ def _verdict(
         yield from _implied_lines(points)
     elif len(notions) > 1 and _has_ceiling(points, match):
         yield _CEILING_SENTENCES[match]
+    if match != "epsilon":
+        yield from _declared_lines(points)
     yield from _short_lines(points, match)
     yield from _missing_lines(missing)
 
@@ -547,17 +565,10 @@ def _leak_lines(panel: Sequence[FrontierPoint], start: str) -> Iterator[str]:
 
 def _implied_lines(points: Sequence[FrontierPoint]) -> Iterator[str]:
     """Notions that imply others at each level, which therefore cannot give more."""
-    names = list(dict.fromkeys(p.notion for p in points))
     groups = [group for _, panel in _panels(points) for _, group in _by_target(panel)]
-    implications = []
-    for name in names:
-        implied = [
-            other
-            for other in names
-            if other != name and all(_implies(group, name, other) for group in groups)
-        ]
-        if implied:
-            implications.append(f"{name} implies {_listed(implied)}")
+    implications = _implications(
+        points, lambda name, other: all(_implies(group, name, other) for group in groups)
+    )
     if implications:
         yield (
             f"At each of these levels {'; '.join(implications)}. A notion that implies another "
@@ -565,6 +576,49 @@ def _implied_lines(points: Sequence[FrontierPoint]) -> Iterator[str]:
             "with like, match by what the guarantees imply or what the kernels leak (match 'ldp', "
             "'pml' or 'loss')."
         )
+
+
+def _implications(
+    points: Sequence[FrontierPoint], implies: Callable[[str, str], bool]
+) -> list[str]:
+    names = list(dict.fromkeys(p.notion for p in points))
+    found = []
+    for name in names:
+        implied = [other for other in names if other != name and implies(name, other)]
+        if implied:
+            found.append(f"{name} implies {_listed(implied)}")
+    return found
+
+
+def _declared_lines(points: Sequence[FrontierPoint]) -> Iterator[str]:
+    """What conversions of one's own say of equal levels, where levels are not what is matched."""
+    by_name: dict[str, list[FrontierPoint]] = {}
+    for point in points:
+        by_name.setdefault(point.notion, []).append(point)
+
+    def implies(name: str, other: str) -> bool:
+        given, wanted = (_only_kind(by_name[one]) for one in (name, other))
+        if not given or not wanted or {given.lower(), wanted.lower()} <= PUBLISHED_QUANTITIES:
+            return False
+        return all(max(p.implied.get(wanted, (math.inf,))) <= p.epsilon for p in by_name[name])
+
+    declared = _implications(points, implies)
+    if declared:
+        yield (
+            f"At equal levels {'; '.join(declared)}, by the conversions that are declared; the "
+            "levels that are matched here may differ."
+        )
+
+
+def _only_kind(points: Sequence[FrontierPoint]) -> str | None:
+    """The class of the notion of some points, where that is one at their level and no more."""
+    kinds = set()
+    for p in points:
+        notions = p.design.notions
+        if len(notions) > 1 or notions[0].needs or set(notions[0].levels) != {p.epsilon}:
+            return None
+        kinds.add(type(notions[0]).__name__)
+    return kinds.pop() if len(kinds) == 1 else None
 
 
 def _implies(group: Sequence[FrontierPoint], name: str, other: str) -> bool:
@@ -597,6 +651,15 @@ def _short_lines(points: Sequence[FrontierPoint], match: str) -> Iterator[str]:
         short = [
             p for p in points if p.notion == name and p.attained < p.target * (1 - 1e-3) - 1e-9
         ]
+        zero = [p for p in short if match == "pml" and p.epsilon == 0]
+        if zero:
+            short = [p for p in short if p not in zero]
+            yield (
+                f"{name} is matched at level zero, within rounding, at "
+                f"{_count(len(zero), 'point')} (targets "
+                f"{', '.join(f'{p.target:.4g}' for p in zero)}): at every larger level that was "
+                "tried its best kernel leaks more than the target."
+            )
         if short:
             worst = max(short, key=lambda p: p.target - p.attained)
             why = (

@@ -198,6 +198,11 @@ class _Path:
             return _share(value - least, most - least)
         return most / value if value < most else 1.0
 
+    def gains_nothing(self, level: float) -> bool:
+        """Whether the design at a level is no better than the one at level zero."""
+        at_zero, there = (self.share(self.design(one)[1].value) for one in (0.0, level))
+        return there - at_zero <= _NEAR
+
     def point(self, target: float, level: float) -> FrontierPoint:
         found = self.design(level)[1]
         task = self.task
@@ -299,7 +304,16 @@ def _by_pml(path: _Path, target: float) -> tuple[float, str]:
         return 0.0, "its best kernel leaks more at every level that was tried"
     above = min((level for level in _LOOKS if level > known), default=2 * known)
     found = bracket_root(beyond, above, _NEAR * target, _NEAR, above=False, known=known)
-    return (known if found.below is None else found.below), ""
+    level = known if found.below is None else found.below
+    if target > 0 and level <= _NEAR * target and path.gains_nothing(level):
+        # A jump at zero: what is found below it depends on the rounding of a solver.
+        if not path.design(0.0)[1].certificate.is_optimal:
+            return 0.0, (
+                "its level would be zero within rounding, where no best kernel could be proved, "
+                "and at every larger level that was tried its best kernel leaks more"
+            )
+        return 0.0, ""
+    return level, ""
 
 
 def _by_loss(path: _Path, target: float) -> tuple[float, str]:

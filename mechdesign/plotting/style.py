@@ -34,6 +34,8 @@ SMALL, NORMAL = 8, 9
 ENDINGS = (".png", ".pdf", ".svg")
 # Marks axes that new_axes made, which fit_figure may resize; inches around what is drawn.
 _OURS, _MARGIN = "mechdesign-axes", 0.08
+# Share of the width of others' axes that a legend beside them leaves at least.
+_LEAST = 0.4
 
 # Without these a file would hold the time it was made at, and random identifiers.
 _SALT = {"svg.hashsalt": "mechdesign"}
@@ -109,18 +111,24 @@ def fit_figure(ax: Any) -> Any:
 
 
 def legend_beside(ax: Any, *rest: Any, **options: Any) -> None:
-    """Draw a legend to the right of the axes, where it covers nothing."""
-    ax.legend(
-        *rest,
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.0),
-        fontsize=SMALL,
-        frameon=False,
-        handlelength=2.5,
-        labelcolor=INK,
-        borderaxespad=0.0,
-        **options,
-    )
+    """Draw a legend to the right of the axes, where it covers nothing.
+
+    Axes of somebody else's figure, where nothing else makes room for it, become narrower by its
+    width; where too little would be left of them, the legend is drawn inside, on a pale ground.
+    """
+    look = {"fontsize": SMALL, "handlelength": 2.5, "labelcolor": INK, **options}
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+    legend = ax.legend(*rest, frameon=False, **beside, **look)
+    figure = ax.figure
+    if ax.get_gid() == _OURS or figure.get_layout_engine() is not None:
+        return
+    box = ax.get_position(original=True)
+    width = legend.get_window_extent().width / figure.bbox.width
+    left = (box.width - width) / 1.01
+    if left >= _LEAST * box.width:
+        ax.set_position((box.x0, box.y0, left, box.height), which="active")
+    else:
+        ax.legend(*rest, loc="best", frameon=True, framealpha=0.8, edgecolor=PALE, **look)
 
 
 def log_axis(axis: Any) -> None:

@@ -8,7 +8,7 @@ pair (μ, ν) it names. Both are exact: masses are rationals, levels are the exa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -18,7 +18,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, UnknownNameError, quote
+from ..errors import LevelError, UnknownNameError, listed, quote
 from ..exact import (
     Verdict,
     common_integers,
@@ -28,7 +28,7 @@ from ..exact import (
     fraction,
     log_upper,
 )
-from ..labels import Label
+from ..labels import Label, listing
 from ..mechanism import Mechanism
 from ..prior import Prior
 
@@ -135,7 +135,7 @@ class Group:
 class Hypotheses:
     """H distributions over N symbols: point masses, or mixtures with exact rational masses.
 
-    Use the constructors :meth:`points`, :meth:`prior` and :meth:`mixtures`.
+    Use the constructors :meth:`points`, :meth:`prior`, :meth:`groups` and :meth:`mixtures`.
     """
 
     __slots__ = ("__dict__", "indices", "masses", "names", "size", "total")
@@ -212,6 +212,42 @@ class Hypotheses:
         if names is None:
             names = [f"hypothesis {i}" for i in range(len(scaled))]
         return cls(size, None, masses, total_int, tuple(names))
+
+    @classmethod
+    def groups(
+        cls, prior: Prior, groups: Iterable[Iterable[Label]] | Mapping[str, Iterable[Label]]
+    ) -> Hypotheses:
+        """P(X | X in the group) for each group of labels; a mapping gives the groups names.
+
+        Raises :class:`PriorError` for a label that the prior does not have, with the one that was
+        likely meant, and :class:`LevelError` for a group without mass.
+
+        >>> prior = Prior({"red": .5, "green": .3, "blue": .2})
+        >>> Hypotheses.groups(prior, [["red", "green"], ["blue"]]).matrix.toarray().tolist()
+        [[0.625, 0.375, 0.0], [0.0, 0.0, 1.0]]
+        """
+        given = [*map(str, groups)] if isinstance(groups, Mapping) else None
+        entries = listed(
+            groups.values() if isinstance(groups, Mapping) else groups,
+            "groups of hypotheses",
+            "lists of labels such as [['a', 'b'], ['c']]",
+        )
+        rows, names = [], []
+        for entry in entries:
+            members = prior.positions(entry)
+            if not any(prior.weights[x] for x in members):
+                raise LevelError(
+                    "group of a hypothesis",
+                    expected="symbols with a probability above zero in all",
+                    got=quote(entry),
+                    remedy="add a symbol that occurs, or leave the group out",
+                )
+            row = [0] * len(prior)
+            for x in members:
+                row[x] = prior.weights[x]
+            rows.append(row)
+            names.append("one of " + listing([prior.labels[x] for x in members]))
+        return cls.mixtures(rows, given or names)
 
     def __len__(self) -> int:
         return len(self.masses) if self.indices is None else len(self.indices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -27,6 +27,8 @@ from .sums import Evaluation, SumConstraint
 
 # Ratios above e to this are shown as powers of e.
 _LARGEST_SHOWN = 200
+# Entries of a table that tell a notion apart from others.
+_SHOWN_ENTRIES = 3
 
 NOTIONS: dict[str, type[PrivacyNotion]] = {}
 
@@ -113,7 +115,7 @@ class PrivacyNotion(ABC):
     references: ClassVar[tuple[str, ...]] = ()
     #: Whether further parameters than levels are needed (so audits cannot guess an instance).
     needs: ClassVar[tuple[str, ...]] = ()
-    #: How those that can be written after the levels on the command line are read from text.
+    #: What reads each of them from its text on the command line, after the levels: ``(str,)``.
     written: ClassVar[tuple[Callable[[str], Any], ...]] = ()
     #: Whether audits list the notion unasked.
     by_default: ClassVar[bool] = True
@@ -505,6 +507,13 @@ def parse_notion(spec: str) -> PrivacyNotion:
     cls = NOTIONS.get(name.strip().lower())
     if cls is None or not cls.written:
         cls = find_notion(name)
+    if len(cls.written) != len(cls.needs):
+        raise LevelError(
+            f"written of {cls.__name__}",
+            expected=f"what reads each of its parameters from text, for {', '.join(cls.needs)}",
+            got=f"{len(cls.written)} of {len(cls.needs)}",
+            remedy="give one function for each of needs, such as str, int or float",
+        )
     count = len(cls.level_fields)
     wanted = [f"{count} level{'s' if count > 1 else ''}", *cls.needs]
     parts = [part.strip() for part in rest.split(",")] if rest.strip() else []
@@ -518,10 +527,13 @@ def parse_notion(spec: str) -> PrivacyNotion:
         )
     levels = [_read(float, word, example, "a number of nats") for word in parts[:count]]
     more = [
-        _read(read, word, example, f"{'a whole number' if read is int else 'a number'} for {need}")
+        _read(read, word, example, f"{_KINDS.get(read, 'text that is read')} for {need}")
         for read, word, need in zip(cls.written, parts[count:], cls.needs, strict=True)
     ]
     return cls(*levels, *more) if more else cls.at(*levels)
+
+
+_KINDS: dict[Callable[[str], Any], str] = {int: "a whole number", float: "a number"}
 
 
 def _read(kind: Callable[[str], Any], word: str, example: str, expected: str) -> Any:
@@ -551,11 +563,14 @@ def find_notion(name: str) -> type[PrivacyNotion]:
     if cls is None:
         raise UnknownNameError("privacy notion", name, NOTIONS)
     if cls.needs:
+        own = not cls.__module__.startswith(f"{__package__.partition('.')[0]}.")
+        readers = f"({', '.join(['str'] * len(cls.needs))}{',' * (len(cls.needs) == 1)})"
         raise LevelError(
             f"privacy notion {name}",
             expected="a notion that levels alone define",
             got=f"one that needs {', '.join(cls.needs)}",
-            remedy="use it in Python, where it takes them",
+            remedy="use it in Python, where it takes them"
+            + f", or say in the class how text is read: written = {readers}" * own,
         )
     return cls
 
@@ -578,6 +593,54 @@ def as_notions(privacy: Any) -> tuple[PrivacyNotion, ...]:
         remedy="name at least one notion with its level"
         + (", as md.LDP(1) for 'ldp:1' of the command line" if isinstance(privacy, str) else ""),
     )
+
+
+def told_apart(
+    notions: Iterable[PrivacyNotion], text: Callable[[PrivacyNotion], str] = str
+) -> list[str]:
+    """A text for each notion, with the parameters that differ where notions have the same one.
+
+    >>> from mechdesign import DP, LDP
+    >>> told_apart([LDP(1), DP(1, "adjacent"), DP(1, "hamming")])
+    ['LDP(1)', "DP(1) (neighbours='adjacent')", "DP(1) (neighbours='hamming')"]
+    """
+    listed = list(notions)
+    texts = [text(notion) for notion in listed]
+    alike: dict[str, list[PrivacyNotion]] = {}
+    for said, notion in zip(texts, listed, strict=True):
+        known = alike.setdefault(said, [])
+        if not any(_same(notion, other) for other in known):
+            known.append(notion)
+    return [
+        said if len(alike[said]) == 1 else f"{said} ({_what_differs(notion, alike[said])})"
+        for said, notion in zip(texts, listed, strict=True)
+    ]
+
+
+def _same(one: Any, other: Any) -> bool:
+    try:
+        return one is other or bool(one == other)
+    except ValueError:  # arrays are compared entry by entry
+        return False
+
+
+def _what_differs(notion: PrivacyNotion, alike: list[PrivacyNotion]) -> str:
+    parts = []
+    for name, value in notion_fields(notion).items():
+        others = [notion_fields(other).get(name) for other in alike]
+        if not all(_same(value, other) for other in others):
+            parts.append(f"{name}={_own_part(value, others)}")
+    return ", ".join(parts)
+
+
+def _own_part(value: Any, others: list[Any]) -> str:
+    """A value, of a table the entries that not all the others have."""
+    if not isinstance(value, tuple) or not all(isinstance(other, tuple) for other in others):
+        return quote(value)
+    own = [entry for entry in value if not all(entry in other for other in others)]
+    shown = ", ".join(quote(entry) for entry in own[:_SHOWN_ENTRIES])
+    more = f" and {len(own) - _SHOWN_ENTRIES} more" if len(own) > _SHOWN_ENTRIES else ""
+    return f"{shown}{more}" if own else f"only {', '.join(map(quote, value[:_SHOWN_ENTRIES]))}"
 
 
 def notion_fields(notion: PrivacyNotion) -> dict[str, Any]:

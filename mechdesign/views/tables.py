@@ -414,7 +414,7 @@ def point_table(found: Comparison, prior: str, utility: str) -> Table:
         (
             [
                 point.notion,
-                ", ".join(map(str, point.design.notions)),
+                ", ".join(asked),
                 number(point.target, 6),
                 number(point.value if point.risk is None else point.risk, 8),
                 number(point.least_risk, 8) if estimates else Cell(point.bound, "level", 8),
@@ -425,7 +425,7 @@ def point_table(found: Comparison, prior: str, utility: str) -> Table:
                 ),
                 point.method,
             ]
-            for point in found.points
+            for point, asked in zip(found.points, found.asked(), strict=True)
             if (point.prior, point.utility) == (prior, utility)
         ),
     )

@@ -17,7 +17,16 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
-from generator import bibliography, checks, commands, documents, file_format, problems, reference
+from generator import (
+    bibliography,
+    checks,
+    commands,
+    documents,
+    file_format,
+    notions,
+    problems,
+    reference,
+)
 
 
 def gather(sources: Path) -> None:
@@ -45,6 +54,7 @@ def gather(sources: Path) -> None:
         file_format.page(), "mechdesign/certificate/FORMAT.md"
     )
     made["look-up/tables-of-errors.txt"] = problems.tables()
+    made["look-up/glossary-of-notions.txt"] = notions.glossary()
     made |= {f"look-up/errors/{name}": text for name, text in problems.pages().items()}
     for name, text in made.items():
         path = sources / name

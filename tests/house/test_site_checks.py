@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -11,10 +12,19 @@ import pytest
 SITE = Path(__file__).parents[2] / "notebooks" / "site"
 sys.path.insert(0, str(SITE))
 
-from generator import bibliography, checks, documents, problems, reference  # noqa: E402
+from generator import (  # noqa: E402
+    bibliography,
+    checks,
+    docstrings,
+    documents,
+    notions,
+    problems,
+    reference,
+)
 
 import mechdesign as md  # noqa: E402
 from mechdesign import errors  # noqa: E402
+from mechdesign.privacy.notion import NOTIONS  # noqa: E402
 
 GOOD = """<html><head><link rel="stylesheet" href="s.css"><link rel="next" href="b.html"></head>
 <body><h1 id="top">A</h1><a href="b.html#there">b</a><a href="#top">a</a>
@@ -48,6 +58,7 @@ def test_pages_without_a_mistake_pass(tmp_path):
         ("<body>", "<body><script src='http://example.org/x.js'></script>", "loads http:"),
         ("<body>", "<body style='background: url(https://example.org/x)'>", "loads https:"),
         ("<body>", "<body><style>@import 'https://example.org/x'</style>", "loads https:"),
+        ("<body>", "<body><dl><dt>Variables<span>:</span></dt></dl>", "as they are documented"),
     ],
 )
 def test_a_mistake_in_a_page_is_found(tmp_path, was, becomes, found):
@@ -94,6 +105,26 @@ def test_every_code_has_a_page_and_every_class_a_code():
     assert "[MD101](errors/MD101.md)" in problems.tables()
 
 
+def test_every_notion_is_in_the_glossary_with_its_sources():
+    listed = [term for cls in ours() for term in notions.terms(cls)]
+    assert len(set(listed)) == len(listed) > 30
+    assert {"PML", "PMC", "LIP", "ALIP", "LDP", "DP", "MetricPrivacy"} <= set(listed)
+    assert {"pointwise maximal leakage", "asymmetric local information privacy"} <= set(listed)
+    assert {"local differential privacy", "(ε, δ)-local differential privacy"} <= set(listed)
+    page = (SITE / "look-up" / "glossary.md").read_text("utf-8")
+    assert "glossary-of-notions.txt" in page
+    assert not set(listed) & set(re.findall(r"^(?! |`|#)(\S.*)\n  \S", page, re.M))
+    for cls in ours():
+        text = notions.entry(cls)
+        assert cls.references, cls.__name__
+        assert all(f"bib-{key.lower()}>" in text for key in cls.references)
+        assert notions.first_paragraph(cls)[:20] in text
+
+
+def ours():
+    return [cls for cls in NOTIONS.values() if cls.__module__.startswith("mechdesign.")]
+
+
 def test_every_source_is_in_the_bibliography():
     found = bibliography.entries()
     file = Path(md.__file__).parent / "references.bib"
@@ -107,6 +138,72 @@ def test_every_source_is_in_the_bibliography():
     assert "\\" not in page
     assert "Mário S. Alvim" in page
     assert "Gheorghe Zbăganu" in page
+
+
+ATTRIBUTES = """What it is.
+
+Attributes
+----------
+lower, upper : ends of the interval, such as
+    0 and 1
+level : in nats
+
+Examples
+--------
+>>> 1
+"""
+
+
+def test_attributes_that_share_a_line_stay_together():
+    lines = ATTRIBUTES.splitlines()
+    docstrings.attributes(lines)
+    assert lines == [
+        "What it is.",
+        "",
+        ":Attributes:",
+        "    * **lower, upper** – ends of the interval, such as",
+        "      0 and 1",
+        "    * **level** – in nats",
+        "",
+        *ATTRIBUTES.splitlines()[-3:],
+    ]
+    text = list(lines)
+    docstrings.attributes(lines)
+    assert lines == text
+
+
+@pytest.mark.parametrize("entry", ["lower, upper", "lower and upper : ends", "  lower : an end"])
+def test_attributes_without_what_they_are_stop_the_build(entry):
+    with pytest.raises(ValueError, match="no 'name : what it is'"):
+        docstrings.attributes(["Attributes", "----------", entry])
+
+
+def test_sentences_of_properties_are_no_types():
+    lines = ["The columns: risks too."]
+    docstrings.before(None, "property", "columns", None, None, lines)
+    assert ":" not in lines[0]
+    docstrings.after(None, "property", "columns", None, None, lines)
+    assert lines == ["The columns: risks too."]
+
+
+def test_attributes_of_every_public_class_are_written_so_and_exist():
+    found = 0
+    for anchor in reference.expected():
+        if anchor.startswith("module-"):
+            continue
+        place, name = anchor.rsplit(".", 1)
+        cls = getattr(reference.module(place), name, None)
+        if not isinstance(cls, type):
+            continue
+        lines = (inspect.getdoc(cls) or "").splitlines()
+        docstrings.attributes(lines)
+        for names in re.findall(r"^    \* \*\*(.*?)\*\* – ", "\n".join(lines), re.M):
+            found += 1
+            for each in names.split(", "):
+                kept = {n for base in cls.__mro__ for n in getattr(base, "__annotations__", {})}
+                source = inspect.getsource(cls)
+                assert hasattr(cls, each) or each in kept or f"self.{each}" in source, (name, each)
+    assert found > 200
 
 
 def test_links_of_documents_lead_to_pages_of_the_site():

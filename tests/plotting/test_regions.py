@@ -73,6 +73,25 @@ def test_rare_symbols_have_logarithmic_axes(most):
     pyplot.close(axes.figure)
 
 
+@pytest.mark.parametrize(("width", "beside"), [(12, True), (6.4, False)])
+def test_the_legend_in_axes_of_others_covers_no_other_axes(width, beside):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    figure, both = pyplot.subplots(1, 2, figsize=(width, 4))
+    for ax in both:
+        for _ in range(2):  # a second picture in the same axes takes no more room
+            md.plot_regions(md.Prior([0.5, 0.3, 0.2]), most=2.0, ax=ax)
+    renderer = figure.canvas.get_renderer()
+    boxes = [ax.get_legend().get_window_extent(renderer) for ax in both]
+    frames = [ax.get_window_extent(renderer) for ax in both]
+    assert boxes[0].x1 <= frames[1].x0
+    assert boxes[1].x1 <= figure.bbox.x1
+    for box, frame in zip(boxes, frames, strict=True):
+        assert (box.x0 >= frame.x1) == beside
+    assert frames[0].width == pytest.approx(frames[1].width)
+    pyplot.close(figure)
+
+
 @given(priors(2, 6))
 def test_points_of_equal_ratios_lie_on_the_same_curves(prior):
     assume(prior.pmin > 1e-5)

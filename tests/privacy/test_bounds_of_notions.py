@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mechdesign as md
-from mechdesign.errors import LevelError, UnknownNameError
+from mechdesign.errors import LevelError, UnknownNameError, ZeroMassWarning
 
 PRIOR = md.Prior([0.5, 0.3, 0.2])
 POINTS = md.Hypotheses.points(PRIOR)
@@ -86,6 +86,65 @@ def test_pairings_scales_and_positions():
     for position in (-1, 3):
         with pytest.raises(LevelError, match="positions"):
             md.Hypotheses.points(PRIOR, [0, position])
+
+
+def with_an_empty_symbol():
+    with pytest.warns(ZeroMassWarning):
+        return md.Prior({"exams": 0.5, "sleep": 0.3, "debt": 0.2, "never": 0.0})
+
+
+def test_groups_are_the_prior_given_that_the_secret_is_in_them():
+    prior = with_an_empty_symbol()
+    found = md.Hypotheses.groups(prior, [["debt", "exams", "debt"], ("sleep", "never")])
+    expected = [[0.5 / 0.7, 0, 0.2 / 0.7, 0], [0, 1, 0, 0]]
+    np.testing.assert_allclose(found.matrix.toarray(), expected, rtol=1e-15)
+    assert tuple(found.names) == ("one of 'exams', 'debt'", "one of 'sleep', 'never'")
+    named = md.Hypotheses.groups(prior, {"open": ["exams"], "delicate": {"sleep", "debt"}})
+    assert tuple(named.names) == ("open", "delicate")
+    numbers = md.Hypotheses.groups(md.Prior.uniform([1, 2, 3]), [range(1, 3)])
+    assert numbers.matrix.toarray().tolist() == [[0.5, 0.5, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        ([["exams", "slepe"]], "got 'slepe'; did you mean 'sleep'"),
+        ({"open": ["Exams"]}, "letter case"),
+        ([["exams", 3]], "check the spelling and the type"),
+        ([["never"]], "a probability above zero in all"),
+        ([[]], "a probability above zero in all"),
+        ([], "at least one distribution"),
+        (["exams"], "a list of labels such as"),
+        ("exams", "lists of labels such as"),
+        ([3], "a list of labels such as"),
+    ],
+)
+def test_groups_refuse_what_the_prior_does_not_have(groups, said):
+    prior = with_an_empty_symbol()
+    with pytest.raises(md.MechdesignError, match=said):
+        md.Hypotheses.groups(prior, groups)
+
+
+def test_groups_may_hold_symbols_that_a_design_leaves_out():
+    @dataclass(frozen=True)
+    class Grouped(md.LikelihoodBound, register=False):
+        epsilon: float
+
+        def bounds(self, prior):
+            sides = md.Hypotheses.groups(prior, [["exams", "never"], ["debt", "sleep"]])
+            return [md.Bound(sides, sides, self.epsilon)]
+
+        def leakage(self, kernel, prior):
+            masses = prior.probabilities
+            rows = [prior.positions(names) for names in (["exams", "never"], ["debt", "sleep"])]
+            a, b = (masses[inside] @ kernel[inside] / masses[inside].sum() for inside in rows)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.abs(np.log(np.nan_to_num(a / b, nan=1.0)))
+
+    prior = with_an_empty_symbol()
+    found = md.design(prior, md.utility.Hamming(), Grouped(0.5))
+    assert found.certificate.is_optimal
+    assert md.audit(found.mechanism, prior, Grouped(0.5)).verdict is md.Verdict.YES
 
 
 def test_a_notion_that_is_no_dataclass_is_named():

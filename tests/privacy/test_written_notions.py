@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import make_dataclass
+
 import pytest
 from typer.testing import CliRunner
 
@@ -9,6 +11,7 @@ import mechdesign as md
 from mechdesign.cli.application import application
 from mechdesign.errors import LevelError, UnknownNameError
 from mechdesign.privacy import parse_notion
+from mechdesign.privacy.notion import NOTIONS
 
 WRITTEN = {
     "dp:1.0,adjacent": md.DP(1, "adjacent"),
@@ -50,3 +53,47 @@ def test_the_command_line_designs_and_audits_them(text, tmp_path):
 def test_mistakes_are_explained(text, error, said):
     with pytest.raises(error, match=said):
         parse_notion(text)
+
+
+@pytest.fixture
+def own():
+    """Registers a notion with parameters and forgets it afterwards."""
+
+    def made(needs, written):
+        fields = [("epsilon", float), *((name, object) for name in needs)]
+        space = {"needs": needs, "written": written, "__module__": __name__}
+        space |= dict.fromkeys(("bounds", "leakage"))
+        NOTIONS.pop("shaped", None)
+        return make_dataclass(
+            "Shaped", fields, bases=(md.LikelihoodBound,), namespace=space, frozen=True
+        )
+
+    yield made
+    NOTIONS.pop("shaped", None)
+
+
+def pairs(text):
+    """Delicate symbols and their groups, as in ``a=b+c``."""
+    return tuple((s, tuple(group.split("+"))) for s, group in [text.split("=")])
+
+
+def test_parameters_of_ones_own_are_read_as_the_class_says(own):
+    own(("times", "groups"), (int, pairs))
+    found = parse_notion("shaped:0.5,3,a=b+c")
+    assert (found.epsilon, found.times, found.groups) == (0.5, 3, (("a", ("b", "c")),))
+    with pytest.raises(LevelError, match="text that is read for groups, got 'a'"):
+        parse_notion("shaped:0.5,3,a")
+    with pytest.raises(LevelError, match="a whole number for times"):
+        parse_notion("shaped:0.5,x,a=b")
+
+
+def test_parameters_that_nothing_reads_are_said(own):
+    own(("groups",), ())
+    with pytest.raises(LevelError, match=r"in the class how text is read: written = \(str,\)"):
+        parse_notion("shaped:0.5,a")
+    own(("times", "groups"), (int,))
+    with pytest.raises(LevelError, match=r"written of Shaped: .* got 1 of 2"):
+        parse_notion("shaped:0.5,3,a=b")
+    with pytest.raises(LevelError) as refused:
+        parse_notion("robustpml:1")
+    assert "written" not in str(refused.value)

@@ -37,6 +37,7 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.loads: list[str] = []
         self.styles: list[str] = []
+        self.fields: set[str] = set()
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -50,6 +51,8 @@ class Page(HTMLParser):
                 self.links.append(value)
 
     def handle_data(self, data):
+        if self.lasttag == "dt":
+            self.fields.add(data.strip())
         if self.lasttag == "style":
             self.styles.append(data)
 
@@ -62,7 +65,9 @@ def away(page: Page) -> Iterable[str]:
 
 
 def problems(folder: Path, names: Iterable[str]) -> list[str]:
-    """One line for each link that leads nowhere, loaded address, and name without an entry."""
+    """One line for each link that leads nowhere, loaded address, name without an entry, and page
+    with attributes that are not as they are documented.
+    """
     pages = {
         path.relative_to(folder).as_posix(): Page(path.read_text(encoding="utf-8"))
         for path in sorted(folder.rglob("*.html"))
@@ -70,6 +75,9 @@ def problems(folder: Path, names: Iterable[str]) -> list[str]:
     found = []
     for name, page in pages.items():
         found += [f"{name}: loads {value}" for value in away(page)]
+        # Napoleon takes what is said of attributes for types, and splits names that share a line.
+        if "Variables" in page.fields:
+            found.append(f"{name}: attributes that are not listed as they are documented")
         for link in [*page.links, *page.loads]:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc or link.startswith("data:"):

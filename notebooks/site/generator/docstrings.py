@@ -1,4 +1,8 @@
-"""Docstrings as they are written: mathematics in plain text, sources by their keys in brackets."""
+"""Docstrings as they are written: mathematics in plain text, sources by their keys in brackets.
+
+Attributes are listed as they are documented, several in one line too: napoleon would take what is
+said of them for a type, and all names of a line but the last for another one.
+"""
 
 import re
 
@@ -38,6 +42,51 @@ def prose(lines: list[str]) -> None:
                 inside = None
 
 
+_NAMES = re.compile(r"(\w+(?:, \w+)*) : (\S.*)")
+# Stands for a colon that napoleon would take for the end of a type.
+_COLON = "\ue000"
+
+
+def attributes(lines: list[str]) -> None:
+    """Make a list of the section "Attributes" in place.
+
+    Raises ``ValueError`` for an entry that is not ``name, name : what they are``; more of it is
+    indented.
+    """
+    for start in range(len(lines) - 1):
+        if lines[start].strip() == "Attributes" and set(lines[start + 1].strip()) == {"-"}:
+            break
+    else:
+        return
+    end = start + 2
+    made = [":Attributes:"]
+    while end < len(lines) and lines[end].strip():
+        entry = _NAMES.fullmatch(lines[end])
+        if entry:
+            made.append(f"    * **{entry[1]}** – {entry[2]}")
+        elif lines[end].startswith("    ") and len(made) > 1:
+            made.append(f"      {lines[end].strip()}")
+        else:
+            raise ValueError(f"attributes are no 'name : what it is': {lines[end]!r}")
+        end += 1
+    lines[start:end] = made
+
+
+def before(app, what, name, obj, options, lines):
+    """What napoleon should not see."""
+    if what == "class" or what == "exception":
+        attributes(lines)
+    elif what in ("property", "attribute", "data") and lines:
+        lines[0] = lines[0].replace(":", _COLON)
+
+
+def after(app, what, name, obj, options, lines):
+    """Prose as it is written."""
+    lines[:] = [text.replace(_COLON, ":") for text in lines]
+    prose(lines)
+
+
 def setup(app):
-    app.connect("autodoc-process-docstring", lambda app, what, name, obj, opt, lines: prose(lines))
+    app.connect("autodoc-process-docstring", before, priority=400)
+    app.connect("autodoc-process-docstring", after)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
