@@ -21,7 +21,7 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -250,6 +250,32 @@ class Ledger:
                 },
             )
             return len(lines) - 1
+
+    def columns(self) -> frozenset[str]:
+        """The names of all columns that were released."""
+        return frozenset(release["column"] for release in _by_column(self.releases()))
+
+    def known_secrets(self, columns: Mapping[str, Fingerprint], about: str) -> list[str]:
+        """Those of some columns of a table that were released as secrets, under the same name.
+
+        They are known by what they hold, or by whom they are about; reports of them are none.
+
+        Parameters
+        ----------
+        columns : fingerprint of each by its name, under the ledger's key
+        about : text that says who they are about, as in :meth:`open`
+        """
+        if not columns:
+            return []
+        with self._locked():
+            who, known = self._hidden(about), _by_column(_releases(self._lines()))
+        found = []
+        for name, finger in columns.items():
+            own = [release for release in known if release["column"] == name]
+            are_reports = any(release.get("reports") == finger.sequence for release in own)
+            if not are_reports and _same(own, finger, who, name):
+                found.append(name)
+        return found
 
     def close(self, number: int, reports: Fingerprint | None) -> None:
         """Write how a release ended: with reports, or (``None``) before there were any."""
