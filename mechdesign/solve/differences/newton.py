@@ -45,8 +45,9 @@ _SHORTEST = 1e-7
 _SMALL_LACK = 1e-13
 # With fewer symbols half the digits save no time.
 _MANY = 128
-# Gaps that count as converged when rounding lets them come no closer.
-_ACCEPTED = 1e-7
+# Gaps that count as converged when rounding lets them come no closer, and what it leaves open for
+# each product.
+_ACCEPTED, _ROUNDING = 1e-7, 2e-14
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class GraphOptions(Options):
     start: float = 10.0
     clip: float = 5.0
     near: float = 0.2
-    blocking: float = 0.01
+    blocking: float = 0.1
     balance: float = 1e3
     centring: float = 0.5
     rough: float = 1e-3
@@ -316,7 +317,7 @@ class Newton:
             )
             for i in range(0, m, step)
         ]
-        self.mu = 0.0
+        self.mu, self.tolerance = 0.0, options.tolerance
         self._is_rough = len(c) >= _MANY
         self.best: Point | None = None
         # What tells near arcs, in general and at the end.
@@ -336,8 +337,8 @@ class Newton:
         since = 0
         for taken in range(_ITERATIONS):
             error = self.error()
-            approaching(error, self.options.tolerance)
-            if error <= self.options.tolerance:
+            approaching(error, self.tolerance)
+            if error <= self.tolerance:
                 return taken, True
             # While arcs come in, errors rise and fall; nearer the end they only rise where digits
             # are lost.
@@ -359,7 +360,9 @@ class Newton:
         """What the bound of the multipliers leaves open: Σ_x max_y (c + Gᵀz) less the value."""
         found = self._each(lambda b: b.refresh(self.mu))
         self.gap = math.fsum(gap for gap, _ in found)
-        self.mu = self.gap / sum(count for _, count in found)
+        products = sum(count for _, count in found)
+        self.mu = self.gap / products
+        self.tolerance = max(self.options.tolerance, _ROUNDING * products)
         top = np.maximum.reduce(self._each(lambda b: b.highest()))
         largest = np.full(self.rows.size, -np.inf)
         np.maximum.at(largest, self.rows.orbits, top)
@@ -378,10 +381,10 @@ class Newton:
     def _look(self, primal: float) -> float:
         """A step such that all arcs are kept to; those near then come in next.
 
-        At the end that is those in the way alone, as an arc that comes in disturbs stationarity by
-        its z.
+        At the end that is fewer, as an arc that comes in disturbs stationarity by its z; but those
+        left out stop short the steps that are to come.
         """
-        test = self._tests[self.gap < 10 * self.options.tolerance]
+        test = self._tests[self.gap < 10 * self.tolerance]
         while True:
             step = primal
             limit = float(min(self._each(lambda b, step=step: b.look(step, test))))  # type: ignore[misc]
@@ -448,7 +451,7 @@ class Newton:
         first, second, third = sum(self._each(lambda b: b.inner_products()))
         affine = self.gap + dual * first + primal * second + primal * dual * third
         # Products far below the tolerance would only cost digits.
-        enough = min(1.0, options.floor * options.tolerance / self.gap)
+        enough = min(1.0, options.floor * self.tolerance / self.gap)
         if self.open_gap > options.balance * self.gap:
             enough = max(enough, options.centring)
         sigma = max(centring_parameter(affine, self.gap), enough)
