@@ -212,7 +212,7 @@ def _noted():
 
 
 @pytest.mark.parametrize(
-    ("options", "kind", "words"),
+    ("options", "kind", "told"),
     [
         ({"drop": ["job"]}, InputError, ("'job'", "--drop-column")),
         ({"drop": ["jobs"]}, UnknownNameError, ("jobs",)),
@@ -222,9 +222,9 @@ def _noted():
         ({"drop": ["sex"], "only_reports": True}, InputError, ("both",)),
     ],
 )
-def test_what_cannot_be_left_out(here, options, kind, words):
+def test_what_cannot_be_left_out(here, options, kind, told):
     write(people(), "in.csv")
-    refused(lambda: md.privatize_file("in.csv", "a.csv", "job", JOB, **options), *words, error=kind)
+    refused(lambda: md.privatize_file("in.csv", "a.csv", "job", JOB, **options), *told, error=kind)
     assert not Path("a.csv").exists()
 
 
