@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,6 +58,9 @@ def test_it_is_made_and_shown(place, capsys):
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_from_a_file_to_estimates(place, capsys, kind):
     made(capsys)
+    # Under a key of its own each run would draw anew, and some of them another second place.
+    Path("release.key").write_text("mechdesign-key-1 " + "07" * 32 + "\n")
+    Path("release.key").chmod(0o600)
     if kind == "parquet":
         pytest.importorskip("pandas").read_csv("people.csv").to_parquet("people.parquet")
     arguments = ["apply", "s.json", f"people.{kind}", "--column", "word", "-o", f"reports.{kind}"]
