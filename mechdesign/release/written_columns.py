@@ -159,12 +159,13 @@ class Beside:
         ):
             if not names:
                 continue
-            are = "column" if len(names) == 1 else "columns"
-            is_, its = ("is", "it") if len(names) == 1 else ("are", "them")
             options = " ".join(f"--drop-column {name}" for name in names)
+            one = len(names) == 1
+            are = f"column {listing(names)}" if one else f"columns {listing(names)}"
+            stand = "is written as it stands" if one else "are written as they stand"
             warn(
-                f"{are} {listing(names)} of {table}, {why}, {is_} written as {its} stand"
-                f"{'s' if its == 'it' else ''}; leave {its} out with drop={names} ({options}), or "
-                "write reports alone (only_reports=True, --only-reports)",
+                f"{are} of {table}, {why}, {stand}; leave {'it' if one else 'them'} out with "
+                f"drop={names} ({options}), or write reports alone (only_reports=True, "
+                "--only-reports)",
                 UnhiddenWarning,
             )

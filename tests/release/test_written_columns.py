@@ -103,6 +103,16 @@ def test_both_columns_of_a_plan_count_as_released(here):
     assert "'job'" in told
 
 
+def test_several_columns_are_named_together(here):
+    write(people(), "in.csv")
+    plan = md.plan_columns(people(), {"job": 1, "sex": 1}, md.LDP(2))
+    md.privatize_file("in.csv", "a.csv", plan)
+    (told,) = told_by(lambda: md.privatize_file("in.csv", "b.csv", "note", _noted()))
+    assert "columns 'job', 'sex' of in.csv" in told
+    assert "are written as they stand; leave them out" in told
+    assert "--drop-column job --drop-column sex" in told
+
+
 def test_what_the_design_names_is_named_without_a_ledger(here):
     frame = people().assign(work=people()["job"])
     write(frame, "in.csv")
