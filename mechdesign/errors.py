@@ -29,6 +29,7 @@
     ├── MisfitWarning                   reports that the mechanism hardly makes
     ├── UntoldWarning                   reports that are uninformative about the secret
     ├── CountsWarning                   a file that holds exact counts of the people it is about
+    ├── UnhiddenWarning                 columns known to be secret that are written as they are
     ├── EdgesWarning                    bins whose edges were chosen by the secrets
     ├── OutsideWarning                  points that belong to no place and are left out
     ├── AlikeWarning                    symbols that people would take for one
@@ -414,6 +415,10 @@ class CountsWarning(MechdesignWarning):
     """A design, made from the very data it is applied to, whose file holds their exact counts."""
 
 
+class UnhiddenWarning(MechdesignWarning):
+    """Columns that are known to be secret and are written as they are, beside the reports."""
+
+
 class EdgesWarning(MechdesignWarning):
     """Bins whose edges were chosen by the very numbers that they are to hide."""
 
@@ -692,6 +697,14 @@ KINDS = (
         "FormerNameWarning",
         "A name or parameter will be taken away in the version that the message says.",
         "Use the name that takes its place; until then both do the same.",
+    ),
+    Kind(
+        "MD815",
+        "UnhiddenWarning",
+        "A released file has columns as they stand that the ledger, the design or the plan knows "
+        "as secrets: who sees them needs no report.",
+        "Leave them out (--drop-column NAME, drop=), write reports alone (--only-reports), or "
+        "take the reports that they have for the input.",
     ),
 )
 _KIND_OF_NAME = {kind.name: kind for kind in KINDS}

@@ -533,6 +533,16 @@ class ReleaseOptions:
             "--round", help="Name of a round of deliberately fresh draws under the --key."
         ),
     ] = None
+    drop_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Column of the table that is not written, such as another secret. Repeat it.",
+        ),
+    ] = None
+    only_reports: Annotated[
+        bool, typer.Option("--only-reports", help="Write the columns of reports and no others.")
+    ] = False
     show_values: ShowValues = False
 
     @property
@@ -630,6 +640,8 @@ class ReleaseOptions:
             spent=self.spent,
             round=self.of_round,
             show_values=self.show_values,
+            drop=self.drop_column,
+            only_reports=self.only_reports,
             **more,
         )
         if is_new:

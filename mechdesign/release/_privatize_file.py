@@ -30,6 +30,7 @@ from .file_passes import (
     intend,
     survey,
     warn_of_counts,
+    who_of,
     write_receipt_beside,
     write_reports,
 )
@@ -41,6 +42,7 @@ from .persons import Budget, read_budget, recalled
 from .receipts import Fingerprinter, Receipt, save_receipt
 from .several import resolved
 from .table_files import open_batches, receipt_path
+from .written_columns import Beside, Written
 
 
 def privatize_file(
@@ -69,6 +71,8 @@ def privatize_file(
     budget: Any = None,
     spent: str = "error",
     round: Any = None,
+    drop: Any = None,
+    only_reports: bool = False,
 ) -> Receipt:
     """Write a copy of a CSV or Parquet file with one or several columns replaced by reports.
 
@@ -123,6 +127,10 @@ def privatize_file(
         changed lag behind. It is refused where there is none under the key, column and kernel.
     round : int or str, optional
         Names a round of deliberately fresh draws, as in :func:`privatize`.
+    drop : str or list of str, optional
+        Columns that are not written, such as other secrets or names. Identities and strata may be
+        among them, as they are read all the same.
+    only_reports : whether the columns of reports are all that is written
     receipt : a new file for the receipt, for engines that read reports without their metadata
 
     Raises
@@ -137,6 +145,9 @@ def privatize_file(
     -----
     RepeatWarning
         When the same secrets were released before, or one person has several rows.
+    UnhiddenWarning
+        When columns are written as they stand that were released as secrets before, by the ledger,
+        or that the design names as secrets.
     CountsWarning
         When the design holds the exact counts of this very column.
     UntoldWarning
@@ -155,6 +166,7 @@ def privatize_file(
     mechanism, names = resolved(column, mechanism, columns)
     if not isinstance(mechanism, KernelPlan):
         warn_of_untold(mechanism)
+    written = Written.read(drop, only_reports)
     inputs = find_inputs(source)
     most = _budget(budget, spent, row, person, key, ledger)
     source, target = Path(source), Path(target)
@@ -196,6 +208,7 @@ def privatize_file(
                 excel_safe,
                 about,
                 most,
+                written,
             )
         else:
             made = privatize_folder(
@@ -211,6 +224,7 @@ def privatize_file(
                 excel_safe=excel_safe,
                 about=about,
                 budget=most,
+                written=written,
             )
         if receipt is not None:
             told = release.receipts(rows=False) if len(release.secret_columns) > 1 else [made]
@@ -232,6 +246,7 @@ def _privatize_one(
     excel_safe: bool,
     about: str | None,
     budget: Budget | None,
+    written: Written,
 ) -> Receipt:
     """One file, whole or not at all."""
     column, mechanism, texts = str(release.column), release.designed, release.texts
@@ -242,7 +257,9 @@ def _privatize_one(
         if texts:
             check_writable(receipt_path(target), overwrite=overwrite)
         secret = b"" if book is None else book.key
-        found = survey([source], release, person, secret, budget, target.parent)
+        beside = Beside([source], release, written, book)
+        found = survey([source], release, person, secret, budget, target.parent, beside.asked)
+        beside.warn(found.beside, who_of(source, about), source.name)
         if person is not None:
             warn_of_rows(found.most_of_one, person, release.recorded)
         if not is_plan:
@@ -254,17 +271,16 @@ def _privatize_one(
                 admission=None, reports=reports, recalled=recalled(found.person_draws)
             )
             part = claim.part()
-            write_reports(source, part, release, stop_if_asked, progress, excel_safe)
+            write_reports(source, part, release, stop_if_asked, progress, excel_safe, written)
             # The metadata of a Parquet file come before its rows; the fingerprint is the
             # ledger's.
             receipt = replace(release.receipt(), reports=None)
             made = [(part, target)]
             if texts:
                 # First, so that no file of reports is ever without its receipt.
-                beside = claim.part()
-                told = [replace(one, reports=None) for one in release.receipts()]
-                write_receipt_beside(beside, part, source, target, told)
-                made.insert(0, (beside, receipt_path(target)))
+                note = claim.part()
+                write_receipt_beside(note, part, source, target, release, written)
+                made.insert(0, (note, receipt_path(target)))
             stop_if_asked()
         except BaseException:
             if book is not None:

@@ -31,7 +31,6 @@ from .receipts import (
     Fingerprint,
     Fingerprinter,
     PairFingerprinter,
-    Receipt,
     names_reports,
     receipts_to_text,
     with_receipt,
@@ -43,6 +42,7 @@ from .table_files import (
     new_table,
     open_batches,
 )
+from .written_columns import Written
 
 # Shares this close are those of the same counts, at any number of rows that a file has.
 _ROUNDING = Fraction(1, 10**10)
@@ -77,6 +77,7 @@ class Survey:
     rows : number of rows of each file
     parts : fingerprint of each column, where there are several
     person_draws : what is drawn of whom, where rows say whom they are about
+    beside : fingerprints of other columns that were asked for
     """
 
     secrets: Fingerprint
@@ -86,6 +87,7 @@ class Survey:
     rows: tuple[int, ...]
     parts: tuple[Fingerprint, ...] = ()
     person_draws: PersonDraws | None = None
+    beside: tuple[Fingerprint, ...] = ()
 
 
 def survey(
@@ -95,16 +97,19 @@ def survey(
     key: bytes,
     budget: Budget | None,
     folder: Path,
+    beside: Sequence[str] = (),
 ) -> Survey:
     """Read what is about to be released, and check its identities.
 
+    Columns that are written ``beside`` the reports are known again by their fingerprints.
     Without a budget, rows about nobody are on nobody's account; with one they are an error. The
     folder has room for the reports, and takes digests of the identities of long files before.
     """
     if release.identity is None:
-        return _survey(sources, release, person, key, budget)
+        return _survey(sources, release, person, key, budget, beside)
     with SpooledAdmission(release.identity, folder) as admission:
-        found = _survey(sources, release.with_parts(admission=admission), person, key, budget)
+        mine = release.with_parts(admission=admission)
+        found = _survey(sources, mine, person, key, budget, beside)
         admission.compare()
     return found
 
@@ -115,11 +120,13 @@ def _survey(
     person: str | None,
     key: bytes,
     budget: Budget | None,
+    beside: Sequence[str],
 ) -> Survey:
     """One pass over the files; its release takes the identities in."""
     secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
     several = release.secret_columns if len(release.secret_columns) > 1 else []
     parts = [Fingerprinter(key) for _ in several]
+    others = [Fingerprinter(key) for _ in beside]
     counts = np.zeros(release.symbols + 1, dtype=np.int64)
     repeats: dict[Any, int] = {}
     identity = release.identity
@@ -129,7 +136,7 @@ def _survey(
         column = str(release.column)
         person_draws = PersonDraws(key, identity, column, kernel, release.inputs)
     alone = person is not None and not (identity and identity.by_person)
-    columns = dict.fromkeys([*release.columns, *([person] if alone else [])])
+    columns = dict.fromkeys([*release.columns, *([person] if alone else []), *beside])
     rows_of = []
     for path in sources:
         release.rows = 0
@@ -141,7 +148,7 @@ def _survey(
                 read = column_reader(batch)
                 values, places = release.secrets(read)
                 secrets.add_codes(values, places)
-                for one, column in zip(parts, several, strict=True):
+                for one, column in zip([*parts, *others], [*several, *beside], strict=True):
                     own, at = distinct_values(read(column), column)
                     one.add_codes([*own, None], at)
                 counts += release.counts(read, values, places)
@@ -182,6 +189,7 @@ def _survey(
         tuple(rows_of),
         tuple(one.result() for one in parts),
         person_draws,
+        tuple(one.result() for one in others),
     )
 
 
@@ -220,6 +228,11 @@ def warn_of_counts(survey: Survey, column: str, designed: Any) -> None:
         )
 
 
+def who_of(source: Path, about: str | None) -> str:
+    """What tells a ledger whom a release is about."""
+    return f"file {os.path.realpath(source)}" if about is None else f"name {about}"
+
+
 def intend(
     book: Ledger,
     survey: Survey,
@@ -230,7 +243,7 @@ def intend(
     budget: Budget | None = None,
 ) -> int:
     """Write the intent to release into the ledger; returns its number there."""
-    who = f"file {os.path.realpath(source)}" if about is None else f"name {about}"
+    who = who_of(source, about)
     folders = (target.parent, source.parent, Path())
     return book.open(
         survey.secrets,
@@ -261,6 +274,7 @@ def write_reports(
     stop_if_asked: Callable[[], None],
     progress: bool,
     excel_safe: bool,
+    written: Written,
 ) -> None:
     """Write the file with the column replaced to a hidden one."""
     coded = release.coded if codes_are_written() else None
@@ -269,13 +283,14 @@ def write_reports(
         if total is not None:
             told = [replace(one, rows=total) for one in release.receipts(rows=False)]
             after = with_receipt(after, *told)
+        after = written.schema(after, release)
         with (
             new_table(part, after, source, excel_safe=excel_safe) as write,
             counter(total, "privatising", show=progress) as advance,
             _writing_beside(write) as write_next,
         ):
             for batch in batches:
-                write_next(privatize_batch(batch, release))
+                write_next(written.batch(privatize_batch(batch, release), release))
                 advance(batch.num_rows)
                 stop_if_asked()
 
@@ -309,10 +324,19 @@ def _writing_beside(write: Callable[[Any], Any]) -> Iterator[Callable[[Any], Non
 
 
 def write_receipt_beside(
-    beside: Path, part: Path, source: Path, target: Path, receipts: Sequence[Receipt]
+    beside: Path,
+    part: Path,
+    source: Path,
+    target: Path,
+    release: ColumnRelease,
+    written: Written,
 ) -> None:
     """Write the receipts that will stand beside a CSV file, whose hidden file is ``part``."""
-    carried = {**file_receipts(source), **{one.column: one for one in receipts}}
+    receipts = [replace(one, reports=None) for one in release.receipts()]
+    known = file_receipts(source)
+    gone = written.gone(list(known), release)
+    kept = {name: one for name, one in known.items() if name not in gone}
+    carried = {**kept, **{one.column: one for one in receipts}}
     note = {"file": target.name, "sha256": file_digest(part)}
     note["receipts"] = json.loads(receipts_to_text(carried))
     beside.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")

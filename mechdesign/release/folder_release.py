@@ -34,6 +34,7 @@ from .file_passes import (
     survey,
     told_apart,
     warn_of_counts,
+    who_of,
     write_receipt_beside,
     write_reports,
 )
@@ -42,6 +43,7 @@ from .ledger import Ledger
 from .persons import Budget, recalled
 from .receipts import Fingerprinter, Receipt
 from .table_files import file_digest, open_batches, receipt_path
+from .written_columns import Beside, Written
 
 _FORMAT = "mechdesign-run"
 _SCHEMA = 1
@@ -333,6 +335,7 @@ def privatize_folder(
     excel_safe: bool,
     about: str | None,
     budget: Budget | None = None,
+    written: Written,
 ) -> Receipt:
     """Privatise a column of several files into a folder, or go on with that.
 
@@ -353,17 +356,21 @@ def privatize_folder(
             **release.settings(is_repeatable, run.mark),
             "excel_safe": excel_safe,
             "spent": None if budget is None else budget.on_spent,
+            **written.settings,
         }
         if run.state is not None:
             run.check(asked, files, book)
-        found = survey(inputs.paths, release, person, secret, budget, target.parent)
+        beside = Beside(inputs.paths, release, written, book)
+        found = survey(inputs.paths, release, person, secret, budget, target.parent, beside.asked)
+        base = inputs.base.resolve()
+        beside.warn(found.beside, who_of(base, about), base.name)
         if person is not None:
             warn_of_rows(found.most_of_one, person, release.recorded)
         warn_of_counts(found, str(release.column), release.designed)
         if run.state is None:
             number = -1
             if book is not None:
-                number = intend(book, found, release, inputs.base.resolve(), target, about, budget)
+                number = intend(book, found, release, base, target, about, budget)
             run.begin(asked, files, book, number)
         elif book is not None and budget is not None and budget.on_spent == "earlier":
             assert found.person_draws is not None
@@ -385,6 +392,7 @@ def privatize_folder(
                 overwrite=overwrite,
                 progress=progress,
                 excel_safe=excel_safe,
+                written=written,
             )
         except BaseException:
             if not run.made:
@@ -439,6 +447,7 @@ def _make_all(
     overwrite: bool,
     progress: bool,
     excel_safe: bool,
+    written: Written,
 ) -> None:
     """Draw, note and publish each file that is not there."""
     start = 0
@@ -450,10 +459,9 @@ def _make_all(
                 part = run.part(index, file_ending(path))
                 mine = release.from_row(start)
                 with told_apart(path, inputs.paths):
-                    write_reports(path, part, mine, stop_if_asked, False, excel_safe)
+                    write_reports(path, part, mine, stop_if_asked, False, excel_safe, written)
                 if is_csv(path):
-                    told = [replace(one, reports=None) for one in mine.receipts()]
-                    write_receipt_beside(receipt_path(part), part, path, output, told)
+                    write_receipt_beside(receipt_path(part), part, path, output, mine, written)
                 if mine.rows != rows:
                     raise DataError(
                         f"table {name}",

@@ -21,7 +21,7 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +63,15 @@ from .persons import (
     whom,
 )
 from .receipts import Fingerprint, Receipt
+from .same_releases import (
+    by_column,
+    distinct,
+    is_again,
+    known_secrets,
+    off_account,
+    report_inputs,
+    same_secrets,
+)
 
 FORMAT = "mechdesign-ledger"
 SCHEMA = 2
@@ -193,8 +202,8 @@ class Ledger:
             who = self._hidden(about)
             before = _releases(lines)
             _refuse_reports(before, fingerprint, receipt.column)
-            known = _by_column(before)
-            drawn_by = _drawn_by(pairs, receipt)
+            known = by_column(before)
+            drawn_by = report_inputs(pairs, receipt)
             told: dict[str, Any] = {}
             with ExitStack() as stack:
                 hidden = None
@@ -218,14 +227,18 @@ class Ledger:
                     if charge.fresh and not charge.before:
                         hidden = None  # whoever gave the same secrets before had other names
                 # The very reports of an earlier release add nothing to what was said of it then.
-                if not any(_is_again(release, receipt, drawn_by) for release in before):
-                    same = _off_account(_same(known, fingerprint, who, receipt.column), hidden)
-                    _warn_of(_distinct(same), list(older), self, receipt.column, name, designed)
+                if not any(is_again(release, receipt, drawn_by) for release in before):
+                    same = off_account(
+                        same_secrets(known, fingerprint, who, receipt.column), hidden
+                    )
+                    _warn_of(distinct(same), list(older), self, receipt.column, name, designed)
                     known_to = {release["number"] for release in same}
                     for part in parts:
-                        found = _off_account(_same(known, part.secrets, who, part.column), hidden)
+                        found = off_account(
+                            same_secrets(known, part.secrets, who, part.column), hidden
+                        )
                         others = [one for one in found if one["number"] not in known_to]
-                        _warn_of(_distinct(others), (), self, part.column, name, part.designed)
+                        _warn_of(distinct(others), (), self, part.column, name, part.designed)
             if kernel is not None:
                 self._keep(kernel, receipt.kernel)
             for part in parts:
@@ -250,6 +263,26 @@ class Ledger:
                 },
             )
             return len(lines) - 1
+
+    def columns(self) -> frozenset[str]:
+        """The names of all columns that were released."""
+        return frozenset(release["column"] for release in by_column(self.releases()))
+
+    def known_secrets(self, columns: Mapping[str, Fingerprint], about: str) -> list[str]:
+        """Those of some columns of a table that were released as secrets, under the same name.
+
+        They are known by what they hold, or by whom they are about; reports of them are none.
+
+        Parameters
+        ----------
+        columns : fingerprint of each by its name, under the ledger's key
+        about : text that says who they are about, as in :meth:`open`
+        """
+        if not columns:
+            return []
+        with self._locked():
+            who, known = self._hidden(about), by_column(_releases(self._lines()))
+        return known_secrets(known, columns, who)
 
     def close(self, number: int, reports: Fingerprint | None) -> None:
         """Write how a release ended: with reports, or (``None``) before there were any."""
@@ -647,29 +680,6 @@ def _releases(lines: Sequence[str]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _by_column(releases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The releases, and each column of those of several as one of its own."""
-    found = []
-    for release in releases:
-        found.append(release)
-        found += [{**release, **part} for part in release.get("parts", ())]
-    return found
-
-
-def _same(
-    releases: Sequence[dict[str, Any]], finger: Fingerprint, who: str, column: str
-) -> list[dict[str, Any]]:
-    """The releases about the same secrets: by what they are, or by whom they are said to be of."""
-    found = []
-    for release in releases:
-        known = release.get("secrets") or {}
-        named = column == release["column"] and who in release["about"]
-        straight = finger.sequence == known.get("sequence")
-        if named or straight or finger.values == known.get("values"):
-            found.append({**release, "in_other_order": not named and not straight})
-    return found
-
-
 def _about(receipt: Receipt) -> dict[str, Any]:
     """What the table of draws keeps of a release."""
     return {
@@ -690,39 +700,6 @@ def _told_of(charge: Charge, mark: str, people: str, budget: Budget | None) -> d
         **({} if budget is None else {"budget": str(budget.notion)}),
         **({"earlier": charge.earlier} if charge.earlier else {}),
     }
-
-
-def _off_account(releases: Sequence[dict[str, Any]], people: str | None) -> list[dict[str, Any]]:
-    """The releases whose draws are not on the accounts of these people."""
-    if people is None:
-        return list(releases)
-    return [one for one in releases if (one.get("persons") or {}).get("people") != people]
-
-
-def _drawn_by(pairs: str | None, receipt: Receipt) -> dict[str, Any] | None:
-    """All that reports under a key are a function of, besides their column and kernel."""
-    if receipt.key is None or pairs is None:
-        return None
-    of = {} if receipt.round is None else {"round": receipt.round}
-    return {"key": receipt.key, "pairs": pairs, **of}
-
-
-def _is_again(release: dict[str, Any], receipt: Receipt, drawn_by: dict[str, Any] | None) -> bool:
-    """Whether a release gives the very reports of an earlier one again: nothing new is told."""
-    return (
-        drawn_by is not None
-        and release.get("drawn by") == drawn_by
-        and (release["column"], release["kernel"]) == (receipt.column, receipt.kernel)
-    )
-
-
-def _distinct(releases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The last of those that gave the same reports, and all others."""
-    found = {}
-    for release in releases:
-        same = [release["column"], release["kernel"], release.get("drawn by"), release["number"]]
-        found[json.dumps(same[:3] if same[2] else same, sort_keys=True)] = release
-    return list(found.values())
 
 
 def _refuse_reports(releases: Sequence[dict[str, Any]], finger: Fingerprint, column: str) -> None:
