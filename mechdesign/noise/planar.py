@@ -31,11 +31,11 @@ Array = NDArray[np.float64]
 _FAR = 45.0
 # Rows of a window of offsets for noise on a lattice.
 _MOST_OFFSETS = 4000
-# Nodes of a rule for one cell, and in one direction of a strip that has no end.
-_NODES, _PANELS = 24, 12
+# Nodes of a rule for one panel, and the length of the longest in units of 1/ε.
+_NODES, _LONGEST = 24, 4.0
 # A little more noise than the level asks for, so that rounding keeps it.
 _ROOM = 1e-9
-# Constant mass that every entry gets, so that 2⁻⁵³ is small against the least of them.
+# Constant mass of a row, at least, where 2⁻⁵³ is not small against the least of its entries.
 _CONSTANT = 2.0**-20
 
 
@@ -66,8 +66,7 @@ def planar_laplace(places: PlaceSet, level: float, within: float) -> Mechanism:
     """
     shape, step = _grid(places, "planar Laplace noise")
     rate = _rate(places, level, within)
-    masses = _cell_masses(rate, shape, step)
-    return _kernel(places, masses)
+    return _kernel(places, _cell_masses(rate, shape, step), rate)
 
 
 def planar_geometric(places: PlaceSet, level: float, within: float) -> Mechanism:
@@ -77,7 +76,8 @@ def planar_geometric(places: PlaceSet, level: float, within: float) -> Mechanism
     that no row needs a constant of its own; ε = level/within. Parameters and errors are those of
     :func:`planar_laplace`.
     """
-    return _kernel(places, geometric_masses(places, level, within))
+    masses = geometric_masses(places, level, within)
+    return _kernel(places, masses, _rate(places, level, within))
 
 
 def geometric_masses(places: PlaceSet, level: float, within: float) -> Array:
@@ -119,7 +119,7 @@ def exponential(places: PlaceSet, level: float, within: float) -> Mechanism:
     checked(places, PlaceSet, "places", "make them by md.places.grid(...)", LevelError)
     rate = _rate(places, level, within)
     masses = np.exp(-rate / 2 * places.distances)
-    return _kernel(places, masses / masses.sum(axis=1, keepdims=True))
+    return _kernel(places, masses / masses.sum(axis=1, keepdims=True), rate)
 
 
 #: The customary mechanisms by the names that pictures and comparisons have for them.
@@ -164,7 +164,7 @@ def _rate(places: PlaceSet, level: Any, within: Any) -> float:
     return float(rate * off.min() * (1 - _ROOM))
 
 
-def _kernel(places: PlaceSet, masses: Array) -> Mechanism:
+def _kernel(places: PlaceSet, masses: Array, rate: float) -> Mechanism:
     """The kernel of masses that sum to one in each row, over integers.
 
     Mass is added to all entries alike where the least of them are near 2⁻⁵³; constant columns
@@ -173,8 +173,12 @@ def _kernel(places: PlaceSet, masses: Array) -> Mechanism:
     n = len(places)
     masses = np.maximum(masses, 0.0)
     sums = masses.sum(axis=1, keepdims=True)
-    if masses.min() < 2.0 ** (30 - DENOMINATOR_BITS):
-        weights = to_weights((1 - _CONSTANT) * (masses / sums) + _CONSTANT / n)
+    # Nats between the nearest places: a mass k in every entry takes k of them off where two
+    # roundings add 2⁻⁵², both relative to the entry.
+    nats = rate * float(places.distances[places.distances > 0].min())
+    constant = min(1.0, max(_CONSTANT, n * 2.0 ** (2 - DENOMINATOR_BITS) / nats))
+    if masses.min() < 2.0 ** (30 - DENOMINATOR_BITS) or constant > _CONSTANT:
+        weights = to_weights((1 - constant) * (masses / sums) + constant / n)
         found = Mechanism.from_weights(weights, DENOMINATOR_BITS, places.labels, places.labels)
     else:
         found = Mechanism(masses / sums, places.labels, places.labels)
@@ -220,13 +224,15 @@ def _masses(rate: float, shape: tuple[int, int], step: tuple[float, float]) -> A
         [_side(rate * size, away, endless=half) for half in (False, True) for away in range(count)]
         for count, size in zip(shape, step, strict=True)
     ]
-    rules = [[_rule(*side) for side in sides] for sides in ends]
+    # The density has a corner at the centre, at least half a cell away from what a rule is for.
+    nearest = rate * min(step) / 2
+    rules = [[_rule(*side, nearest) for side in sides] for sides in ends]
     found = np.zeros((2 * shape[0], 2 * shape[1]))
     for a, (low, high) in enumerate(ends[0]):
         for b, (left, right) in enumerate(ends[1]):
             if math.hypot(low, left) <= _FAR:
                 found[a, b] = (
-                    _quadrant(high, right) if low == left == 0 else _mass(rules[0][a], rules[1][b])
+                    _own(high, right) if low == left == 0 else _mass(rules[0][a], rules[1][b])
                 )
     return found
 
@@ -252,29 +258,37 @@ def _gauss(count: int) -> tuple[Array, Array]:
     return np.polynomial.legendre.leggauss(count)
 
 
-def _rule(low: float, high: float) -> tuple[Array, Array]:
-    """Nodes and weights for an interval, in panels that grow where it is long."""
-    panels = min(_PANELS, max(1, math.ceil((high - low) / 2)))
-    cuts = low + (high - low) * (np.arange(panels + 1) / panels) ** 1.5
+def _rule(low: float, high: float, nearest: float) -> tuple[Array, Array]:
+    """Nodes and weights for an interval, in panels no longer than their distance to the centre."""
+    cuts, high = [low], min(high, low + _FAR)
+    while cuts[-1] < high:
+        step = min(max(cuts[-1], nearest), _LONGEST)
+        cuts.append(high if high - cuts[-1] < 1.5 * step else cuts[-1] + step)
     nodes, weights = _gauss(_NODES)
-    half = np.diff(cuts) / 2
-    middle = (cuts[1:] + cuts[:-1]) / 2
+    ends = np.array(cuts)
+    half = np.diff(ends) / 2
+    middle = (ends[1:] + ends[:-1]) / 2
     return (
         (middle[:, None] + half[:, None] * nodes).ravel(),
         (half[:, None] * weights).ravel(),
     )
 
 
-def _quadrant(a: float, b: float) -> float:
-    """Mass of [0, a] × [0, b]: ∫ (1 − (1 + R) e^(−R)) dθ/2π, with R the length of each ray."""
-    corner = math.atan2(b, a)
-    total = 0.0
-    for low, high, side, turned in ((0.0, corner, a, False), (corner, math.pi / 2, b, True)):
-        angles, weights = _angles(low, high)
-        along = np.sin(angles) if turned else np.cos(angles)
-        rays = side / along
-        total += float(weights @ -np.expm1(np.log1p(rays) - rays))
-    return total / (2 * math.pi)
+def _own(high: float, right: float) -> float:
+    """Mass of [0, high] × [0, right]: that of a square at the centre, and of what is left of it."""
+    side = min(high, right)
+    rest = _mass(_rule(0.0, side, side), _rule(side, max(high, right), side))
+    return _quadrant(side) + (rest if max(high, right) > side else 0.0)
+
+
+def _quadrant(side: float) -> float:
+    """Mass of [0, side]²: ∫ (1 − (1 + R) e^(−R)) dθ/2π, with R the length of each ray."""
+    from scipy.special import gammainc
+
+    angles, weights = _angles(0.0, math.pi / 4)
+    rays = side / np.cos(angles)
+    # 1 − (1 + R) e^(−R) is the incomplete gamma function of order two.
+    return 2 * float(weights @ gammainc(2.0, rays)) / (2 * math.pi)
 
 
 def _angles(low: float, high: float) -> tuple[Array, Array]:

@@ -41,6 +41,59 @@ def test_the_exact_audit_agrees_with_the_level(name, grid, level):
         assert notion.check(loud, places.uniform()).verdict is md.Verdict.NO
 
 
+@pytest.mark.parametrize("level", [1e-5, 1e-4, 1e-3])
+@pytest.mark.parametrize("grid", GRIDS)
+def test_noise_that_is_far_longer_than_the_grid_keeps_its_level(grid, level):
+    places = GRIDS[grid]
+    kernel = md.noise.planar_laplace(places, level, within=1500)
+    achieved = md.places.metric_level(kernel, places, within=1500)[0]
+    # A kernel that reports nothing would keep it too.
+    assert 0.05 * level < achieved <= level
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_levels_near_the_rounding_are_kept(name):
+    squares = md.places.grid(BOUNDS, cells=(4, 5))
+    for level in (1e-9, 1e-12, 1e-15):
+        if name == "planar geometric":
+            with pytest.raises(LevelError, match="a few thousand cells"):
+                KERNELS[name](squares, level, within=1500)
+            continue
+        kernel = KERNELS[name](squares, level, within=1500)
+        assert md.places.metric_level(kernel, squares, within=1500)[0] <= level
+
+
+@pytest.mark.parametrize("level", [1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("far", [False, True])
+def test_strips_of_planar_laplace_noise_against_angles(level, far):
+    """The strip north of the grid, a column wide, by the mass of every direction."""
+    from scipy.integrate import quad
+
+    places = GRIDS["4×5"]
+    h, w = places.step
+    rate = level / 1500
+    x, y = (0 * 5 + 2, 3 * 5 + 2) if not far else (0 * 5 + 1, 3 * 5 + 3)
+    low, left, right = (2.5 * h, -0.5 * w, 0.5 * w) if not far else (2.5 * h, 1.5 * w, 2.5 * w)
+
+    def across(u):
+        # ∫ from low of e^(−r), along the strip at u metres to its side.
+        inner, _ = quad(
+            lambda t: rate * math.exp(-rate * math.hypot(low + t / rate, u)),
+            0.0,
+            60.0,
+            points=[2 * rate * h, 0.01, 0.1, 1.0, 5.0],
+            epsabs=0,
+            epsrel=1e-10,
+            limit=500,
+        )
+        return inner / (2 * math.pi)
+
+    mass, _ = quad(across, left, right, epsabs=0, epsrel=1e-9)
+    found = md.noise.planar_laplace(places, level, within=1500).kernel[x, y]
+    # All entries get a part of 2⁻²⁰ alike where some are small.
+    assert found == pytest.approx(mass, rel=2e-6, abs=2.0**-20 / 20)
+
+
 def simulated(places, level, within, x, people, seed):
     """Cells of planar Laplace noise: the radius is Gamma(2), the angle uniform."""
     rng = np.random.default_rng(seed)
