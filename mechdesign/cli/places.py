@@ -65,6 +65,9 @@ def places(
     outside: Annotated[
         str, typer.Option(help="Visits that belong to no place: error, or drop.")
     ] = "error",
+    missing: Annotated[
+        str, typer.Option(help="Visits without coordinates: error, or drop.")
+    ] = "error",
     added: Annotated[
         float, typer.Option(help="Visits that every place gets beside those in the table.")
     ] = 1.0,
@@ -117,7 +120,9 @@ def places(
         expect_picture(picture, force=force)
     columns = (latitude, longitude)
     made = _places(bounds, cells, side, points, roads, reach, columns)
-    known = made.prior(visits, columns=columns, weights=weights, outside=outside, added=added)
+    known = made.prior(
+        visits, columns=columns, weights=weights, outside=outside, missing=missing, added=added
+    )
     notions: list[Any] = [made.privacy(read_nats(level, "--level"), within)]
     if hide is not None:
         notions.append(made.hidden(known, hide))
@@ -182,7 +187,7 @@ def _places(
                 remedy="leave them out",
             )
         if roads is not None:
-            return from_roads(points, roads, reach=reach)
+            return from_roads(points, roads, columns=columns, reach=reach)
         return from_csv(points, columns=columns, reach=reach)
     for option, given in (("--reach", reach), ("--roads", roads)):
         if given is not None:

@@ -389,18 +389,25 @@ def from_csv(path: str | Path, **options: Any) -> Places:
     return from_frame(path, **options)
 
 
-def from_roads(nodes: Any, edges: Any, *, reach: float | None = None) -> Places:
+def from_roads(
+    nodes: Any,
+    edges: Any,
+    *,
+    columns: Sequence[str] = COLUMNS,
+    reach: float | None = None,
+) -> Places:
     """Crossings of a network of roads, with distances along shortest paths.
 
     Points are snapped to the nearest crossing as the crow flies.
 
     Parameters
     ----------
-    nodes : mapping from names to (latitude, longitude), or CSV file or table with the columns
-        ``name``, ``latitude`` and ``longitude``
+    nodes : mapping from names to (latitude, longitude), or CSV file or table with a column
+        ``name`` and those of the coordinates
     edges : iterable of (name, name, metres), or CSV file or table with the columns ``from``, ``to``
         and ``metres``
         Roads, which are taken both ways.
+    columns : names of the columns of latitudes and longitudes of the crossings
     reach : metres, optional
         As for :func:`from_frame`.
 
@@ -420,7 +427,7 @@ def from_roads(nodes: Any, edges: Any, *, reach: float | None = None) -> Places:
     if isinstance(nodes, Mapping) and all(_is_pair(v) for v in nodes.values()):
         names, points = [str(name) for name in nodes], list(nodes.values())
     else:
-        lat, lon, more = read_points(nodes, COLUMNS, "name")
+        lat, lon, more = read_points(nodes, checked_columns(columns), "name")
         names = [str(name) for name in more[0]]
         points = list(zip(lat.tolist(), lon.tolist(), strict=True))
     known = [checked_point(a, b) for a, b in points]
@@ -440,6 +447,13 @@ def from_roads(nodes: Any, edges: Any, *, reach: float | None = None) -> Places:
             if str(end) not in place:
                 raise UnknownNameError("crossing of a road", str(end), names)
             ends.append(place[str(end)])
+        if ends[0] == ends[1]:
+            raise InputError(
+                "roads",
+                expected="roads between two different crossings",
+                got=f"one from {quote(str(parts[0]))} to itself",
+                remedy="leave it out; no shortest path takes it",
+            )
         joined.append(checked_edge(ends[0], ends[1], _number(parts[2]), len(names)))
     if not joined:
         raise InputError(

@@ -330,7 +330,9 @@ def _composed(places: Places, coarse: _Coarse, blocks: Design, rate: float) -> M
             if not len(members):
                 parts.append(between[:, [column]])
                 continue
-            near = np.exp(-rate * places.distances[:, members])
+            away = places.distances[:, members]
+            # Less the nearest, as far from the block all of them would be zero.
+            near = np.exp(-rate * (away - away.min(axis=1, keepdims=True)))
             near /= near.sum(axis=1, keepdims=True)
             parts.append(between[:, [column]] * near)
         whole = np.hstack(parts)

@@ -472,6 +472,11 @@ WRONG = {
         InputError,
         "length of an edge",
     ),
+    "no way": (
+        lambda: md.places.from_roads({"a": (1, 2), "b": (1, 3)}, [("a", "b", 5), ("b", "b", 5)]),
+        InputError,
+        "from 'b' to itself",
+    ),
     "policy": (lambda: TOWN.prior(VISITS, outside="skip"), UnknownNameError, "outside"),
     "columns": (lambda: TOWN.prior(VISITS, columns=("a",)), InputError, "two names"),
     "no table": (lambda: TOWN.prior("/nowhere.csv"), DataError, "existing file"),

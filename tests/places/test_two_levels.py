@@ -93,6 +93,14 @@ def test_the_whole_keeps_its_level(inside, within):
     assert kept == (made.achieved == 0)
 
 
+@pytest.mark.parametrize("inside", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("level", [1e-4, 30.0, 300.0])
+def test_levels_far_from_the_size_of_cells(inside, level):
+    made = md.places.two_levels(TOWN, PRIOR, level, 1000, blocks=2, inside=inside)
+    assert made.achieved <= level
+    assert TOWN.privacy(level, 1000).check(made.mechanism, PRIOR).verdict is md.Verdict.YES
+
+
 def test_the_best_share_is_kept_and_no_optimum_is_beaten():
     made = md.places.two_levels(TOWN, PRIOR, LEVEL, WITHIN, blocks=3)
     others = [
