@@ -142,13 +142,23 @@ class PlaceSet:
         return found
 
     @cached_property
+    def chart(self) -> Array:
+        """Coordinates for pictures, ``(N, 2)``: east of the date line longitudes go on from 180.
+
+        Only where the places are closer together that way.
+        """
+        lat, lon = self.coordinates.T
+        beyond = np.where(lon < 0, lon + 360, lon)
+        return np.stack([lat, beyond if np.ptp(beyond) < np.ptp(lon) else lon], axis=1)
+
+    @cached_property
     def plane(self) -> Array:
         """Metres north and east of the first place, ``(N, 2)``; of a grid multiples of its step."""
         if self.shape is not None:
             assert self.step is not None
             rows, columns = np.divmod(np.arange(len(self)), self.shape[1])
             return np.stack([rows * self.step[0], columns * self.step[1]], axis=1)
-        angle = np.radians(self.coordinates)
+        angle = np.radians(self.chart)
         shrunk = math.cos(float(angle[:, 0].mean()))
         return RADIUS * (angle - angle[0]) * [1.0, shrunk]
 

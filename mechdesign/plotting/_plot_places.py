@@ -72,14 +72,14 @@ def plot_places(item: Any, place: Any = None, values: Any = None, ax: Any = None
             rasterized=len(places) > 2500,
         )
     else:
-        lat, lon = places.coordinates.T
+        lat, lon = places.chart.T
         for i, j, _ in places.roads or ():
             ax.plot(lon[[i, j]], lat[[i, j]], color=PALE, lw=1, zorder=0)
         drawn = ax.scatter(
             lon, lat, c=heat, cmap="Blues", vmin=0.0, vmax=top, edgecolors=INK, linewidth=0.5, s=40
         )
     if mark is not None:
-        lat, lon = places.labels[mark]
+        lat, lon = places.chart[mark]
         ax.plot([lon], [lat], marker="x", color=PALETTE[1], markersize=8, mew=2)
     ax.ticklabel_format(useOffset=False)
     ax.locator_params(nbins=4)

@@ -120,6 +120,18 @@ def test_great_circles_against_another_formula():
 # Points
 
 
+def test_places_around_the_date_line_lie_side_by_side():
+    points = [(-17.0, 179.9), (-16.9, 179.95), (-17.0, -179.9), (-16.9, -179.95)]
+    islands = md.places.from_frame(points)
+    assert np.ptp(islands.plane, axis=0).max() < 25_000
+    np.testing.assert_allclose(islands.chart[:, 1], [179.9, 179.95, 180.1, 180.05])
+    apart = np.hypot(*(islands.plane[:, None] - islands.plane[None]).transpose(2, 0, 1))
+    np.testing.assert_allclose(apart, islands.distances, rtol=1e-3)
+    # Other points stay where maps have them.
+    world = md.places.from_frame([(0.0, -100.0), (0.0, 0.0), (0.0, 70.0)])
+    np.testing.assert_array_equal(world.chart, world.coordinates)
+
+
 def test_points_belong_to_the_cell_that_they_lie_in():
     rng = np.random.default_rng(1)
     lat, lon = rng.uniform(59.28, 59.38, 2000), rng.uniform(17.95, 18.17, 2000)
