@@ -33,6 +33,9 @@ from .program import LinearProgram
 
 Array = NDArray[np.float64]
 
+#: Rows that a sparse program may have; so many take some 10 GB before anything is factorised.
+MOST_ROWS = 10**8
+
 # Limits are solved for with this room, as a share of their largest coefficient, for rounding.
 _ROOM = 1e-13
 #: Limits that leave less than this share of it are solved for as equations.
@@ -171,6 +174,14 @@ class SparseProgram:
             scale=1.0,
             shift=np.zeros_like(self.shift),
         )
+
+
+def too_many_rows(program: LinearProgram) -> str | None:
+    """Why a sparse program would not fit into memory, or ``None`` where it may."""
+    rows = sum(part.count for part in program.cone.parts) * program.shape[1]
+    if rows <= MOST_ROWS:
+        return None
+    return f"its bounds are {rows:,} rows, more than the {MOST_ROWS:,} that fit into memory"
 
 
 def compile_program(program: LinearProgram) -> SparseProgram:

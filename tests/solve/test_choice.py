@@ -78,6 +78,27 @@ def test_an_explanation_can_be_read():
     assert "highs-simplex" in text.split("would also work: ")[1]
 
 
+def test_what_fits_into_no_memory_is_refused_before_it_is_tried(monkeypatch):
+    from mechdesign.solve import linear_program
+    from mechdesign.solve.differences import method
+
+    town = md.places.grid((59.29, 17.97, 59.37, 18.15), 3)
+    asked = (town.uniform(), town.loss(), town.privacy(1.0, 2000))
+    md.design(*asked)
+    monkeypatch.setattr(method, "MOST_ARCS", 9 * 8)
+    # Pairs with a place half way between them ask nothing more.
+    pairs = sum(part.count for part in state_problem(*asked).program.cone.parts)
+    assert 9 * 3 < pairs < 9 * 8
+    monkeypatch.setattr(linear_program, "MOST_ROWS", 9 * pairs - 1)
+    with pytest.raises(
+        NoMethodError, match=f"{9 * pairs} rows, more than the {9 * pairs - 1}"
+    ) as no:
+        md.design(*asked)
+    assert "md.places.two_levels" in str(no.value)
+    monkeypatch.setattr(linear_program, "MOST_ROWS", 9 * pairs)
+    assert md.design(*asked).status == "optimal"
+
+
 def test_choosing_does_not_solve(monkeypatch):
     def never(*_):
         raise AssertionError("solved")

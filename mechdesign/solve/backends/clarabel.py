@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...errors import SolverError
 from ...privacy.sums import ConicRows
-from ..linear_program import SparseProgram, compile_program
+from ..linear_program import SparseProgram, compile_program, too_many_rows
 from ..method import EVERY_CONE, Candidate, Handles, Method, handles_general
 from ..program import LinearProgram
 
@@ -32,6 +32,10 @@ class Clarabel(Method):
     source = "GoulartChen2024"
     handles: Handles = handles_general()
     tolerance: ClassVar[float] = 1e-9
+
+    def condition(self, program: LinearProgram) -> str | None:
+        """Applies where the rows of all bounds fit into memory."""
+        return too_many_rows(program)
 
     def solve(self, program: LinearProgram) -> Candidate:
         """The compiled program, at the tolerance of the method.

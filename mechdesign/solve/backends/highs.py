@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SolverError
-from ..linear_program import SparseProgram, compile_program
+from ..linear_program import SparseProgram, compile_program, too_many_rows
 from ..method import Candidate, Handles, Method, handles_general
 from ..plain_program import is_plain, plain_program
 from ..program import LinearProgram
@@ -272,6 +272,10 @@ class _Highs(Method):
     source = "HuangfuHall2018"
     handles: Handles = handles_general()
     order: Sequence[str]
+
+    def condition(self, program: LinearProgram) -> str | None:
+        """Applies where the rows of all bounds fit into memory."""
+        return too_many_rows(program)
 
     def solve(self, program: LinearProgram) -> Candidate:
         """The compiled program; raises :class:`SolverError` where HiGHS finds no optimum."""

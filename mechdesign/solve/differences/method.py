@@ -71,7 +71,10 @@ class Differences(Method):
         n, m = program.shape
         large = n * n * m * 8 > MOST_MEMORY and line_order(found.arcs) is None
         if large or len(found.arcs) * m > MOST_ARCS:
-            return "there are too many pairs and outputs for its memory"
+            return (
+                "there are too many pairs and outputs for its memory; take fewer symbols, or "
+                "md.places.two_levels where they are places"
+            )
         return None
 
     def solve(self, program: LinearProgram) -> Candidate:
