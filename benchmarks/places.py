@@ -29,7 +29,7 @@ def drivers_of(case: Case) -> tuple[str, ...]:
     """What a case is measured with."""
     if case.notion == "TwoLevels":
         return ("two-levels",)
-    return ("ours", *(OTHERS if case.notion != "PML+LDP" else OTHERS[:2]))
+    return ("ours", *(OTHERS[:2] if case.notion.startswith("PML+") else OTHERS))
 
 
 @app.command()
