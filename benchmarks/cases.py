@@ -241,9 +241,10 @@ def information() -> Iterable[Case]:
 @group
 def places() -> Iterable[Case]:
     """Metric privacy on squares of a map and on a line, alone and with a bound on the lift, places
-    in two levels, and lists that bound lift and ratio together, for drivers ours, two-levels, clarabel, highs-ipm and qif: we win by
-    more the larger the square, as the work of a general solver grows with the fourth power of the
-    number of cells. qif's kernels leak without bound on lines of 18 to 20.
+    in two levels, and lists that bound lift and ratio together, for drivers ours, two-levels,
+    clarabel, highs-ipm and qif: we win by more the larger the square, as the work of a general
+    solver grows with the fourth power of the number of cells. qif's kernels leak without bound on
+    lines of 18 to 20.
     """
     for n in (18, 19, 20):
         yield Case("places", n, n, "Line", "absolute", "uniform")

@@ -79,9 +79,9 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     machines = " and ".join(sorted({row["machine"] for row in rows}))
     lines = [
         f"Seconds of processor time, measured {period} on a machine with {machines}, on which ours "
-        "ran alone. Ours works on two cores, with repair, exact check over all pairs and bound; “>” "
-        "means stopped at the limit, up to 300 seconds that passed, of which other work took its "
-        "part.",
+        "ran alone. Ours works on two cores, with repair, exact check over all pairs and bound; "
+        "“>” means stopped at the limit, up to 300 seconds that passed, of which other work took "
+        "its part.",
         "",
         "| case | ours | seconds that passed | certified gap | memory | "
         + " | ".join(OTHERS)
