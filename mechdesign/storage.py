@@ -238,7 +238,7 @@ def _subsets_out(item: Any) -> dict[str, Any]:
     if not isinstance(item, SubsetSelection):
         raise StorageError(
             f"save: expected a Design or a Mechanism, got {type(item).__name__}; pass the "
-            "result of design()."
+            "result of design(), or what has a kernel by its .mechanism."
         )
     if isinstance(item, GroupedSelection):
         asked = [_notion_out(notion) for notion in item.notions]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, quote
+from ..errors import InputError, LevelError, quote
 from ..noise.planar import PLANAR
 from ..numeric import float_array
 from ..places import Places, of
@@ -204,14 +204,21 @@ def customary_losses(
 ) -> list[tuple[str, float]]:
     """Name and expected loss of every customary mechanism at a level, and of each remapped.
 
-    Kernels whose exact check does not say yes are left out, planar noise where there is no grid.
+    Kernels whose exact check does not say yes are left out, planar noise where there is no grid,
+    and planar geometric noise where it is far longer than a few thousand cells.
     """
     known, notion = places.ordered(prior), places.privacy(level, within)
     found: list[tuple[str, float]] = []
     for name, make in PLANAR.items():
         if places.shape is None and name.startswith("planar"):
             continue
-        noisy = make(places, level, within)
+        try:
+            noisy = make(places, level, within)
+        except LevelError:
+            # Levels without a meaning were refused by the first; this one is short of memory.
+            if name != "planar geometric":
+                raise
+            continue
         for shown, kernel in (
             (name, noisy),
             (f"{name}, remapped", places.remap(noisy, known, kind=kind)),
