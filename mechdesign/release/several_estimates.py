@@ -20,7 +20,7 @@ from .codes import Codebook, labels_of_cells
 from .counts import check_missing, count_rows
 from .receipts import Receipt, check_receipt, load_receipt, read_receipts, receipts_of
 from .samples import CountedRows, Sample, named_columns, sample_of
-from .several import joined
+from .several import check_order, joined
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ def one_kernel(
         several = report_columns(mechanism)
     if len(several) == 1:
         return Reports(reports, mechanism, several[0], receipt)
+    check_order(several, () if schema is None else schema.names)
     found = mechanism_of(mechanism)
     counts = _count(reports, several, found, _parts_of(found, several), missing, beside)
     known = carried_receipts(reports).get(joined(several))
