@@ -73,6 +73,28 @@ def test_joint_tables_of_a_survey(place, name, capsys):
     assert json.loads(out)["strata"] == 2
 
 
+@pytest.mark.parametrize("name", ["one.csv", "one.parquet"])
+def test_one_column_of_a_plan_given_another(place, name, capsys):
+    folder, plan, frames = place
+    made = md.estimate_joint(frames["one"], plan, ["job", "sex"]).conditional("job")
+    for options in (
+        [],
+        ["--column", "job", "--column", "sex"],
+        ["--column", "job", "--with", str(folder / "plan.json"), "--with-column", "sex"],
+    ):
+        words = [*options, "--given", "job", "--json"]
+        code, out, err = run(capsys, "estimate", folder, *words, name=name)
+        assert (code, err) == (0, "")
+        shown = json.loads(out)
+        assert shown["given"] == "job"
+        cells = shown["cells"]
+        assert [(cell["row"], cell["column"]) for cell in cells] == [
+            (row, column) for row in made.rows for column in made.columns
+        ]
+        assert [cell["estimate"] for cell in cells] == pytest.approx(made.values.ravel().tolist())
+        assert [cell["error"] for cell in cells] == pytest.approx(made.errors.ravel().tolist())
+
+
 def test_groups_of_a_survey(place, capsys):
     folder, plan, frames = place
     options = ["--weights", "weight", "--by-group", "group"]
@@ -163,6 +185,12 @@ def test_changes_between_rounds(place, ending, capsys):
         ("estimate", ["--weights", "sex"], "other columns"),
         ("estimate", ["--weights", "nothing"], "nothing"),
         ("estimate", ["--top", "3"], "--top"),
+        ("estimate", ["--given", "group"], "'group'"),
+        ("estimate", ["--given", "sex", "--weights", "weight"], "--weights"),
+        ("estimate", ["--column", "job", "--given", "job"], "two columns"),
+        ("estimate", ["--with-feature", "job.json"], "--with"),
+        ("estimate", ["--people", "same"], "--second-round"),
+        ("estimate", ["--second-round-column", "sex"], "--second-round"),
         ("estimate-change", ["two.csv", "--column", "job", "--person", "person"], "two.csv"),
     ],
 )
