@@ -142,6 +142,31 @@ def test_regressions_of_plans(place, name, options, named, capsys):
     assert set(shown["kernel"]) <= {"job", "sex"}
 
 
+def test_reports_of_another_column_are_not_taken_for_public_values(place, capsys):
+    """People of all jobs are among those who reported one, so that groups by reports mix them."""
+    folder, plan, frames = place
+    job = plan["job"]
+    for wrong in (
+        lambda frame: md.estimate(frame, job, "job", by_group="sex"),
+        lambda frame: md.estimate(frame, plan, "job", by_group="sex"),
+        lambda frame: md.estimate(frame, plan, "job", weights="sex"),
+        lambda frame: md.regress(frame, job, "job", response="cost", covariates=["sex"]),
+        lambda frame: md.regress(frame, plan, "job", response="cost", covariates=["sex"]),
+    ):
+        with pytest.raises(md.errors.InputError, match="'sex', which holds reports by its rec"):
+            wrong(frames["one"])
+    three = frames["one"].assign(third=frames["one"]["sex"])
+    assert len(md.estimate(three, plan, "job", by_group="third").groups) == 2
+    for name in ("one.csv", "one.parquet"):
+        for command, options in (
+            ("estimate", ["--column", "job", "--by-group", "sex"]),
+            ("regress", ["--column", "job", "--response", "cost", "--covariate", "sex"]),
+        ):
+            code, out, err = run(capsys, command, folder, *options, name=name)
+            assert (code, out, len(err.splitlines())) == (2, "", 1)
+            assert "'sex', which holds reports by its receipt" in err
+
+
 def test_a_number_of_a_column_of_a_plan(place, capsys):
     folder, plan, frames = place
     (folder / "job.json").write_text('{"x": 0, "y": 1, "z": 2}')
