@@ -143,7 +143,9 @@ def estimate(
     ] = None,
     given: Annotated[
         str | None,
-        typer.Option(help="One of the two columns: frequencies of the other given each value."),
+        typer.Option(
+            help="One of the two columns, of a plan too: frequencies of the other given each value."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     receipt: ReceiptFile = None,
@@ -196,6 +198,9 @@ def estimate(
     """
     if show_values:
         context.with_resource(quote_values())
+    names = list(columns or [])
+    if given is not None and second is None and second_column is None and second_round is None:
+        second, second_column = _other_of_plan(kernel, names)
     joint = second is not None or second_column is not None
     drawn = survey.read()
     if drawn.asked and (joint or second_round is not None):
@@ -260,7 +265,24 @@ def estimate(
         "rng": seed,
         "misfit": misfit,
     }
-    names = list(columns or [])
+    alone = {} if joint else {"--with-feature": second_feature, "--given": given}
+    for name, value in alone.items():
+        if value is not None:
+            raise InputError(
+                name,
+                expected="--with and --with-column beside it",
+                got=f"{quote(value)} alone",
+                remedy="name the second design and the column of its reports",
+            )
+    alone = {"--second-round-column": second_round_column, "--people": people}
+    for name, value in alone.items():
+        if value is not None and (joint or second_round is None):
+            raise InputError(
+                name,
+                expected="--second-round beside it",
+                got=f"{quote(value)} alone",
+                remedy="name the design and the reports of the second round",
+            )
     if not joint and second_round is None:
         several = _read_several(kernel, reports, names, drawn.columns)
         if several is not None:
@@ -298,14 +320,6 @@ def estimate(
         )
         _joint(reports, first, other, given, receipt, as_json, missing=missing, **options)
         return
-    for name, value in (("--with-feature", second_feature), ("--given", given)):
-        if value is not None:
-            raise InputError(
-                name,
-                expected="--with and --with-column beside it",
-                got=f"{quote(value)} alone",
-                remedy="name the second design and the column of its reports",
-            )
     if second_round is not None:
         unusual = {
             "--method": method != "inversion",
@@ -330,17 +344,6 @@ def estimate(
         )
         _show(made, shown, plot, as_json=as_json, force=force)
         return
-    for name, value in (
-        ("--second-round-column", second_round_column),
-        ("--people", people),
-    ):
-        if value is not None:
-            raise InputError(
-                name,
-                expected="--second-round beside it",
-                got=f"{quote(value)} alone",
-                remedy="name the design and the reports of the second round",
-            )
     from ..kernel_files import is_plan_file, load_release
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
@@ -416,6 +419,27 @@ def estimate(
         _show(result, shown, plot, as_json=as_json, force=force, numbers=numbers)
     else:
         _show_groups(result, groups_json(result, fingerprint), as_json)
+
+
+def _other_of_plan(kernel: str, names: list[str]) -> tuple[str | None, str | None]:
+    """The plan and the second of its two columns, where a plan was named; the first stays."""
+    from ..kernel_files import is_plan_file, load_release
+    from ..solve.columns_plan import KernelPlan
+
+    if not is_plan_file(kernel):
+        return None, None
+    plan = load_release(kernel)
+    assert isinstance(plan, KernelPlan)
+    found = names or list(plan.names)
+    if len(found) != 2:
+        raise InputError(
+            "--given",
+            expected="two columns of the plan beside it",
+            got=str(len(found)),
+            remedy="name them, each with --column",
+        )
+    names[:], other = found[:1], found[1]
+    return kernel, other
 
 
 def _read_several(
@@ -672,7 +696,7 @@ def _joint(
     **options: Any,
 ) -> None:
     """Joint or conditional frequencies of two columns."""
-    from ..kernel_files import load_kernel
+    from ..kernel_files import is_plan_file, load_kernel, load_release
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
     from ..release._estimate_joint import estimate_joint
@@ -690,7 +714,10 @@ def _joint(
     columns = [str(side.column) for side in sides]
     if given is not None and given not in columns:
         raise UnknownNameError("column that is given", given, columns)
-    designs = [load_kernel(str(side.kernel)) for side in sides]
+    designs: list[Any] = []
+    for path, name in zip([str(side.kernel) for side in sides], columns, strict=True):
+        plan: Any = load_release(path) if is_plan_file(path) else None
+        designs.append(load_kernel(path) if plan is None else plan[name])
     mechanisms = [mechanism_of(designed) for designed in designs]
     features = [read_feature(s.feature, m) for s, m in zip(sides, mechanisms, strict=True)]
     if columns[0] == columns[1]:

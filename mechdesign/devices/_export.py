@@ -11,7 +11,7 @@ from ..files import write_text
 from ..mechanism import Mechanism, kernel_of
 from ..published import PublicDesign, public_form
 from ..release._identifiability import warn_of_untold
-from ..release.several import joined
+from ..release.several import check_order, joined
 from ..solve._design import Design
 from ..solve.columns_plan import KernelPlan
 from .javascript import client_module
@@ -134,6 +134,7 @@ def _plan_module(plan: KernelPlan, column: Any) -> str:
             got=str(len(names)),
             remedy="leave them out for those of the plan",
         )
+    check_order(names, plan.names)
     kernels = [_published(found) for found in plan.designs]
     known = None
     if plan.combinations is not None:
@@ -165,7 +166,9 @@ def _columns(column: Any, mechanism: Mechanism) -> tuple[str, ...]:
     """The columns that are named, else those that the kernel knows, or none."""
     if column is None:
         return () if mechanism.schema is None else mechanism.schema.names
-    return _named(column)
+    names = _named(column)
+    check_order(names, () if mechanism.schema is None else mechanism.schema.names)
+    return names
 
 
 def _named(column: Any) -> tuple[str, ...]:

@@ -326,9 +326,11 @@ class Question {
     const code = this.places.get(labelKey(value));
     const subject = DATA.isPlan ? `value of ${this.kernel.column}` : "value";
     if (code === undefined) {
-      const remedy = "pass one of them, of the same type";
-      const got = `${kindOf(given)} that is none`;
-      throw new ClientError(subject, shownInputs(this.kernel), got, remedy);
+      const isBinned = this.bins?.length === 1;
+      const expected = `${isBinned ? "a number in " : ""}${shownInputs(this.kernel)}`;
+      const remedy = isBinned ? "pass one that lies in a bin" : "pass one of them, of the same type";
+      const got = `${kindOf(given)} that is ${isBinned ? "in " : ""}none`;
+      throw new ClientError(subject, expected, got, remedy);
     }
     if (isRounded(value, this.kernel.inputs[code])) {
       const got = "a number above 2**53, which may have been rounded";

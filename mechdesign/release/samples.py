@@ -18,7 +18,7 @@ from ..labels import Label, listing, parse_labels, tidy
 from ..mechanism import Mechanism
 from .codes import ABSENT, Codebook
 from .counts import check_missing, check_tally, count_columns
-from .receipts import Receipt, check_receipt
+from .receipts import Receipt, check_receipt, receipts_of
 
 Vector = NDArray[np.float64]
 
@@ -197,6 +197,7 @@ def read_sample(
             remedy="pass the name of a column of the table",
         )
     names = named_columns(column, others)
+    check_public(others, receipts_of(reports))
     return sample_of(count_columns(reports, names, [mechanism]), names, mechanism, missing)
 
 
@@ -212,6 +213,22 @@ def named_columns(column: str, others: Sequence[str]) -> list[str]:
             remedy="name public columns; reports hold noise, which groups by them would keep",
         )
     return [column, *dict.fromkeys(others)]
+
+
+def check_public(names: Sequence[str], receipts: Mapping[str, Receipt]) -> None:
+    """Refuse columns that hold reports by their receipts, where public ones are asked for.
+
+    Reports mix people of all values, so that what is found beside them is drawn towards zero.
+    """
+    noisy = next((name for name in names if name in receipts), None)
+    if noisy is not None:
+        raise InputError(
+            "columns beside the reports",
+            expected="public ones",
+            got=f"{quote(noisy)}, which holds reports by its receipt",
+            remedy="estimate one given the other by md.estimate_joint (--given), or regress on "
+            "several privatised columns by a plan or a mapping from them to their mechanisms",
+        )
 
 
 def sample_of(
@@ -274,6 +291,7 @@ def read_columns(
     """
     check_missing(missing, *kernels.values())
     names = [*kernels, *dict.fromkeys(others)]
+    check_public(others, table.receipts if isinstance(table, CountedRows) else receipts_of(table))
     texts = False
     if isinstance(table, CountedRows):
         for name, kernel in kernels.items():

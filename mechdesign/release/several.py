@@ -43,6 +43,25 @@ def columns_of(designed: Any) -> tuple[str, ...]:
     return () if schema is None else schema.names
 
 
+def check_order(columns: Sequence[Any], known: Sequence[str]) -> None:
+    """Refuse columns that a design knows at other places than they are named at.
+
+    Columns of the same values could be taken for one another, and nothing else would tell. Other
+    names are those of another table.
+    """
+    places = {name: i for i, name in enumerate(known)}
+    # Too few, and one that is named twice, are told of where they are read.
+    is_whole = len(known) == len(columns) == len(set(columns))
+    if not is_whole or all(places.get(name, i) == i for i, name in enumerate(columns)):
+        return
+    raise InputError(
+        "columns",
+        expected=f"{joined(known)}, in the order of the design",
+        got=joined(columns),
+        remedy="name them in that order, or leave them out",
+    )
+
+
 def joined(columns: Sequence[Any]) -> str:
     """What several columns are called together."""
     return ", ".join(map(str, columns))
@@ -733,6 +752,7 @@ def resolved(column: Any, mechanism: Any, columns: Any) -> tuple[Any, tuple[Any,
     if column is not None:
         return mechanism, (column,)
     found = tuple(columns) if columns is not None else columns_of(mechanism)
+    check_order(found, columns_of(mechanism))
     if not found:
         raise InputError(
             "columns",

@@ -19,8 +19,8 @@ from ..solve.columns_plan import KernelPlan, product_kernel
 from .codes import Codebook, labels_of_cells
 from .counts import check_missing, count_rows
 from .receipts import Receipt, check_receipt, load_receipt, read_receipts, receipts_of
-from .samples import CountedRows, Sample, named_columns, sample_of
-from .several import joined
+from .samples import CountedRows, Sample, check_public, named_columns, sample_of
+from .several import check_order, joined
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ def one_kernel(
         several = report_columns(mechanism)
     if len(several) == 1:
         return Reports(reports, mechanism, several[0], receipt)
+    check_order(several, () if schema is None else schema.names)
     found = mechanism_of(mechanism)
     counts = _count(reports, several, found, _parts_of(found, several), missing, beside)
     known = carried_receipts(reports).get(joined(several))
@@ -210,6 +211,7 @@ def _count(
     others = [name for name in dict.fromkeys(beside or ()) if name not in names]
     if len(others) < len(set(beside or ())):
         named_columns(next(name for name in names if name in set(beside or ())), beside or ())
+    check_public(others, carried_receipts(reports))
     size = len(names)
     outputs = set(kernel.outputs)
     counts: dict[Any, int] = {}

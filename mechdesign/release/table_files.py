@@ -25,7 +25,7 @@ from .counts import count_rows
 from .csv_files import CSV_ENDINGS, csv_batches, new_csv
 from .input_files import RUN, file_ending, find_inputs, is_csv
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
-from .samples import CountedRows, Sample, named_columns, sample_of
+from .samples import CountedRows, Sample, check_public, named_columns, sample_of
 from .subset_estimates import SubsetCounts
 
 # Rows of a batch: more where all of them have the same size, a few bytes for each column.
@@ -355,6 +355,7 @@ def sample_file(
     """
     _check_receipts(path, [column], [designed])
     names = named_columns(column, others)
+    check_public(others, file_receipts(path))
     cells = _count_cells(path, names, progress=progress)
     return sample_of(cells, names, mechanism_of(designed), missing, texts=True)
 

@@ -73,6 +73,28 @@ def test_joint_tables_of_a_survey(place, name, capsys):
     assert json.loads(out)["strata"] == 2
 
 
+@pytest.mark.parametrize("name", ["one.csv", "one.parquet"])
+def test_one_column_of_a_plan_given_another(place, name, capsys):
+    folder, plan, frames = place
+    made = md.estimate_joint(frames["one"], plan, ["job", "sex"]).conditional("job")
+    for options in (
+        [],
+        ["--column", "job", "--column", "sex"],
+        ["--column", "job", "--with", str(folder / "plan.json"), "--with-column", "sex"],
+    ):
+        words = [*options, "--given", "job", "--json"]
+        code, out, err = run(capsys, "estimate", folder, *words, name=name)
+        assert (code, err) == (0, "")
+        shown = json.loads(out)
+        assert shown["given"] == "job"
+        cells = shown["cells"]
+        assert [(cell["row"], cell["column"]) for cell in cells] == [
+            (row, column) for row in made.rows for column in made.columns
+        ]
+        assert [cell["estimate"] for cell in cells] == pytest.approx(made.values.ravel().tolist())
+        assert [cell["error"] for cell in cells] == pytest.approx(made.errors.ravel().tolist())
+
+
 def test_groups_of_a_survey(place, capsys):
     folder, plan, frames = place
     options = ["--weights", "weight", "--by-group", "group"]
@@ -120,6 +142,31 @@ def test_regressions_of_plans(place, name, options, named, capsys):
     assert set(shown["kernel"]) <= {"job", "sex"}
 
 
+def test_reports_of_another_column_are_not_taken_for_public_values(place, capsys):
+    """People of all jobs are among those who reported one, so that groups by reports mix them."""
+    folder, plan, frames = place
+    job = plan["job"]
+    for wrong in (
+        lambda frame: md.estimate(frame, job, "job", by_group="sex"),
+        lambda frame: md.estimate(frame, plan, "job", by_group="sex"),
+        lambda frame: md.estimate(frame, plan, "job", weights="sex"),
+        lambda frame: md.regress(frame, job, "job", response="cost", covariates=["sex"]),
+        lambda frame: md.regress(frame, plan, "job", response="cost", covariates=["sex"]),
+    ):
+        with pytest.raises(md.errors.InputError, match="'sex', which holds reports by its rec"):
+            wrong(frames["one"])
+    three = frames["one"].assign(third=frames["one"]["sex"])
+    assert len(md.estimate(three, plan, "job", by_group="third").groups) == 2
+    for name in ("one.csv", "one.parquet"):
+        for command, options in (
+            ("estimate", ["--column", "job", "--by-group", "sex"]),
+            ("regress", ["--column", "job", "--response", "cost", "--covariate", "sex"]),
+        ):
+            code, out, err = run(capsys, command, folder, *options, name=name)
+            assert (code, out, len(err.splitlines())) == (2, "", 1)
+            assert "'sex', which holds reports by its receipt" in err
+
+
 def test_a_number_of_a_column_of_a_plan(place, capsys):
     folder, plan, frames = place
     (folder / "job.json").write_text('{"x": 0, "y": 1, "z": 2}')
@@ -163,6 +210,12 @@ def test_changes_between_rounds(place, ending, capsys):
         ("estimate", ["--weights", "sex"], "other columns"),
         ("estimate", ["--weights", "nothing"], "nothing"),
         ("estimate", ["--top", "3"], "--top"),
+        ("estimate", ["--given", "group"], "'group'"),
+        ("estimate", ["--given", "sex", "--weights", "weight"], "--weights"),
+        ("estimate", ["--column", "job", "--given", "job"], "two columns"),
+        ("estimate", ["--with-feature", "job.json"], "--with"),
+        ("estimate", ["--people", "same"], "--second-round"),
+        ("estimate", ["--second-round-column", "sex"], "--second-round"),
         ("estimate-change", ["two.csv", "--column", "job", "--person", "person"], "two.csv"),
     ],
 )

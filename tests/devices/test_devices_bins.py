@@ -61,6 +61,8 @@ def test_a_number_that_lies_in_no_bin_is_not_quoted(tmp_path):
     kind, message = run_node(tmp_path, identity(BINS["whole"]), body)
     assert kind == "ClientError"
     assert "87654" not in message
+    assert 'expected a number in one of "' in message
+    assert message.endswith("that is in none; pass one that lies in a bin.")
 
 
 KEYED = """

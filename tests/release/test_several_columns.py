@@ -220,6 +220,41 @@ def test_columns_must_be_those_of_the_kernel():
     assert list(made.columns) == ["id", "k", "s", "other"]
 
 
+def test_columns_in_another_order_than_the_design_are_refused(tmp_path, capsys):
+    """Where both have the same values, nothing else tells that one was taken for the other."""
+    habits = pd.DataFrame({"smokes": ["no", "yes", "no", "no"] * 5, "drinks": ["no", "yes"] * 10})
+    prior = md.Prior.from_data(habits, ["smokes", "drinks"])
+    swapped = ["drinks", "smokes"]
+    plan = md.plan_columns(habits, ["smokes", "drinks"], md.LDP(2), joint=False)
+    for designed in (plan, md.design(prior, md.utility.Estimation(), md.LDP(2))):
+        for options in ({"column": swapped}, {"columns": swapped}):
+            with pytest.raises(InputError, match="in the order of the design, got drinks, smokes"):
+                md.privatize(habits, mechanism=designed, rng=1, **options)
+        with pytest.raises(InputError, match="in the order of the design"):
+            md.privatize(habits, ["a", "smokes"], designed, rng=1)
+        renamed = habits.rename(columns={"smokes": "a", "drinks": "b"})
+        assert len(md.privatize(renamed, ["a", "b"], designed, rng=1)) == 20
+        md.save(designed, tmp_path / "m.json", overwrite=True)
+        habits.to_csv(tmp_path / "t.csv", index=False)
+        words = [str(tmp_path / name) for name in ("m.json", "t.csv", "r.csv")]
+        out = ["--output", words[2], "--column", "drinks", "--column", "smokes"]
+        assert main(["apply", *words[:2], *out]) == 2
+        assert "in the order of the design" in capsys.readouterr().err
+        assert not (tmp_path / "r.csv").exists()
+        with pytest.raises(InputError, match="in the order of the design"):
+            md.export(designed, tmp_path / "client.mjs", to="javascript", column=swapped)
+
+
+def test_reports_of_columns_in_another_order_are_refused():
+    habits = pd.DataFrame({"smokes": ["no", "yes", "no", "no"] * 5, "drinks": ["no", "yes"] * 10})
+    found = md.design(
+        md.Prior.from_data(habits, ["smokes", "drinks"]), md.utility.Hamming(), md.LDP(2)
+    )
+    reports = md.privatize(habits, mechanism=found, rng=1)
+    with pytest.raises(InputError, match="in the order of the design"):
+        md.estimate(reports, found, ["drinks", "smokes"])
+
+
 def test_reports_are_not_privatised_again():
     for kind in RELEASES:
         made = md.privatize(FRAME, RELEASES[kind], rng=1)
