@@ -223,6 +223,7 @@ def leakage_table(report: AuditReport) -> Table:
             *(_row(name, level, "(average)", "") for name, level in averages),
             _row("guessing the secret", guesses, "(before → after)", ""),
         ),
+        notes=tuple(report.omissions),
     )
 
 
