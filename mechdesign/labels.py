@@ -349,6 +349,8 @@ class _Texts:
 # What names of outputs are made of, and what stands between the symbols of a list.
 _COMPOSED = re.compile(r'^(one of |not |nothing\b|")|, in part | #[0-9]+$')
 _COMMAS = (",", "…")
+# How names of sets begin, and how long one is in a sentence about it.
+_SET, _QUOTED_SET = "one of ", 40
 
 
 def _numbered(names: list[str]) -> list[str]:
@@ -407,13 +409,34 @@ def _subset_name(texts: _Texts, deviations: NDArray[np.float64], room: float) ->
     if len(places) == 1:
         text = texts.alone(places[0])
     elif len(places) <= _ALL_NAMED:
-        text = "one of " + ", ".join(texts.among(i, *_COMMAS) for i in places)
+        text = _SET + ", ".join(texts.among(i, *_COMMAS) for i in places)
     elif len(others) <= _OTHERS_NAMED and not len(between):
         return "not " + " or ".join(texts.among(i, " or ") for i in others)
     else:
         first = ", ".join(texts.among(i, *_COMMAS) for i in places[:_FIRST_NAMED])
-        text = f"one of {first}, … ({len(places)} of {len(deviations)})"
+        text = f"{_SET}{first}, … ({len(places)} of {len(deviations)})"
     return f"{text}, in part {texts.among(between[0], *_COMMAS)}" if len(between) else text
+
+
+def told_of_sets(inputs: Sequence[Label], outputs: Sequence[Label]) -> str:
+    """What an output called ``one of a, b`` is, in a sentence; empty where there is none.
+
+    >>> print(told_of_sets(["a", "b"], ["one of a, b", "b"]))
+    'one of a, b' is a single output: each of these symbols gives it more often than the others do.
+    >>> told_of_sets(["a", "b"], ["one of us"])
+    ''
+    """
+    known = set(inputs)
+    # Of another kernel, a label that begins so may mean something else.
+    starts = tuple(f"{_SET}{quoted}{label_text(x)}" for x in inputs for quoted in ("", '"'))
+    texts = (y for y in outputs if isinstance(y, str) and y not in known)
+    label = next((text for text in texts if text.startswith(starts)), None)
+    if label is None:
+        return ""
+    return (
+        f"{quote(shorten(label, _QUOTED_SET))} is a single output: each of these symbols gives it "
+        "more often than the others do."
+    )
 
 
 def _joined(texts: _Texts, places: NDArray[np.intp], most: int = 4) -> str:

@@ -725,11 +725,14 @@ def check_distinct(
 
 def say_receipt(receipt: Receipt) -> None:
     """What was released, in a few lines."""
+    from ..published import shown_fingerprint
+
     kept = ", ".join(receipt.notions) or "no notion was checked"
-    say(f"{receipt.rows} reports of {receipt.column!r}: {kept}, kernel {receipt.kernel[:16]}…")
+    kernel = shown_fingerprint(receipt.kernel)
+    say(f"{receipt.rows} reports of {receipt.column!r}: {kept}, kernel {kernel} (fingerprint)")
     say(f"random words: {receipt.source}")
     if receipt.key is not None:
-        say(f"key: fingerprint {receipt.key}")
+        say(f"key: fingerprint {shown_fingerprint(receipt.key)}")
 
 
 @dataclass(frozen=True)

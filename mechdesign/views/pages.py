@@ -15,7 +15,7 @@ from ..certificate.certificate import gap_text
 from ..errors import MechdesignError, MissingLibraryError, PriorError, quote, visible_lines
 from ..exact import Verdict
 from ..files import check_writable, write_text
-from ..labels import parse_labels
+from ..labels import parse_labels, told_of_sets
 from ..mechanism import Mechanism
 from ..plotting._plot_binding import plot_binding
 from ..plotting._plot_estimate import plot_estimate
@@ -138,6 +138,7 @@ def report_page(
         notions=notions,
         held=held,
         beliefs=html_table(tables.belief_table(mechanism, known, _SYMBOLS)),
+        sets=told_of_sets(mechanism.inputs, mechanism.outputs),
         kernel=html_table(tables.kernel_table(mechanism, known)) if few else "",
         leakage=html_table(tables.leakage_table(report)),
         checks=html_table(tables.check_table(report.checks, report.kept))
