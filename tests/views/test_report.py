@@ -403,3 +403,24 @@ def test_outputs_that_stand_for_sets_are_explained(tmp_path, monkeypatch, capsys
     assert read(report_page(found)).count(sentence) == 1
     plain = md.design(found.prior, md.utility.Hamming(), md.LDP(1))
     assert sentence not in read(report_page(plain))
+
+
+def test_a_missing_value_has_one_spelling_alone_and_in_combinations(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MECHDESIGN_LEDGER", str(tmp_path / "ledger"))
+    rows = [(w, s) for w in ("ENT", "icu") for s in ("no", "yes", "")] * 30
+    Path("p.csv").write_text("ward,smokes\n" + "".join(f"{w},{s}\n" for w, s in rows))
+    told = ""
+    for columns in (["smokes"], ["ward", "smokes"]):
+        named = [word for name in columns for word in ("--column", name)]
+        asked = ["--missing", "category", "-p", "pml:1", "-u", "estimation", "--force"]
+        assert main(["design", "p.csv", *named, *asked, "-o", "d.json"]) == 0
+        assert main(["audit", "d.json"]) == 0
+        assert main(["apply", "d.json", "p.csv", "-o", "r.csv", "--force"]) == 0
+        column = "_".join(columns)
+        assert main(["estimate", "d.json", "r.csv", "--column", column]) == 0
+        said = capsys.readouterr()
+        told += said.out + said.err + read(report_page(md.load("d.json")))
+    assert "('ENT', missing)" in told
+    assert "│ missing" in told
+    assert "None" not in told
