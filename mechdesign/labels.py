@@ -450,7 +450,7 @@ def told_of_sets(inputs: Sequence[Label], outputs: Sequence[Label]) -> str:
     """What an output called ``one of a, b`` is, in a sentence; empty where there is none.
 
     >>> print(told_of_sets(["a", "b"], ["one of a, b", "b"]))
-    'one of a, b' is a single output: each of these symbols gives it more often than the others do.
+    “one of a, b” is a single output: each of these symbols gives it more often than the others do.
     >>> told_of_sets(["a", "b"], ["one of us"])
     ''
     """
@@ -462,7 +462,7 @@ def told_of_sets(inputs: Sequence[Label], outputs: Sequence[Label]) -> str:
     if label is None:
         return ""
     return (
-        f"{quote(shorten(label, _QUOTED_SET))} is a single output: each of these symbols gives it "
+        f"“{shorten(label, _QUOTED_SET)}” is a single output: each of these symbols gives it "
         "more often than the others do."
     )
 

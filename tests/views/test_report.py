@@ -392,7 +392,7 @@ def test_outputs_that_stand_for_sets_are_explained(tmp_path, monkeypatch, capsys
     found = md.load("d.json")
     outputs = list(found.mechanism.outputs)
     name = next(y for y in outputs if y.startswith("one of "))
-    assert capsys.readouterr().out.count(f"'{name}' {sentence}") == 1
+    assert capsys.readouterr().out.count(f"“{name}” {sentence}") == 1
     column = found.mechanism.kernel[:, outputs.index(name)]
     inside = [x in name.removeprefix("one of ").split(", ") for x in found.mechanism.inputs]
     assert column[inside].min() > column[np.logical_not(inside)].max()
