@@ -240,10 +240,11 @@ def information() -> Iterable[Case]:
 
 @group
 def places() -> Iterable[Case]:
-    """Metric privacy on squares of a map and on a line, places in two levels, and lists that bound
-    lift and ratio together, for drivers ours, two-levels, clarabel, highs-ipm and qif: we win by
-    more the larger the square, as the work of a general solver grows with the fourth power of the
-    number of cells. qif's kernels leak without bound on lines of 18 to 20.
+    """Metric privacy on squares of a map and on a line, alone and with a bound on the lift, places
+    in two levels, and lists that bound lift and ratio together, for drivers ours, two-levels,
+    clarabel, highs-ipm and qif: we win by more the larger the square, as the work of a general
+    solver grows with the fourth power of the number of cells. qif's kernels leak without bound on
+    lines of 18 to 20.
     """
     for n in (18, 19, 20):
         yield Case("places", n, n, "Line", "absolute", "uniform")
@@ -253,6 +254,9 @@ def places() -> Iterable[Case]:
     for prior in ("uniform", "binomial"):
         yield Case("places", 1000, 1000, "Line", "absolute", prior)
     yield Case("places", 3000, 3000, "TwoLevels", "plane", "dirichlet")
+    for side in (7, 10):
+        for prior in ("uniform", "dirichlet"):
+            yield Case("places", side**2, side**2, "PML+Square", "plane", prior)
     for n in (200, 400):
         for utility, prior in (("random", "dirichlet"), ("absolute", "zipf")):
             yield Case("places", n, n, "PML+LDP", utility, prior)

@@ -50,6 +50,8 @@ def _privacy(case: Case, level: float) -> Any:
     name = case.notion
     if name in ("Line", "Grid", "Square"):
         return md.MetricPrivacy(level, case.distances())
+    if name == "PML+Square":
+        return [md.PML(level), md.MetricPrivacy(level, case.distances())]
     if name == "LIP+LDP":
         # LIP(1) alone gives LDP(2), LDP(1.5) alone more than LIP(1): both count.
         return [md.LIP(level), md.LDP(1.5 * level)]

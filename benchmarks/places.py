@@ -29,7 +29,7 @@ def drivers_of(case: Case) -> tuple[str, ...]:
     """What a case is measured with."""
     if case.notion == "TwoLevels":
         return ("two-levels",)
-    return ("ours", *(OTHERS if case.notion != "PML+LDP" else OTHERS[:2]))
+    return ("ours", *(OTHERS[:2] if case.notion.startswith("PML+") else OTHERS))
 
 
 @app.command()
@@ -78,10 +78,10 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     period = " to ".join(dict.fromkeys((dates[0], dates[-1])))
     machines = " and ".join(sorted({row["machine"] for row in rows}))
     lines = [
-        f"Seconds of processor time, measured {period} on a machine with {machines}, which others "
-        "used at the same time. Ours works on two cores, with repair, exact check over all pairs "
-        "and bound; “>” means stopped at the limit, 300 seconds that passed, of which others took "
-        "their part.",
+        f"Seconds of processor time, measured {period} on a machine with {machines}, on which ours "
+        "ran alone. Ours works on two cores, with repair, exact check over all pairs and bound; "
+        "“>” means stopped at the limit, up to 300 seconds that passed, of which other work took "
+        "its part.",
         "",
         "| case | ours | seconds that passed | certified gap | memory | "
         + " | ".join(OTHERS)

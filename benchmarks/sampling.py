@@ -319,7 +319,8 @@ def told(rows: list[dict[str, Any]], of_users: list[dict[str, Any]]) -> str:
 
     def rate(found: list[dict[str, Any]], **which: Any) -> str:
         mine = [row["rate"] for row in found if which.items() <= row.items()]
-        return f"{statistics.median(mine) / 1e6:.2g}"
+        median = statistics.median(mine) / 1e6
+        return f"{median:.0f}" if median >= 10 else f"{median:.2g}"
 
     def seen(name: str) -> str:
         return rate(of_users, table=name, symbols=4)

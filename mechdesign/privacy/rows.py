@@ -9,6 +9,7 @@ bound pairs its hypotheses.
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -36,6 +37,9 @@ Array = NDArray[np.float64]
 #: under)`` of shapes ``(A, M)`` and ``(B, M)`` when every μ is paired with every ν, ``(pairs,)`` of
 #: shape ``(P, M)`` when they are matched. Only :class:`ConeRows` looks inside.
 Multipliers = tuple[Array, ...]
+#: Positions u and v and factors of pairs k_u ≤ factor · k_v, ``(P,)``, and the mixtures ``(e, n)``
+#: whose likelihoods follow those of the n symbols.
+Differences = tuple[NDArray[np.intp], NDArray[np.intp], Array, Array]
 
 
 @dataclass(frozen=True)
@@ -221,11 +225,43 @@ class ConeRows(ABC):
         ``ratios[x][z]`` bounds log K[x,y]/K[z,y] over the outcomes; rounded up.
         """
 
-    def differences(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
-        """Positions u and v and the factor inside e^ε of every pair, ``(P,)``, where each compares
-        two symbols, k_u ≤ factor · k_v; ``None`` for other bounds.
+    def differences(self, mixtures: int = 0) -> Differences | None:
+        """Positions u and v and the factor inside e^ε of every pair, where each compares symbols
+        and at most so many mixtures of them; ``None`` for other bounds.
         """
-        return None
+        places = self._places(mixtures)
+        return None if places is None else self._paired(*places)
+
+    @abstractmethod
+    def _paired(self, over: NDArray[np.intp], under: NDArray[np.intp], rows: Array) -> Differences:
+        """Every pair of hypotheses that stand at some positions."""
+
+    def _places(self, most: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
+        """Positions of the μ and the ν, and the mixtures after the symbols; ``None`` if there are
+        more.
+        """
+        found: dict[tuple[bytes, bytes], int] = {}
+        rows, places = [], []
+        for hypotheses in (self._over, self._under):
+            if hypotheses.indices is not None:
+                places.append(hypotheses.indices)
+                continue
+            matrix = hypotheses.matrix
+            own = []
+            for start, end in itertools.pairwise(matrix.indptr.tolist()):
+                held, masses = matrix.indices[start:end], matrix.data[start:end]
+                if len(held) == 1:
+                    own.append(int(held[0]))
+                    continue
+                key = held.tobytes(), masses.tobytes()
+                if key not in found:
+                    if len(found) == most:
+                        return None
+                    found[key] = self.size + len(found)
+                    rows.append(np.bincount(held, masses, self.size))
+                own.append(found[key])
+            places.append(np.array(own, dtype=np.intp))
+        return places[0], places[1], np.array(rows, dtype=float).reshape(-1, self.size)
 
     def from_differences(
         self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
@@ -233,7 +269,7 @@ class ConeRows(ABC):
         """Dual variables at ``count`` outputs: prices of some :meth:`differences` at some of them,
         per unit of k_u ≤ factor · k_v, and zero elsewhere.
         """
-        raise NotImplementedError(f"{type(self).__name__} compares no two symbols")
+        raise NotImplementedError(f"{type(self).__name__} compares no two mixtures")
 
     @abstractmethod
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
@@ -350,14 +386,11 @@ class AllPairs(ConeRows):
         over[pair.place[0]] += price
         under[pair.place[1]] += pair.factor * price
 
-    def differences(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
-        """Every point with every point."""
-        over, under = self._over.indices, self._under.indices
-        if over is None or under is None:
-            return None
+    def _paired(self, over: NDArray[np.intp], under: NDArray[np.intp], rows: Array) -> Differences:
+        """Every μ with every ν."""
         factor = self._bound.factors(Rounding.INSIDE)[0]
         pairs = np.repeat(over, len(under)), np.tile(under, len(over))
-        return *pairs, np.full(len(pairs[0]), factor)
+        return *pairs, np.full(len(pairs[0]), factor), rows
 
     def from_differences(
         self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
@@ -466,12 +499,9 @@ class Matched(ConeRows):
         """The price to the pair."""
         multipliers[0][pair.place[0]] += price
 
-    def differences(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
+    def _paired(self, over: NDArray[np.intp], under: NDArray[np.intp], rows: Array) -> Differences:
         """The pairs."""
-        over, under = self._over.indices, self._under.indices
-        if over is None or under is None:
-            return None
-        return over, under, self._factors(Rounding.INSIDE)
+        return over, under, self._factors(Rounding.INSIDE), rows
 
     def from_differences(
         self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
@@ -627,8 +657,8 @@ class AgainstSet(AllPairs):
 
     is_listed = False
 
-    def differences(self) -> None:
-        """None: mixtures of a set are compared."""
+    def differences(self, mixtures: int = 0) -> None:
+        """None: all mixtures of a set are compared."""
         return
 
     def __init__(self, bound: Bound, priors: PriorSet) -> None:

@@ -21,8 +21,10 @@ def distances_of(points):
     return np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
 
 
-def naive_optimum(p, gains, levels):
-    """max Σ p u K over K with K_xy ≤ e^level(x,x') K_x'y for all pairs, by HiGHS."""
+def naive_optimum(p, gains, levels, mixed=()):
+    """max Σ p u K over K with K_xy ≤ e^level(x,x') K_x'y for all pairs, and μᵀK ≤ e^level νᵀK for
+    every (μ, ν, level), by HiGHS.
+    """
     n, m = gains.shape
     rows, right = [], []
     for x in range(n):
@@ -35,6 +37,12 @@ def naive_optimum(p, gains, levels):
                 row[x, y], row[z, y] = np.exp(-levels[x, z]), -1.0
                 rows.append(row.ravel())
                 right.append(0.0)
+    for over, under, level in mixed:
+        for y in range(m):
+            row = np.zeros((n, m))
+            row[:, y] = np.exp(-level) * np.asarray(over) - np.asarray(under)
+            rows.append(row.ravel())
+            right.append(0.0)
     equal = np.kron(np.eye(n), np.ones(m))
     found = linprog(
         -(p[:, None] * gains).ravel(),
@@ -67,17 +75,19 @@ def shortest_paths(n, edges):
     return d
 
 
-def check(prior, gains, notion, levels, method=None, gap=1e-6):
+def check(prior, gains, notion, levels, method=None, gap=1e-6, mixed=()):
     """A design is optimal, private over all pairs, and has the value of the naive program."""
     design = md.design(prior, md.utility.Matrix(gains), notion, solver=method or "differences")
     width = float(gains.max() - gains.min())
     assert design.gap <= gap
-    best = naive_optimum(prior.probabilities, gains, levels)
+    best = naive_optimum(prior.probabilities, gains, levels, mixed)
     assert design.value == pytest.approx(best, abs=1e-6 * width)
     assert design.bound >= best - 1e-8 * width
     kernel = design.mechanism.kernel
     for z in range(len(kernel)):
         assert (kernel <= np.exp(levels[:, z] + 1e-12)[:, None] * kernel[z][None]).all()
+    for over, under, level in mixed:
+        assert (over @ kernel <= np.exp(level + 1e-12) * (under @ kernel)).all()
     return design
 
 
@@ -157,6 +167,78 @@ def test_a_list_takes_the_tightest_bound_of_each_pair():
     assert alone.value > design.value + 1e-3  # the second notion does bind
 
 
+def _lifts(p, upper=None, lower=None):
+    """Pairs of bounds on the lift of every symbol."""
+    points = np.eye(len(p))
+    over = [] if upper is None else [(x, p, upper) for x in points]
+    return over + ([] if lower is None else [(p, x, lower) for x in points])
+
+
+def _beside(name, p, parts):
+    """A notion to stand beside a metric, and its bounds by definition."""
+    parts = np.asarray(parts)
+    groups = [np.where(parts == part, p, 0.0) / p[parts == part].sum() for part in range(3)]
+    if name == "PML":
+        return md.PML(0.3), _lifts(p, upper=0.3)
+    if name == "LIP":
+        return md.LIP(0.4), _lifts(p, 0.4, 0.4)
+    if name == "ALIP":
+        return md.ALIP(0.5, 0.2), _lifts(p, 0.2, 0.5)
+    if name == "PMC":
+        return md.PMC(0.3), _lifts(p, lower=0.3)
+    if name == "a feature":
+        feature = dict(enumerate(parts.tolist()))
+        return md.FeaturePML(0.1, feature), [(group, p, 0.1) for group in groups]
+    secrets = {str(part): np.flatnonzero(parts == part).tolist() for part in range(3)}
+    pairs = [(a, b, 0.2) for a in groups for b in groups if a is not b]
+    return md.Pufferfish(0.2, secrets), pairs
+
+
+@pytest.mark.parametrize("name", ["PML", "LIP", "ALIP", "PMC", "a feature", "groups"])
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_on_lifts_and_groups_beside_a_metric(name, seed):
+    """Mixtures of symbols are nodes of the graph."""
+    rng = np.random.default_rng([9, seed])
+    n, d, notion = shape("graph" if seed else "line", rng)
+    p = rng.dirichlet(np.ones(n)) if seed < 2 else np.full(n, 1 / n)
+    prior = md.Prior(p.tolist())
+    parts = rng.permutation(np.arange(n) % 3)
+    beside, mixed = _beside(name, prior.probabilities, parts)
+    gains = -d if seed == 0 else rng.normal(size=(n, n + 1))
+    found = check(prior, gains, [notion(1.0), beside], d, mixed=mixed)
+    alone = md.design(prior, md.utility.Matrix(gains), notion(1.0), solver="differences")
+    assert alone.value > found.value + 1e-4  # the bounds on mixtures do bind
+
+
+@pytest.mark.parametrize("level", [1e-4, 12.0, 30.0])
+def test_extreme_levels_beside_lifts(level):
+    """With masses of 1e-12 and levels that tie everything together, or nothing."""
+    rng = np.random.default_rng(10)
+    n, d, notion = shape("grid", rng)
+    masses = rng.dirichlet(np.ones(n))
+    masses[0] = 1e-12
+    prior = md.Prior((masses / masses.sum()).tolist())
+    for pair in ([notion(level), md.LIP(1.0)], [notion(1.0), md.PML(level)]):
+        found = md.design(prior, md.utility.Matrix(-d), pair, solver="differences")
+        assert found.gap <= 1e-6
+        other = md.design(prior, md.utility.Matrix(-d), pair, solver="highs")
+        assert found.bound >= other.value - 1e-9
+        assert other.bound >= found.value - 1e-9
+
+
+def test_symmetry_beside_lifts_is_that_of_the_prior():
+    """The square's eight symmetries with equal masses; none where only p·u looks the same."""
+    d = distances_of(np.array([(a, b) for a in range(3) for b in range(3)], float))
+    notions = [md.MetricPrivacy(0.8, d), md.PML(0.5)]
+    for masses, outputs in ((np.full(9, 1 / 9), 3), (np.arange(1, 10) / 45, 9)):
+        prior = md.Prior(masses.tolist())
+        gains = -d / masses[:, None]
+        program = state_problem(prior, md.utility.Matrix(gains), notions).program
+        assert int(Differences().solve(program).details["outputs"]) == outputs
+        lifts = _lifts(prior.probabilities, upper=0.5)
+        check(prior, gains, notions, 0.8 * d, mixed=lifts)
+
+
 def test_neighbours():
     rng = np.random.default_rng(4)
     labels = [(a, b, c) for a in range(2) for b in range(2) for c in range(2)]
@@ -166,16 +248,22 @@ def test_neighbours():
     check(prior, gains, md.DP(0.7, "hamming"), 0.7 * d)
 
 
+# The first two places are one.
+TIED = np.minimum(abs(np.subtract.outer([0, *range(17)], [0, *range(17)])), 1)
+
+
 @pytest.mark.parametrize(
     ("notion", "why"),
     [
         (md.PML(1.0), "does not handle an upper bound on the lift"),
-        ([md.PML(1.0), md.DP(1.0, "adjacent")], "two symbols"),
-        (md.MetricPrivacy(1.0, [[0, 0, 1], [0, 0, 1], [1, 1, 0]]), "zero"),
+        (md.Pufferfish(1.0, {"low": range(9), "high": range(9, 18)}), "two symbols"),
+        ([md.LDP(1.0), md.FeaturePML(1.0, {x: x // 6 for x in range(18)})], "two symbols"),
+        ([md.DP(1.0, "adjacent"), md.FeaturePML(1.0, {x: x // 2 for x in range(18)})], "than 8"),
+        (md.MetricPrivacy(1.0, TIED), "zero"),
     ],
 )
 def test_refuses_what_it_cannot_do(notion, why):
-    prior = md.Prior([0.5, 0.3, 0.2], [0, 1, 2])
+    prior = md.Prior.uniform(range(18))
     with pytest.raises(md.errors.NoMethodError, match=why):
         md.design(prior, md.utility.Hamming(), notion, solver="differences")
 

@@ -5,6 +5,9 @@ to all of what makes it large lies across k, while kᵀHk = Σ s z falls to zero
 the largest entry r is replaced by the length along k: with T the identity whose column r is k,
 TᵀHT has (Hk)_x = (Gᵀz)_x and kᵀHk = Σ s z in row r, which are known without cancellation, and is a
 grounded Laplacian elsewhere.
+
+With mixtures P of symbols among the nodes H = EᵀLE for the Laplacian L of all nodes and E = (1, P)
+above each other: the part of L on the symbols and a matrix of small rank.
 """
 
 from __future__ import annotations
@@ -41,11 +44,18 @@ class Dense:
     def set_arcs(self, arcs: Arcs) -> None:
         """The pairs whose bounds are taken into account."""
         n, u, v = self.n, arcs.over, arcs.under
-        pairs = np.flatnonzero(u >= 0)
+        pairs = np.flatnonzero(arcs.between)
         place = np.minimum(u, v)[pairs] * n + np.maximum(u, v)[pairs]
         first = u[pairs] < v[pairs]
         self._ways = [(pairs[way], place[way]) for way in (first, ~first)]
         self._arcs = arcs
+        if len(arcs.mixtures):
+            # Entries of the Laplacian between mixtures and symbols, and among mixtures.
+            mixed = np.flatnonzero((u >= 0) & ~arcs.between)
+            rows = np.concatenate([u[mixed], v[mixed]]) - n
+            columns, which = np.concatenate([v[mixed], u[mixed]]), np.tile(mixed, 2)
+            kept = rows >= 0
+            self._mixed = (rows * arcs.nodes + columns)[kept], which[kept]
 
     def eliminate(
         self,
@@ -82,26 +92,50 @@ class Dense:
         """
         self.factors = self._rough if is_rough else self._whole
         self.k, self.pivots = np.ascontiguousarray(k.T), k.argmax(axis=0)
-        diagonal = (self._arcs.squares @ ratios).T
+        every = (self._arcs.squares @ ratios).T
         off = -(self._arcs.factors[:, None] * ratios).T
+        diagonal, of_mixtures = every[:, : self.n], every[:, self.n :]
         found = self._in_lengths(sides)
         inverse = (_Whole if self.rows.is_whole else _Sums)(self, counts, total)
         for y in range(self.m):
-            self._factorise(y, diagonal[y], off[y], reduced[:, y], float(products[y]))
+            more = self._of_mixtures(off[y], of_mixtures[y])
+            self._factorise(y, diagonal[y], off[y], more, reduced[:, y], float(products[y]))
             found[y : y + 1] = self._solved(self.factors[y : y + 1], found[y : y + 1])
             inverse.add(y)
         inverse.finish()
         return self._in_columns(found)
 
-    def _factorise(self, y: int, diagonal: Array, off: Array, reduced: Array, last: float) -> None:
+    def _of_mixtures(self, off: Array, diagonal: Array) -> Array | None:
+        """What mixtures add to a block, one triangle of it."""
+        mixtures = self._arcs.mixtures
+        if not len(mixtures):
+            return None
+        (places, which), count = self._mixed, len(mixtures)
+        entries = np.bincount(places, off[which], count * self._arcs.nodes)
+        entries = entries.reshape(count, self._arcs.nodes)
+        among = entries[:, self.n :] + np.diag(diagonal)
+        product = mixtures.T @ (entries[:, : self.n] + among @ mixtures / 2)
+        return np.triu(product + product.T)
+
+    def _factorise(
+        self,
+        y: int,
+        diagonal: Array,
+        off: Array,
+        more: Array | None,
+        reduced: Array,
+        last: float,
+    ) -> None:
         block, r, n = self.factors[y], int(self.pivots[y]), self.n
         flat = block.reshape(-1)
         for added in REGULARISATION:
             flat.fill(0.0)
-            (one, places), (other, more) = self._ways
+            (one, places), (other, others) = self._ways
             flat[places] = off[one]
-            flat[more] += off[other]
+            flat[others] += off[other]
             flat[:: n + 1] = diagonal
+            if more is not None:
+                block += more
             block[:r, r], block[r, r:] = reduced[:r], reduced[r:]
             block[r, r] = last
             flat[:: n + 1] *= 1 + added

@@ -1,4 +1,7 @@
-"""Bounds on pairs of symbols as arcs of a graph: k_u ≤ w k_v for the columns k of a kernel."""
+"""Bounds on pairs of symbols as arcs of a graph: k_u ≤ w k_v for the columns k of a kernel.
+
+Some of the nodes may be mixtures of symbols, such as the prior, with k_v = pᵀk: bounds on the lift.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ Places = NDArray[np.intp]
 _NEAR = 1.5
 #: With no more arcs than this for each symbol all come in from the start.
 _FEW = 6
+#: Mixtures that are nodes beside the symbols at most: each makes the blocks of all outputs fuller.
+MOST_MIXTURES = 8
 #: Factors are cut off here: entries that differ by more mean nothing in 53 bits.
 LARGEST_FACTOR = 1e13
 
@@ -30,25 +35,57 @@ class Arcs:
     Attributes
     ----------
     symbols : number of symbols n
-    over, under : ``(A,)`` positions u and v
+    over, under : ``(A,)`` positions u and v, those of mixtures from n on
     factors : ``(A,)`` w ≥ 1
+    mixtures : ``(e, n)`` the masses of each mixture
     """
 
     symbols: int
     over: Places
     under: Places
     factors: Array
+    mixtures: Array
 
     def __len__(self) -> int:
         return len(self.over)
 
     def on(self, chosen: Any) -> Arcs:
         """Some of the arcs."""
-        return Arcs(self.symbols, self.over[chosen], self.under[chosen], self.factors[chosen])
+        parts = self.over[chosen], self.under[chosen], self.factors[chosen]
+        return Arcs(self.symbols, *parts, self.mixtures)
+
+    @property
+    def nodes(self) -> int:
+        """Symbols and mixtures."""
+        return self.symbols + len(self.mixtures)
+
+    @cached_property
+    def between(self) -> NDArray[np.bool_]:
+        """Which arcs join two symbols."""
+        found: NDArray[np.bool_] = (self.over >= 0) & (
+            np.maximum(self.over, self.under) < self.symbols
+        )
+        return found
+
+    def at_nodes(self, columns: Array) -> Array:
+        """What columns ``(n, m)`` are at symbols and mixtures, ``(n + e, m)``."""
+        if not len(self.mixtures):
+            return columns
+        return np.concatenate([columns, self.mixtures @ columns])
 
     @cached_property
     def matrix(self) -> Any:
         """Rows w k_v − k_u, sparse ``(A, n)``."""
+        from scipy import sparse
+
+        if not len(self.mixtures):
+            return self.of_nodes
+        of_symbols = sparse.vstack([sparse.eye_array(self.symbols), self.mixtures])
+        return self.of_nodes @ of_symbols.tocsr()
+
+    @cached_property
+    def of_nodes(self) -> Any:
+        """The rows over symbols and mixtures, sparse ``(A, n + e)``."""
         from scipy.sparse import csr_array
 
         count, paired = len(self), self.over >= 0
@@ -57,7 +94,7 @@ class Arcs:
         places[:, 0], places[:, 1] = self.under, self.over
         kept = np.stack([np.ones(count, dtype=bool), paired], axis=1)
         ends = np.concatenate([[0], np.cumsum(1 + paired)]).astype(np.int32)
-        return csr_array((values[kept], places[kept], ends), shape=(count, self.symbols))
+        return csr_array((values[kept], places[kept], ends), shape=(count, self.nodes))
 
     @cached_property
     def transposed(self) -> Any:
@@ -66,8 +103,8 @@ class Arcs:
 
     @cached_property
     def squares(self) -> Any:
-        """Their squares, ``(n, A)``."""
-        found = self.transposed.copy()
+        """Squares of the rows over symbols and mixtures, ``(n + e, A)``."""
+        found = self.of_nodes.T.tocsr()
         found.data **= 2
         return found
 
@@ -80,11 +117,11 @@ class Arcs:
     def shrunk(self, share: float) -> Any:
         """Rows that are negative where the slack is below a share of a constant column's."""
         less = self.factors - share * (self.factors - 1)
-        return Arcs(self.symbols, self.over, self.under, less).matrix
+        return Arcs(self.symbols, self.over, self.under, less, self.mixtures).matrix
 
     def largest(self, columns: Array) -> Array:
         """What slacks are measured against, w k_v, ``(A, m)``."""
-        found: Array = columns[self.under] * self.factors[:, None]
+        found: Array = self.at_nodes(columns)[self.under] * self.factors[:, None]
         return found
 
 
@@ -164,7 +201,7 @@ class Graph:
         from scipy.sparse.csgraph import minimum_spanning_tree
 
         arcs = self.arcs
-        n, paired = arcs.symbols, arcs.over >= 0
+        n, paired = arcs.symbols, arcs.between
         if len(arcs) <= _FEW * n:
             return np.ones(len(arcs), dtype=bool)
         # A length of zero would be no arc.
@@ -183,16 +220,37 @@ class Graph:
         return chosen
 
 
+class _Mixtures:
+    """Mixtures of symbols that bounds compare, each once."""
+
+    def __init__(self, symbols: int) -> None:
+        self.symbols = symbols
+        self.rows: dict[bytes, Array] = {}
+
+    def placed(self, positions: Places, rows: Array) -> Places:
+        """Positions among symbols and some mixtures, as positions among all nodes."""
+        nodes = np.arange(self.symbols + len(rows))
+        for number, row in enumerate(rows, start=self.symbols):
+            self.rows.setdefault(row.tobytes(), row)
+            nodes[number] = self.symbols + list(self.rows).index(row.tobytes())
+        return nodes[positions]
+
+
 def graph_of(program: LinearProgram) -> Graph | str:
     """The arcs of a program's cone, or why it has none that a method can work with."""
     n = program.shape[0]
     over, under, factors, parts, places = [], [], [], [], []
+    mixtures = _Mixtures(n)
+    is_apart = False
     for number, part in enumerate(program.cone.parts):
-        found = part.differences()
+        found = part.differences(MOST_MIXTURES)
         if found is None:
-            return "a bound compares something other than two symbols"
-        u, v, w = found
+            return f"a bound compares more than {MOST_MIXTURES} mixtures of symbols or all of a set"
+        u, v, w, rows = found
+        u, v = (mixtures.placed(side, rows) for side in (u, v))
         asked = np.flatnonzero((u != v) & np.isfinite(w))
+        # Rows of an auxiliary variable say the same with far fewer entries.
+        is_apart |= not part.auxiliaries and bool((np.maximum(u, v)[asked] < n).any())
         over.append(u[asked])
         under.append(v[asked])
         factors.append(w[asked])
@@ -200,7 +258,11 @@ def graph_of(program: LinearProgram) -> Graph | str:
         places.append(asked)
     if not over or not sum(map(len, over)):
         return "there are no bounds"
+    if len(mixtures.rows) > MOST_MIXTURES:
+        return f"the bounds compare more than {MOST_MIXTURES} mixtures of symbols"
     u, v, w = np.concatenate(over), np.concatenate(under), np.concatenate(factors)
+    if mixtures.rows and not is_apart:
+        return "beside bounds on mixtures none compares two symbols with a factor of their own"
     which, where = np.concatenate(parts), np.concatenate(places)
     if w.min() <= 1:
         return "a level of zero ties symbols together"
@@ -212,7 +274,8 @@ def graph_of(program: LinearProgram) -> Graph | str:
     u, v, w, which, where = u[order], v[order], w[order], which[order], where[order]
     # Bounds both ways keep both entries from being negative, as their product is above one.
     lone = np.ones(n, dtype=bool)
-    back = np.isin(u * n + v, v * n + u)
+    size = n + len(mixtures.rows)
+    back = np.isin(u * size + v, v * size + u) & (np.maximum(u, v) < n)
     lone[u[back]] = lone[v[back]] = False
     alone = np.flatnonzero(lone)
     none = np.full(len(alone), -1)
@@ -221,6 +284,7 @@ def graph_of(program: LinearProgram) -> Graph | str:
         np.concatenate([u, none]),
         np.concatenate([v, alone]),
         np.concatenate([np.minimum(w, LARGEST_FACTOR), np.ones(len(alone))]),
+        np.array(list(mixtures.rows.values())).reshape(-1, n),
     )
     shares = np.concatenate([np.minimum(1.0, LARGEST_FACTOR / w), np.ones(len(alone))])
     return Graph(arcs, np.concatenate([which, none]), np.concatenate([where, none]), shares)

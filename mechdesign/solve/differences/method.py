@@ -55,8 +55,9 @@ class Differences(Method):
     handles = handles_linear("general")
     is_sharpened = False
     reason = (
-        "the bounds compare two symbols each: an interior-point method eliminates every column by "
-        "a weighted Laplacian of their graph, and takes pairs in as columns come near them"
+        "the bounds compare two symbols each, or few mixtures of them such as the prior: an "
+        "interior-point method eliminates every column by a weighted Laplacian of their graph, and "
+        "takes pairs in as columns come near them"
     )
     source = "Mehrotra1992"
 
@@ -64,7 +65,7 @@ class Differences(Method):
         self.options, self.symmetry = options, symmetry
 
     def condition(self, program: LinearProgram) -> str | None:
-        """Applies where every bound compares two symbols, at positive levels."""
+        """Applies where bounds compare two symbols, and few mixtures, at positive levels."""
         found = graph_of(program)
         if isinstance(found, str):
             return found

@@ -227,7 +227,8 @@ class Block:
         arcs, outputs = self.near = arcs[new], outputs[new]
         over, under = self.all.over[arcs], self.all.under[arcs]
         paired, factors = (over >= 0).astype(float), self.all.factors[arcs]
-        at = [factors * v[under, outputs] - paired * v[over, outputs] for v in (k, self.k)]
+        nodes = map(self.all.at_nodes, (k, self.k))
+        at = [factors * v[under, outputs] - paired * v[over, outputs] for v in nodes]
         crossed = at[0] <= 0
         if not crossed.any():
             return step

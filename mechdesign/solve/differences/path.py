@@ -26,6 +26,8 @@ def line_order(arcs: Arcs) -> Places | None:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
+    if len(arcs.mixtures):
+        return None
     paired = arcs.over >= 0
     n, u, v = arcs.symbols, arcs.over[paired], arcs.under[paired]
     pairs = np.unique(np.minimum(u, v) * n + np.maximum(u, v))

@@ -8,6 +8,7 @@ one series of fixed symbols to another is checked entry by entry [McKay2014].
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -113,9 +114,15 @@ class _Search:
         n = len(c)
         self.c = c / (float(np.abs(c).max()) or 1.0)
         self.levels = np.zeros((n, n))
-        paired = arcs.over >= 0
+        paired = arcs.between
         logs = np.log(arcs.factors[paired])
         self.levels[arcs.over[paired], arcs.under[paired]] = logs / float(logs.max())
+        # What tells symbols apart beside each other: their masses in mixtures, and arcs to these.
+        self.marks = _marks(arcs)
+        self.kinds = np.zeros(n, dtype=np.intp)
+        if self.marks.size:
+            kinds = np.unique(np.round(self.marks, 10), axis=0, return_inverse=True)[1]
+            self.kinds = kinds.ravel()
         codes = np.random.default_rng(0)
         # Odd numbers by which colours are multiplied, one for each value.
         self.weights, self.gains = (
@@ -168,7 +175,11 @@ class _Search:
 
     def changes(self, symbols: Places, outputs: Places) -> str:
         """What permutations of symbols and outputs do not leave alone; empty for nothing."""
-        if np.abs(self.levels[np.ix_(symbols, symbols)] - self.levels).max() > _SAME:
+        changes = (
+            self.levels[np.ix_(symbols, symbols)] - self.levels,
+            self.marks[symbols] - self.marks,
+        )
+        if max(float(np.abs(change).max(initial=0.0)) for change in changes) > _SAME:
             return "the bounds"
         same = np.abs(self.c[np.ix_(symbols, outputs)] - self.c).max() <= _SAME
         return "" if same else "prior or utility"
@@ -188,8 +199,8 @@ class _Search:
     def refined(self, fixed: list[int]) -> tuple[Colours, Colours]:
         """Colours of symbols and outputs, with some symbols told apart from all others."""
         n, m = self.c.shape
-        symbols, outputs = np.ones(n, dtype=np.uint64), np.ones(m, dtype=np.uint64)
-        symbols[fixed] = np.arange(2, len(fixed) + 2, dtype=np.uint64)
+        symbols, outputs = self.kinds.astype(np.uint64), np.ones(m, dtype=np.uint64)
+        symbols[fixed] = np.arange(n, n + len(fixed), dtype=np.uint64)
         count = -1
         while count != (count := len(np.unique(symbols)) + len(np.unique(outputs))):
             first, second = _mixed(symbols), _mixed(outputs)
@@ -200,6 +211,17 @@ class _Search:
             symbols = _mixed(first + around + _mixed(back) + np.uint64(3) * across)
             outputs = _mixed(second + down)
         return symbols, outputs
+
+
+def _marks(arcs: Arcs) -> Array:
+    """Of each symbol: its masses in all mixtures, and the levels of its arcs from and to them."""
+    n, count = arcs.symbols, len(arcs.mixtures)
+    levels = np.zeros((2, n, count))
+    logs = np.log(arcs.factors) / math.log(float(arcs.factors.max()))
+    for way, (symbol, mixture) in enumerate(((arcs.over, arcs.under), (arcs.under, arcs.over))):
+        own = (symbol >= 0) & (symbol < n) & (mixture >= n)
+        levels[way, symbol[own], mixture[own] - n] = logs[own]
+    return np.concatenate([arcs.mixtures.T, *levels], axis=1)
 
 
 def _classes(values: Array) -> tuple[NDArray[np.intp], int]:
@@ -270,15 +292,16 @@ class Symmetry:
         self, arcs: Arcs, places: Places, outputs: Places, values: Array
     ) -> tuple[Places, Places, Array]:
         """Multipliers of arcs at chosen outputs, at all outputs."""
-        n = arcs.symbols
-        number = np.full((n + 1, n), -1)
+        size = arcs.nodes
+        number = np.full((size + 1, size), -1)
         number[arcs.over, arcs.under] = np.arange(len(arcs))
         order = np.argsort(outputs, kind="stable")
         ends = np.searchsorted(outputs[order], np.arange(len(self.outputs) + 1))
         found: list[tuple[Any, ...]] = []
+        mixtures = np.arange(arcs.symbols, size)
         for y, member in enumerate(self.members.tolist()):
             own = order[ends[member] : ends[member + 1]]
-            to = np.append(self.images[y], -1)
+            to = np.concatenate([self.images[y], mixtures, [-1]])
             u, v = to[arcs.over[places[own]]], to[arcs.under[places[own]]]
             found.append((number[u, v], np.full(len(own), y), values[own]))
         spread, where, what = (np.concatenate(part) for part in zip(*found, strict=True))
