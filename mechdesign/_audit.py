@@ -5,20 +5,20 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import KernelError, PriorError, quote
+from .errors import KernelError, MechdesignError, PriorError, quote
 from .exact import Verdict, rounded_up
-from .labels import Label, shorten
+from .labels import Label, one_line, shorten
 from .mechanism import ImplicitKernel, Mechanism, as_mechanism
 from .notebook import notebook_table
 from .prior import Prior
 from .privacy.average import MaximalCostLeakage, MaximalLeakage, MIPrivacy
-from .privacy.notion import NOTIONS, Check, PrivacyNotion, Worst, as_notions
+from .privacy.notion import NOTIONS, Check, PrivacyNotion, Worst, as_notions, is_ours
 from .requirement.base import Requirement, RequirementCheck, as_requirements
 
 #: Averages that are values in floats, shown to the nearest digit; the others are exact levels.
@@ -68,6 +68,8 @@ class AuditReport:
     prior_vulnerability, posterior_vulnerability : probability of guessing the secret right without
         and with the output
     kept : exact verdict on each requirement asked, with its excess
+    left_out : notions from outside the package that nobody asked for and that failed on this
+        kernel, by lower-case name, with the reason
     """
 
     mechanism: Mechanism
@@ -80,12 +82,16 @@ class AuditReport:
     prior_vulnerability: float
     posterior_vulnerability: float
     kept: tuple[RequirementCheck, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
         leakages = self.__dict__.get("leakages", {})
         if name in leakages:
             levels = leakages[name].levels
             return levels[0] if len(levels) == 1 else levels
+        why = self.__dict__.get("left_out", {}).get(name)
+        if why is not None:
+            raise AttributeError(f"{name} was not computed: {why}")
         raise AttributeError(f"{type(self).__name__!s} has no attribute {quote(name)}")
 
     @property
@@ -101,8 +107,8 @@ class AuditReport:
     def entries(self) -> Iterator[tuple[str, Leakage, str, Worst]]:
         """Every level of every notion: the notion's name, its leakage, the field, the worst."""
         for name, leakage in self.leakages.items():
-            for field, worst in zip(leakage.notion.level_fields, leakage.worst, strict=True):
-                yield name, leakage, field, worst
+            for level, worst in zip(leakage.notion.level_fields, leakage.worst, strict=True):
+                yield name, leakage, level, worst
 
     @property
     def ruled_out(self) -> dict[Label, tuple[Label, ...]]:
@@ -117,6 +123,15 @@ class AuditReport:
             if never and len(never) < len(weights):
                 found[output] = tuple(never)
         return found
+
+    @property
+    def omissions(self) -> list[str]:
+        """A sentence for each notion in :attr:`left_out`."""
+        return [
+            f"{name} was not computed ({why}): put by_default = False into its class, and audits "
+            "list it only where it is asked for."
+            for name, why in self.left_out.items()
+        ]
 
     @property
     def averages(self) -> dict[str, float]:
@@ -158,8 +173,8 @@ class AuditReport:
     def __repr__(self) -> str:
         n, m = self.mechanism.shape
         lines = [f"Audit of {n} inputs × {m} outputs (nats)"]
-        for name, leakage, field, worst in self.entries():
-            label = name if len(leakage.levels) == 1 else f"{name} {field}"
+        for name, leakage, level_field, worst in self.entries():
+            label = name if len(leakage.levels) == 1 else f"{name} {level_field}"
             place = f"at '{shorten(worst.output)}': {worst.about}"
             lines.append(f"  {label:<22} {rounded_up(worst.level, 6):<12} {place}")
         for name, level in self.averages.items():
@@ -171,6 +186,7 @@ class AuditReport:
         )
         lines += [f"  {check.notion}: {check.verdict}; {check.evidence}" for check in self.checks]
         lines += [f"  {kept.requirement}: {kept.verdict}; {kept.shown}" for kept in self.kept]
+        lines += [f"  {sentence}" for sentence in self.omissions]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -201,6 +217,9 @@ def audit(
     requirements : requirement or list of them, optional
         From ``md.require``: each gets an exact verdict, and by how much the kernel breaks it.
 
+    A notion of one's own that nobody asked for and that fails on these labels is named in
+    ``left_out`` of the report; one that was asked for raises what it raises.
+
     Raises
     ------
     KernelError, PriorError, LevelError, RequirementError
@@ -229,10 +248,16 @@ def audit(
         prior = Prior.uniform(mechanism.inputs)
     mechanism, known = matched(mechanism, prior)
     check_fitting(required, mechanism, known)
-    leakages = {}
+    leakages, left_out = {}, {}
     for name, cls in NOTIONS.items():
-        if cls.by_default and not cls.needs:
+        if not cls.by_default or cls.needs:
+            continue
+        try:
             leakages[name] = _leakage(cls.at(math.inf), mechanism, known)
+        except Exception as problem:  # code from outside, which may fail in any way
+            if is_ours(cls) or any(type(notion) is cls for notion in asked):
+                raise
+            left_out[name] = _reason(problem)
     for notion in asked:
         name = type(notion).__name__.lower()
         if name not in leakages:
@@ -250,6 +275,7 @@ def audit(
         float(p.max()),
         math.fsum((p[:, None] * mechanism.kernel[known.support]).max(axis=0)),
         tuple(requirement.check(mechanism, known) for requirement in required),
+        left_out,
     )
 
 
@@ -291,6 +317,14 @@ def _leakage(unlimited: PrivacyNotion, mechanism: Mechanism, prior: Prior) -> Le
         per_outcome,
         check.worst,
     )
+
+
+def _reason(problem: Exception) -> str:
+    """What an error says, in one line; those of Python with their type."""
+    text = one_line(str(problem)) if str(problem) else ""
+    if isinstance(problem, MechdesignError):
+        return text.rstrip(".")
+    return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
 
 
 def _labelled(kernel: ArrayLike, prior: Prior) -> tuple[Mechanism, Prior]:

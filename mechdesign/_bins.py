@@ -20,7 +20,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, EdgesWarning, InputError, UnknownNameError, listed, quote, warn
+from .errors import (
+    DataError,
+    EdgesWarning,
+    InputError,
+    UnknownNameError,
+    asked_by,
+    listed,
+    quote,
+    warn,
+)
 from .exact import fraction, nearest_float, read_fraction, write_fraction
 from .input_tables import check_missing_policy, is_missing, refuse_missing, series_of
 from .labels import Label, check_labels, tidy
@@ -614,8 +623,8 @@ def bins(
         warn(
             "the edges of these bins were chosen by the numbers themselves, stand in the design "
             "and in every label, and no notion covers what they say about people; take public "
-            "edges (edges=, --bins 0,18,65) or a sample of others (origin='a separate sample', "
-            "--bins-from)",
+            f"edges, {asked_by('edges=[0, 18, 65]', '--bins 0,18,65')}, or a sample of others, "
+            + asked_by("origin='a separate sample'", "--bins-from"),
             EdgesWarning,
         )
     return found

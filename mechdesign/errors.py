@@ -47,7 +47,8 @@ import reprlib
 import sys
 import unicodedata
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeGuard, overload
@@ -59,6 +60,31 @@ _LONGEST_MESSAGE = 2000
 _QUOTED = 80
 # Joiners of letters, and the space of scripts whose signs are squares.
 _SHAPING = "\u200c\u200d\u3000"
+
+
+# Whether messages are for somebody who types commands.
+_options_alone = False
+
+
+@contextmanager
+def options_alone() -> Iterator[None]:
+    """Messages name options in place of parameters of Python, see :func:`asked_by`."""
+    global _options_alone
+    before, _options_alone = _options_alone, True
+    try:
+        yield
+    finally:
+        _options_alone = before
+
+
+def asked_by(python: str, option: str) -> str:
+    """How something is asked for: in Python with the option behind it, at the command line the
+    option alone.
+
+    >>> asked_by("missing='drop'", "--missing drop")
+    "missing='drop' (--missing drop)"
+    """
+    return option if _options_alone else f"{python} ({option})"
 
 
 def visible(text: str) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from .errors import LeftoverWarning, StorageError, quote, warn
+from .errors import LeftoverWarning, StorageError, asked_by, quote, warn
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -34,6 +34,8 @@ _LARGEST_TEXT = 1 << 30
 _DEEPEST = 64
 # Digits of an integer that JSON readers everywhere take.
 _MOST_DIGITS = 3600
+#: How a file that exists is replaced, in Python and at the command line.
+OVERWRITTEN = ("overwrite=True", "--force")
 _TAKE_ANOTHER = "pass a saved design, or a kernel as .csv"
 
 
@@ -272,7 +274,7 @@ def check_writable(path: str | Path, *, overwrite: bool, subject: str = "output"
     if target.exists() and not overwrite:
         raise StorageError(
             f"{subject} {path}: expected a new file, got one that exists; choose another name, or "
-            "replace it with overwrite=True (--force)."
+            f"replace it with {asked_by(*OVERWRITTEN)}."
         )
     if not target.parent.exists():
         raise StorageError(
@@ -477,7 +479,7 @@ def publish(name: Path, target: Path, *, overwrite: bool, private: bool) -> None
     except FileExistsError:
         raise StorageError(
             f"output {target}: expected a new file, got one that was made meanwhile; choose "
-            "another name, or replace it with overwrite=True (--force)."
+            f"another name, or replace it with {asked_by(*OVERWRITTEN)}."
         ) from None
     name.unlink(missing_ok=True)
 

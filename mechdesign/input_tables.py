@@ -23,6 +23,7 @@ from .errors import (
     DataError,
     StorageError,
     UnknownNameError,
+    asked_by,
     is_iterable,
     quote,
     warn,
@@ -179,9 +180,10 @@ def _check_symbols(
         got=f"{symbols:,}"
         + ("" if rows is None else f" in {int(rows):,} rows")
         + " (a measured number or an identifier?)",
-        remedy="put numbers into bins (bins=md.bins(edges=[0, 18, 65, 120]), --bins 0,18,65,120), "
-        "group other values first (such as postal codes by their first digits), or allow them "
-        f"with max_symbols={symbols} (--max-symbols {symbols})",
+        remedy="put numbers into bins with "
+        + asked_by("bins=md.bins(edges=[0, 18, 65, 120])", "--bins 0,18,65,120")
+        + ", group other values first (such as postal codes by their first digits), or allow them "
+        f"with {asked_by(f'max_symbols={symbols}', f'--max-symbols {symbols}')}",
     )
 
 
@@ -494,10 +496,19 @@ def open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 _POLICIES = ("error", "drop", "category")
+#: How missing values are left out, in Python and at the command line.
+DROPPED = ("missing='drop'", "--missing drop")
 _WAYS_OUT = {
-    "category": "make them a symbol like any other with missing='category' (--missing category)",
-    "drop": "leave them out with missing='drop' (--missing drop; in the command pram, "
-    "--missing keep)",
+    "category": (
+        "make them a symbol like any other with ",
+        "missing='category'",
+        "--missing category",
+    ),
+    "drop": (
+        "leave them out with ",
+        DROPPED[0],
+        f"{DROPPED[1]}, in the command pram --missing keep",
+    ),
 }
 
 
@@ -522,7 +533,8 @@ def refuse_missing(
     missing values of a file are spelled out, such as NA.
     """
     if blank and policy == "error":
-        ways = ["fill them in", *(way for name, way in _WAYS_OUT.items() if name in known)]
+        known_ways = [way for name, way in _WAYS_OUT.items() if name in known]
+        ways = ["fill them in", *(f"{do}{asked_by(*by)}" for do, *by in known_ways)]
         got = f"{blank} of {total} rows without a value"
         if spelled:
             got += f" ({spelled} of them spelled NA, N/A, NaN, null or none)"

@@ -17,6 +17,8 @@ from .errors import InputError, is_iterable, quote, visible
 
 # Longer digit strings are names, not numbers (and Python limits how many digits int() reads).
 _LONGEST = 300
+# The symbol of those who gave no value.
+_MISSING = "missing"
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 # Signs that begin a formula, in the widths that spreadsheets know; blanks before them count too.
@@ -100,16 +102,42 @@ def shorten(label: Label, width: int = 18) -> str:
 def label_text(label: Label) -> str:
     """``str`` of a label, whatever it is; one that has no text is named by its type.
 
-    The symbol of those who gave no value is called "missing", as in the names of outputs: readers
-    of CSV files take "None" for no value.
+    The symbol of those who gave no value is called "missing", alone and in a combination, as in the
+    names of outputs: readers of CSV files take "None" for no value.
 
-    >>> label_text(1.5), label_text(None)
-    ('1.5', 'missing')
+    >>> label_text(1.5), label_text(None), label_text(("a", None))
+    ('1.5', 'missing', "('a', missing)")
     """
     try:
-        return "missing" if label is None else str(label)
+        return _combination_text(label) if type(label) is tuple else _value_text(label)
     except Exception:  # a label of another class may do anything when it is shown
         return quote(label)
+
+
+def _value_text(label: Label) -> str:
+    return _MISSING if label is None else str(label)
+
+
+def _combination_text(label: tuple[Any, ...]) -> str:
+    """``str`` of a tuple, with missing values called so."""
+    parts = [_part_text(part) for part in label]
+    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+
+
+def _part_text(part: Any) -> str:
+    if type(part) is tuple:
+        return _combination_text(part)
+    return _MISSING if part is None else repr(part)
+
+
+def quote_label(label: Label) -> str:
+    """A label in a message, with missing values called so.
+
+    >>> quote_label("a"), quote_label(None), quote_label(("a", None))
+    ("'a'", 'missing', "('a', missing)")
+    """
+    has_none = label is None or (type(label) is tuple and None in label)
+    return visible(label_text(label)) if has_none else quote(label)
 
 
 def one_line(label: Label) -> str:
@@ -177,7 +205,7 @@ def short_names(labels: Sequence[Label], width: int) -> list[str]:
 
 def listing(labels: Sequence[Label], most: int = 6) -> str:
     """A readable list of labels, the long tail counted."""
-    shown = ", ".join(quote(label) for label in labels[:most])
+    shown = ", ".join(quote_label(label) for label in labels[:most])
     return shown if len(labels) <= most else f"{shown} and {len(labels) - most} more"
 
 
@@ -349,6 +377,8 @@ class _Texts:
 # What names of outputs are made of, and what stands between the symbols of a list.
 _COMPOSED = re.compile(r'^(one of |not |nothing\b|")|, in part | #[0-9]+$')
 _COMMAS = (",", "…")
+# How names of sets begin, and how long one is in a sentence about it.
+_SET, _QUOTED_SET = "one of ", 40
 
 
 def _numbered(names: list[str]) -> list[str]:
@@ -407,13 +437,34 @@ def _subset_name(texts: _Texts, deviations: NDArray[np.float64], room: float) ->
     if len(places) == 1:
         text = texts.alone(places[0])
     elif len(places) <= _ALL_NAMED:
-        text = "one of " + ", ".join(texts.among(i, *_COMMAS) for i in places)
+        text = _SET + ", ".join(texts.among(i, *_COMMAS) for i in places)
     elif len(others) <= _OTHERS_NAMED and not len(between):
         return "not " + " or ".join(texts.among(i, " or ") for i in others)
     else:
         first = ", ".join(texts.among(i, *_COMMAS) for i in places[:_FIRST_NAMED])
-        text = f"one of {first}, … ({len(places)} of {len(deviations)})"
+        text = f"{_SET}{first}, … ({len(places)} of {len(deviations)})"
     return f"{text}, in part {texts.among(between[0], *_COMMAS)}" if len(between) else text
+
+
+def told_of_sets(inputs: Sequence[Label], outputs: Sequence[Label]) -> str:
+    """What an output called ``one of a, b`` is, in a sentence; empty where there is none.
+
+    >>> print(told_of_sets(["a", "b"], ["one of a, b", "b"]))
+    “one of a, b” is a single output: each of these symbols gives it more often than the others do.
+    >>> told_of_sets(["a", "b"], ["one of us"])
+    ''
+    """
+    known = set(inputs)
+    # Of another kernel, a label that begins so may mean something else.
+    starts = tuple(f"{_SET}{quoted}{label_text(x)}" for x in inputs for quoted in ("", '"'))
+    texts = (y for y in outputs if isinstance(y, str) and y not in known)
+    label = next((text for text in texts if text.startswith(starts)), None)
+    if label is None:
+        return ""
+    return (
+        f"“{shorten(label, _QUOTED_SET)}” is a single output: each of these symbols gives it "
+        "more often than the others do."
+    )
 
 
 def _joined(texts: _Texts, places: NDArray[np.intp], most: int = 4) -> str:

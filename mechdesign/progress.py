@@ -24,6 +24,30 @@ _waits: list[_Wait] = []
 _bars = 0
 
 
+class _Stage:
+    """A part of the work: how much of it is done, and the seconds after which it ends."""
+
+    def __init__(self, label: str, total: int | None, limit: float | None) -> None:
+        self.label, self.total, self.limit = label, total, limit
+        self.started, self.done = time.monotonic(), 0
+
+    def remaining(self, now: float) -> float | None:
+        """Seconds to its end, if what is left takes as long as what is done."""
+        if self.total is None or not 0 < self.done < self.total:
+            return None
+        return max((now - self.started) * (self.total / self.done - 1), 1.0)
+
+    def left(self, now: float) -> float | None:
+        """Seconds that its limit leaves."""
+        return None if self.limit is None else max(self.started + self.limit - now, 0.0)
+
+    def text(self) -> str:
+        """Its name, and the part of it that is done."""
+        if not self.total:
+            return self.label
+        return f"{self.label} {min(self.done / self.total, 1):.0%}"
+
+
 class _Wait:
     """How long a block has taken, how far its search is, and how long that may still take."""
 
@@ -31,6 +55,7 @@ class _Wait:
         self.label, self.limit, self.started = label, limit, time.monotonic()
         self.heard: list[tuple[float, float]] = []
         self.wanted = 0.0
+        self.stages: tuple[_Stage, ...] = ()  # each in the one before
 
     def hear(self, gap: float, wanted: float) -> None:
         """Note a gap that a search has reached, and the one at which it ends."""
@@ -54,20 +79,57 @@ class _Wait:
 
     def text(self, now: float, columns: int) -> str:
         """One line of at most so many columns: what matters least is left out first."""
-        parts = {0: f"{self.label}, {now - self.started:.0f} s", 2: " (Ctrl-C stops)"}
-        left, ends = self.remaining(now), self.started + (self.limit or math.inf)
-        if left is not None and now + left <= ends:
-            parts[1] = f", about {_duration(left)} more"
+        parts = {0: f"{self.label}, {now - self.started:.0f} s", 3: " (Ctrl-C stops)"}
+        stages = self.stages  # another thread puts others in their place
+        left = self.remaining(now)
+        if left is None and stages:
+            left = stages[-1].remaining(now)
+        ends = [math.inf if self.limit is None else self.started + self.limit - now]
+        ends += [end for end in (one.left(now) for one in stages) if end is not None]
+        if stages:
+            parts[1] = f": {', '.join(one.text() for one in stages)}"
+        if left is not None and left <= min(ends):
+            parts[2] = f", about {_duration(left)} more"
+        elif len(ends) > 1:
+            parts[2] = f", ends within {_duration(min(ends))}"
         elif self.limit is not None:
-            parts[1] = f", the search ends after {self.limit:g} s"
-        for dropped in (2, 1):
+            parts[2] = f", the search ends after {self.limit:g} s"
+        shorter = {3: "", 1: f": {stages[-1].text()}" if stages else ""}
+        for place, text in (*shorter.items(), (1, ""), (2, "")):
             if len("".join(parts.values())) > columns:
-                parts.pop(dropped, None)
+                parts[place] = text
         return "".join(parts[place] for place in sorted(parts))[:columns]
 
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+@contextmanager
+def stage(label: str, *, total: int | None = None, limit: float | None = None) -> Iterator[None]:
+    """Tell who waits what the block does: a part of the work that :func:`waiting` is about.
+
+    ``total`` is what :func:`advance` counts up to, ``limit`` the seconds after which the search in
+    the block comes to its end. It costs next to nothing, and nobody hears it unless :func:`waiting`
+    shows a line.
+    """
+    if not _waits:
+        yield
+        return
+    wait = _waits[-1]
+    before = wait.heard, wait.stages
+    # A gap of another search says nothing about this one.
+    wait.heard, wait.stages = [], (*wait.stages, _Stage(label, total, limit))
+    try:
+        yield
+    finally:
+        wait.heard, wait.stages = before
+
+
+def advance(amount: int = 1) -> None:
+    """Tell who waits that so much more of the present :func:`stage` is done."""
+    if _waits and _waits[-1].stages:
+        _waits[-1].stages[-1].done += amount
 
 
 def approaching(gap: float, wanted: float) -> None:

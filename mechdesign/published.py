@@ -19,6 +19,9 @@ from .prior import Prior
 from .privacy import PrivacyNotion
 from .privacy.notion import notion_fields
 
+# Digits of a fingerprint that tell those of one place apart.
+_SHOWN = 12
+
 
 def kernel_fingerprint(mechanism: Mechanism | ImplicitKernel) -> str:
     """SHA-256 of labels and weights: equal for equal kernels, whatever their denominator.
@@ -42,6 +45,15 @@ def kernel_fingerprint(mechanism: Mechanism | ImplicitKernel) -> str:
         write = write_integer if weights.dtype == object else str
         digest.update((",".join(map(write, plain)) + ";").encode())
     return digest.hexdigest()
+
+
+def shown_fingerprint(digest: str) -> str:
+    """A fingerprint as messages and tables show it, by its first digits; files hold all of them.
+
+    >>> shown_fingerprint("0123456789abcdef" * 4)
+    '0123456789ab…'
+    """
+    return f"{digest[:_SHOWN]}…"
 
 
 def told_in_public(notions: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
@@ -155,7 +167,9 @@ class PublicDesign(Mechanism):
         lines = [f"public form of a design; checked here: {checked}"]
         if stated:
             lines.append(f"stated by its maker, under a prior that is not told: {stated}")
-        return "\n".join([*lines, f"fingerprint {self.fingerprint}", super().__repr__()])
+        kernel, whole = map(shown_fingerprint, (kernel_fingerprint(self), self.fingerprint))
+        lines.append(f"fingerprints: kernel {kernel}; kernel and guarantee {whole}")
+        return "\n".join([*lines, super().__repr__()])
 
     __hash__ = Mechanism.__hash__
 

@@ -29,6 +29,7 @@ from ..errors import (
     NoMethodError,
     StorageError,
     kind_of,
+    options_alone,
     visible,
 )
 from .exit_codes import BAD_INPUT, FAILED, INFEASIBLE, OK
@@ -43,7 +44,7 @@ _COMPLETION = "_MECHDESIGN_COMPLETE"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     asked = list(sys.argv[1:] if arguments is None else arguments)
-    with warnings.catch_warnings(), _rare_collections():
+    with warnings.catch_warnings(), _rare_collections(), options_alone():
         warnings.simplefilter("default")
         # What other libraries will take away concerns whoever writes programs, not who runs this.
         warnings.simplefilter("ignore", DeprecationWarning)

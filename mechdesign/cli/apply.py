@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .options import AsJson, ExcelSafe, Force, Kernel, ReleaseOptions, note, print_json, say_receipt
+from .options import (
+    AsJson,
+    ExcelSafe,
+    Force,
+    Kernel,
+    ReleaseOptions,
+    note,
+    print_json,
+    say,
+    say_receipt,
+)
 
 
 def apply(
@@ -98,4 +109,18 @@ def apply(
         print_json(made.to_json())
     else:
         say_receipt(made)
+        kernels = list(designed.kernels.values()) if is_plan else [kernel_of(designed)]
+        _say_sets(kernels)
     note(f"saved {output}, recorded in {release.book}")
+
+
+def _say_sets(kernels: Iterable[Any]) -> None:
+    """What reports are that stand for sets of symbols, once."""
+    from ..labels import told_of_sets
+    from ..mechanism import Mechanism
+
+    matrices = (kernel for kernel in kernels if isinstance(kernel, Mechanism))
+    sentences = (told_of_sets(kernel.inputs, kernel.outputs) for kernel in matrices)
+    sentence = next(filter(None, sentences), "")
+    if sentence:
+        say(sentence)

@@ -76,7 +76,7 @@ def certify(
             "--privacy",
             expected="at least one notion with a level",
             got="none",
-            remedy="add for example --privacy pml:0.5",
+            remedy="add for example --privacy ldp:1",
         )
     saved = asked.designed.utility if isinstance(asked.designed, Design) else None
     is_default = utility is None and saved is None

@@ -144,7 +144,8 @@ def design(
     if identified.tells_nothing:
         warn(identified.advice, UntoldWarning)
     if as_json:
-        print_json(design_json(found, audit=plain(report.summary())))
+        left_out = {"left_out": report.left_out} if report.left_out else {}
+        print_json(design_json(found, audit=plain({**report.summary(), **left_out})))
         return
     print_design(found, report)
     say_advice(identified)

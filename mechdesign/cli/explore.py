@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import (
-    PriorSource,
-)
+from .options import PriorSource, tell_held
 
 
 def explore(
@@ -31,6 +29,7 @@ def explore(
     if source.table is None and source.prior is None:
         source = replace(source, table="titanic", column=source.column or ["class"])
     known, read = source.read_prior(), None
+    tell_held()
     if source.table is not None and source.column is not None and len(source.column) == 1:
         read = settings.Column(source.table, source.column[0], source.weights, source.missing)
     server.serve(settings.Settings.of_prior(known, read), port, show=browser)

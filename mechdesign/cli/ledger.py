@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, print_json, say
+from .options import AsJson, print_json
 
 
 def ledger(
@@ -28,6 +28,7 @@ def ledger(
     """Say what was released, or what one person has given away."""
     from ..errors import InputError, StorageError, UnknownNameError, quote
     from ..release.ledger import Ledger
+    from ..views.text import print_account, print_releases
 
     book = Ledger(ledger)
     if not book.path.exists():
@@ -53,20 +54,11 @@ def ledger(
         if as_json:
             print_json(account.to_json())
             return
-        say(str(account))
-        for draw in account.entries:
-            kernel, level = draw["kernel"][:12], draw["level"]
-            more = f"  round {draw['round']}" if "round" in draw else ""
-            more += f"  {draw['times']} times" if "times" in draw else ""
-            say(f"{draw['time']}  column {draw['column']}  kernel {kernel}  LDP({level}){more}")
+        print_account(account)
         return
     releases = book.releases()
     if as_json:
         told = ("time", "name", "column", "kernel", "notions", "output", "finished")
         print_json([{key: release.get(key) for key in told} for release in releases])
         return
-    for release in releases:
-        levels = ", ".join(release.get("notions", ())) or "no notion"
-        end = "" if release["finished"] else "  (not finished)"
-        where = f"column {release['column']} of {release['name']}"
-        say(f"{release['time']}  {where}  {levels}  to {release['output']}{end}")
+    print_releases(releases)

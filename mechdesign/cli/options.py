@@ -10,7 +10,9 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
@@ -29,7 +31,7 @@ from ..arguments import (
     read_utility,
     read_worst_case,
 )
-from ..errors import InputError, LevelError, quote, visible, visible_lines
+from ..errors import EdgesWarning, InputError, LevelError, quote, visible, visible_lines
 from ..extensions import check_name_or_module, find, is_import_path, make, naming_own_code
 from ..progress import waiting
 
@@ -263,6 +265,43 @@ def receipts_beside(reports: str, columns: list[str], receipt: Path | None) -> l
     return [known.get(name) for name in columns]
 
 
+_held: list[Callable[[], None]] = []
+
+
+@contextmanager
+def holding_back(*kinds: type[Warning]) -> Iterator[None]:
+    """Give warnings of some kinds when the block has ended, and none where an error ends it.
+
+    They are about what a command makes, which is nothing where it fails.
+    """
+    told = warnings.showwarning
+
+    def hold(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+        show = functools.partial(told, message, category, *place, **more)
+        if issubclass(category, kinds):
+            _held.append(show)
+        else:
+            show()
+
+    warnings.showwarning = hold
+    try:
+        yield
+    except typer.Exit:
+        tell_held()
+        raise
+    else:
+        tell_held()
+    finally:
+        warnings.showwarning = told
+        _held.clear()
+
+
+def tell_held() -> None:
+    """Give the warnings that are held back, as before a command that runs until it is stopped."""
+    while _held:
+        _held.pop(0)()
+
+
 # What the texts of options name
 
 
@@ -353,7 +392,8 @@ def read_notions(texts: list[str] | None) -> list[PrivacyNotion]:
             "--privacy",
             expected="at least one notion with a level",
             got="none",
-            remedy="add for example --privacy pml:0.5",
+            remedy="add for example --privacy ldp:1, which holds whatever others know beforehand; "
+            "pml:1 takes fewer reports, and rests on the prior",
         )
     return [read_notion(text) for text in texts]
 
@@ -685,11 +725,14 @@ def check_distinct(
 
 def say_receipt(receipt: Receipt) -> None:
     """What was released, in a few lines."""
+    from ..published import shown_fingerprint
+
     kept = ", ".join(receipt.notions) or "no notion was checked"
-    say(f"{receipt.rows} reports of {receipt.column!r}: {kept}, kernel {receipt.kernel[:16]}…")
+    kernel = shown_fingerprint(receipt.kernel)
+    say(f"{receipt.rows} reports of {receipt.column!r}: {kept}, kernel {kernel} (fingerprint)")
     say(f"random words: {receipt.source}")
     if receipt.key is not None:
-        say(f"key: fingerprint {receipt.key}")
+        say(f"key: fingerprint {shown_fingerprint(receipt.key)}")
 
 
 @dataclass(frozen=True)
@@ -859,7 +902,7 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     def run(**given: Any) -> None:
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        with naming_own_code():
+        with naming_own_code(), holding_back(EdgesWarning):
             command(**given)
 
     keyword = inspect.Parameter.KEYWORD_ONLY

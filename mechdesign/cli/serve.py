@@ -71,13 +71,17 @@ def serve(
             raise InputError(
                 name, expected="a positive number", got=str(value), remedy="leave it out"
             )
+    tokens = (
+        server.read_token(token_file, "--token-file"),
+        server.read_token(reader_token_file, "--reader-token-file"),
+    )
     server.serve(
         load_kernels(designs),
         database,
         host=host,
         port=port,
         limits=Limits(body=largest, rate=rate, patience=patience),
-        token=server.read_token(token_file, "--token-file"),
-        reader_token=server.read_token(reader_token_file, "--reader-token-file"),
+        token=tokens[0],
+        reader_token=tokens[1],
         origins=allow_origin or (),
     )

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 import typer
 
 from .. import __version__
-from ..progress import waiting
+from ..progress import advance, stage, waiting
 from .options import AsJson, print_json
 
 # A file, not a module: a process of its own runs it, which has nothing of this package.
@@ -33,20 +36,61 @@ def verify(
     ('mechdesign show' computes it).
     """
     names = [str(Path(name).absolute()) if name.startswith("-") else name for name in files]
-    command = [sys.executable, "-I", "-S", str(_CHECKER), "--json", *names]
-    with waiting("proving", show=sys.stderr.isatty()):
-        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-        told = json.loads(done.stdout) if done.stdout else {"files": []}
+    is_watched = sys.stderr.isatty()
+    command = [sys.executable, "-I", "-S", str(_CHECKER), "--json"]
+    with waiting("proving", show=is_watched):
+        code, printed, said = _run([*command, *["--progress"] * is_watched, *names])
+        told = json.loads(printed) if printed else {"files": []}
         for found in told["files"]:
             found["witnesses"] = _witnesses(found)
-    if done.stderr:
-        typer.echo(done.stderr, nl=False, err=True)
+    if said:
+        typer.echo(said, nl=False, err=True)
     if as_json:
         print_json({**told, "version": __version__})
     else:
         for found in told["files"]:
             _say_file(found)
-    raise typer.Exit(done.returncode)
+    raise typer.Exit(code)
+
+
+def _run(command: list[str]) -> tuple[int, str, str]:
+    """The exit code of the checker, what it printed, and what it said besides how far it is."""
+    with (
+        TemporaryFile("w+", encoding="utf-8") as printed,
+        subprocess.Popen(
+            command, stdout=printed, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        ) as process,
+    ):
+        assert process.stderr is not None
+        try:
+            said = _follow(process.stderr)
+            code = process.wait()
+        except BaseException:
+            process.kill()
+            raise
+        printed.seek(0)
+        return code, printed.read(), said
+
+
+def _follow(lines: Iterable[str]) -> str:
+    """Tell who waits how far the checker is; the lines that say something else."""
+    others, before = list[str](), 0
+    with ExitStack() as stages:
+        for line in lines:
+            match line.split():
+                case ["file", place, count]:
+                    stages.close()
+                    if count != "1":
+                        stages.enter_context(stage(f"file {place} of {count}"))
+                case ["progress", done, total]:
+                    if done == "0":
+                        stages.enter_context(stage("extreme columns", total=int(total)))
+                        before = 0
+                    advance(int(done) - before)
+                    before = int(done)
+                case _:
+                    others.append(line)
+    return "".join(others)
 
 
 def _witnesses(found: dict[str, Any]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..errors import StorageError
 from ..files import parse_json
+from ..published import shown_fingerprint
 from .kernels import Collected
 
 FIELDS = ("kernel", "report", "nonce")
@@ -110,7 +111,7 @@ def _row(part: Any, known: Mapping[str, tuple[int, Collected]], place: int, coun
     if code is None:
         raise _wrong(
             name,
-            f"an output of kernel {collected.digest[:12]}…",
+            f"an output of kernel {shown_fingerprint(collected.digest)}",
             f"{_kind(part['report'])} that is none",
             f"send what the device drew; {_NEVER}",
         )
@@ -118,7 +119,7 @@ def _row(part: Any, known: Mapping[str, tuple[int, Collected]], place: int, coun
 
 
 def _listed(known: Iterable[str]) -> str:
-    names = [f"{digest[:12]}…" for digest in known]
+    names = [shown_fingerprint(digest) for digest in known]
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 

@@ -121,14 +121,6 @@ def serve(
     from .store import Store
 
     local = is_loopback(host)
-    if not local:
-        warn(
-            f"the collector listens at {host}: whoever reaches it can send reports"
-            + ("" if reader_token or token else ", read estimates and take all reports")
-            + "; put a proxy with TLS before it, and ask for tokens (--token-file, "
-            "--reader-token-file)",
-            ExposureWarning,
-        )
     bound = listen(host, port)
     try:
         store = Store(database)
@@ -141,6 +133,14 @@ def serve(
             origins=origins,
             is_local=local,
         )
+        if not local:
+            warn(
+                f"the collector listens at {host}: whoever reaches it can send reports"
+                + ("" if reader_token or token else ", read estimates and take all reports")
+                + "; put a proxy with TLS before it, and ask for tokens (--token-file, "
+                "--reader-token-file)",
+                ExposureWarning,
+            )
         number = bound.getsockname()[1]
         name = f"[{host}]" if ":" in host else host
         _run(uvicorn, collector.app(), bound, f"http://{name}:{number}/", store.shown)

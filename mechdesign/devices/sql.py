@@ -7,6 +7,7 @@ row of the kernel, which are as long as its weights.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
@@ -17,6 +18,7 @@ from ..errors import InputError, KernelError, UnknownNameError, listed, quote
 from ..exact import DENOMINATOR_BITS
 from ..labels import Label, listing
 from ..mechanism import Mechanism
+from ..published import shown_fingerprint
 from ..release.codes import cell_text
 from ..release.receipts import make_receipt, receipts_to_text
 from ..release.several import joined
@@ -135,10 +137,22 @@ END"""
 whose rows stay as they are.';
   END IF;
 END"""
-    return f"""-- Made by mechdesign {__version__}: reports of kernel {receipt.kernel}.
+    told_as = " ".join(f"--column {shlex.quote(name)}" for name in _plain(reported))
+    copied_out = shlex.quote(
+        f"\\copy (SELECT {', '.join(reported)} FROM {target}) TO 'reports.csv' CSV HEADER"
+    )
+    named = shown_fingerprint(receipt.kernel)
+    described = shlex.quote(f"SELECT obj_description({text_literal(target)}::regclass)")
+    return f"""-- Made by mechdesign {__version__}: reports of kernel {named} (fingerprint).
 -- Run it as a whole, as by psql -v ON_ERROR_STOP=1 -f FILE: all of it happens, or nothing.
 -- Whoever runs it has the secrets. A second run would give second reports of the same people; it
 -- fails where the tables of the first are there.
+--
+-- To estimate from the reports, with DESIGN the file of that kernel (a design, or its public form):
+-- the comment of the table is the receipt, which names the kernel, so that another is refused.
+--   psql -c {copied_out}
+--   psql -Atc {described} > receipt.json
+--   mechdesign estimate DESIGN reports.csv {told_as} --receipt receipt.json
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 
 -- Words from low to high - 1, of 2^{DENOMINATOR_BITS}, give this output for this input.
@@ -290,6 +304,11 @@ def _parts(name: Any, what: str) -> list[str]:
 
 def _joined(parts: Sequence[str]) -> str:
     return ".".join(identifier(part, "table") for part in parts)
+
+
+def _plain(names: Sequence[str]) -> list[str]:
+    """Names that are written in double quotes, as they are."""
+    return [name[1:-1].replace('""', '"') for name in names]
 
 
 def _block(body: str) -> str:

@@ -11,11 +11,13 @@ import numpy as np
 from ..errors import DataError, quote
 from ..exact import is_whole
 from ..prior import Prior
+from ..progress import stage
 from .findings import SampleAudit, SampleVerdict
 from .hypotheses import Pairs, Questions, audited_notions, largest_level
 from .judging import ROUGH, Evidence, findings, judge
 from .limits import Array
 from .observations import (
+    MOST_CALLS,
     Called,
     Outcomes,
     Sample,
@@ -141,7 +143,8 @@ def audit_samples(
     called = None
     if is_function:
         called = Called(reports, known.labels, batch=batch)
-        evidence = work.of_calls(called, calls, partition, seed)
+        with stage("calls", total=calls if is_whole(calls, 1, MOST_CALLS) else None):
+            evidence = work.of_calls(called, calls, partition, seed)
     else:
         evidence = work.of_sample(Sample(coded, told), partition, seed)
     return SampleAudit(

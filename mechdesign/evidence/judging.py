@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..labels import Label
 from ..privacy.constraint import Distribution
+from ..progress import advance, stage
 from .findings import LevelLimits, SampleFinding, SampleVerdict, evidence_of, shown, shown_p
 from .hypotheses import Asked, Extreme, Pairs, Questions, downward, largest_level, upward
 from .limits import STEPS, Array, Error, likelihood_limits
@@ -93,6 +94,7 @@ class Evidence:
     def p_value(self, pairs: Pairs, place: Extreme, claimed: float) -> float:
         """The smallest total error at which a pair breaks a level at an outcome, rounded up."""
         if place.pair < 0 or claimed == math.inf:
+            advance(_HALVINGS)
             return 1.0
         which = [int(pairs.over[place.pair]), int(pairs.under[place.pair])]
         one = pairs.part(slice(place.pair, place.pair + 1))
@@ -140,9 +142,11 @@ class Evidence:
 def _least_error(breaks: Callable[[float], bool]) -> float:
     """The smallest error, of which ``breaks`` takes the logarithm, that is enough; 1 if none is."""
     if not breaks(0.0):
+        advance(_HALVINGS)
         return 1.0
     low, high = _LEAST_LOG, 0.0
     for _ in range(_HALVINGS):
+        advance()
         middle = (low + high) / 2
         low, high = (low, middle) if breaks(middle) else (middle, high)
     return math.exp(high)
@@ -221,30 +225,39 @@ def findings(
     evidence: Evidence, alpha: float, outputs: Sequence[Label]
 ) -> tuple[SampleFinding, ...]:
     """What the evidence says about every notion, with p-values and reasons."""
+    found = judge(evidence, alpha)
+    levels = sum(len(judged) for _, judged, _ in found)
+    with stage("p-values", total=_HALVINGS * levels):
+        return tuple(_finding(evidence, alpha, outputs, *each) for each in found)
+
+
+def _finding(
+    evidence: Evidence,
+    alpha: float,
+    outputs: Sequence[Label],
+    asked: Asked | AskedSum,
+    judged: list[Judged],
+    verdict: SampleVerdict,
+) -> SampleFinding:
     frequencies = evidence.estimates()
-    made = []
-    for asked, judged, verdict in judge(evidence, alpha):
-        levels: tuple[LevelLimits, ...]
-        if isinstance(asked, AskedSum):
-            levels = (_limits_of_sum(asked, judged[0], frequencies, outputs),)
-            p_value = evidence.p_value_of_sum(asked)
-        else:
-            levels = tuple(
-                _level_limits(asked, k, found, frequencies, outputs, evidence.questions.named)
-                for k, found in enumerate(judged)
-            )
-            p_value = min(
-                evidence.p_value(pairs, found.low, claimed)
-                for pairs, found, claimed in zip(
-                    asked.pairs, judged, asked.notion.levels, strict=True
-                )
-            )
-        needed = None
-        if verdict is SampleVerdict.CANNOT_TELL and not evidence.is_too_fine:
-            needed = reports_needed(evidence, asked, alpha)
-        reason = _reason(evidence, verdict, levels, p_value, needed)
-        made.append(SampleFinding(asked.notion, verdict, levels, p_value, needed, reason))
-    return tuple(made)
+    levels: tuple[LevelLimits, ...]
+    if isinstance(asked, AskedSum):
+        levels = (_limits_of_sum(asked, judged[0], frequencies, outputs),)
+        p_value = evidence.p_value_of_sum(asked)
+    else:
+        levels = tuple(
+            _level_limits(asked, k, found, frequencies, outputs, evidence.questions.named)
+            for k, found in enumerate(judged)
+        )
+        p_value = min(
+            evidence.p_value(pairs, found.low, claimed)
+            for pairs, found, claimed in zip(asked.pairs, judged, asked.notion.levels, strict=True)
+        )
+    needed = None
+    if verdict is SampleVerdict.CANNOT_TELL and not evidence.is_too_fine:
+        needed = reports_needed(evidence, asked, alpha)
+    reason = _reason(evidence, verdict, levels, p_value, needed)
+    return SampleFinding(asked.notion, verdict, levels, p_value, needed, reason)
 
 
 def _limits_of_sum(
@@ -301,18 +314,20 @@ def reports_needed(evidence: Evidence, asked: Asked | AskedSum, alpha: float) ->
         evidence = evidence.of_outcomes(_interesting(evidence, asked))
 
     def settles(factor: float) -> bool:
+        advance()
         more = evidence.times(factor)
         lower, upper = more.limits(alpha, ROUGH)
         judged = judge_levels(more, asked, lower, upper)
         return verdict_of(asked, judged) is not SampleVerdict.CANNOT_TELL
 
-    power = next((k for k in range(2, _DOUBLINGS + 1, 2) if settles(2.0**k)), None)
-    if power is None:
-        return None
-    low, high = float(power - 2), float(power)
-    for _ in range(_REFINED):
-        middle = (low + high) / 2
-        low, high = (low, middle) if settles(2.0**middle) else (middle, high)
+    with stage("reports that would tell", total=_DOUBLINGS // 2 + _REFINED):
+        power = next((k for k in range(2, _DOUBLINGS + 1, 2) if settles(2.0**k)), None)
+        if power is None:
+            return None
+        low, high = float(power - 2), float(power)
+        for _ in range(_REFINED):
+            middle = (low + high) / 2
+            low, high = (low, middle) if settles(2.0**middle) else (middle, high)
     number = total * 2.0**high
     size = 10 ** max(0, math.floor(math.log10(number)) - 1)
     return math.ceil(number / size) * size

@@ -16,6 +16,7 @@ from ..exact import is_whole
 from ..input_tables import is_missing, series_of
 from ..labels import Label, check_labels, tidy
 from ..prior import Prior
+from ..progress import advance
 
 #: Most cells of a table of counts, inputs times outcomes.
 MOST_CELLS = 20_000_000
@@ -248,14 +249,21 @@ class Called:
             if number:
                 reports += self._reports(self._labels[x], int(number))
                 inputs += [x] * int(number)
+                if self._batch:
+                    advance(int(number))
         self.calls += len(inputs)
         refuse_blank(reports, "reports of the mechanism")
         return Sample(np.array(inputs, dtype=np.intp), reports)
 
+    def _one(self, label: Label) -> Any:
+        found = tidy(self._function(label))
+        advance()
+        return found
+
     def _reports(self, label: Label, number: int) -> Reports:
         try:
             if not self._batch:
-                return [tidy(self._function(label)) for _ in range(number)]
+                return [self._one(label) for _ in range(number)]
             found = self._function(label, number)
         except Exception as problem:  # the mechanism is anybody's; what it says may be secret
             raise DataError(

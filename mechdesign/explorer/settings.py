@@ -15,7 +15,7 @@ import mechdesign as md
 
 from ..arguments import read_utility
 from ..errors import InputError, LevelError, PriorError, UnknownNameError, quote
-from ..labels import Label, parse_labels
+from ..labels import Label, label_text, parse_labels
 
 #: Symbols that the page has room for.
 MOST_SYMBOLS = 50
@@ -229,7 +229,7 @@ class Settings:
                 got=f"{len(prior)}",
                 remedy="choose another column, merge symbols, or use 'mechdesign design'",
             )
-        names = tuple(str(label) for label in prior.labels)
+        names = tuple(label_text(label) for label in prior.labels)
         weights = prior.probabilities.tolist() if source is None else prior.weights
         return replace(self, names=names, weights=tuple(weights), source=source)
 

@@ -28,7 +28,7 @@ from ..exact import (
     fraction,
     log_upper,
 )
-from ..labels import Label, listing
+from ..labels import Label, listing, quote_label
 from ..mechanism import Mechanism
 from ..prior import Prior
 
@@ -83,8 +83,8 @@ class _LabelNames(Sequence[str]):
     def __getitem__(self, at: slice) -> tuple[str, ...]: ...
     def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
         if isinstance(at, slice):
-            return tuple(quote(self._labels[i]) for i in self._positions[at])
-        return quote(self._labels[self._positions[at]])
+            return tuple(quote_label(self._labels[i]) for i in self._positions[at])
+        return quote_label(self._labels[self._positions[at]])
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ class PrivacyNotion(ABC):
     needs: ClassVar[tuple[str, ...]] = ()
     #: What reads each of them from its text on the command line, after the levels: ``(str,)``.
     written: ClassVar[tuple[Callable[[str], Any], ...]] = ()
-    #: Whether audits list the notion unasked.
+    #: Whether audits list the notion unasked; where it fails on their labels, they leave it out.
     by_default: ClassVar[bool] = True
     #: Whether it takes the prior to check a kernel; else the verdict is one for all full priors.
     uses_prior: ClassVar[bool] = True
@@ -553,6 +553,11 @@ def _read(kind: Callable[[str], Any], word: str, example: str, expected: str) ->
         ) from None
 
 
+def is_ours(cls: type) -> bool:
+    """Whether a notion is one of this package, and not of whoever uses it."""
+    return cls.__module__.partition(".")[0] == __package__.partition(".")[0]
+
+
 def find_notion(name: str) -> type[PrivacyNotion]:
     """The registered notion of a name that levels alone define.
 
@@ -563,7 +568,7 @@ def find_notion(name: str) -> type[PrivacyNotion]:
     if cls is None:
         raise UnknownNameError("privacy notion", name, NOTIONS)
     if cls.needs:
-        own = not cls.__module__.startswith(f"{__package__.partition('.')[0]}.")
+        own = not is_ours(cls)
         readers = f"({', '.join(['str'] * len(cls.needs))}{',' * (len(cls.needs) == 1)})"
         raise LevelError(
             f"privacy notion {name}",

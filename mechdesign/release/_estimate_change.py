@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, KernelError, listed, quote
+from ..errors import DataError, InputError, KernelError, asked_by, listed, quote
+from ..input_tables import DROPPED
 from ..labels import Label, tidy
 from ..mechanism import Mechanism, mechanism_of
 from ..utility.estimation import Asked
@@ -262,7 +263,7 @@ def _reports_of(
             f"reports in column {column!r}",
             expected="no missing reports",
             got=f"those of {blank} persons",
-            remedy="leave them out with missing='drop'; estimates are then about the others",
+            remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
         )
     return found
 

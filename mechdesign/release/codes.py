@@ -18,12 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._bins import Bins
-from ..errors import DataError, InputError, UnknownNameError, quote
+from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
 from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
 from .parts import ROWS, parts_of, processors, side_by_side
 
 ABSENT = -1
+#: What is done with values that are no inputs, in Python and at the command line.
+KEPT_OR_REPLACED = ("missing='keep' or 'replace'", "--missing keep or replace")
+NULL_OR_REPLACED = ("unseen='null' or 'replace'", "--unseen null or replace")
 # Rows that a dictionary is made of by one processor.
 _PART = 1 << 20
 # A column of shorter chunks than that, in the mean, is read as one.
@@ -435,14 +438,14 @@ class Encoder:
                 f"column {self.column!r}",
                 expected="no missing values",
                 got=f"{blank} in {len(places)} rows",
-                remedy="fill them in, or choose missing='keep' or 'replace' (--missing)",
+                remedy=f"fill them in, or choose {asked_by(*KEPT_OR_REPLACED)}",
             )
         unseen = [v for v, k, c in zip(values, kind, counts, strict=True) if k == 2 and c]
         if unseen and self.policy.unseen == "error":
             rows = np.flatnonzero((kind == 2)[places])
             raise self.refuse(
                 unseen,
-                "correct them, or choose unseen='null' or 'replace' (--unseen)",
+                f"correct them, or choose {asked_by(*NULL_OR_REPLACED)}",
                 f" in {len(rows)} row{'s' * (len(rows) > 1)}, "
                 f"first in row {first + int(rows[0]) + 1}",
             )

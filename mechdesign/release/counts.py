@@ -13,11 +13,12 @@ from ..errors import (
     InputError,
     RepeatWarning,
     UnknownNameError,
+    asked_by,
     is_iterable,
     quote,
     warn,
 )
-from ..input_tables import count_values, is_missing
+from ..input_tables import DROPPED, count_values, is_missing
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
 from ..theory._composition import compose
@@ -113,8 +114,12 @@ def check_missing(missing: Any, *mechanisms: Mechanism) -> str:
             "mechanism for missing answers as a category",
             expected="an input None, which stands for them",
             got=listing([label for each in mechanisms for label in each.inputs]),
-            remedy="design with the prior of md.Prior.from_data(column, missing='category') "
-            "(design --missing category), or leave them out with missing='drop'",
+            remedy="design with "
+            + asked_by(
+                "the prior of md.Prior.from_data(column, missing='category')",
+                "design --missing category",
+            )
+            + f", or leave them out with {asked_by(*DROPPED)}",
         )
     return "category" if any(_holds_missing(each.outputs) for each in mechanisms) else str(missing)
 
@@ -162,8 +167,8 @@ def _tally(
                 name,
                 expected="no missing reports",
                 got=str(empty),
-                remedy="leave them out with missing='drop' (--missing drop); estimates are then "
-                "about the others",
+                remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the "
+                "others",
             )
     for axis, mechanism in enumerate(mechanisms):
         others_of = tuple(i for i in range(found.ndim) if i != axis)

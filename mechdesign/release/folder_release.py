@@ -20,8 +20,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from ..errors import DataError, InputError, LeftoverWarning, StorageError, quote, warn
-from ..files import check_folder, publish, read_json, write_text
+from ..errors import DataError, InputError, LeftoverWarning, StorageError, asked_by, quote, warn
+from ..files import OVERWRITTEN, check_folder, publish, read_json, write_text
 from ..progress import counter
 from .adapters import column_reader
 from .column import ColumnRelease
@@ -317,7 +317,7 @@ def _check_empty(inputs: Inputs, target: Path, *, overwrite: bool) -> None:
         raise StorageError(
             f"output {target}: expected a new or empty folder, got one with "
             f"{len(others if overwrite else found)} other files; choose another name"
-            + ("." if overwrite else ", or replace reports with overwrite=True (--force).")
+            + ("." if overwrite else f", or replace reports with {asked_by(*OVERWRITTEN)}.")
         )
 
 

@@ -28,6 +28,7 @@ from ..errors import DataError, ExposureWarning, InputError, StorageError, quote
 from ..files import check_folder, write_text
 from ..input_tables import is_missing
 from ..labels import tidy
+from ..published import shown_fingerprint
 from .codes import ABSENT
 from .words import SeededWords, SystemWords, Words, words_from
 
@@ -99,7 +100,7 @@ class ReleaseKey:
         return ReleaseKey, (self._secret,)
 
     def __repr__(self) -> str:
-        return f"ReleaseKey(fingerprint {self.fingerprint[:12]}…)"
+        return f"ReleaseKey(fingerprint {shown_fingerprint(self.fingerprint)})"
 
 
 def release_key(path: str | Path | None = None) -> ReleaseKey:

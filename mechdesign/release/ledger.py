@@ -42,7 +42,7 @@ from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion, parse_notion
 from ..privacy.pointwise import PML
-from ..published import kernel_fingerprint
+from ..published import kernel_fingerprint, shown_fingerprint
 from ..storage import from_json, mechanism_from_json, mechanism_to_json, to_json
 from ..subsets import SubsetSelection
 from ..theory._composition import compose
@@ -384,8 +384,8 @@ class Ledger:
             kernel = self.kernel(fingerprint)
             if not isinstance(kernel, Mechanism):
                 raise StorageError(
-                    f"ledger {self.path}: expected the matrix of kernel {fingerprint[:12]}, got "
-                    "none; take its file from a copy."
+                    f"ledger {self.path}: expected the matrix of kernel "
+                    f"{shown_fingerprint(fingerprint)}, got none; take its file from a copy."
                 )
             told = told.after(kernel, report)
         return told

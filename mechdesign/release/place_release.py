@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, asked_by
 from ..labels import Label
 from ..place_sets import MISSING, PlaceSet, degrees
-from .codes import ABSENT
+from .codes import ABSENT, KEPT_OR_REPLACED, NULL_OR_REPLACED
 from .column import Reader
 from .several import JointRelease
 
@@ -41,7 +41,7 @@ class PlaceRelease(JointRelease):
                 f"columns {self.column}",
                 expected="no missing values",
                 got=f"{int(blank.sum())} in {len(blank)} rows",
-                remedy="fill them in, or choose missing='keep' or 'replace' (--missing)",
+                remedy=f"fill them in, or choose {asked_by(*KEPT_OR_REPLACED)}",
             )
         return self._decided(found, blank)
 
@@ -70,8 +70,8 @@ class PlaceRelease(JointRelease):
             expected="points within the places of the design",
             got=f"{len(rows)} point{'s' * (len(rows) > 1)} outside, first in row "
             f"{self.rows + int(rows[0]) + 1}",
-            remedy="design for larger bounds or a larger reach, or choose unseen='null' or "
-            "'replace' (--unseen)",
+            remedy="design for larger bounds or a larger reach, or choose "
+            + asked_by(*NULL_OR_REPLACED),
         )
 
 

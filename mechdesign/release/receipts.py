@@ -25,7 +25,12 @@ from ..files import parse_json, read_text, write_text
 from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import parse_labels, tidy
 from ..mechanism import kernel_of
-from ..published import kernel_fingerprint, public_fingerprint, told_in_public
+from ..published import (
+    kernel_fingerprint,
+    public_fingerprint,
+    shown_fingerprint,
+    told_in_public,
+)
 from .codes import distinct_values
 from .parts import parts_of
 from .report_counts import ReportCounts
@@ -286,8 +291,8 @@ def check_receipt(receipt: Receipt, mechanism: Any) -> None:
     if receipt.kernel != own:
         raise DataError(
             f"reports in column {receipt.column!r}",
-            expected=f"reports of this mechanism (kernel {own[:12]}…)",
-            got=f"reports of another (kernel {receipt.kernel[:12]}…, "
+            expected=f"reports of this mechanism (kernel {shown_fingerprint(own)})",
+            got=f"reports of another (kernel {shown_fingerprint(receipt.kernel)}, "
             + (", ".join(receipt.notions) or "no notion")
             + ")",
             remedy="pass the mechanism that made them",

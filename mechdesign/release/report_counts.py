@@ -19,7 +19,7 @@ from ..errors import DataError, StorageError, listed, quote
 from ..files import new_file, parse_json, read_text, regular_file, write_text
 from ..labels import Label, tidy
 from ..mechanism import kernel_of
-from ..published import kernel_fingerprint
+from ..published import kernel_fingerprint, shown_fingerprint
 from ..stored_values import label_to_json
 
 FORMAT, SCHEMA = "mechdesign-counts", 1
@@ -160,7 +160,8 @@ class ReportCounts:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"{len(self)} reports of kernel {self.kernel[:16]}…, {len(self.counts)} outputs met"
+        kernel = shown_fingerprint(self.kernel)
+        return f"{len(self)} reports of kernel {kernel}, {len(self.counts)} outputs met"
 
     def by_label(self, mechanism: Any) -> dict[Label, int]:
         """Counts by output of the mechanism; raises :class:`DataError` for another kernel."""
@@ -169,8 +170,8 @@ class ReportCounts:
         if self.kernel != own:
             raise DataError(
                 "counts of reports",
-                expected=f"those of this mechanism (kernel {own[:12]}…)",
-                got=f"those of another (kernel {self.kernel[:12]}…)",
+                expected=f"those of this mechanism (kernel {shown_fingerprint(own)})",
+                got=f"those of another (kernel {shown_fingerprint(self.kernel)})",
                 remedy="pass the mechanism that made the reports",
             )
         outputs = made.outputs
@@ -198,8 +199,8 @@ class ReportCounts:
         if other.kernel != self.kernel:
             raise DataError(
                 "counts of reports",
-                expected=f"those of one kernel ({self.kernel[:12]}…)",
-                got=f"those of two (and {other.kernel[:12]}…)",
+                expected=f"those of one kernel ({shown_fingerprint(self.kernel)})",
+                got=f"those of two (and {shown_fingerprint(other.kernel)})",
                 remedy="add up counts of each kernel alone; md.estimate_rounds combines estimates",
             )
         shared = set(self.sources) & set(other.sources)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, UnknownNameError, quote
-from ..input_tables import MISSING_TEXT, is_missing
+from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
+from ..input_tables import DROPPED, MISSING_TEXT, is_missing
 from ..labels import Label, listing, parse_labels, tidy
 from ..mechanism import Mechanism
 from .codes import ABSENT, Codebook
@@ -255,8 +255,7 @@ def sample_of(
             where,
             expected="no missing reports",
             got=str(empty),
-            remedy="leave them out with missing='drop' (--missing drop); estimates are then "
-            "about the others",
+            remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
         )
     kept = [i for i, row in enumerate(rows) if row[0] not in blank]
     repeats = np.fromiter(counts.values(), np.int64, len(rows))
@@ -318,8 +317,7 @@ def read_columns(
             f"reports in columns {listing(list(kernels))}",
             expected="no missing reports",
             got=f"{int(repeats[blank].sum())} rows without one of them",
-            remedy="leave them out with missing='drop' (--missing drop); estimates are then about "
-            "the others",
+            remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
         )
     kept = np.flatnonzero(~blank)
     beside = {name: [rows[i][k] for i in kept] for k, name in enumerate(names) if k >= len(kernels)}

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, UnknownNameError, quote
+from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
 from ..labels import Label, listing
 from ..mechanism import Mechanism, kernel_of
 from ..prior import Prior
 from ..published import kernel_fingerprint
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan, product_kernel
 from .bin_codes import encoder_of
-from .codes import ABSENT, Encoder, Policy, distinct_values
+from .codes import ABSENT, NULL_OR_REPLACED, Encoder, Policy, distinct_values
 from .column import ColumnRelease, Reader, check_name, plain_settings, told_bins
 from .identities import Admission, Identity
 from .receipts import Fingerprinter, Receipt
@@ -683,7 +683,7 @@ def unseen_combination(column: str, unseen: NDArray[np.bool_], first: int) -> Da
         got=f"others in {len(rows)} row{'s' * (len(rows) > 1)}, first in row "
         f"{first + int(rows[0]) + 1}",
         remedy="give every combination that can occur some mass in the prior and design again, or "
-        "choose unseen='null' or 'replace' (--unseen)",
+        f"choose {asked_by(*NULL_OR_REPLACED)}",
     )
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, InputError, quote
-from ..input_tables import is_missing
+from ..errors import DataError, InputError, asked_by, quote
+from ..input_tables import DROPPED, is_missing
 from ..labels import Label
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..schema import Schema
@@ -233,8 +233,7 @@ def _count(
             f"reports in columns {joined(names)}",
             expected="no missing reports",
             got=f"{blank} row{'s' * (blank > 1)} without one of them",
-            remedy="leave them out with missing='drop' (--missing drop); estimates are then about "
-            "the others",
+            remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
         )
     if beside is None:
         return {report: n for (report,), n in counts.items()}

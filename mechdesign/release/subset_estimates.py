@@ -15,8 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..input_tables import MISSING_TEXT, is_missing
+from ..errors import (
+    DataError,
+    InputError,
+    PrecisionWarning,
+    UnknownNameError,
+    asked_by,
+    quote,
+    warn,
+)
+from ..input_tables import DROPPED, MISSING_TEXT, is_missing
 from ..labels import Label, short_names
 from ..subsets import SubsetSelection
 from .counts import FEWEST, count_rows
@@ -70,7 +78,7 @@ class SubsetCounts:
                     "reports",
                     expected="no missing reports",
                     got=str(int(blank.sum())),
-                    remedy="leave them out with missing='drop' (--missing drop)",
+                    remedy=f"leave them out with {asked_by(*DROPPED)}",
                 )
             found = found[~blank]
             times = None if times is None else np.asarray(times)[~blank]

@@ -24,6 +24,7 @@ from ..errors import (
 from ..exact import Verdict
 from ..prior import Prior
 from ..privacy import LDP, LikelihoodBound, PrivacyNotion
+from ..progress import stage
 from ..schema import Schema
 from ..utility.estimation import Estimation
 from ._design import Design, design, explain
@@ -275,7 +276,9 @@ class _Search:
             if limit is None and len(prior.restricted()) > _WIDE:
                 limit = _WIDE_LIMIT
             notion = self._notion(share)
-            self.made[key] = design(prior, Estimation(), notion, time_limit=limit)
+            name, number = list(self.priors)[place], len(self.made) + 1
+            with stage(f"design {number}, of {quote(name)}", limit=check_limit(limit)):
+                self.made[key] = design(prior, Estimation(), notion, time_limit=limit)
         return self.made[key]
 
     def _kept(self, share: float) -> float:

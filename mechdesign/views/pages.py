@@ -15,7 +15,7 @@ from ..certificate.certificate import gap_text
 from ..errors import MechdesignError, MissingLibraryError, PriorError, quote, visible_lines
 from ..exact import Verdict
 from ..files import check_writable, write_text
-from ..labels import parse_labels
+from ..labels import parse_labels, told_of_sets
 from ..mechanism import Mechanism
 from ..plotting._plot_binding import plot_binding
 from ..plotting._plot_estimate import plot_estimate
@@ -25,7 +25,7 @@ from ..plotting._plot_lifts import plot_lifts
 from ..plotting.style import figure_of, load_pyplot, save_figure
 from ..prior import Prior
 from ..privacy.differential import LDP
-from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
+from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions, is_ours
 from ..privacy.pointwise import ALIP, LIP, PMC, PML
 from ..release._identifiability import identifiability
 from ..release._plan import MOST_PLANNED, REPORTS, Plan, expected_errors
@@ -138,6 +138,7 @@ def report_page(
         notions=notions,
         held=held,
         beliefs=html_table(tables.belief_table(mechanism, known, _SYMBOLS)),
+        sets=told_of_sets(mechanism.inputs, mechanism.outputs),
         kernel=html_table(tables.kernel_table(mechanism, known)) if few else "",
         leakage=html_table(tables.leakage_table(report)),
         checks=html_table(tables.check_table(report.checks, report.kept))
@@ -314,7 +315,7 @@ def _figures(report: AuditReport, prices: Binding | None, planned: Plan | None) 
 def _commands(design: Design | None, prior: Prior, notions: tuple[PrivacyNotion, ...]) -> list[str]:
     """How to check the file again, and to design it again where a command line can say so."""
     lines = ["mechdesign audit design.json      # proves privacy, value and bound again"]
-    simple = all(len(n.needs) == len(n.written) and _is_ours(n) for n in notions)
+    simple = all(len(n.needs) == len(n.written) and is_ours(type(n)) for n in notions)
     known = design is not None and design.utility.spec in ("hamming",)
     known = known and design is not None and not design.requirements
     masses = ",".join(
@@ -328,11 +329,6 @@ def _commands(design: Design | None, prior: Prior, notions: tuple[PrivacyNotion,
         asked = " ".join(f"--privacy {n.spec}" for n in notions)
         lines.append(f"mechdesign design --prior '{masses}' {asked} --output design.json")
     return lines
-
-
-def _is_ours(notion: PrivacyNotion) -> bool:
-    """Whether the command line knows a notion by its name alone."""
-    return type(notion).__module__.split(".")[0] == __package__.split(".")[0]
 
 
 # Templates and figures

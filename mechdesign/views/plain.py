@@ -70,6 +70,7 @@ def audit_json(report: AuditReport) -> dict[str, Any]:
             ]
             for name, leakage in report.leakages.items()
         },
+        "left_out": report.left_out,
         "outcomes": [
             {**row, "output": label_to_json(row["output"])}
             for row in outcome_table(report).records()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import platform
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,10 +22,13 @@ from .. import __version__
 from .._audit import MEASURED
 from ..certificate.certificate import gap_out_of, gap_text
 from ..data import EXAMPLES
+from ..errors import MechdesignError
 from ..exact import rounded_up
 from ..labels import Label, listing, short_names, shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..privacy.notion import parse_notion
+from ..published import kernel_fingerprint, shown_fingerprint
 from ..release.risk import correct_guesses, share_unchanged
 from ..utility.estimation import Estimation
 from ..utility.worst_case import WorstCase
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from ..release._plan import Plan
     from ..release._pram import Stratum
     from ..release.estimates import Intervals
+    from ..release.persons import PersonAccount
     from ..release.subset_estimates import ManyEstimates
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
@@ -223,6 +227,7 @@ def leakage_table(report: AuditReport) -> Table:
             *(_row(name, level, "(average)", "") for name, level in averages),
             _row("guessing the secret", guesses, "(before → after)", ""),
         ),
+        notes=tuple(report.omissions),
     )
 
 
@@ -330,7 +335,12 @@ def certificate_table(found: Design) -> Table:
     rows.append(("repair", f"{c.repair}; utility lost {lost}"))
     if found.scope:
         rows.append(("scope", found.scope))
-    rows.append(("fingerprint", c.fingerprint))
+    kernel, whole = kernel_fingerprint(found.mechanism), c.fingerprint
+    for name, digest, what in (
+        ("kernel", kernel, "as receipts, apply and the ledger name it"),
+        ("design", whole, "of prior, kernel and all that was asked"),
+    ):
+        rows.append((name, f"fingerprint {shown_fingerprint(digest)}  ({what})"))
     return _pairs("Certificate", rows)
 
 
@@ -373,6 +383,70 @@ def version_table() -> Table:
         except metadata.PackageNotFoundError:
             rows.append((name, "not installed"))
     return _pairs("Versions", rows)
+
+
+# What was released
+
+
+def release_table(name: str, releases: Iterable[Mapping[str, Any]]) -> Table:
+    """The releases of a ledger about some people: when, which column, what it guarantees, where the
+    reports went, and the kernel.
+    """
+    return _table(
+        f"About {name}",
+        [column("time", "when (UTC)"), "column", "guarantee", "reports", "kernel"],
+        (
+            [
+                _when(release["time"]),
+                release["column"],
+                ", ".join(map(_guarantee, release.get("notions", ()))) or "none",
+                release["output"] + ("" if release["finished"] else " (not finished)"),
+                shown_fingerprint(release["kernel"]),
+            ]
+            for release in releases
+        ),
+    )
+
+
+def account_table(account: PersonAccount) -> Table:
+    """The draws of one person: when, of which column, by which kernel, and what it bounds."""
+    rounds = any("round" in draw for draw in account.entries)
+    return _table(
+        "Draws",
+        [
+            column("time", "when (UTC)"),
+            "column",
+            "kernel",
+            column("level", "LDP level", is_number=True),
+            column("times", "draws", is_number=True),
+            *(["round"] if rounds else []),
+        ],
+        (
+            [
+                _when(draw["time"]),
+                draw["column"],
+                shown_fingerprint(draw["kernel"]),
+                Cell(math.inf if draw["level"] == "inf" else draw["level"], "level"),
+                draw.get("times", 1),
+                *([draw.get("round", "")] if rounds else []),
+            ]
+            for draw in account.entries
+        ),
+    )
+
+
+def _when(time: str) -> str:
+    """A time of the ledger to the minute."""
+    return time[:16].replace("T", " ")
+
+
+def _guarantee(spec: str) -> str:
+    """A notion as it is written elsewhere; as the ledger has it where that says less."""
+    try:
+        notion = parse_notion(spec)
+    except MechdesignError:
+        return spec
+    return spec if notion.needs else str(notion)
 
 
 # Comparisons and estimates

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich import table as rich
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -15,7 +15,7 @@ from .._audit import AuditReport
 from ..certificate.certificate import gap_text
 from ..errors import quote, visible_lines
 from ..exact import decimals_up, rounded_up
-from ..labels import listing, one_line, shorten
+from ..labels import listing, one_line, shorten, told_of_sets
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import requirement_prices
 from . import tables
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..prior import Prior
     from ..release._pram import Pram
     from ..release.estimates import Estimate, Intervals
+    from ..release.persons import PersonAccount
     from ..release.subset_estimates import ManyEstimates
     from ..release.survey import GroupEstimates
     from ..subsets import LevelCheck, SubsetSelection
@@ -136,6 +137,14 @@ def _kernel_table(mechanism: Mechanism, prior: Prior) -> Table:
     return tables.kernel_table(mechanism, prior, rows=_MOST_ROWS, columns=_MOST_COLUMNS)
 
 
+def _print_kernel(out: Report, mechanism: Mechanism, prior: Prior) -> None:
+    """A kernel, and what outputs are that stand for sets of symbols."""
+    out.table(_kernel_table(mechanism, prior))
+    sets = told_of_sets(mechanism.inputs, mechanism.outputs)
+    if sets:
+        out.line(sets)
+
+
 def _style(verdict: object) -> str:
     return {"yes": "green", "no": "red", "NO": "bold red"}.get(str(verdict), "yellow")
 
@@ -150,7 +159,7 @@ def print_design(found: Design, report: AuditReport, reports: int | None = None)
     out = Report()
     asked = ", ".join(str(notion) for notion in found.notions)
     out.head(f"{asked}, utility {found.utility!r}: {found.status}")
-    out.table(_kernel_table(found.mechanism, found.prior))
+    _print_kernel(out, found.mechanism, found.prior)
     out.table(tables.certificate_table(found))
     for line in agreement_lines(found):
         out.line(line)
@@ -185,7 +194,7 @@ def print_audit(report: AuditReport) -> None:
     out = Report()
     n, m = report.mechanism.shape
     out.head(f"Audit of a kernel with {n} inputs and {m} outputs")
-    out.table(_kernel_table(report.mechanism, report.prior))
+    _print_kernel(out, report.mechanism, report.prior)
     out.table(tables.leakage_table(report))
     out.table(tables.outcome_table(report, _MOST_ROWS))
     for line in exclusion_lines(report):
@@ -275,6 +284,26 @@ def print_pram(found: Pram) -> None:
         f"{found.correct_before:.1f} before, {found.correct_after:.1f} after; largest posterior "
         f"{found.largest:.4g}"
     )
+
+
+def print_releases(releases: Iterable[Mapping[str, Any]]) -> None:
+    """The releases of a ledger, a table for each name of people in the order of their first."""
+    of_people: dict[str, list[Mapping[str, Any]]] = {}
+    for release in releases:
+        of_people.setdefault(release["name"], []).append(release)
+    out = Report()
+    for name, part in of_people.items():
+        out.table(tables.release_table(one_line(name), part))
+    if not of_people:
+        out.line("nothing was released")
+
+
+def print_account(account: PersonAccount) -> None:
+    """What one person has given away, together and draw by draw."""
+    out = Report()
+    out.line(str(account))
+    if account.entries:
+        out.table(tables.account_table(account))
 
 
 def print_examples() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import html.parser
 import math
 import re
 import warnings
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -580,3 +582,68 @@ def test_outputs_that_rule_symbols_out_are_named(capsys):
     assert "never comes" not in capsys.readouterr().out
     print_audit(audit(np.eye(8), Prior.uniform(8)))
     assert "3 more such outputs not shown." in capsys.readouterr().out
+
+
+def own_notion(fails):
+    """A notion of one's own that fails as ``fails`` does."""
+
+    @dataclass(frozen=True)
+    class OfAges(LDP):
+        def check(self, mechanism, prior):
+            fails(mechanism)
+            return super().check(mechanism, prior)
+
+    return OfAges
+
+
+def of_another_table(mechanism):
+    return {"18": 0}[mechanism.inputs[0]]
+
+
+def of_a_misspelt_label(mechanism):
+    return Prior.uniform(["18", "19"]).index(mechanism.inputs[0])
+
+
+@pytest.mark.parametrize(
+    ("fails", "reason"),
+    [(of_another_table, "KeyError: 'a'"), (of_a_misspelt_label, "expected one of '18', '19'")],
+)
+def test_own_notions_that_fail_are_left_out_unless_asked_for(fails, reason, capsys):
+    labels = ["a", "b"]
+    kernel = Mechanism([[0.75, 0.25], [0.25, 0.75]], labels, labels)
+    prior = Prior([0.5, 0.5], labels)
+    plain = audit(kernel, prior, LDP(1.1))
+    assert plain.left_out == {} == audit_json(plain)["left_out"]
+    made = own_notion(fails)
+    try:
+        report = audit(kernel, prior, LDP(1.1))
+        assert list(report.left_out) == ["ofages"]
+        assert reason in report.left_out["ofages"]
+        assert report.summary() == plain.summary()
+        assert str(report.verdict) == "yes"
+        assert audit_json(report)["left_out"] == report.left_out
+        print_audit(report)
+        for text in (repr(report), report._repr_html_(), capsys.readouterr().out):
+            words = " ".join(re.sub("[│┃]", " ", html.unescape(text)).split())
+            assert "ofages was not computed" in words, text
+            assert reason in words
+            assert "by_default = False" in words
+        with pytest.raises(AttributeError, match="ofages was not computed"):
+            _ = report.ofages
+        with pytest.raises((KeyError, PriorError)):
+            audit(kernel, prior, made(1.0))
+        made.by_default = False
+        assert audit(kernel, prior).left_out == {}
+        with pytest.raises((KeyError, PriorError)):
+            audit(kernel, prior, [LDP(2), made(1.0)])
+    finally:
+        NOTIONS.pop("ofages")
+
+
+def test_notions_of_the_package_that_fail_are_never_left_out(monkeypatch):
+    def fail(self, mechanism, prior):
+        raise KeyError("a")
+
+    monkeypatch.setattr(PML, "check", fail)
+    with pytest.raises(KeyError):
+        audit([[0.75, 0.25], [0.25, 0.75]], [0.5, 0.5], LDP(1.1))

@@ -222,3 +222,40 @@ def test_bins_have_an_ordered_utility_by_default_everywhere(place, capsys):
     assert md.sweep(sexes, None, [md.LDP(1)])[0].utility.spec == "hamming"
     with pytest.raises(InputError, match="without an order"):
         md.compare([prior, sexes], None, [md.LDP], [1])
+
+
+CHOSEN = ("--column", "pay", "--bins", "quantiles:4")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("-p", "ldp:0", "-u", "estimation"),
+        ("-p", "ldp:1", "--require", "zero:x,y"),
+        ("-p", "ldp:1", "-u", "no-such-utility"),
+        ("-p", "ldp:1", "-o", "missing/m.json"),
+    ],
+)
+def test_where_nothing_is_designed_no_warning_precedes_the_error(place, capsys, more):
+    code, out, err = run(capsys, "design", "people.csv", *CHOSEN, *more)
+    assert code != 0
+    assert not out
+    (line,) = err.splitlines()
+    assert line.startswith("error: ")
+
+
+def test_plans_of_no_level_warn_of_no_edges(place, capsys):
+    asked = ["--column", "sex", *CHOSEN[:3], "pay=quantiles:4", "--total", "ldp:0"]
+    code, _, err = run(capsys, "plan-columns", "people.csv", *asked)
+    (line,) = err.splitlines()
+    assert code == 2
+    assert line.startswith("error: total level LDP(0)")
+
+
+def test_edges_chosen_by_the_secrets_are_warned_of_once_designed(place, capsys):
+    code, out, err = run(capsys, "design", "people.csv", *CHOSEN, "-p", "ldp:1")
+    assert code == 0
+    assert "Certificate" in out
+    assert err.count("no notion covers what they say about people") == 1
+    assert "--bins 0,18,65" in err
+    assert "edges=" not in err

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import CertificateError, SolverError
+from mechdesign.errors import CertificateError, DataError, SolverError
 from mechdesign.input_tables import read_matrix
 
 FLIP = "input,no,yes\nno,0.75,0.25\nyes,0.25,0.75\n"
@@ -961,3 +961,29 @@ def test_an_audit_that_asks_nothing_leaves_with_zero_and_says_what_is_ruled_out(
     assert main(asked) == 0
     assert "Output 'high' never comes from 'a'" in capsys.readouterr().out
     assert main([*asked, "-p", "ldp:100"]) == 1
+
+
+# How messages spell what can be done
+
+
+def test_a_message_names_options_at_the_command_line_and_parameters_in_python(run, write):
+    write("gaps.csv", "id,smokes\n1,yes\n2,\n3,no\n")
+    asked = run("design", "gaps.csv", "--column", "smokes", "-p", "ldp:1")
+    refused(asked, "1 of 3 rows without a value", "--missing category", "--missing drop")
+    assert "missing=" not in asked.err
+    with pytest.raises(DataError, match=r"missing='category' \(--missing category\)"):
+        md.Prior.from_csv("gaps.csv", "smokes")
+    design = ("design", "gaps.csv", "--column", "smokes", "--missing", "drop", "-p", "ldp:1")
+    assert run(*design, "-o", "m.json").code == 0
+    exists = run(*design, "-o", "m.json")
+    refused(exists, "replace it with --force")
+    assert "overwrite" not in exists.err
+    kept = run("apply", "m.json", "gaps.csv", "--column", "smokes", "-o", "r.csv")
+    refused(kept, "choose --missing keep or replace")
+
+
+def test_without_a_notion_that_of_the_first_command_is_named(run):
+    found = run("design", "titanic", "--column", "class")
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    asked = re.search(r"design titanic --column class (--privacy \S+)", readme)[1]
+    refused(found, f"{asked}, which holds whatever others know beforehand")

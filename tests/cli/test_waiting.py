@@ -206,6 +206,114 @@ def test_a_bar_has_the_line_for_itself(screen, shown_to_a_person):
     assert progress._bars == 0
 
 
+def at(clock, monkeypatch):
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+
+
+def test_a_part_says_how_much_of_it_is_done_and_how_long_the_rest_takes(monkeypatch):
+    clock = [0.0]
+    at(clock, monkeypatch)
+    wait = progress._Wait("judging", None)
+    monkeypatch.setattr(progress, "_waits", [wait])
+    with progress.stage("calls", total=200):
+        assert wait.text(0.0, 79) == "judging, 0 s: calls 0% (Ctrl-C stops)"
+        progress.advance(50)
+        assert wait.text(10.0, 79) == "judging, 10 s: calls 25%, about 30 s more (Ctrl-C stops)"
+        assert wait.text(10.0, 40) == "judging, 10 s, about 30 s more"
+        clock[0] = 10.0
+        with progress.stage("p-values", total=4):
+            progress.advance()
+            assert (
+                wait.text(11.0, 79)
+                == "judging, 11 s: calls 25%, p-values 25%, about 3 s more (Ctrl-C stops)"
+            )
+        progress.advance(150)
+        assert "about" not in wait.text(20.0, 79)
+    assert wait.text(20.0, 79) == "judging, 20 s (Ctrl-C stops)"
+
+
+def test_a_part_says_when_its_search_ends(monkeypatch):
+    clock = [100.0]
+    at(clock, monkeypatch)
+    wait = progress._Wait("designing", None)
+    monkeypatch.setattr(progress, "_waits", [wait])
+    clock[0] = 120.0
+    with progress.stage("design 2", limit=60), progress.stage("HiGHS, simplex"):
+        assert wait.text(130.0, 79) == (
+            "designing, 30 s: design 2, HiGHS, simplex, ends within 50 s (Ctrl-C stops)"
+        )
+        for gap in (1e-1, 1e-2, 1e-3):
+            clock[0] += 1
+            wait.hear(gap, 1e-6)
+        assert "about 3 s more" in wait.text(clock[0], 79)
+    assert wait.remaining(clock[0]) is None
+
+
+@pytest.fixture
+def stages(monkeypatch):
+    """The parts that work was divided into while somebody waited: name, total, limit, done."""
+    told = []
+
+    class Told(progress._Stage):
+        def __init__(self, label, total, limit):
+            super().__init__(label, total, limit)
+            told.append(self)
+
+    monkeypatch.setattr(progress, "_Stage", Told)
+    monkeypatch.setattr(progress, "_waits", [progress._Wait("working", None)])
+    return told
+
+
+@pytest.mark.parametrize(("asked", "limit"), [(7.0, 7.0), (None, 60.0)])
+def test_plans_tell_the_limit_of_each_design(stages, asked, limit):
+    priors = {name: md.Prior([0.5, 0.3, 0.2]) for name in ("a", "b")}
+    md.plan_columns(priors, total=md.LDP(2), time_limit=asked)
+    made = [part for part in stages if part.label.startswith("design ")]
+    assert [part.label.split(",")[0] for part in made] == [
+        f"design {k + 1}" for k in range(len(made))
+    ]
+    assert {part.limit for part in made} == {limit}
+    assert {part.label.split(" of ")[1] for part in made} == {"'a'", "'b'"}
+
+
+@pytest.mark.parametrize("solver", ["highs-simplex", "clarabel"])
+def test_solvers_are_named_while_they_run(stages, solver):
+    md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.PML(0.5), solver=solver)
+    assert solver.partition("-")[0] in {part.label.partition(",")[0].lower() for part in stages}
+
+
+def test_audits_by_samples_tell_how_far_they_are(stages):
+    rng = np.random.default_rng(0)
+
+    def flip(x):
+        return int(x if rng.random() < 0.75 else 1 - x)
+
+    md.audit_samples([0, 1], flip, [md.LDP(1.5), md.LDP(1.0)], outputs=[0, 1], calls=3000)
+    calls, values = (next(p for p in stages if p.label == name) for name in ("calls", "p-values"))
+    assert 0 < calls.done <= calls.total == 3000
+    assert values.done == values.total
+
+
+def test_the_checker_tells_how_far_it_is(stages, tmp_path, monkeypatch):
+    from mechdesign.cli import verify
+
+    found = md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Estimation(), md.LDP(1))
+    files = [tmp_path / "one.json", tmp_path / "two.json"]
+    for file in files:
+        md.save(found, file)
+    checker = [sys.executable, "-I", "-S", str(verify._CHECKER)]
+    code, printed, said = verify._run([*checker, "--json", "--progress", *map(str, files)])
+    plain = verify._run([*checker, "--json", *map(str, files)])
+    assert (code, printed, said) == plain
+    assert (code, said) == (0, "")
+    assert [part.label for part in stages] == [
+        *("file 1 of 2", "extreme columns", "file 2 of 2", "extreme columns")
+    ]
+    columns = stages[1]
+    assert (columns.done, columns.total) == (7, 8)
+    assert "usage" in verify._run(checker)[2]
+
+
 LONG = [
     ["show", "m.json"],
     ["audit", "m.json"],

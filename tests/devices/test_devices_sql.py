@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import subprocess
 import uuid
 
 import numpy as np
@@ -464,3 +467,41 @@ def test_the_database_does_not_run_as_root():
     import os
 
     assert os.geteuid() != 0 or owner() is not None
+
+
+@needs_postgresql
+@pytest.mark.parametrize("table", ["people", "o\"dd.my 'table"])
+def test_the_header_says_how_to_estimate_from_the_reports(
+    cluster, tmp_path, monkeypatch, capsys, table
+):
+    found = md.design(md.Prior([0.5, 0.3, 0.2], LABELS), md.utility.Estimation(), md.LDP(1))
+    md.save(found, tmp_path / "x.json")
+    schema, _, name = table.rpartition(".")
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part)
+    if schema:
+        cluster.do(f"DROP SCHEMA IF EXISTS {quoted.partition('.')[0]} CASCADE;")
+        cluster.do(f"CREATE SCHEMA {quoted.partition('.')[0]};")
+    fill(cluster, quoted, [(i, LABELS[i % 3]) for i in range(600)])
+    text = script(tmp_path, found, table=quoted)
+    cluster.do(text)
+    head = text.partition("\nBEGIN")[0].splitlines()
+    assert all(line.startswith("--") for line in head)
+    steps = [line.removeprefix("--").strip() for line in head if line.startswith("--   ")]
+    *copies, estimate = steps
+    environment = {**os.environ, "PGHOST": str(cluster.folder), "PGUSER": "test"}
+    environment |= {"PGDATABASE": "postgres", "PATH": f"{cluster.psql.parent}:{os.environ['PATH']}"}
+    for step in copies:
+        subprocess.run(step, shell=True, check=True, cwd=tmp_path, env=environment)
+    monkeypatch.chdir(tmp_path)
+    program, *words = shlex.split(estimate)
+    assert program == "mechdesign"
+    assert main([w.replace("DESIGN", "x.json") for w in words]) == 0
+    said = capsys.readouterr()
+    assert "600 reports" in said.out
+    assert "no receipt" not in said.out + said.err
+    kernel = json.loads((tmp_path / "receipt.json").read_text())["receipts"]["x"]["kernel"]
+    assert f"kernel {kernel[:12]}…" in head[0]
+    other = md.design(md.Prior([0.5, 0.3, 0.2], LABELS), md.utility.Estimation(), md.LDP(2))
+    md.save(other, tmp_path / "other.json")
+    assert main([w.replace("DESIGN", "other.json") for w in words]) == 2
+    assert f"reports of another (kernel {kernel[:12]}…" in capsys.readouterr().err

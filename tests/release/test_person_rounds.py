@@ -498,4 +498,6 @@ def test_rounds_from_a_terminal(capsys):
     assert main([*how, "-o", "3.csv", "--budget", "pml:0.9", "--round", "2"]) == 0
     capsys.readouterr()
     assert main(["ledger", "--person", "1"]) == 0
-    assert "round 2" in capsys.readouterr().out
+    head, *rows = [line for line in capsys.readouterr().out.splitlines() if line[:1] in "┃│"]
+    assert head.split("┃")[-2].strip() == "round"
+    assert [row.split("│")[-2].strip() for row in rows][-1] == "2"

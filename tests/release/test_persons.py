@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -356,13 +357,13 @@ def test_persons_from_a_terminal(run, place):
     code, told, _ = run("ledger", "--person", 1)
     assert code == 0
     assert told.startswith("1 draw: LDP(")
-    assert "column x" in told
+    assert [line.split("│")[2].strip() for line in told.splitlines() if "…" in line] == ["x"]
     code, told, _ = run("ledger", "--person", 9, "--json")
     assert json.loads(told) == {"level": 0.0, "draws": []}
     code, told, _ = run("ledger")
     assert code == 0
-    assert len(told.splitlines()) == 1
-    assert "r1.csv" in told
+    (row,) = [line for line in told.splitlines() if "r1.csv" in line]
+    assert [cell.strip() for cell in row.split("│")[2:4]] == ["x", "LDP(1)"]
     assert len(json.loads(run("ledger", "--json")[1])) == 1
     code, _, problem = run("ledger", "--ledger", "none.jsonl")
     assert code == 2
@@ -418,3 +419,20 @@ def test_the_odometer_refuses_what_the_ledger_does_not_know(place):
     assert len(book.odometer(1, [first[0], second[0]], prior, unchanged=True).reports) == 2
     with pytest.raises(InputError, match="0 columns"):
         book.odometer(9, ["a"], prior)
+
+
+def test_the_listing_fits_a_terminal_of_eighty_columns(run, place, monkeypatch):
+    for number, about in enumerate(["the staff", "guests", None]):
+        more = ("--column", "x", *(("--about", about) if about else ()))
+        made = run("apply", "design.json", "one.csv", "-o", f"reports-{number}.csv", *more)
+        assert made[0] == 0, made
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as a terminal
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = re.sub("\x1b\\[[0-9;]*m", "", run("ledger")[1])
+    assert max(map(len, shown.splitlines())) <= 80
+    heads = [line.strip() for line in shown.splitlines() if line.startswith("About")]
+    assert heads == ["About the staff", "About guests", "About one.csv"]
+    for number in range(3):
+        assert shown.count(f"reports-{number}.csv ") == 1
+    assert "T1" not in shown
+    assert "+00:00" not in shown

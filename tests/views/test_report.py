@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 import re
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ import mechdesign as md
 from mechdesign.certificate.certificate import examine
 from mechdesign.cli import main
 from mechdesign.errors import InputError, MechdesignError, PriorError, StorageError
+from mechdesign.published import kernel_fingerprint
 from mechdesign.solve.method import Duals
 from mechdesign.solve.problem import state_problem
 from mechdesign.views.pages import disclosure_lines, implied_of, report_page
@@ -346,3 +349,78 @@ def test_command_line_refuses(arguments, tmp_path, monkeypatch, capsys):
     assert len(lines) == 1
     assert lines[0].startswith("error: ")
     assert not (tmp_path / "r.html").exists()
+
+
+def test_fingerprints_look_the_same_wherever_they_are_shown(tmp_path, monkeypatch, capsys):
+    """The table of a design, its page, the receipt, ``apply``, refusals and the ledger."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MECHDESIGN_LEDGER", str(tmp_path / "ledger"))
+    Path("p.csv").write_text("id,x\n" + "".join(f"{i},{'abc'[i % 3]}\n" for i in range(300)))
+    asked = ["design", "p.csv", "--column", "x", "-u", "estimation", "-o"]
+    assert main([*asked, "d.json", "-p", "ldp:1"]) == 0
+    design = capsys.readouterr().out
+    assert main(["apply", "d.json", "p.csv", "-o", "r.csv", "--person", "id"]) == 0
+    applied = capsys.readouterr().out
+    assert main(["report", "d.json", "-o", "d.html"]) == 0
+    assert main([*asked, "other.json", "-p", "ldp:2"]) == 0
+    capsys.readouterr()
+    assert main(["estimate", "other.json", "r.csv", "--column", "x"]) == 2
+    refusal = capsys.readouterr().err
+    assert main(["ledger", "--person", "7"]) == 0
+    ledger = capsys.readouterr().out
+    receipt = json.loads(Path("r.csv.receipt.json").read_text())["receipts"]["x"]
+    found = md.load("d.json")
+    kernel, whole = receipt["kernel"], found.certificate.fingerprint
+    assert kernel == kernel_fingerprint(found.mechanism)
+    page = read(Path("d.html").read_text())
+    for text in (design, applied, page, refusal, ledger):
+        assert f"{kernel[:12]}…" in text
+        assert kernel[:13] not in text
+    for text in (design, page):
+        assert f"{whole[:12]}…" in text
+    assert whole in page
+
+
+def test_outputs_that_stand_for_sets_are_explained(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MECHDESIGN_LEDGER", str(tmp_path / "ledger"))
+    symbols = ["ENT", "oncology", "surgery", "icu"]
+    Path("p.csv").write_text("x\n" + "".join(f"{symbols[i % 4]}\n" for i in range(80)))
+    sentence = "is a single output: each of these symbols gives it more often than the others do."
+    asked = ["design", "p.csv", "--column", "x", "-u", "estimation", "-p", "ldp:.3"]
+    assert main([*asked, "-o", "d.json"]) == 0
+    found = md.load("d.json")
+    outputs = list(found.mechanism.outputs)
+    name = next(y for y in outputs if y.startswith("one of "))
+    assert capsys.readouterr().out.count(f"“{name}” {sentence}") == 1
+    column = found.mechanism.kernel[:, outputs.index(name)]
+    inside = [x in name.removeprefix("one of ").split(", ") for x in found.mechanism.inputs]
+    assert column[inside].min() > column[np.logical_not(inside)].max()
+    assert main(["apply", "d.json", "p.csv", "-o", "r.csv"]) == 0
+    assert capsys.readouterr().out.count(sentence) == 1
+    assert main(["audit", "d.json"]) == 0
+    assert capsys.readouterr().out.count(sentence) == 1
+    assert read(report_page(found)).count(sentence) == 1
+    plain = md.design(found.prior, md.utility.Hamming(), md.LDP(1))
+    assert sentence not in read(report_page(plain))
+
+
+def test_a_missing_value_has_one_spelling_alone_and_in_combinations(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MECHDESIGN_LEDGER", str(tmp_path / "ledger"))
+    rows = [(w, s) for w in ("ENT", "icu") for s in ("no", "yes", "")] * 30
+    Path("p.csv").write_text("ward,smokes\n" + "".join(f"{w},{s}\n" for w, s in rows))
+    told = ""
+    for columns in (["smokes"], ["ward", "smokes"]):
+        named = [word for name in columns for word in ("--column", name)]
+        asked = ["--missing", "category", "-p", "pml:1", "-u", "estimation", "--force"]
+        assert main(["design", "p.csv", *named, *asked, "-o", "d.json"]) == 0
+        assert main(["audit", "d.json"]) == 0
+        assert main(["apply", "d.json", "p.csv", "-o", "r.csv", "--force"]) == 0
+        column = "_".join(columns)
+        assert main(["estimate", "d.json", "r.csv", "--column", column]) == 0
+        said = capsys.readouterr()
+        told += said.out + said.err + read(report_page(md.load("d.json")))
+    assert "('ENT', missing)" in told
+    assert "│ missing" in told
+    assert "None" not in told

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...errors import SolverError
 from ...privacy.sums import ConicRows
+from ...progress import stage
 from ..linear_program import SparseProgram, compile_program, too_many_rows
 from ..method import EVERY_CONE, Candidate, Handles, Method, handles_general
 from ..program import LinearProgram
@@ -82,14 +83,16 @@ def solve_cones(
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-    solution = clarabel.DefaultSolver(
+    solver = clarabel.DefaultSolver(
         sparse.csc_matrix((size, size)),
         -compiled.cost,
         sparse.csc_matrix(sparse.vstack([matrix for matrix, _ in blocks])),
         np.concatenate([right for _, right in blocks]),
         cones,
         settings,
-    ).solve()
+    )
+    with stage("Clarabel"):
+        solution = solver.solve()
     status = str(solution.status)
     if status not in _USABLE:
         raise SolverError(

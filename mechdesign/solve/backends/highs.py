@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SolverError
+from ...progress import stage
 from ..linear_program import SparseProgram, compile_program, too_many_rows
 from ..method import Candidate, Handles, Method, handles_general
 from ..plain_program import is_plain, plain_program
@@ -243,7 +244,9 @@ def _solve(
             few = {"presolve": "off"} if len(cost) <= SIMPLEX_ENTRIES else {}
             model = Model(tolerance, **few, **options)
             model.load(cost, *rows, least=least)
-            found = model.run(solver)
+            seconds = options.get("time_limit", math.inf)
+            with stage(f"HiGHS, {solver}", limit=seconds if seconds < math.inf else None):
+                found = model.run(solver)
             tried.append(f"{solver} at {tolerance:g}: {found.status}")
             if found.point is not None and found.duals is not None:
                 details = {"iterations": str(found.iterations), "tolerance": f"{tolerance:g}"}
