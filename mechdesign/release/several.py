@@ -25,7 +25,7 @@ from ..prior import Prior
 from ..published import kernel_fingerprint
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan, product_kernel
 from .bin_codes import encoder_of
-from .codes import ABSENT, Encoder, Policy, distinct_values
+from .codes import ABSENT, Encoder, Policy, distinct_values, rows_told
 from .column import ColumnRelease, Reader, check_name, plain_settings, told_bins
 from .identities import Admission, Identity
 from .receipts import Fingerprinter, Receipt
@@ -661,8 +661,7 @@ def unseen_combination(column: str, unseen: NDArray[np.bool_], first: int) -> Da
     return DataError(
         f"columns {column}",
         expected="combinations of values that the design knows",
-        got=f"others in {len(rows)} row{'s' * (len(rows) > 1)}, first in row "
-        f"{first + int(rows[0]) + 1}",
+        got="others" + rows_told(rows, first, len(unseen)),
         remedy="give every combination that can occur some mass in the prior and design again, or "
         "choose unseen='null' or 'replace' (--unseen)",
     )
