@@ -149,7 +149,7 @@ def privatize_file(
         When columns are written as they stand that were released as secrets before, by the ledger,
         or that the design names as secrets.
     CountsWarning
-        When the design holds the exact counts of this very column.
+        When the design or plan holds the exact counts of these very columns.
     UntoldWarning
         When reports would be uninformative about the secret.
     LeftoverWarning
@@ -249,8 +249,7 @@ def _privatize_one(
     written: Written,
 ) -> Receipt:
     """One file, whole or not at all."""
-    column, mechanism, texts = str(release.column), release.designed, release.texts
-    is_plan = isinstance(mechanism, KernelPlan)
+    texts = release.texts
     with open_batches(source) as (schema, _, _):
         release.check_names(schema.names)
     with claimed(target, overwrite=overwrite) as claim:
@@ -262,8 +261,7 @@ def _privatize_one(
         beside.warn(found.beside, who_of(source, about), source.name)
         if person is not None:
             warn_of_rows(found.most_of_one, person, release.recorded)
-        if not is_plan:
-            warn_of_counts(found, column, mechanism)
+        warn_of_counts(found, release)
         number = -1 if book is None else intend(book, found, release, source, target, about, budget)
         try:
             reports = Fingerprinter(secret)

@@ -354,7 +354,9 @@ def test_files_and_their_policies(found, tmp_path):
 
 def test_points_outside_are_refused_without_a_word_of_where(found):
     table = frame_of(np.vstack([VISITS[:5], [[48.85661, 2.35222]]]))
-    with pytest.raises(DataError, match="points outside in 1 of the .* rows read, first in row 6") as refused:
+    with pytest.raises(
+        DataError, match=r"points outside in 1 of the .* rows read, first in row 6"
+    ) as refused:
         md.privatize(table, found)
     assert "48.8" not in str(refused.value)
     assert "2.35" not in str(refused.value)

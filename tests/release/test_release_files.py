@@ -190,7 +190,11 @@ def test_a_single_column_and_blank_cells(tmp_path):
     exact = md.Mechanism(np.eye(2), ["a", "b"], ["a", "b"])
     source, target = tmp_path / "a.csv", tmp_path / "b.csv"
     source.write_text('x,y\na,"1,5"\nNA,2\n,3\nb,4\n')
-    refused(lambda: md.privatize_file(source, target, "x", exact), "2 in the 4 rows read", error=DataError)
+    refused(
+        lambda: md.privatize_file(source, target, "x", exact),
+        "2 in the 4 rows read",
+        error=DataError,
+    )
     md.privatize_file(source, target, "x", exact, missing="keep")
     assert target.read_text() == 'x,y\na,"1,5"\n,2\n,3\nb,4\n'
     source.write_text("x\na\nb\n")
