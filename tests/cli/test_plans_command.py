@@ -10,6 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.errors import CountsWarning
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +37,14 @@ def place(tmp_path_factory):
         secrets.to_csv(folder / "secrets.csv", index=False)
         secrets.to_parquet(folder / "secrets.parquet")
         for ending in ("csv", "parquet"):
-            md.privatize_file(
-                folder / f"secrets.{ending}",
-                folder / f"{name}.{ending}",
-                plan,
-                rng=seed,
-                ledger=False,
-            )
+            with pytest.warns(CountsWarning, match="'job', 'sex'"):
+                md.privatize_file(
+                    folder / f"secrets.{ending}",
+                    folder / f"{name}.{ending}",
+                    plan,
+                    rng=seed,
+                    ledger=False,
+                )
         frames[name] = md.privatize(secrets, plan, rng=seed)
     return folder, plan, frames
 

@@ -11,7 +11,13 @@ from checks import refused
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import CountsWarning, InputError, StorageError, UnhiddenWarning, UnknownNameError
+from mechdesign.errors import (
+    CountsWarning,
+    InputError,
+    StorageError,
+    UnhiddenWarning,
+    UnknownNameError,
+)
 from mechdesign.release import folder_release
 from mechdesign.release.table_files import file_receipts
 
@@ -173,7 +179,7 @@ def test_plans_and_joint_designs_write_reports_alone(here):
     joint = md.design(
         md.Prior.uniform(pairs).with_schema(["job", "sex"]), md.utility.Hamming(), md.LDP(1)
     )
-    plan = md.plan_columns(people(), {"job": 1, "sex": 1}, md.LDP(2))
+    plan = md.plan_columns(people(2), {"job": 1, "sex": 1}, md.LDP(2))
     for name, designed, columns in (("a.csv", plan, ["job", "sex"]), ("b.csv", joint, ["u", "v"])):
         into = {"into": columns} if designed is joint else {}
         md.privatize_file("in.csv", name, designed, only_reports=True, ledger=False, **into)
