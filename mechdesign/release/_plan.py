@@ -14,7 +14,7 @@ from ..errors import InputError, PriorError, quote
 from ..labels import Label, short_names
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
-from ..solve._design import Design, design
+from ..solve._design import Design, find_design
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
@@ -207,7 +207,7 @@ def plan(
 
     def designed(weights: NDArray[np.float64]) -> Design:
         goal = Estimation(asked, weights=weights, truth=assumed)
-        return design(known, goal, notions, subject_to=required)
+        return find_design(known, goal, notions, subject_to=required)
 
     least = narrowest(count, designed, lambda one: _told_variances(one, question, assumed)[0])
     other = _planned(least.design, question, assumed, size)

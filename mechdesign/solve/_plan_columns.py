@@ -22,11 +22,12 @@ from ..errors import (
     quote,
 )
 from ..exact import Verdict
+from ..mechanism import warn_of_disclosure
 from ..prior import Prior
 from ..privacy import LDP, LikelihoodBound, PrivacyNotion
 from ..schema import Schema
 from ..utility.estimation import Estimation
-from ._design import Design, design, explain
+from ._design import Design, explain, find_design
 from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together, large_lifts
 from .estimation.method import MOST_SYMBOLS, relaxed_risk
 from .problem import check_limit, designable, state_problem
@@ -131,6 +132,8 @@ def plan_columns(
     search = _Search(priors, weights, total, known, time_limit)
     shares = search.best(search.together)
     plan = _checked(search, shares)
+    for name, found in zip(plan.names, plan.designs, strict=True):
+        warn_of_disclosure(found.mechanism, found.prior, f"column {quote(name)}: ")
     added = shares  # levels of LDP add up
     if not isinstance(total, LDP):
         added = search.best(lambda found: float(np.sum(found)))
@@ -275,7 +278,7 @@ class _Search:
             if limit is None and len(prior.restricted()) > _WIDE:
                 limit = _WIDE_LIMIT
             notion = self._notion(share)
-            self.made[key] = design(prior, Estimation(), notion, time_limit=limit)
+            self.made[key] = find_design(prior, Estimation(), notion, time_limit=limit)
         return self.made[key]
 
     def _kept(self, share: float) -> float:
@@ -564,7 +567,7 @@ def _joint(search: _Search, known: Prior, weights: Mapping[str, float]) -> list[
     names: Sequence[str] = tuple(search.priors)
     each = [weights[name] for name in names for _ in search.priors[name].labels]
     try:
-        found = design(known, Estimation(list(names), each), search.total)
+        found = find_design(known, Estimation(list(names), each), search.total)
     except (NoMethodError, SolverError):
         # It is compared only; the plan stands without it.
         return []
