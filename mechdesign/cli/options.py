@@ -166,6 +166,10 @@ By = Annotated[
     str, typer.Option(help="symbols, or blocks: the groups that the reports can tell apart.")
 ]
 Confidence = Annotated[float, typer.Option(help="Confidence of each interval.")]
+Error = Annotated[
+    str | None,
+    typer.Option(help="Half-width that every interval should have, such as 0.01 or 1%."),
+]
 Feature = Annotated[
     str | None,
     typer.Option(help="JSON file of input and value: numbers ask for the mean, text for shares."),

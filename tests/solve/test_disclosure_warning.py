@@ -64,9 +64,10 @@ def test_one_symbol_has_nothing_to_hide():
     assert not told(lambda: md.design(md.Prior([1.0], ["a"]), HAMMING, md.LDP(1)))
     assert not told(lambda: md.design(md.Prior([1, 0], ["a", "b"]), HAMMING, md.LDP(1)))
     # Those that cannot occur are told by nothing, and the others are disclosed.
-    assert "all 2 symbols" in told(
-        lambda: md.design(md.Prior([0.5, 0.5, 0], ["a", "b", "c"]), HAMMING, md.LDP(9))
-    )[0]
+    assert (
+        "all 2 symbols"
+        in told(lambda: md.design(md.Prior([0.5, 0.5, 0], ["a", "b", "c"]), HAMMING, md.LDP(9)))[0]
+    )
 
 
 def test_commands_say_so(tmp_path, monkeypatch, capsys):
@@ -90,7 +91,10 @@ def test_columns_of_a_plan_are_named(tmp_path):
     rng = np.random.default_rng(3)
     table = pd.DataFrame({"job": rng.choice(list("xyz"), 90), "sex": rng.choice(["f", "m"], 90)})
     table.to_csv(tmp_path / "t.csv", index=False)
-    priors = {"job": md.Prior([0.5, 0.3, 0.2], list("xyz")), "sex": md.Prior([0.6, 0.4], ["f", "m"])}
+    priors = {
+        "job": md.Prior([0.5, 0.3, 0.2], list("xyz")),
+        "sex": md.Prior([0.6, 0.4], ["f", "m"]),
+    }
     plans = []
     found = told(lambda: plans.append(md.plan_columns(priors, None, md.LDP(40))))
     assert [message.split(":")[0] for message in found] == ["column 'job'", "column 'sex'"]
