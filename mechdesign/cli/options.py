@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from ..subsets import SubsetSelection
     from ..utility import Utility
 
+# A column of more different numbers is likely meant to be put into bins.
+_MANY_NUMBERS = 20
+
 Privacy = Annotated[
     list[str] | None,
     typer.Option(
@@ -468,6 +471,24 @@ class PriorSource:
         with waiting("counting", show=sys.stderr.isatty()):
             return read_prior(
                 self.table, self.column, self.weights, self.missing, self.prior, self.max_symbols
+            )
+
+
+    def hint_at_bins(self, known: Prior) -> None:
+        """Tell of columns of many different numbers, which are hardly meant one by one."""
+        if self.table is None or not self.column:
+            return
+        several = len(self.column) > 1
+        for place, name in enumerate(self.column):
+            values = {label[place] if several else label for label in known.labels} - {None}
+            numbers = [v for v in values if isinstance(v, (int, float)) and type(v) is not bool]
+            if len(numbers) < len(values) or len(values) <= _MANY_NUMBERS:
+                continue
+            option = f"{name}=0,18,65,inf" if several else "0,18,65,inf"
+            note(
+                f"column {quote(name)} has {len(values)} different numbers, each a symbol of its "
+                f"own; with bins, such as --bins {option}, ranges of numbers are hidden instead, "
+                "from fewer reports and at less cost"
             )
 
 

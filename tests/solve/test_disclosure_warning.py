@@ -1,4 +1,4 @@
-"""A kernel of which one report gives the secret away is warned of, whatever its notion is called."""
+"""A kernel of which one report gives the secret away is warned of, whatever its notion is."""
 
 from __future__ import annotations
 
