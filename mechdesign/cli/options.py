@@ -486,9 +486,9 @@ class PriorSource:
                 continue
             option = f"{name}=0,18,65,inf" if several else "0,18,65,inf"
             note(
-                f"column {quote(name)} has {len(values)} different numbers, each a symbol of its "
-                f"own; with bins, such as --bins {option}, ranges of numbers are hidden instead, "
-                "from fewer reports and at less cost"
+                f"hint: column {quote(name)} has {len(values)} different numbers, each a symbol "
+                f"of its own; with bins, such as --bins {option}, symbols are ranges of them, "
+                "whose frequencies take fewer reports"
             )
 
 
