@@ -19,7 +19,7 @@ from .errors import (
     ZeroMassWarning,
     quote,
 )
-from .exact import read_integer
+from .exact import read_fraction, read_integer
 from .files import read_json, read_text
 from .input_tables import csv_header, read_matrix
 from .labels import Label, near_miss, parse_labels
@@ -357,6 +357,25 @@ def read_nats(text: str, subject: str) -> float:
             expected="a number of nats, or the logarithm of a number",
             got=quote(text),
             remedy="write for example 0.7 or ln2",
+        ) from None
+
+
+def read_error(text: str, subject: str = "--error") -> float:
+    """An error of a frequency, as a number or in percent.
+
+    >>> read_error("0.01"), read_error("0.5 %"), read_error("1%")
+    (0.01, 0.005, 0.01)
+    """
+    part = text.strip()
+    try:
+        value = read_fraction(part.removesuffix("%").strip())
+        return float(value / 100 if part.endswith("%") else value)
+    except (ValueError, OverflowError):
+        raise InputError(
+            subject,
+            expected="the half-width of an interval",
+            got=quote(text),
+            remedy="write for example 0.01 or 1%",
         ) from None
 
 

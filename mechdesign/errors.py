@@ -34,6 +34,7 @@
     ├── OutsideWarning                  points that belong to no place and are left out
     ├── AlikeWarning                    symbols that people would take for one
     ├── LeftoverWarning                 unfinished files of a run that was stopped
+    ├── DisclosureWarning               a kernel of which one report gives the secret away
     └── FormerNameWarning (DeprecationWarning)  a name or parameter that will be taken away
 
 Each has a code that never changes its meaning, listed in :data:`KINDS`; :func:`explained` and
@@ -461,6 +462,10 @@ class LeftoverWarning(MechdesignWarning):
     """Unfinished files that a run which was stopped left behind."""
 
 
+class DisclosureWarning(MechdesignWarning):
+    """A kernel of which one report gives the secret away, so that nothing is hidden in effect."""
+
+
 class FormerNameWarning(MechdesignWarning, DeprecationWarning):
     """A name or parameter that a later version takes away; the message names the one to use."""
 
@@ -731,6 +736,16 @@ KINDS = (
         "as secrets: who sees them needs no report.",
         "Leave them out (--drop-column NAME, drop=), write reports alone (--only-reports), or "
         "take the reports that they have for the input.",
+    ),
+    Kind(
+        "MD816",
+        "DisclosureWarning",
+        "A best guess of the secret from one single report is right with probability 99.9 % or "
+        "more where all symbols are equally likely: nothing is hidden in effect, whatever the "
+        "level is called.",
+        "Ask for a smaller level: under LDP reports of N symbols are guessed right with "
+        "probability e^level / (e^level + N - 1) at most. Where nothing needs to be hidden, use it "
+        "as it is.",
     ),
 )
 _KIND_OF_NAME = {kind.name: kind for kind in KINDS}

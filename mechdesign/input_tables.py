@@ -174,13 +174,16 @@ def _check_symbols(
     elif symbols <= most:
         return
     limit = f"at most {most or MOST_SYMBOLS:,} different values"
+    is_identity = symbols == rows and symbols > _FEW_VALUES and not fractions
+    guess = " (a measured number or an identifier?)"
+    if is_identity:
+        guess = ": it looks like an identity of rows, which is no secret with finitely many values"
     raise DataError(
         subject,
         expected=limit if most else f"{limit}, each in several rows",
-        got=f"{symbols:,}"
-        + ("" if rows is None else f" in {int(rows):,} rows")
-        + " (a measured number or an identifier?)",
-        remedy="put numbers into bins with "
+        got=f"{symbols:,}" + ("" if rows is None else f" in {int(rows):,} rows") + guess,
+        remedy=("name the column of the secret, " if is_identity else "")
+        + "put numbers into bins with "
         + asked_by("bins=md.bins(edges=[0, 18, 65, 120])", "--bins 0,18,65,120")
         + ", group other values first (such as postal codes by their first digits), or allow them "
         f"with {asked_by(f'max_symbols={symbols}', f'--max-symbols {symbols}')}",

@@ -66,14 +66,14 @@ def _refuse_unlabelled(path: str | Path, matrix: NDArray[np.float64], inputs: li
 
 
 def is_plan_file(path: str | Path) -> bool:
-    """Whether a file says that it is a plan for several columns."""
+    """Whether a file says that it is a plan for several columns, or the public form of one."""
     if str(path).lower().endswith(".csv"):
         return False
     text = read_text(path)
     if text.lstrip("\ufeff \t\r\n")[:1] != "{":
         return False
     content = parse_json(text, f"file {path}")
-    return content.get("format") == FORMAT and content.get("kind") == "plan"
+    return content.get("format") == FORMAT and content.get("kind") in ("plan", "public plan")
 
 
 def load_release(path: str | Path) -> Design | Mechanism | SubsetSelection | KernelPlan:

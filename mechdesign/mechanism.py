@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
@@ -13,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import KernelError, is_iterable, quote
+from .errors import DisclosureWarning, KernelError, is_iterable, quote, warn
 from .exact import dyadic, fraction
 from .labels import Label, check_labels, near_miss, short_names
 from .numeric import finite_matrix
@@ -24,6 +25,8 @@ from .schema import Schema
 _ROW_TOLERANCE = 1e-6
 # Entries down to minus this are taken as zero: solvers leave such dust behind.
 _NEGATIVE_TOLERANCE = 1e-9
+# A secret that one report lets guess right with this probability is not hidden.
+_DISCLOSED = Fraction(999, 1000)
 # Bits of a denominator.
 _MOST_BITS = 1 << 20
 
@@ -604,3 +607,34 @@ def as_mechanism(item: Any) -> Mechanism:
     if isinstance(item, ImplicitKernel) or hasattr(item, "mechanism"):
         return mechanism_of(item)
     return item if isinstance(item, Mechanism) else Mechanism(item)
+
+
+def guess_probability(mechanism: Mechanism, prior: Prior | None = None) -> Fraction:
+    """How likely a best guess of the secret from one report is right, where all symbols are equally
+    likely; of the symbols that a prior has, if one is given.
+
+    >>> guess_probability(Mechanism([[0.75, 0.25], [0.25, 0.75]]))
+    Fraction(3, 4)
+    """
+    weights = mechanism.weights if prior is None else mechanism.weights[prior.support]
+    return Fraction(sum(weights.max(axis=0).tolist()), len(weights) << mechanism.bits)
+
+
+def warn_of_disclosure(mechanism: Mechanism, prior: Prior | None = None, subject: str = "") -> None:
+    """Warn of a kernel of which one report gives the secret away, whatever its notion is.
+
+    Where a prior has one symbol only there is nothing to hide.
+    """
+    symbols = len(mechanism.inputs) if prior is None else len(prior.support)
+    guessed = guess_probability(mechanism, prior)
+    if symbols < 2 or guessed < _DISCLOSED:
+        return
+    # Rounded down, as it is a probability of less than one unless it is one.
+    percent = math.floor(guessed * 100_000) / 1000
+    rate = "always right" if guessed == 1 else f"right with probability {percent:g} % or more"
+    warn(
+        f"{subject}a best guess of the secret from one single report is {rate} where all "
+        f"{symbols} symbols are equally likely, so that nothing is hidden in effect; ask for a "
+        "smaller level if it should be",
+        DisclosureWarning,
+    )

@@ -35,7 +35,7 @@ from ..mechanism import Mechanism, as_mechanism
 from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions
-from ..solve._design import design
+from ..solve._design import find_design
 from ..theory._rates import guessing_rate, least_number, overlap_at_least
 from ..theory.tight import tight_conversion
 from ..theory.validation import number
@@ -364,7 +364,7 @@ def _of_notions(notions: Any, prior: Any, level: float) -> Contraction:
                 continue
             gains = np.zeros((len(known), 2))
             gains[i, 0], gains[j, 0] = 1 / p[i], -factor / p[j]
-            found = design(known, Matrix(gains, ["told", "rest"]), notions)
+            found = find_design(known, Matrix(gains, ["told", "rest"]), notions)
             most = max(most, found.certificate.bound * (1 + _SLACK) + _SLACK * factor)
             attained = _of_kernel(found.mechanism, [i, j], level)
             if best is None or attained.at_least > best.at_least:

@@ -36,6 +36,7 @@ def audit(
     something is not met or undecided; 2 the input cannot be used.
     """
     from .._audit import audit as run_audit
+    from ..mechanism import warn_of_disclosure
     from ..views.plain import audit_json
     from ..views.text import print_audit
 
@@ -47,6 +48,7 @@ def audit(
     required = asked.read_required(require)
     with waiting("auditing", show=sys.stderr.isatty()):
         report = run_audit(asked.mechanism, asked.prior, list(asked.notions) or None, required)
+    warn_of_disclosure(report.mechanism, report.prior)
     if as_json:
         print_json(audit_json(report))
     else:

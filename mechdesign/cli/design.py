@@ -104,6 +104,7 @@ def design(
         {"the table": source.table, "--utility": utility, "--bins-from": source.bins_from},
     )
     known = source.read_prior()
+    source.hint_at_bins(known)
     goal: Utility = default_utility(known) if utility is None else read_goal(utility, known)
     goal = asked_of(goal, known, of, of_weights, truth)
     method = read_solver(solver)

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from ..subsets import SubsetSelection
     from ..utility import Utility
 
+# A column of more different numbers is likely meant to be put into bins.
+_MANY_NUMBERS = 20
+
 Privacy = Annotated[
     list[str] | None,
     typer.Option(
@@ -168,6 +171,10 @@ By = Annotated[
     str, typer.Option(help="symbols, or blocks: the groups that the reports can tell apart.")
 ]
 Confidence = Annotated[float, typer.Option(help="Confidence of each interval.")]
+Error = Annotated[
+    str | None,
+    typer.Option(help="Half-width that every interval should have, such as 0.01 or 1%."),
+]
 Feature = Annotated[
     str | None,
     typer.Option(help="JSON file of input and value: numbers ask for the mean, text for shares."),
@@ -504,6 +511,23 @@ class PriorSource:
         with waiting("counting", show=sys.stderr.isatty()):
             return read_prior(
                 self.table, self.column, self.weights, self.missing, self.prior, self.max_symbols
+            )
+
+    def hint_at_bins(self, known: Prior) -> None:
+        """Tell of columns of many different numbers, which are hardly meant one by one."""
+        if self.table is None or not self.column:
+            return
+        several = len(self.column) > 1
+        for place, name in enumerate(self.column):
+            values = {label[place] if several else label for label in known.labels} - {None}
+            numbers = [v for v in values if isinstance(v, (int, float)) and type(v) is not bool]
+            if len(numbers) < len(values) or len(values) <= _MANY_NUMBERS:
+                continue
+            option = f"{name}=0,18,65,inf" if several else "0,18,65,inf"
+            note(
+                f"hint: column {quote(name)} has {len(values)} different numbers, each a symbol "
+                f"of its own; with bins, such as --bins {option}, symbols are ranges of them, "
+                "whose frequencies take fewer reports"
             )
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import InputError, quote
 from ..progress import waiting
-from .options import AsJson, By, Confidence, Feature, Kernel, print_json, say
+from .options import AsJson, By, Confidence, Error, Feature, print_json, say
+
+if TYPE_CHECKING:
+    from ..release._plan import Plan
 
 
 def plan(
-    kernel: Kernel,
-    error: Annotated[
-        float | None, typer.Option(help="Half-width that every interval should have.")
-    ] = None,
+    kernel: Annotated[
+        str,
+        typer.Argument(
+            metavar="DESIGN", help="A saved design, a kernel, or a plan for several columns."
+        ),
+    ],
+    error: Error = None,
     reports: Annotated[
         int | None, typer.Option(help="Number of reports that there will be.")
     ] = None,
@@ -35,26 +42,58 @@ def plan(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how many reports an error takes, or what error a number of reports gives."""
-    from ..arguments import read_feature
-    from ..kernel_files import load_kernel
+    """Say how many reports an error takes, or what error a number of reports gives.
+
+    Of a plan for several columns that is said for each column; a public form holds no
+    distribution, so that its numbers are for the least favourable one.
+    """
+    from ..arguments import read_error, read_feature
+    from ..kernel_files import load_release
     from ..mechanism import kernel_of
     from ..release._plan import plan as run_plan
+    from ..solve.columns_plan import KernelPlan
     from ..views.plain import plan_json
 
-    designed = load_kernel(kernel)
+    asked: dict[str, Any] = {
+        "error": None if error is None else read_error(error),
+        "reports": reports,
+        "worst": worst,
+        "confidence": confidence,
+        "by": by,
+        "best": best,
+    }
+    designed = load_release(kernel)
+    if isinstance(designed, KernelPlan):
+        if feature is not None:
+            raise InputError(
+                "--feature",
+                expected="a design for one column with it",
+                got=f"a plan for {', '.join(map(quote, designed.names))}",
+                remedy="leave it out, or plan with the design of that column",
+            )
+        with waiting("planning", show=sys.stderr.isatty()):
+            parts = zip(designed.names, designed.designs, strict=True)
+            found = {name: run_plan(each, **asked) for name, each in parts}
+        _tell_columns(found, needed=error is not None, as_json=as_json)
+        return
     with waiting("planning", show=sys.stderr.isatty()):
-        found = run_plan(
-            designed,
-            error=error,
-            reports=reports,
-            worst=worst,
-            confidence=confidence,
-            by=by,
-            feature=read_feature(feature, kernel_of(designed)),
-            best=best,
-        )
+        made = run_plan(designed, feature=read_feature(feature, kernel_of(designed)), **asked)
     if as_json:
-        print_json(plan_json(found))
+        print_json(plan_json(made))
     else:
-        say(repr(found))
+        say(repr(made))
+
+
+def _tell_columns(found: dict[str, Plan], *, needed: bool, as_json: bool) -> None:
+    """What each column of a plan takes; of several the most, as each person reports all."""
+    from ..views.plain import plan_json
+
+    most = max(each.reports for each in found.values())
+    if as_json:
+        columns = [{"column": name, **plan_json(each)} for name, each in found.items()]
+        print_json({"reports": most, "columns": columns})
+        return
+    for name, each in found.items():
+        say(f"{quote(name)}: {each!r}")
+    if needed:
+        say(f"all columns: {most} reports, as everybody reports every column")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ..arguments import read_outputs
+from ..arguments import read_error, read_outputs
+from ..errors import InputError
 from .options import (
     AsJson,
+    Confidence,
+    Error,
     Force,
     Outputs,
     PriorSource,
@@ -28,7 +32,18 @@ from .options import (
 
 def smallest(
     source: PriorSource,
-    at_least: Annotated[float, typer.Option(help="The value that the utility must reach.")],
+    at_least: Annotated[
+        float | None, typer.Option(help="The value that the utility must reach.")
+    ] = None,
+    reports: Annotated[
+        int | None,
+        typer.Option(
+            help="In place of --at-least: so many reports must keep every frequency within the "
+            "--error, as in 'mechdesign plan'."
+        ),
+    ] = None,
+    error: Error = None,
+    confidence: Confidence = 0.95,
     notion: Annotated[
         str,
         typer.Option(
@@ -45,8 +60,12 @@ def smallest(
     outputs: Outputs = None,
     require: Require = None,
     precision: Annotated[
-        float, typer.Option(help="How close the two levels shall be, as a share of them.")
-    ] = 1e-6,
+        float | None,
+        typer.Option(
+            help="How close the two levels shall be, as a share of them; 1e-6, and with --reports "
+            "1e-3."
+        ),
+    ] = None,
     solver: Annotated[str, typer.Option(help="auto, a method, or a cvxpy solver.")] = "auto",
     time_limit: Annotated[
         float | None,
@@ -58,14 +77,46 @@ def smallest(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Find the smallest level at which a utility is reached, with proof from both sides."""
+    """Find the smallest level at which a utility is reached, with proof from both sides.
+
+    Or the smallest level at which so many reports keep every frequency within an error:
+    'mechdesign smallest people.csv --column class -n ldp --reports 10000 --error 1%'.
+    """
     from ..files import check_writable
+    from ..release.smallest_levels import smallest_for_reports
     from ..solve._smallest import smallest as run_smallest
-    from ..storage import save
     from ..utility.linear import default_utility
-    from ..views.plain import smallest_json
+    from ..views.plain import smallest_for_reports_json, smallest_json
 
     check_distinct({"--output": output}, {"the table": source.table, "--utility": utility})
+    given = {"--at-least": at_least, "--reports": reports, "--error": error}
+    named = [name for name, value in given.items() if value is not None]
+    if named not in (["--at-least"], ["--reports", "--error"]):
+        raise InputError(
+            "smallest level",
+            expected="either --at-least, or --reports and --error",
+            got=" and ".join(named) or "none of them",
+            remedy="write for example --at-least 0.6, or --reports 10000 --error 1%",
+        )
+    if reports is not None and error is not None:
+        _check_only_for_values(utility, outputs, solver)
+        known = source.read_prior()
+        if output is not None:
+            check_writable(output, overwrite=force)
+        least = smallest_for_reports(
+            name_notions(notion),
+            known,
+            reports=reports,
+            error=read_error(error),
+            confidence=confidence,
+            subject_to=read_required(require, known, []),
+            precision=1e-3 if precision is None else precision,
+            time_limit=time_limit,
+            progress=sys.stderr.isatty(),
+        )
+        _tell(least, output, smallest_for_reports_json, force=force, as_json=as_json)
+        return
+    assert at_least is not None
     known = source.read_prior()
     goal = default_utility(known) if utility is None else read_goal(utility, known)
     labels = read_outputs(outputs)
@@ -78,15 +129,45 @@ def smallest(
         at_least=at_least,
         subject_to=read_required(require, known, [goal], labels),
         outputs=labels,
-        precision=precision,
+        precision=1e-6 if precision is None else precision,
         solver=read_solver(solver),
         time_limit=time_limit,
         progress=sys.stderr.isatty(),
     )
+    _tell(found, output, smallest_json, force=force, as_json=as_json)
+
+
+def _check_only_for_values(utility: str | None, outputs: str | None, solver: str) -> None:
+    """Refuse what only a value of a utility is looked for with."""
+    for option, is_given in {
+        "--utility": utility not in (None, "estimation"),
+        "--outputs": outputs is not None,
+        "--solver": solver != "auto",
+    }.items():
+        if is_given:
+            raise InputError(
+                option,
+                expected="--at-least with it",
+                got="--reports and --error, for which kernels are designed for estimates",
+                remedy="leave it out",
+            )
+
+
+def _tell(
+    found: Any,
+    output: Path | None,
+    to_json: Callable[[Any], dict[str, Any]],
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Save the design at the level, and say what was found."""
+    from ..storage import save
+
     if output is not None:
         save(found.design, output, overwrite=force)
     if as_json:
-        print_json(smallest_json(found))
+        print_json(to_json(found))
     else:
         say(repr(found))
     if output is not None:

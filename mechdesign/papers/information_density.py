@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from ..privacy import ALIP, LDP, LIP, PMC, PML
 from ..privacy.notion import PrivacyNotion
-from ..solve._design import design
+from ..solve._design import find_design
 from ..theory.conversions import convert
 from ..utility import MutualInformation
 from ..utility.linear import Matrix
@@ -51,7 +51,7 @@ def _same_optimum(rng: Generator) -> Claims:
     star = convert(PML(u), to=PMC, prior=prior).levels[0]
     low = star + float(rng.uniform(0, 1))
     gains = Matrix(rng.uniform(0, 1, (len(prior), int(rng.integers(2, 5)))))
-    wide, narrow = design(prior, gains, PML(u)), design(prior, gains, ALIP(low, u))
+    wide, narrow = find_design(prior, gains, PML(u)), find_design(prior, gains, ALIP(low, u))
     yield equal(narrow.value, wide.value, "expected utility of the two designs", scale=wide.value)
     p, high = prior.probabilities, math.exp(u)
     for name, value in some_values(rng, p).items():
@@ -63,7 +63,7 @@ def _same_optimum(rng: Generator) -> Claims:
     alone = best_value(p, 0.0, high, information)
     both = best_value(p, math.exp(-star * 0.8), high, information)
     yield holds(both < alone - 1e-9, "a control: a lower bound that is not implied")
-    found = design(prior, MutualInformation(), ALIP(low, u))
+    found = find_design(prior, MutualInformation(), ALIP(low, u))
     # The value of a design is certified between two numbers that this lies between.
     yield at_least(found.value + 1e-6, alone, "design by mutual information")
     yield at_most(found.value, alone, "design by mutual information", scale=1e-3)

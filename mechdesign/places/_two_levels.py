@@ -26,7 +26,7 @@ from ..numeric import finite_number
 from ..place_sets import PlaceSet, checked_shape, grid_step
 from ..prior import Prior
 from ..privacy.notion import check_level
-from ..solve._design import Design, design
+from ..solve._design import Design, find_design
 from ._places import Places, scaled_distances
 from .loss import costs_of
 
@@ -281,7 +281,7 @@ class _Case:
             Prior.from_counts(masses + _EMPTY / len(masses), coarse.places.labels)
         )
         nats = max(scale * (1 - share) * self.level, 1e-6)
-        blocks = design(
+        blocks = find_design(
             known, coarse.places.loss(self.kind), coarse.places.privacy(nats, self.within)
         )
         rate = share * scale * self.level / self.within / 2

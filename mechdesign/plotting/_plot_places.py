@@ -12,7 +12,7 @@ from ..noise.planar import PLANAR
 from ..numeric import float_array
 from ..places import Places, of
 from ..prior import Prior
-from ..solve._design import design
+from ..solve._design import find_design
 from .style import INK, PALE, PALETTE, SMALL, fit_figure, legend_beside, new_axes, series_style
 
 _WIDEST, _TALLEST = 5.0, 4.5
@@ -194,7 +194,7 @@ def place_losses(
     for level in levels:
         noisy = customary_losses(places, known, level, within, kind=kind)
         found += [(name, level, loss) for name, loss in noisy]
-        best = design(known, places.loss(kind), places.privacy(level, within))
+        best = find_design(known, places.loss(kind), places.privacy(level, within))
         found.append(("optimum", level, -best.value))
     return found
 

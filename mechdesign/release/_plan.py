@@ -14,7 +14,7 @@ from ..errors import InputError, PriorError, quote
 from ..labels import Label, short_names
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
-from ..solve._design import Design, design
+from ..solve._design import Design, find_design
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
@@ -28,6 +28,8 @@ _LEAST = 1e-12
 REPORTS = 1000
 #: Kernels with more inputs or outputs are shown without errors: a decomposition takes too long.
 MOST_PLANNED = 500
+# Numbers of reports that rounding alone puts above a whole number are that number.
+_SLIGHTLY_LESS = 1 - 1e-12
 # Relative rounding of errors.
 _ROUNDING = Fraction(1, 10**9)
 
@@ -177,7 +179,7 @@ def plan(
             got="neither" if error is None else "both",
             remedy="pass error=0.01 or reports=10_000",
         )
-    _check_numbers(error, reports)
+    check_numbers(error, reports)
     if not isinstance(worst, (bool, np.bool_)):
         raise InputError(
             "worst", expected="True or False", got=quote(worst), remedy="pass worst=True"
@@ -207,9 +209,9 @@ def plan(
 
     def designed(weights: NDArray[np.float64]) -> Design:
         goal = Estimation(asked, weights=weights, truth=assumed)
-        return design(known, goal, notions, subject_to=required)
+        return find_design(known, goal, notions, subject_to=required)
 
-    least = narrowest(count, designed, lambda one: _told_variances(one, question, assumed)[0])
+    least = narrowest(count, designed, lambda one: told_variances(one, question, assumed)[0])
     other = _planned(least.design, question, assumed, size)
     if np.isinf(other.errors).any():  # rows too close for floats to tell apart
         return replace(made, best=other)
@@ -239,7 +241,7 @@ class _Size:
 
 def _planned(mechanism: Any, question: Question, assumed: Prior | None, size: _Size) -> Plan:
     """The plan for one kernel; infinite where no number of reports suffices."""
-    private, plain = _told_variances(mechanism, question, assumed)
+    private, plain = told_variances(mechanism, question, assumed)
     made = _sized(question.labels, private, plain, assumed, size)
     own = isinstance(mechanism, Design) and isinstance(mechanism.utility, Estimation)
     return replace(
@@ -250,7 +252,18 @@ def _planned(mechanism: Any, question: Question, assumed: Prior | None, size: _S
     )
 
 
-def _told_variances(
+def largest_variance(reports: int, error: float, confidence: float) -> float:
+    """Of one report's contribution, the largest with which so many reports keep an error."""
+    return reports * error**2 / _Size(None, None, confidence).z2 / _SLIGHTLY_LESS
+
+
+def open_error(prior: Prior, reports: int, confidence: float) -> float:
+    """Half-width of the widest interval of a frequency from an open survey of as many people."""
+    p = np.asarray(prior.probabilities)
+    return math.sqrt(_Size(None, None, confidence).z2 * float((p * (1 - p)).max()) / reports)
+
+
+def told_variances(
     mechanism: Any, question: Question, assumed: Prior | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Variance of one report's contribution, infinite where it is not told, and without privacy."""
@@ -278,14 +291,14 @@ def _sized(
     else:
         assert size.error is not None
         needed = size.z2 * float(private.max()) / size.error**2
-        reports = max(FEWEST, math.ceil(needed * (1 - 1e-12)))
+        reports = max(FEWEST, math.ceil(needed * _SLIGHTLY_LESS))
     widths = np.where(told, np.sqrt(size.z2 * np.where(told, private, 0.0) / reports), math.inf)
     largest = float(widths.max())
     if math.isinf(largest):
         largest = size.error or math.sqrt(size.z2 * float(plain.max()) / reports)
     open_survey = 1
     if largest:
-        open_survey = math.ceil(size.z2 * float(plain.max()) / largest**2 * (1 - 1e-12))
+        open_survey = math.ceil(size.z2 * float(plain.max()) / largest**2 * _SLIGHTLY_LESS)
     return Plan(labels, reports, widths, max(1, open_survey), size.confidence, assumed)
 
 
@@ -295,7 +308,7 @@ def expected_errors(mechanism: Any, prior: Prior, reports: int) -> Plan:
     The plan for the frequency of every symbol, and what else a design for estimates is about;
     errors that no number of reports brings down are infinite.
     """
-    _check_numbers(None, reports)
+    check_numbers(None, reports)
     found = mechanism_of(mechanism)
     found.check_prior(prior)
     question = ask(found, hidden=True)
@@ -326,7 +339,7 @@ def _check_best(mechanism: Any, assumed: Prior | None, privacy: Any) -> None:
             raise InputError("best plan", expected=expected, got=got, remedy=remedy)
 
 
-def _check_numbers(error: Any, reports: Any) -> None:
+def check_numbers(error: Any, reports: Any) -> None:
     """Refuse errors and numbers of reports that are none, or that nobody could need."""
     known = isinstance(error, (int, float, np.number)) and not isinstance(error, bool)
     if error is not None and not (known and _LEAST <= error <= 1 / _LEAST):

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import DataError, InputError, quote
 from ..files import Claim, check_writable, claimed, noticed_interrupts, unstopped
+from ..mechanism import Mechanism, kernel_of, warn_of_disclosure
 from ..solve.columns_plan import KernelPlan
 from ._identifiability import warn_of_untold
 from .codes import Policy
@@ -149,9 +150,11 @@ def privatize_file(
         When columns are written as they stand that were released as secrets before, by the ledger,
         or that the design names as secrets.
     CountsWarning
-        When the design holds the exact counts of this very column.
+        When the design or plan holds the exact counts of these very columns.
     UntoldWarning
         When reports would be uninformative about the secret.
+    DisclosureWarning
+        When one report lets the secret be guessed right with probability 99.9 % or more.
     LeftoverWarning
         When a run that was stopped left unfinished files, which are removed; or when this one is
         stopped with some of its files finished.
@@ -166,6 +169,7 @@ def privatize_file(
     mechanism, names = resolved(column, mechanism, columns)
     if not isinstance(mechanism, KernelPlan):
         warn_of_untold(mechanism)
+    _warn_of_disclosure(mechanism)
     written = Written.read(drop, only_reports)
     inputs = find_inputs(source)
     most = _budget(budget, spent, row, person, key, ledger)
@@ -249,8 +253,7 @@ def _privatize_one(
     written: Written,
 ) -> Receipt:
     """One file, whole or not at all."""
-    column, mechanism, texts = str(release.column), release.designed, release.texts
-    is_plan = isinstance(mechanism, KernelPlan)
+    texts = release.texts
     with open_batches(source) as (schema, _, _):
         release.check_names(schema.names)
     with claimed(target, overwrite=overwrite) as claim:
@@ -262,8 +265,7 @@ def _privatize_one(
         beside.warn(found.beside, who_of(source, about), source.name)
         if person is not None:
             warn_of_rows(found.most_of_one, person, release.recorded)
-        if not is_plan:
-            warn_of_counts(found, column, mechanism)
+        warn_of_counts(found, release)
         number = -1 if book is None else intend(book, found, release, source, target, about, budget)
         try:
             reports = Fingerprinter(secret)
@@ -304,6 +306,18 @@ def _publish(
     claim.publish(*made)
     if book is not None:
         finish(book, number, claim.target, reports.result())
+
+
+def _warn_of_disclosure(designed: Any) -> None:
+    """Warn of a kernel, or of kernels of a plan, of which one report gives the secret away."""
+    parts = {"": designed}
+    if isinstance(designed, KernelPlan):
+        found = zip(designed.names, designed.designs, strict=True)
+        parts = {f"column {quote(name)}: ": each for name, each in found}
+    for subject, each in parts.items():
+        kernel = kernel_of(each)
+        if isinstance(kernel, Mechanism):
+            warn_of_disclosure(kernel, getattr(each, "prior", None), subject)
 
 
 def _budget(budget: Any, spent: Any, row: Any, person: Any, key: Any, ledger: Any) -> Budget | None:

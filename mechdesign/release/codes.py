@@ -437,7 +437,7 @@ class Encoder:
             raise DataError(
                 f"column {self.column!r}",
                 expected="no missing values",
-                got=f"{blank} in {len(places)} rows",
+                got=f"{blank} in the {first + len(places)} rows read",
                 remedy=f"fill them in, or choose {asked_by(*KEPT_OR_REPLACED)}",
             )
         unseen = [v for v, k, c in zip(values, kind, counts, strict=True) if k == 2 and c]
@@ -446,8 +446,7 @@ class Encoder:
             raise self.refuse(
                 unseen,
                 f"correct them, or choose {asked_by(*NULL_OR_REPLACED)}",
-                f" in {len(rows)} row{'s' * (len(rows) > 1)}, "
-                f"first in row {first + int(rows[0]) + 1}",
+                rows_told(rows, first, len(places)),
             )
 
     def _replace(self, codes: NDArray[Any], kind: NDArray[Any]) -> None:
@@ -457,6 +456,17 @@ class Encoder:
             codes[kind == 1] = stand_in
         if self.policy.unseen == "replace":
             codes[kind == 2] = stand_in
+
+
+def rows_told(rows: NDArray[Any], first: int, length: int) -> str:
+    """Where a part of a table has what is refused: in how many rows of those read, which are
+    ``first`` rows before it, none of them refused, and its ``length``.
+
+    >>> rows_told(np.array([2, 4]), 10, 8)
+    ' in 2 of the 18 rows read, first in row 13'
+    """
+    read, place = first + length, first + int(rows[0]) + 1
+    return f" in {len(rows)} of the {read} rows read, first in row {place}"
 
 
 class StrataEncoder:

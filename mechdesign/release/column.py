@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, UnknownNameError
 from ..labels import Label, tidy
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
+from ..prior import Prior
 from ..published import kernel_fingerprint
 from .bin_codes import bins_of, encoder_of
 from .codes import ABSENT, Codebook, Policy, StrataEncoder, distinct_values
@@ -27,6 +28,22 @@ from .words import SeededWords, Words, words_from
 
 #: Reads a column of a table by its name, as an Arrow array, a NumPy vector or a list.
 Reader = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class HeldPrior:
+    """A prior that the file of a design or a plan holds.
+
+    Attributes
+    ----------
+    columns : whose values it is about
+    prior : over the symbols, or over tuples of those of several columns
+    decides : whether a notion of the design is about it, so that kernels depend on it
+    """
+
+    columns: tuple[Any, ...]
+    prior: Prior
+    decides: bool
 
 
 class ColumnRelease:
@@ -195,6 +212,23 @@ class ColumnRelease:
     ) -> NDArray[np.int64]:
         """Positions of symbols for the :meth:`secrets` of a part, whatever the policy is."""
         return self.encoder.positions(read(self.column), values[:-1], places)
+
+    @property
+    def held(self) -> list[HeldPrior]:
+        """The priors that the file of the design holds, if any."""
+        prior = getattr(self.designed, "prior", None)
+        if prior is None or len(prior) != self.symbols:
+            return []
+        decides = any(notion.uses_prior for notion in self.designed.notions)
+        return [HeldPrior(tuple(self.secret_columns), prior, decides)]
+
+    def held_counts(
+        self, read: Reader, values: Sequence[Any], places: NDArray[Any]
+    ) -> list[NDArray[np.int64]]:
+        """For each of the :attr:`held` priors how often its symbols occur among the
+        :meth:`secrets` of a part, behind the number of rows that have none of them.
+        """
+        return [self.counts(read, values, places) for _ in self.held]
 
     def counts(
         self, read: Reader, values: Sequence[Any], places: NDArray[Any]

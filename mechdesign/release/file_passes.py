@@ -19,7 +19,9 @@ import numpy as np
 
 from ..errors import CountsWarning, DataError, StorageError, warn
 from ..input_tables import is_missing
+from ..prior import Prior
 from ..progress import counter
+from ..solve.columns_plan import KernelPlan
 from .adapters import column_reader, privatize_batch, reported_schema
 from .codes import distinct_values
 from .column import ColumnRelease
@@ -72,7 +74,7 @@ class Survey:
     secrets : fingerprint of the column, under the key of the ledger
     pairs : fingerprint of identities with their symbols, in any order, where reports are drawn by
         identities; under one key, column and kernel these decide every report
-    counts : how often each input of the mechanism occurs
+    counts : for each prior that the file of the design holds, how often its symbols occur
     most_of_one : most rows of one person whose reports are drawn independently, 0 without any
     rows : number of rows of each file
     parts : fingerprint of each column, where there are several
@@ -82,7 +84,7 @@ class Survey:
 
     secrets: Fingerprint
     pairs: str | None
-    counts: tuple[int, ...]
+    counts: tuple[tuple[int, ...], ...]
     most_of_one: int
     rows: tuple[int, ...]
     parts: tuple[Fingerprint, ...] = ()
@@ -127,7 +129,7 @@ def _survey(
     several = release.secret_columns if len(release.secret_columns) > 1 else []
     parts = [Fingerprinter(key) for _ in several]
     others = [Fingerprinter(key) for _ in beside]
-    counts = np.zeros(release.symbols + 1, dtype=np.int64)
+    counts = [np.zeros(len(one.prior) + 1, dtype=np.int64) for one in release.held]
     repeats: dict[Any, int] = {}
     identity = release.identity
     person_draws = None
@@ -151,7 +153,10 @@ def _survey(
                 for one, column in zip([*parts, *others], [*several, *beside], strict=True):
                     own, at = distinct_values(read(column), column)
                     one.add_codes([*own, None], at)
-                counts += release.counts(read, values, places)
+                for so_far, here in zip(
+                    counts, release.held_counts(read, values, places), strict=True
+                ):
+                    so_far += here
                 if identity is not None or len(sources) > 1 or person_draws is not None:
                     # Where there are several, nothing is refused after the first is there.
                     codes = release.codes(read)
@@ -184,7 +189,7 @@ def _survey(
     return Survey(
         secrets.result(),
         drawn_by,
-        tuple(counts[1:].tolist()),
+        tuple(tuple(one[1:].tolist()) for one in counts),
         most,
         tuple(rows_of),
         tuple(one.result() for one in parts),
@@ -209,23 +214,35 @@ def told_apart(path: Path, paths: Sequence[Path]) -> Iterator[None]:
         ) from None
 
 
-def warn_of_counts(survey: Survey, column: str, designed: Any) -> None:
-    """Warn of a design that holds the counts of this very column."""
-    prior, total = getattr(designed, "prior", None), sum(survey.counts)
-    if prior is None or not total or len(set(prior.weights)) == 1:
+def warn_of_counts(survey: Survey, release: ColumnRelease) -> None:
+    """Warn once of a design or a plan that holds the counts of these very columns."""
+    pairs = zip(release.held, survey.counts, strict=True)
+    found = [one for one, counts in pairs if _are_shares(counts, one.prior)]
+    if not found:
         return
+    columns = list(dict.fromkeys(str(column) for one in found for column in one.columns))
+    these = f"this very column {columns[0]!r}"
+    if len(columns) > 1:
+        these = f"these very columns {', '.join(map(repr, columns))}"
+    what = "plan" if isinstance(release.designed, KernelPlan) else "design"
+    warn(
+        f"the {what} was made from the counts of {these}, and "
+        "its file holds them exactly, which no notion covers; keep it to yourself, and "
+        "give others its public form (md.save(..., public=True), mechdesign show --public)"
+        + (", after you read what that warns of" if any(one.decides for one in found) else ""),
+        CountsWarning,
+    )
+
+
+def _are_shares(counts: Sequence[int], prior: Prior) -> bool:
+    """Whether a prior is these counts over their sum, and tells more than that all are the same."""
+    total = sum(counts)
+    if not total or len(set(prior.weights)) == 1:
+        return False
     # Shares that were written as decimals are off by their rounding.
     most = _ROUNDING * prior.total * total
-    pairs = zip(survey.counts, prior.weights, strict=True)
-    if all(abs(count * prior.total - weight * total) <= most for count, weight in pairs):
-        fitted = any(notion.uses_prior for notion in designed.notions)
-        warn(
-            f"the design was made from the counts of this very column {column!r}, and "
-            "its file holds them exactly, which no notion covers; keep it to yourself, and "
-            "give others its public form (md.save(..., public=True), mechdesign show --public)"
-            + (", after you read what that warns of" if fitted else ""),
-            CountsWarning,
-        )
+    pairs = zip(counts, prior.weights, strict=True)
+    return all(abs(count * prior.total - weight * total) <= most for count, weight in pairs)
 
 
 def who_of(source: Path, about: str | None) -> str:

@@ -366,7 +366,7 @@ def privatize_folder(
         beside.warn(found.beside, who_of(base, about), base.name)
         if person is not None:
             warn_of_rows(found.most_of_one, person, release.recorded)
-        warn_of_counts(found, str(release.column), release.designed)
+        warn_of_counts(found, release)
         if run.state is None:
             number = -1
             if book is not None:

@@ -41,6 +41,8 @@ _WORD_BYTES = 8
 # Identities that are remembered in memory, and parts that the digests of others are sorted in.
 _HELD, _BUCKETS = 1 << 17, 256
 _RECORD = np.dtype([("first", "<u8"), ("second", "<u8"), ("symbol", "<i4")])
+# What stands for another symbol of a person who is known to have several.
+_ANOTHER = -2
 
 
 # Keys
@@ -416,6 +418,9 @@ class Admission:
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
         self._symbols: dict[bytes, int] = {}
+        # Rows so far, those whose identity came before, and persons with several symbols.
+        self._rows = self._again = 0
+        self._inconsistent: set[bytes] = set()
 
     def admit(self, identities: Sequence[bytes], codes: NDArray[np.int64] | None) -> None:
         """Take in the rows of one part.
@@ -423,30 +428,34 @@ class Admission:
         Raises :class:`DataError` for a row's identity that came before, and for a person with
         several symbols. It quotes none of them, as they are data.
         """
+        self._rows += len(identities)
+        self._remember(identities, codes)
+        self._refuse(self._again + len(self._inconsistent))
+
+    def _remember(self, identities: Sequence[bytes], codes: NDArray[np.int64] | None) -> None:
         if not self.identity.by_person:
             before = len(self._symbols)
             self._symbols.update(dict.fromkeys(map(shortened, identities), 0))
-            again = before + len(identities) - len(self._symbols)
-            if again:
-                raise repeated(self.identity, again)
+            self._again += before + len(identities) - len(self._symbols)
             return
         assert codes is not None
-        others = set()
         for identity, code in zip(identities, codes.tolist(), strict=True):
             if code != ABSENT:
                 short = shortened(identity)
                 if self._symbols.setdefault(short, code) != code:
-                    others.add(short)
-        if others:
-            raise repeated(self.identity, len(others))
+                    self._inconsistent.add(short)
+
+    def _refuse(self, count: int) -> None:
+        if count:
+            raise repeated(self.identity, count, self._rows)
 
 
 class SpooledAdmission(Admission):
-    """The same over a table of any length, in bounded memory.
+    """The same over a table of any length, in bounded memory, refused after all of its parts.
 
-    It remembers the first identities and notices at once when one of them comes again. Of longer
-    tables, digests go into a nameless file in a folder, 20 bytes a row, and what came again is
-    found by :meth:`compare`. The digests are keyed: whoever gets hold of the file learns nothing.
+    It remembers the first identities. Of longer tables, digests go into a nameless file in a
+    folder, 20 bytes a row. What came again is counted by :meth:`compare`. The digests are keyed:
+    whoever gets hold of the file learns nothing.
     """
 
     def __init__(self, identity: Identity, folder: Path) -> None:
@@ -467,13 +476,17 @@ class SpooledAdmission(Admission):
             self._spool.close()
 
     def admit(self, identities: Sequence[bytes], codes: NDArray[np.int64] | None) -> None:
-        """Take in the rows of one part; see :meth:`Admission.admit`."""
+        """Take in the rows of one part."""
+        self._rows += len(identities)
         if self._spool is None:
-            super().admit(identities, codes)
+            self._remember(identities, codes)
             if len(self._symbols) >= _HELD:
                 held, self._symbols = self._symbols, {}
                 self._spool = self._opened()
                 self._keep(list(held), np.fromiter(held.values(), np.int64, len(held)))
+                # Each is counted once, with the symbols that it has in later parts.
+                known, self._inconsistent = self._inconsistent, set()
+                self._keep(list(known), np.full(len(known), _ANOTHER))
             return
         if self.identity.by_person:
             assert codes is not None
@@ -528,13 +541,12 @@ class SpooledAdmission(Admission):
         self._filled = 0
 
     def compare(self) -> None:
-        """Raise :class:`DataError` for what came again, as :meth:`admit` does, after all parts."""
-        if self._spool is None:
-            return
-        self._write()
-        again = sum(self._again(self._bucket(number)) for number in range(_BUCKETS))
-        if again:
-            raise repeated(self.identity, again)
+        """Raise :class:`DataError` for what came again, with the count of all parts."""
+        again = self._again + len(self._inconsistent)
+        if self._spool is not None:
+            self._write()
+            again += sum(self._repeats(self._bucket(number)) for number in range(_BUCKETS))
+        self._refuse(again)
 
     def _bucket(self, number: int) -> NDArray[Any]:
         """All records of a bucket, in the order of their digests and symbols."""
@@ -547,7 +559,7 @@ class SpooledAdmission(Admission):
         found = np.frombuffer(b"".join(parts), dtype=_RECORD)
         return found[np.lexsort((found["symbol"], found["second"], found["first"]))]
 
-    def _again(self, records: NDArray[Any]) -> int:
+    def _repeats(self, records: NDArray[Any]) -> int:
         """Rows whose identity came before, or persons with several symbols."""
         now, before = records[1:], records[:-1]
         same = (now["first"] == before["first"]) & (now["second"] == before["second"])
@@ -563,20 +575,25 @@ def shortened(identity: bytes) -> bytes:
     return identity if len(identity) <= _LONGEST else blake2b(identity, digest_size=31).digest()
 
 
-def repeated(identity: Identity, count: int | None = None) -> DataError:
-    """The error for identities that come again."""
+def repeated(identity: Identity, count: int | None = None, rows: int = 0) -> DataError:
+    """The error for identities that come again: in how many rows, or for how many persons, of the
+    rows that were read.
+    """
     if identity.by_person:
         return DataError(
             f"column {identity.column!r}",
             expected="one value of the secret for each person, who then has one report",
-            got="several" + (f" for {count} of them" if count else " for a person"),
+            got="several"
+            + (f" for {count} of them in the {rows} rows read" if count else " for a person"),
             remedy="keep one row per person, or name a unique column with row= (--row) so that "
             "each row has a report of its own; levels then add up",
         )
     return DataError(
         f"column {identity.column!r}",
         expected="a different identity in each row",
-        got=f"{count} rows whose identity came before" if count else "some that are repeated",
+        got=f"{count} rows whose identity came before, of the {rows} rows read"
+        if count
+        else "some that are repeated",
         remedy="name a column without repeats with row= (--row), or where rows are about the same "
         "person give that column as person= (--person) with a key",
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, asked_by
 from ..labels import Label
 from ..place_sets import MISSING, PlaceSet, degrees
-from .codes import ABSENT, KEPT_OR_REPLACED, NULL_OR_REPLACED
+from .codes import ABSENT, KEPT_OR_REPLACED, NULL_OR_REPLACED, rows_told
 from .column import Reader
 from .several import JointRelease
 
@@ -40,7 +40,7 @@ class PlaceRelease(JointRelease):
             raise DataError(
                 f"columns {self.column}",
                 expected="no missing values",
-                got=f"{int(blank.sum())} in {len(blank)} rows",
+                got=f"{int(blank.sum())} in the {self.rows + len(blank)} rows read",
                 remedy=f"fill them in, or choose {asked_by(*KEPT_OR_REPLACED)}",
             )
         return self._decided(found, blank)
@@ -68,8 +68,7 @@ class PlaceRelease(JointRelease):
         return DataError(
             f"columns {self.column}",
             expected="points within the places of the design",
-            got=f"{len(rows)} point{'s' * (len(rows) > 1)} outside, first in row "
-            f"{self.rows + int(rows[0]) + 1}",
+            got="points outside" + rows_told(rows, self.rows, len(unseen)),
             remedy="design for larger bounds or a larger reach, or choose "
             + asked_by(*NULL_OR_REPLACED),
         )

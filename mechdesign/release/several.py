@@ -25,8 +25,8 @@ from ..prior import Prior
 from ..published import kernel_fingerprint
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan, product_kernel
 from .bin_codes import encoder_of
-from .codes import ABSENT, NULL_OR_REPLACED, Encoder, Policy, distinct_values
-from .column import ColumnRelease, Reader, check_name, plain_settings, told_bins
+from .codes import ABSENT, NULL_OR_REPLACED, Encoder, Policy, distinct_values, rows_told
+from .column import ColumnRelease, HeldPrior, Reader, check_name, plain_settings, told_bins
 from .identities import Admission, Identity
 from .receipts import Fingerprinter, Receipt
 from .words import SeededWords, Words, words_from
@@ -481,11 +481,41 @@ class PlanRelease(_SeveralColumns):
         found[unseen] = stand_in
         return found
 
-    def positions(
+    @property
+    def held(self) -> list[HeldPrior]:
+        """The prior of all columns together where the plan has it, and that of each."""
+        found = [one for part in self.parts for one in part.held]
+        if self.plan.prior is None:
+            return found
+        decides = any(one.decides for one in found)
+        return [HeldPrior(self._columns, self.plan.prior, decides), *found]
+
+    def held_counts(
         self, read: Reader, values: Sequence[Any], places: NDArray[Any]
-    ) -> NDArray[np.int64]:
-        """None: a plan holds no counts of combinations that a release is compared with."""
-        return np.full(len(places), ABSENT, dtype=np.int64)
+    ) -> list[NDArray[np.int64]]:
+        """How often combinations of values, and those of each column, occur in a part."""
+        positions, counts = [], []
+        for part in self.parts:
+            own = part.positions(read, *part.secrets(read))
+            positions.append(own)
+            counts += [np.bincount(own + 1, minlength=part.symbols + 1) for _ in part.held]
+        if self.plan.prior is None:
+            return counts
+        order = np.argsort(self._held_codes)
+        known, codes = self._held_codes[order], self._radix.join(positions)
+        at = np.searchsorted(known, codes).clip(max=len(known) - 1)
+        found = np.where(known[at] == codes, order[at], ABSENT)
+        return [np.bincount(found + 1, minlength=len(known) + 1), *counts]
+
+    @cached_property
+    def _held_codes(self) -> NDArray[np.int64]:
+        """The number of the combination of each symbol of the plan's prior."""
+        assert self.plan.prior is not None
+        places = [{x: i for i, x in enumerate(part.mechanism.inputs)} for part in self.parts]
+        labels = self.plan.prior.labels
+        return self._radix.join(
+            [np.array([own.get(x[i], ABSENT) for x in labels]) for i, own in enumerate(places)]
+        )
 
     def draw_all(self, read: Reader) -> list[tuple[Any, NDArray[Any]]]:
         """For each column its output positions, -1 where the report is null."""
@@ -680,8 +710,7 @@ def unseen_combination(column: str, unseen: NDArray[np.bool_], first: int) -> Da
     return DataError(
         f"columns {column}",
         expected="combinations of values that the design knows",
-        got=f"others in {len(rows)} row{'s' * (len(rows) > 1)}, first in row "
-        f"{first + int(rows[0]) + 1}",
+        got="others" + rows_told(rows, first, len(unseen)),
         remedy="give every combination that can occur some mass in the prior and design again, or "
         f"choose {asked_by(*NULL_OR_REPLACED)}",
     )

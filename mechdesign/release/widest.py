@@ -43,9 +43,15 @@ class Widest:
 
 
 def narrowest(
-    count: int, design: Callable[[Vector], Design], variances: Callable[[Design], Vector]
+    count: int,
+    design: Callable[[Vector], Design],
+    variances: Callable[[Design], Vector],
+    target: float | None = None,
 ) -> Widest:
-    """The kernel of the least largest variance, from designs for weights of ``count`` answers."""
+    """The kernel of the least largest variance, from designs for weights of ``count`` answers.
+
+    With a target no more than whether some kernel reaches it is found out.
+    """
     deadline = clock.now() + _TIME
     weights = np.full(count, 1 / count)
     centre, low = weights, Fraction(0)
@@ -62,6 +68,7 @@ def narrowest(
             best = made, found
         slopes.append(found)
         near = best[1].max() <= float(low) * (1 + _TOLERANCE)
+        near |= target is not None and (best[1].max() <= target or low > target)
         if near or not np.isfinite(found).all() or not low or clock.now() > deadline:
             break
         weights = _next_weights(np.array(slopes) / float(low), centre)

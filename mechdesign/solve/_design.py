@@ -32,7 +32,7 @@ from ..errors import (
     quote,
     warn,
 )
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, warn_of_disclosure
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ..requirement.base import Requirement
@@ -357,6 +357,13 @@ def design(
     NoMethodError, SolverError, CertificateError
         When no method applies, a solver fails, or a kernel fails its exact check.
 
+    Warns
+    -----
+    ZeroMassWarning, GapWarning
+        For symbols of no mass, and where optimality is not proved to the last digits.
+    DisclosureWarning
+        When one report lets the secret be guessed right with probability 99.9 % or more.
+
     Examples
     --------
     >>> import mechdesign as md
@@ -364,6 +371,21 @@ def design(
     >>> round(found.value, 6), found.status
     (0.584847, 'optimal')
     """
+    found = find_design(prior, utility, privacy, outputs, solver, time_limit, subject_to)
+    warn_of_disclosure(found.mechanism, found.prior)
+    return found
+
+
+def find_design(
+    prior: Prior,
+    utility: Utility | None,
+    privacy: Any,
+    outputs: Any = None,
+    solver: str | Method = "auto",
+    time_limit: float | None = None,
+    subject_to: Any = (),
+) -> Design:
+    """:func:`design` as a step of something else, whose kernel may hide nothing."""
     check_solver(solver)
     problem = designable(state_problem(prior, utility, privacy, outputs, time_limit, subject_to))
     found = _design_all(problem) if solver == "all" else run_solver(problem, solver)[0]

@@ -21,7 +21,7 @@ from ..privacy import LDP
 from ..privacy.constraint import Rounding
 from ..privacy.notion import PrivacyNotion
 from ..utility.sublinear import MutualInformation, SublinearUtility
-from ._design import design
+from ._design import find_design
 from .closed_form import ALMOST, EVERY, SIMPLICES, simplex_case, simplex_kernel
 from .column_generation.families import Columns, Family, LiftFamily, StaircaseFamily, family_of
 from .column_generation.master import mixed_kernel
@@ -134,7 +134,7 @@ def _uniform(problem: Problem, family: Family) -> Extremal:
 
 def _ldp(problem: Problem, family: StaircaseFamily, reasons: dict[str, str]) -> Extremal:
     """Randomised response or a binary mechanism, where it reaches the bound of a design."""
-    found = design(problem.prior, problem.utility, problem.notions)
+    found = find_design(problem.prior, problem.utility, problem.notions)
     candidates = {
         "randomised response": _responses(problem, family.excess),
         "binary mechanism": _best_binary(problem, family),

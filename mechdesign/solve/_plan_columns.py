@@ -22,12 +22,13 @@ from ..errors import (
     quote,
 )
 from ..exact import Verdict
+from ..mechanism import warn_of_disclosure
 from ..prior import Prior
 from ..privacy import LDP, LikelihoodBound, PrivacyNotion
 from ..progress import stage
 from ..schema import Schema
 from ..utility.estimation import Estimation
-from ._design import Design, design, explain
+from ._design import Design, explain, find_design
 from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together, large_lifts
 from .estimation.method import MOST_SYMBOLS, relaxed_risk
 from .problem import check_limit, designable, state_problem
@@ -132,6 +133,8 @@ def plan_columns(
     search = _Search(priors, weights, total, known, time_limit)
     shares = search.best(search.together)
     plan = _checked(search, shares)
+    for name, found in zip(plan.names, plan.designs, strict=True):
+        warn_of_disclosure(found.mechanism, found.prior, f"column {quote(name)}: ")
     added = shares  # levels of LDP add up
     if not isinstance(total, LDP):
         added = search.best(lambda found: float(np.sum(found)))
@@ -278,7 +281,7 @@ class _Search:
             notion = self._notion(share)
             name, number = list(self.priors)[place], len(self.made) + 1
             with stage(f"design {number}, of {quote(name)}", limit=check_limit(limit)):
-                self.made[key] = design(prior, Estimation(), notion, time_limit=limit)
+                self.made[key] = find_design(prior, Estimation(), notion, time_limit=limit)
         return self.made[key]
 
     def _kept(self, share: float) -> float:
@@ -567,7 +570,7 @@ def _joint(search: _Search, known: Prior, weights: Mapping[str, float]) -> list[
     names: Sequence[str] = tuple(search.priors)
     each = [weights[name] for name in names for _ in search.priors[name].labels]
     try:
-        found = design(known, Estimation(list(names), each), search.total)
+        found = find_design(known, Estimation(list(names), each), search.total)
     except (NoMethodError, SolverError):
         # It is compared only; the plan stands without it.
         return []

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..release._pram import Pram, Stratum
     from ..release._regress import Regression
     from ..release.estimates import Estimate
+    from ..release.smallest_levels import SmallestForReports
     from ..release.subset_estimates import ManyEstimates
     from ..release.survey import GroupEstimates, SurveyEstimate
     from ..requirement.base import RequirementCheck
@@ -152,6 +153,22 @@ def smallest_json(found: SmallestLevel) -> dict[str, Any]:
         "below": found.below,
         "bound_below": found.bound_below,
         "infeasible_below": None if proof is None else proof.reason,
+        "steps": found.steps,
+        "design": to_json(found.design),
+    }
+
+
+def smallest_for_reports_json(found: SmallestForReports) -> dict[str, Any]:
+    """The smallest level at which reports keep an error, the one below, and the design."""
+    return {
+        "notion": found.family,
+        "reports": found.reports,
+        "error": found.error,
+        "confidence": found.confidence,
+        "level": found.level,
+        "rows": found.plan.rows(),
+        "below": found.below,
+        "error_below": found.error_below,
         "steps": found.steps,
         "design": to_json(found.design),
     }

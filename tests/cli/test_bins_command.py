@@ -6,12 +6,13 @@ import csv
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mechdesign as md
 from mechdesign.bin_arguments import read_bins, read_ends
 from mechdesign.cli import main
-from mechdesign.errors import InputError
+from mechdesign.errors import DataError, InputError
 
 
 @pytest.fixture
@@ -259,3 +260,64 @@ def test_edges_chosen_by_the_secrets_are_warned_of_once_designed(place, capsys):
     assert err.count("no notion covers what they say about people") == 1
     assert "--bins 0,18,65" in err
     assert "edges=" not in err
+
+
+# Columns that are hardly meant as they are
+
+
+@pytest.fixture
+def crowd(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(8)
+    rows = 400
+    pd.DataFrame(
+        {
+            "identity": [f"p{i:04d}" for i in range(rows)],
+            "number": range(rows),
+            "age": rng.integers(20, 42, rows),
+            "children": rng.integers(0, 5, rows),
+            "town": [f"town {i}" for i in rng.integers(0, 30, rows)],
+            "sex": rng.choice(["f", "m"], rows),
+        }
+    ).to_csv("t.csv", index=False)
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "hints"),
+    [
+        ("age", (), True),
+        ("age", ("--json",), True),
+        ("age", ("--bins", "0,30,inf"), False),
+        ("children", (), False),
+        ("town", (), False),
+    ],
+)
+def test_many_different_numbers_are_a_hint_at_bins(crowd, capsys, column, options, hints):
+    assert main(["design", "t.csv", "--column", column, "-p", "ldp:1", *options]) == 0
+    told = capsys.readouterr().err
+    assert ("hint: column 'age' has 22 different numbers" in told) is hints
+    assert ("--bins 0,18,65,inf" in told) is hints
+
+
+def test_a_plan_hints_at_the_bins_of_its_column(crowd, capsys):
+    asked = ["plan-columns", "t.csv", "--column", "sex", "--column", "age", "--total", "ldp:1"]
+    assert main([*asked, "--no-joint", "--time-limit", "2"]) == 0
+    assert "--bins age=0,18,65,inf" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("column", ["identity", "number"])
+def test_an_identity_of_rows_is_called_that(crowd, capsys, column):
+    said = "it looks like an identity of rows, which is no secret with finitely many values"
+    assert main(["design", "t.csv", "--column", column, "-p", "ldp:1"]) == 2
+    assert said in capsys.readouterr().err
+    asked = ["plan-columns", "t.csv", "--column", "sex", "--column", column, "--total", "ldp:1"]
+    assert main(asked) == 2
+    assert said in capsys.readouterr().err
+    table = pd.read_csv("t.csv")
+    with pytest.raises(DataError, match=said):
+        md.Prior.from_data(table[column])
+    # A measured number is no identity, and neither are towns of which some have two people.
+    with pytest.raises(DataError, match="a measured number or an identifier"):
+        md.Prior.from_data(table["number"] / 7)
+    with pytest.raises(DataError, match="a measured number or an identifier"):
+        md.Prior.from_data([*table["identity"], "p0000"])

@@ -10,6 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.errors import CountsWarning
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +37,14 @@ def place(tmp_path_factory):
         secrets.to_csv(folder / "secrets.csv", index=False)
         secrets.to_parquet(folder / "secrets.parquet")
         for ending in ("csv", "parquet"):
-            md.privatize_file(
-                folder / f"secrets.{ending}",
-                folder / f"{name}.{ending}",
-                plan,
-                rng=seed,
-                ledger=False,
-            )
+            with pytest.warns(CountsWarning, match="'job', 'sex'"):
+                md.privatize_file(
+                    folder / f"secrets.{ending}",
+                    folder / f"{name}.{ending}",
+                    plan,
+                    rng=seed,
+                    ledger=False,
+                )
         frames[name] = md.privatize(secrets, plan, rng=seed)
     return folder, plan, frames
 
@@ -235,3 +237,90 @@ def test_a_person_without_a_name_is_refused(place, capsys):
     code, out, err = run(capsys, "estimate-change", folder, *options)
     assert (code, out) == (2, "")
     assert "person" in err
+
+
+# How many reports a plan for several columns takes
+
+
+@pytest.fixture(scope="module")
+def public(place):
+    folder, plan, _ = place
+    path = folder / "public.json"
+    md.save(plan, path, public=True)
+    return path
+
+
+def planned(capsys, path, *options):
+    code = main(["plan", str(path), *options])
+    told = capsys.readouterr()
+    assert code == 0, told.err
+    return told.out
+
+
+@pytest.mark.parametrize("form", ["plan", "public"])
+def test_each_column_is_told_how_many_reports_an_error_takes(place, public, form, capsys):
+    folder, plan, _ = place
+    path = public if form == "public" else folder / "plan.json"
+    shown = json.loads(planned(capsys, path, "--error", "0.02", "--json"))
+    made = {
+        name: md.plan(plan[name], error=0.02, worst=form == "public") for name in ("job", "sex")
+    }
+    assert [part["column"] for part in shown["columns"]] == ["job", "sex"]
+    for part, each in zip(shown["columns"], made.values(), strict=True):
+        assert part["reports"] == each.reports
+        assert [row["label"] for row in part["rows"]] == list(each.labels)
+    assert shown["reports"] == max(each.reports for each in made.values())
+    out = planned(capsys, path, "--error", "0.02")
+    for name, each in made.items():
+        assert f"'{name}': {each.reports} reports" in out
+    assert f"all columns: {shown['reports']} reports" in out
+    out = planned(capsys, path, "--reports", "1000")
+    assert out.count("1000 reports") == 2
+    assert "all columns" not in out
+
+
+@pytest.mark.parametrize("text", ["2%", "2 %", "0.02", " 2.0% ", "2e-2"])
+def test_errors_are_taken_in_percent(place, text, capsys):
+    folder, _, _ = place
+    path = folder / "plan.json"
+    assert planned(capsys, path, "--error", text) == planned(capsys, path, "--error", "1/50")
+
+
+@pytest.mark.parametrize("text", ["2 percent", "%", "", "1%%", "nan%", "0%", "-1%"])
+def test_errors_that_are_none_are_refused(place, text, capsys):
+    folder, _, _ = place
+    assert main(["plan", str(folder / "plan.json"), "--error", text]) == 2
+    assert "error" in capsys.readouterr().err
+
+
+def test_a_feature_of_a_plan_is_refused(place, capsys):
+    folder, _, _ = place
+    asked = ["plan", str(folder / "plan.json"), "--reports", "99", "--feature", "f.json"]
+    assert main(asked) == 2
+    assert "a design for one column" in capsys.readouterr().err
+
+
+def test_the_public_form_of_a_plan_serves_all_commands_that_take_plans(place, public, capsys):
+    """Estimates of its holders are those of the maker; LDP is about no prior, so it is applied."""
+    folder, _, _ = place
+    for command, options in (
+        ("estimate", ["--column", "job"]),
+        ("regress", ["--response", "cost", "--column", "job"]),
+        ("apply", ["-o", "own.csv", "--seed", "1"]),
+    ):
+        name = "secrets.csv" if command == "apply" else "one.csv"
+        told = []
+        for path in (public, folder / "plan.json"):
+            force = ["--force"] if command == "apply" else []
+            own = [str(folder / o) if o == "own.csv" else o for o in options]
+            code = main([command, str(path), str(folder / name), *own, "--json", *force])
+            made = capsys.readouterr()
+            assert code == 0, made.err
+            told.append(made.out)
+            assert ("MD809" in made.err) == (command == "apply" and path != public)
+        if command == "apply":
+            parts = [json.loads(out)["kernel"] for out in told]
+            assert parts[0] == parts[1]
+        else:
+            first, second = ([row["estimate"] for row in json.loads(o)["rows"]] for o in told)
+            assert first == pytest.approx(second, rel=1e-2, abs=1e-2)

@@ -354,7 +354,7 @@ def test_files_and_their_policies(found, tmp_path):
     table = frame_of(VISITS[:50]).astype({"latitude": object})
     table.loc[3, "latitude"] = None
     table.to_csv(tmp_path / "p.csv", index=False)
-    with pytest.raises(DataError, match="no missing values, got 1 in 50 rows"):
+    with pytest.raises(DataError, match="no missing values, got 1 in the 50 rows read"):
         md.privatize_file(tmp_path / "p.csv", tmp_path / "r.csv", None, found, ledger=False)
     md.privatize_file(
         tmp_path / "p.csv", tmp_path / "r.csv", None, found, ledger=False, missing="keep"
@@ -366,7 +366,9 @@ def test_files_and_their_policies(found, tmp_path):
 
 def test_points_outside_are_refused_without_a_word_of_where(found):
     table = frame_of(np.vstack([VISITS[:5], [[48.85661, 2.35222]]]))
-    with pytest.raises(DataError, match="1 point outside, first in row 6") as refused:
+    with pytest.raises(
+        DataError, match=r"points outside in 1 of the .* rows read, first in row 6"
+    ) as refused:
         md.privatize(table, found)
     assert "48.8" not in str(refused.value)
     assert "2.35" not in str(refused.value)

@@ -171,9 +171,12 @@ def ages(values, **options):
 @pytest.mark.parametrize(
     ("values", "count"),
     [
-        ([3, -77731], "1 other value of type int in 1 row, first in row 2"),
-        ([77731.5, 3.0, 77731.5], "1 other value of type float in 2 rows, first in row 1"),
-        ([3.0, math.inf, -math.inf], "2 other values of type float in 2 rows"),
+        ([3, -77731], "1 other value of type int in 1 of the 2 rows read, first in row 2"),
+        (
+            [77731.5, 3.0, 77731.5],
+            "1 other value of type float in 2 of the 3 rows read, first in row 1",
+        ),
+        ([3.0, math.inf, -math.inf], "2 other values of type float in 2 of the 3 rows read"),
         (["77731", 3], "1 other value of type str"),
         (["zzsecret", "20 to 39"], "1 other value of type str"),
         (pd.to_datetime(["2020-01-01", "2020-01-02"]), "2 other values of type Timestamp"),

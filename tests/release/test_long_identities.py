@@ -76,6 +76,12 @@ def test_the_count_is_of_all_that_came_again(tmp_path):
         assert "got 9 rows" in outcome(rows, parts)
     with SpooledAdmission(asked(by_person=True), tmp_path) as persons:
         assert "several for 7 of them" in outcome(persons, parts)
+    # Some of them came again before the first ones no longer fit into memory.
+    early = [(who[:9], codes[:9]), (who[:4], codes[:4] + 1), (who[4:], codes[4:]), *parts[1:]]
+    with SpooledAdmission(asked(by_person=True), tmp_path) as persons:
+        assert "several for 7 of them in the 118 rows read" in outcome(persons, early)
+    with SpooledAdmission(asked(by_person=False), tmp_path) as rows:
+        assert "got 18 rows whose identity came before, of the 118" in outcome(rows, early)
     unchanged = [(who, codes), (who, codes), (who, np.full(100, -1))]
     with SpooledAdmission(asked(by_person=True), tmp_path) as persons:
         assert outcome(persons, unchanged) is None

@@ -190,7 +190,11 @@ def test_a_single_column_and_blank_cells(tmp_path):
     exact = md.Mechanism(np.eye(2), ["a", "b"], ["a", "b"])
     source, target = tmp_path / "a.csv", tmp_path / "b.csv"
     source.write_text('x,y\na,"1,5"\nNA,2\n,3\nb,4\n')
-    refused(lambda: md.privatize_file(source, target, "x", exact), "2 in 4 rows", error=DataError)
+    refused(
+        lambda: md.privatize_file(source, target, "x", exact),
+        "2 in the 4 rows read",
+        error=DataError,
+    )
     md.privatize_file(source, target, "x", exact, missing="keep")
     assert target.read_text() == 'x,y\na,"1,5"\n,2\n,3\nb,4\n'
     source.write_text("x\na\nb\n")
@@ -235,7 +239,7 @@ def test_a_value_that_turns_up_late_leaves_nothing_behind(tmp_path):
     source, target = tmp_path / "a.parquet", tmp_path / "b.parquet"
     values = ["1st"] * 200_000 + ["surprise"]
     pq.write_table(pa.table({"x": values}), source)
-    message = "1 other value in 1 row, first in row 200001"
+    message = "1 other value in 1 of the 200001 rows read, first in row 200001"
     found = refused(lambda: md.privatize_file(source, target, "x", FOUND), message, error=DataError)
     assert "surprise" not in str(found)
     assert folder(tmp_path) == ["a.parquet"]
@@ -479,3 +483,50 @@ def test_a_tampered_design_is_not_applied(run, people, tmp_path):
         assert out == ""
         assert fragment in err
     assert folder(tmp_path) == before
+
+
+def long_file(path, **columns):
+    """A file that is read in several parts, with wide cells so that they are short."""
+    rows = len(next(iter(columns.values())))
+    pd.DataFrame({**columns, "note": ["n" * 200] * rows}).to_csv(path, index=False)
+    with open_batches(path) as (_, batches, _):
+        assert len(list(batches)) > 1
+
+
+@pytest.mark.parametrize(
+    ("who", "said"),
+    [
+        ({"row": "who"}, "19997 rows whose identity came before, of the 20000 rows read"),
+        (
+            {"person": "who", "key": md.release_key()},
+            "several for 3 of them in the 20000 rows read",
+        ),
+    ],
+)
+def test_identities_that_come_again_are_counted_in_the_whole_file(tmp_path, who, said):
+    rows = 20_000
+    values = [["1st", "2nd", "3rd"][i // 3 % 3] for i in range(rows)]
+    long_file(tmp_path / "a.csv", x=values, who=[f"p{i % 3}" for i in range(rows)])
+    refused(
+        lambda: md.privatize_file(tmp_path / "a.csv", tmp_path / "b.csv", "x", FOUND, **who),
+        said,
+        error=DataError,
+    )
+    assert folder(tmp_path) == ["a.csv"]
+
+
+def test_rows_without_a_value_are_told_with_the_rows_that_were_read(tmp_path):
+    """Those in later parts are not known yet, and no part is told as if it were the file."""
+    rows = 20_000
+    values = ["1st"] * rows
+    for i in (3, 5, rows - 1):
+        values[i] = ""
+    long_file(tmp_path / "a.csv", x=values)
+    with open_batches(tmp_path / "a.csv") as (_, batches, _):
+        read = next(batches).num_rows
+    message = f"2 in the {read} rows read"
+    refused(
+        lambda: md.privatize_file(tmp_path / "a.csv", tmp_path / "b.csv", "x", FOUND),
+        message,
+        error=DataError,
+    )

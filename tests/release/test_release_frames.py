@@ -233,8 +233,10 @@ def test_policies_for_what_is_no_input(make):
     assert column(missing="keep", unseen="null") == ["a", None, None, "b"]
     assert column(missing="replace", unseen="null", replacement="c") == ["a", "c", None, "b"]
     assert column(missing="replace", unseen="replace", replacement="c") == ["a", "c", "c", "b"]
-    refused(lambda: column(), "missing", "1 in 4", error=DataError)
-    found = refused(lambda: column(missing="keep"), "1 other value in 1 row, first in row 3")
+    refused(lambda: column(), "missing", "1 in the 4 rows read", error=DataError)
+    found = refused(
+        lambda: column(missing="keep"), "1 other value in 1 of the 4 rows read, first in row 3"
+    )
     assert "zz" not in str(found)
     with md.show_values():
         refused(lambda: column(missing="keep"), "'zz'", error=DataError)

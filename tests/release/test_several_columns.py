@@ -23,6 +23,7 @@ from mechdesign.release.receipts import receipts_of
 
 KEY = bytes(range(32))
 BOTH = ["class", "sex"]
+PAIR = ["female", "male"]
 PRIOR = md.Prior.from_csv("titanic", BOTH)
 TWINS = md.Prior([0.5, 0.3, 0.2], [("a", 1), ("b", 2), ("c", 3)]).with_schema(["x", "y"])
 PLAN = md.plan_columns(PRIOR, None, md.LDP(3), joint=False)
@@ -151,12 +152,12 @@ def test_a_combination_that_was_not_planned_for_is_refused(engine):
     good = pd.DataFrame({"id": range(3), "x": ["a", "b", "c"], "y": [1, 2, 3]})
     assert len(rows(md.privatize(make(good), plan, row="id", key=KEY))["x"]) == 3
     bad = good.assign(y=[1, 3, 3])
-    with pytest.raises(Exception, match="in 1 row, first in row"):
+    with pytest.raises(Exception, match=r"in 1 of the [0-9]+ rows read, first in row"):
         rows(md.privatize(make(bad), plan, row="id", key=KEY))
     found = rows(md.privatize(make(bad), plan, row="id", key=KEY, unseen="null"))
     assert str(found["x"][1]) in ("None", "nan", "<NA>")
     joint = md.design(TWINS, md.utility.Estimation(), md.PML(1))
-    with pytest.raises(Exception, match="in 1 row, first in row"):
+    with pytest.raises(Exception, match=r"in 1 of the [0-9]+ rows read, first in row"):
         rows(md.privatize(make(bad), joint, row="id", key=KEY))
 
 
@@ -445,3 +446,71 @@ def test_bad_input_is_one_line_and_writes_nothing(tmp_path, capsys, wrong):
     assert shown.out == ""
     assert [line for line in shown.err.splitlines() if line.startswith("error: ")] != []
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+# Plans whose prior is the counts of the very secrets
+
+
+def counts_warnings(release):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        release()
+    return [str(w.message) for w in caught if w.category is md.errors.CountsWarning]
+
+
+def counted_plan(frame, notion=None):
+    prior = md.Prior.from_data(frame, BOTH)
+    return md.plan_columns(prior, None, notion or md.LDP(3), joint=False)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("notion", [md.LDP(3), md.PML(2)])
+def test_a_plan_from_the_very_counts_is_warned_of_once(tmp_path, ending, notion):
+    source, plan = saved(tmp_path, ending), counted_plan(FRAME, notion)
+    told = counts_warnings(lambda: md.privatize_file(source, tmp_path / f"r{ending}", plan))
+    assert len(told) == 1
+    assert "made from the counts of these very columns 'class', 'sex'" in told[0]
+    assert "public form" in told[0]
+    # A control: the plan of other people.
+    assert not counts_warnings(lambda: md.privatize_file(source, tmp_path / f"s{ending}", PLAN))
+    md.save(counted_plan(FRAME), tmp_path / "public.json", public=True)
+    public = md.load(tmp_path / "public.json")
+    assert not counts_warnings(lambda: md.privatize_file(source, tmp_path / f"t{ending}", public))
+
+
+def test_a_plan_from_the_counts_of_one_column_names_that(tmp_path):
+    source = saved(tmp_path, ".csv")
+    priors = {"class": md.Prior.from_data(FRAME["class"]), "sex": md.Prior([0.7, 0.3], PAIR)}
+    plan = md.plan_columns(priors, None, md.LDP(3))
+    told = counts_warnings(lambda: md.privatize_file(source, tmp_path / "r.csv", plan))
+    assert len(told) == 1
+    assert "this very column 'class'," in told[0]
+    assert "'sex'" not in told[0]
+
+
+def test_joint_counts_of_columns_that_are_even_by_themselves_are_warned_of(tmp_path):
+    pairs = [("a", 1)] * 3 + [("b", 2)] * 3 + [("a", 2), ("b", 1)]
+    frame = pd.DataFrame(pairs * 20, columns=BOTH)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    plan = counted_plan(frame)
+    source = tmp_path / "people.csv"
+    told = counts_warnings(lambda: md.privatize_file(source, tmp_path / "r.csv", plan))
+    assert len(told) == 1
+    assert "'class', 'sex'" in told[0]
+    even = pd.DataFrame([("a", 1), ("a", 2), ("b", 1), ("b", 2)] * 40, columns=BOTH)
+    even.to_csv(tmp_path / "even.csv", index=False)
+    alike = counted_plan(even)
+    source = tmp_path / "even.csv"
+    assert not counts_warnings(lambda: md.privatize_file(source, tmp_path / "s.csv", alike))
+
+
+def test_folders_and_the_command_line_are_warned_of_plans(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    FRAME.iloc[:150].to_csv("in/a.csv", index=False)
+    FRAME.iloc[150:].to_csv("in/b.csv", index=False)
+    md.save(counted_plan(FRAME), "plan.json")
+    assert main(["apply", "plan.json", "in", "-o", "out"]) == 0
+    err = capsys.readouterr().err
+    assert err.count("MD809") == 1
+    assert "'class', 'sex'" in err

@@ -11,7 +11,13 @@ from checks import refused
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import InputError, StorageError, UnhiddenWarning, UnknownNameError
+from mechdesign.errors import (
+    CountsWarning,
+    InputError,
+    StorageError,
+    UnhiddenWarning,
+    UnknownNameError,
+)
 from mechdesign.release import folder_release
 from mechdesign.release.table_files import file_receipts
 
@@ -106,7 +112,8 @@ def test_both_columns_of_a_plan_count_as_released(here):
 def test_several_columns_are_named_together(here):
     write(people(), "in.csv")
     plan = md.plan_columns(people(), {"job": 1, "sex": 1}, md.LDP(2))
-    md.privatize_file("in.csv", "a.csv", plan)
+    with pytest.warns(CountsWarning, match="these very columns 'job', 'sex'"):
+        md.privatize_file("in.csv", "a.csv", plan)
     (told,) = told_by(lambda: md.privatize_file("in.csv", "b.csv", "note", _noted()))
     assert "columns 'job', 'sex' of in.csv" in told
     assert "are written as they stand; leave them out" in told
@@ -172,7 +179,7 @@ def test_plans_and_joint_designs_write_reports_alone(here):
     joint = md.design(
         md.Prior.uniform(pairs).with_schema(["job", "sex"]), md.utility.Hamming(), md.LDP(1)
     )
-    plan = md.plan_columns(people(), {"job": 1, "sex": 1}, md.LDP(2))
+    plan = md.plan_columns(people(2), {"job": 1, "sex": 1}, md.LDP(2))
     for name, designed, columns in (("a.csv", plan, ["job", "sex"]), ("b.csv", joint, ["u", "v"])):
         into = {"into": columns} if designed is joint else {}
         md.privatize_file("in.csv", name, designed, only_reports=True, ledger=False, **into)

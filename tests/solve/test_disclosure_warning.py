@@ -1,0 +1,103 @@
+"""A kernel of which one report gives the secret away is warned of, whatever its notion is."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.errors import DisclosureWarning
+from mechdesign.mechanism import guess_probability
+
+THREE = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+HAMMING = md.utility.Hamming()
+
+
+def told(make):
+    """What is warned of as disclosed."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        make()
+    return [str(w.message) for w in caught if w.category is DisclosureWarning]
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 5), (6, 2), (1, 3)])
+def test_the_probability_is_that_of_the_best_guess(shape):
+    """Counted over all pairs of a symbol and a report, of which a guess is right for one."""
+    rng = np.random.default_rng(shape)
+    weights = rng.integers(0, 9, shape) + 1
+    weights[:, 0] += 100 - weights.sum(axis=1)
+    kernel = md.Mechanism([[Fraction(int(w), 100) for w in row] for row in weights])
+    right = sum(max(int(w) for w in column) for column in weights.T)
+    assert float(guess_probability(kernel)) == pytest.approx(right / (100 * shape[0]), abs=1e-12)
+
+
+@pytest.mark.parametrize("symbols", [2, 3, 10])
+def test_the_border_is_at_999_of_1000(symbols):
+    """Randomised response is right with probability e^ε / (e^ε + N − 1)."""
+    border = math.log(999 * (symbols - 1))
+    prior = md.Prior.uniform(symbols)
+    assert told(lambda: md.design(prior, HAMMING, md.LDP(border + 0.01)))
+    assert not told(lambda: md.design(prior, HAMMING, md.LDP(border - 0.01)))
+
+
+def test_the_kernel_decides_and_not_the_notion():
+    assert "always right" in told(lambda: md.design(md.Prior.uniform(4), HAMMING, md.PML(1.5)))[0]
+    assert told(lambda: md.design(THREE, HAMMING, md.PML(math.inf)))
+    # Everything but one column is told, and that is hidden.
+    pairs = [(x, y) for x in "abcd" for y in (0, 1)]
+    both = md.Prior.uniform(pairs).with_schema(["x", "y"])
+    assert not told(lambda: md.design(both, md.utility.Hamming(of="x"), md.FeaturePML(0.5, "y")))
+    # The level is large, and the utility wants less than all.
+    assert not told(
+        lambda: md.design(THREE, md.utility.Matrix([[1, 0], [0, 1], [0, 1]]), md.LDP(50))
+    )
+
+
+def test_one_symbol_has_nothing_to_hide():
+    assert not told(lambda: md.design(md.Prior([1.0], ["a"]), HAMMING, md.LDP(1)))
+    assert not told(lambda: md.design(md.Prior([1, 0], ["a", "b"]), HAMMING, md.LDP(1)))
+    # Those that cannot occur are told by nothing, and the others are disclosed.
+    assert (
+        "all 2 symbols"
+        in told(lambda: md.design(md.Prior([0.5, 0.5, 0], ["a", "b", "c"]), HAMMING, md.LDP(9)))[0]
+    )
+
+
+def test_commands_say_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"x": list("aaabbc") * 20}).to_csv("t.csv", index=False)
+
+    def err(*arguments):
+        assert main(list(arguments)) == 0
+        return capsys.readouterr().err
+
+    asked = ("design", "--prior", "a=0.5,b=0.3,c=0.2")
+    assert err(*asked, "-p", "ldp:100", "-o", "open.json").count("[MD816]") == 1
+    assert "MD816" not in err(*asked, "-p", "ldp:2", "-o", "hidden.json")
+    for name, count in (("open", 1), ("hidden", 0)):
+        assert err("audit", f"{name}.json").count("[MD816]") == count
+        applied = err("apply", f"{name}.json", "t.csv", "--column", "x", "-o", f"{name}.csv")
+        assert applied.count("[MD816]") == count
+
+
+def test_columns_of_a_plan_are_named(tmp_path):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"job": rng.choice(list("xyz"), 90), "sex": rng.choice(["f", "m"], 90)})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    priors = {
+        "job": md.Prior([0.5, 0.3, 0.2], list("xyz")),
+        "sex": md.Prior([0.6, 0.4], ["f", "m"]),
+    }
+    plans = []
+    found = told(lambda: plans.append(md.plan_columns(priors, None, md.LDP(40))))
+    assert [message.split(":")[0] for message in found] == ["column 'job'", "column 'sex'"]
+    assert not told(lambda: md.plan_columns(priors, None, md.LDP(4)))
+    again = told(lambda: md.privatize_file(tmp_path / "t.csv", tmp_path / "r.csv", plans[0]))
+    assert again == found
