@@ -66,7 +66,9 @@ def test_requirements_hold_at_the_level():
 
 
 def test_what_no_level_reaches_is_refused():
-    with pytest.raises(InfeasibleError, match=r"an open survey of as many people has one of ± 0.09"):
+    with pytest.raises(
+        InfeasibleError, match=r"an open survey of as many people has one of ± 0.09"
+    ):
         smallest_for_reports(md.LDP, PRIOR, reports=100, error=0.01)
     with pytest.raises(InputError):
         smallest_for_reports(md.LDP, PRIOR, reports=100, error=-1)
