@@ -62,7 +62,8 @@ def narrowest(
             best = made, found
         slopes.append(found)
         near = best[1].max() <= float(low) * (1 + _TOLERANCE)
-        if near or not np.isfinite(found).all() or not low or clock.now() > deadline:
+        # One answer has one weight, whatever a design for it could not prove.
+        if near or count == 1 or not np.isfinite(found).all() or not low or clock.now() > deadline:
             break
         weights = _next_weights(np.array(slopes) / float(low), centre)
     assert best is not None
