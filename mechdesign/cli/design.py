@@ -134,7 +134,7 @@ def design(
         raise
     with waiting("auditing", show=sys.stderr.isatty()):
         report = run_audit(found.mechanism, known, notions, required)
-        identified = identifiability(found.mechanism)
+        identified = identifiability(found)
     if output is not None:
         save(found, output, overwrite=force)
     if csv is not None:

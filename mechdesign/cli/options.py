@@ -176,7 +176,11 @@ Error = Annotated[
 ]
 Feature = Annotated[
     str | None,
-    typer.Option(help="JSON file of input and value: numbers ask for the mean, text for shares."),
+    typer.Option(
+        help="What is asked in place of shares: young=1,old=0, the name of a column, or a JSON "
+        "file, as --of of design; numbers ask for the mean, text for shares. Left out, what the "
+        "design was made for."
+    ),
 ]
 ReceiptFile = Annotated[
     Path | None, typer.Option(help="File with the receipt, where it is not with the reports.")
