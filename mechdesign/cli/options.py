@@ -480,8 +480,8 @@ class PriorSource:
             )
 
     def hint_at_bins(self, known: Prior) -> None:
-        """Tell of columns of many different numbers, which are hardly meant one by one."""
-        if self.table is None or not self.column:
+        """Tell of columns of many different numbers, unless their number was asked for."""
+        if self.table is None or not self.column or self.max_symbols is not None:
             return
         several = len(self.column) > 1
         for place, name in enumerate(self.column):

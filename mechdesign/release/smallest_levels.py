@@ -76,7 +76,7 @@ class SmallestForReports:
             )
         elif self.error_below is None or math.isinf(self.error_below):
             lines.append(
-                f"below {self.below!r}: no kernel tells all shares and does what else is asked, "
+                f"below {self.below!r}: no kernel lets every share be estimated and does the rest, "
                 "proved"
             )
         else:

@@ -288,6 +288,7 @@ def crowd(tmp_path, monkeypatch):
         ("age", (), True),
         ("age", ("--json",), True),
         ("age", ("--bins", "0,30,inf"), False),
+        ("age", ("--max-symbols", "30"), False),
         ("children", (), False),
         ("town", (), False),
     ],

@@ -210,7 +210,7 @@ def test_policies_decide_what_becomes_of_them():
         [5.0, None, -1.0], missing="replace", unseen="replace", replacement="40 or more"
     ).tolist()
     assert put == ["0 to 19", "40 or more", "40 or more"]
-    with pytest.raises(DataError, match="no missing values, got 1 in 3"):
+    with pytest.raises(DataError, match="no missing values, got 1 in the 3 rows read"):
         ages([5.0, math.nan, 1.0])
     with pytest.raises(DataError, match="no missing values"):
         ages(pd.array([5, None], dtype="Int64"))

@@ -233,7 +233,7 @@ def test_a_large_column_is_designed_once(monkeypatch):
         made.append(len(prior))
         return whole(prior, *rest, **options)
 
-    monkeypatch.setattr("mechdesign.solve._plan_columns.design", counted)
+    monkeypatch.setattr("mechdesign.solve._plan_columns.find_design", counted)
     monkeypatch.setattr("mechdesign.solve._plan_columns._MOST_DESIGNED", 3)
     plan = md.plan_columns(TITANIC, None, md.LDP(1), joint=False)
     assert made.count(4) == 1
@@ -256,7 +256,7 @@ def test_a_time_limit_is_that_of_each_design(monkeypatch):
         asked.append(time_limit)
         return md.design(*given)
 
-    monkeypatch.setattr("mechdesign.solve._plan_columns.design", made)
+    monkeypatch.setattr("mechdesign.solve._plan_columns.find_design", made)
     priors = {"a": md.Prior([0.6, 0.4]), "b": md.Prior([0.5, 0.5])}
     md.plan_columns(priors, total=md.LDP(2), time_limit=7)
     assert set(asked) == {7}
