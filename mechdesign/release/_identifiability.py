@@ -209,6 +209,7 @@ def ask_as_designed(
     mechanism: Any, feature: Asked = None, by: str = "symbols", *, hidden: bool = False
 ) -> Question:
     """The question of :func:`ask`; by default what a design for questions asks."""
+    check_choice("what to estimate (by)", by, ("symbols", "blocks"))
     if feature is None and by == "symbols":
         own = _designed_question(mechanism)
         if own is not None:

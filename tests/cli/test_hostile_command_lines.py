@@ -241,8 +241,8 @@ def test_a_table_in_the_place_of_the_design_is_not_quoted(tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     Path("people.csv").write_text("age,pay\n23.1,3\n41,5\n", encoding="utf-8")
     md.save(md.design(md.Prior([0.5, 0.5]), md.utility.Hamming(), md.LDP(1)), "m.json")
-    more = ["-o", "out.csv"] if command == "apply" else ["--column", "age"]
-    code = main([command, "people.csv", "m.json", *more])
+    more = {"apply": ["-o", "out.csv"], "regress": ["--response", "pay"]}.get(command, [])
+    code = main([command, "people.csv", "m.json", "--column", "age", *more])
     told = capsys.readouterr()
     assert (code, told.out) == (2, "")
     (line,) = told.err.splitlines()
