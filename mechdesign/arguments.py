@@ -249,26 +249,9 @@ def read_estimation(
         for name in columns:
             prior.schema.position(name)
         return Estimation(columns if len(columns) > 1 else columns[0], numbers, where)
-    if not of.lower().endswith(".json"):
-        pairs = [part.rpartition("=") for part in of.split(",")]
-        values = _numbers(",".join(value for _, _, value in pairs), "--of", remedy)
-        named: Any = {key.strip(): v for (key, _, _), v in zip(pairs, values, strict=True)}
-    else:
-        named = read_json(of, remedy)
     book = Codebook(prior.labels, "symbols of the prior", texts=True)
-
-    def matched(feature: dict[str, Any]) -> dict[Label, Any]:
-        places = {key: book.place(key) for key in feature}
-        unknown = [key for key, place in places.items() if place == ABSENT]
-        if unknown:
-            raise book.refuse(f"--of {of}", unknown, "correct the keys")
-        return {book.labels[places[key]]: value for key, value in feature.items()}
-
-    if isinstance(named, dict):
-        return Estimation(matched(named), numbers, where)
-    if isinstance(named, list) and named and all(isinstance(one, dict) for one in named):
-        return Estimation([matched(one) for one in named], numbers, where)
-    return Estimation(named if isinstance(named, list) else [named], numbers, where)
+    named = _read_questions(of, book, f"--of {of}", remedy)
+    return Estimation(named if isinstance(named, (dict, list)) else [named], numbers, where)
 
 
 def read_truth(text: str) -> Prior:
@@ -484,27 +467,44 @@ def read_symbols(
 
 
 def read_feature(path: str | None, mechanism: Mechanism | ImplicitKernel) -> Any:
-    """A feature from a JSON object, its keys matched with the inputs by their text; or the name of
-    a column that the inputs are made of.
+    """What is asked of reports, in the forms that a design takes: a JSON file, a text such as
+    ``a=1,b=0``, or the name of a column that the inputs are made of.
     """
     schema = getattr(mechanism, "schema", None)
     if path is None or (schema is not None and path in schema.names):
         return path
     remedy = 'write for example {"a": 1, "b": 0}'
-    content = read_json(path, remedy)
-    if not isinstance(content, dict):
+    book = Codebook(mechanism.inputs, "inputs of the mechanism", texts=True)
+    found = _read_questions(path, book, f"feature {path}", remedy)
+    if not isinstance(found, (dict, list)):
         raise DataError(
             f"feature {path}",
-            expected="a JSON object of inputs and values",
-            got=quote(content),
+            expected="a JSON object of inputs and values, a list of them, or rows of numbers",
+            got=quote(found),
             remedy=remedy,
         )
-    book = Codebook(mechanism.inputs, "inputs of the mechanism", texts=True)
-    places = {key: book.place(key) for key in content}
-    unknown = [key for key, place in places.items() if place == ABSENT]
-    if unknown:
-        raise book.refuse(f"feature {path}", unknown, "correct the keys")
-    return {book.labels[places[key]]: value for key, value in content.items()}
+    return found
+
+
+def _read_questions(text: str, book: Codebook, name: str, remedy: str) -> Any:
+    """Features with the labels of a codebook, or what else a JSON file holds."""
+    if "=" in text and not text.lower().endswith(".json"):
+        pairs = [part.rpartition("=") for part in text.split(",")]
+        values = _numbers(",".join(value for _, _, value in pairs), name, remedy)
+        content: Any = {key.strip(): v for (key, _, _), v in zip(pairs, values, strict=True)}
+    else:
+        content = read_json(text, remedy)
+
+    def matched(feature: dict[str, Any]) -> dict[Label, Any]:
+        places = {key: book.place(key) for key in feature}
+        unknown = [key for key, place in places.items() if place == ABSENT]
+        if unknown:
+            raise book.refuse(name, unknown, "correct the keys")
+        return {book.labels[places[key]]: value for key, value in feature.items()}
+
+    if isinstance(content, list):
+        return [matched(one) if isinstance(one, dict) else one for one in content]
+    return matched(content) if isinstance(content, dict) else content
 
 
 def read_many_symbols(text: str) -> int | list[Label]:

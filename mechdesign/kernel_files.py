@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError
+from .errors import DataError, InputError
 from .files import parse_json, read_text, write_text
 from .input_tables import read_matrix
 from .labels import Label, excel_safe_cell
@@ -74,6 +74,22 @@ def is_plan_file(path: str | Path) -> bool:
         return False
     content = parse_json(text, f"file {path}")
     return content.get("format") == FORMAT and content.get("kind") in ("plan", "public plan")
+
+
+def check_order(kernel: str | Path, table: str | Path) -> None:
+    """Raise :class:`InputError` where a saved design stands in the place of the table, so that rows
+    of people are not read as those of a kernel, and then quoted.
+    """
+    if not str(table).lower().endswith(".json") or not Path(table).is_file():
+        return
+    content = parse_json(read_text(table), f"file {table}")
+    if content.get("format") == FORMAT:
+        raise InputError(
+            "files",
+            expected="the saved design first, then the table",
+            got=f"the design {table} in the place of the table",
+            remedy=f"exchange them: {table} {kernel}",
+        )
 
 
 def load_release(path: str | Path) -> Design | Mechanism | SubsetSelection | KernelPlan:

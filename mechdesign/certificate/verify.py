@@ -35,8 +35,6 @@ MOST_LISTED, SMALLEST_SHARE = 12, 2.0**-60  # symbols whose columns are priced; 
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {REFUTED: 1, UNREADABLE: 2, OPEN: 3, PROVED: 0}  # the worst first
-OPTIONS = ("--json", "--progress", "--help", "-h")
-SHOWN = False  # whether it says on standard error how far it is
 WRONG = ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _Terms = dict[tuple[int, int], Fraction]  # coefficients of the entries of a kernel
@@ -1430,7 +1428,8 @@ def _extreme_columns(
         ratio = min(ratios)
         boxes = [(max(low, t), min(most, ratio * t)) for t in (low, most / ratio) if t]
     for number in range(1 << n):
-        _tell(number, 1 << n)
+        if "--progress" in sys.argv and number % 32 == 0:
+            print(f"progress {number} {1 << n}", file=sys.stderr, flush=True)
         some = [x for x in range(n) if number >> x & 1]
         mass = sum((p[x] for x in some), _ZERO)
         for a, b in boxes:
@@ -1442,12 +1441,6 @@ def _extreme_columns(
             t = 1 / (1 + (ratio - 1) * mass)
             if low <= t <= most / ratio:
                 yield t, ratio * t, some, 0, t
-
-
-def _tell(done: int, total: int) -> None:
-    """How far a long proof is, on standard error, where it is asked for."""
-    if SHOWN and done % max(total >> 7, 1) == 0:
-        print(f"progress {done} {total}", file=sys.stderr, flush=True)
 
 
 def _turned(table: _Rows) -> list[list[Any]]:
@@ -1840,17 +1833,9 @@ def _check_content(content: Any) -> Report:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check files named on the command line; ``--json`` prints JSON, ``--progress`` says on
-    standard error how far it is. Returns the exit code.
-    """
-    global SHOWN
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    SHOWN = "--progress" in given
-    results: list[dict[str, Any]] = []
-    names = [word for word in given if word not in OPTIONS]
-    for place, name in enumerate(names, 1):
-        if SHOWN:
-            print(f"file {place} {len(names)}", file=sys.stderr, flush=True)
+    """Check files named on the command line; ``--json`` prints JSON. Returns the exit code."""
+    given, results = [*(sys.argv[1:] if arguments is None else arguments)], list[dict[str, Any]]()
+    for name in [word for word in given if word not in ("--json", "--progress", "--help", "-h")]:
         try:
             with open(name, "rb") as file:
                 report = check(file.read(LARGEST_FILE + 1))

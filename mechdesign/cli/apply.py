@@ -77,11 +77,12 @@ def apply(
 ) -> None:
     """Privatise columns of a file with a saved design or plan, exactly and at any size."""
     from ..arguments import read_symbol, read_symbols
-    from ..kernel_files import load_release
+    from ..kernel_files import check_order, load_release
     from ..mechanism import ImplicitKernel, kernel_of
     from ..release._identifiability import identifiability
     from ..solve.columns_plan import KernelPlan
 
+    check_order(kernel, table)
     designed: Any = load_release(kernel)
     is_plan = isinstance(designed, KernelPlan)
     if not is_plan and not isinstance(designed, ImplicitKernel):

@@ -109,7 +109,7 @@ def certify(
     if found.certificate.repair.merged:
         note(_what_merged(asked.mechanism, labels or asked.mechanism.outputs, found))
     report = run_audit(found.mechanism, found.prior, found.notions, found.requirements)
-    identified = identifiability(found.mechanism)
+    identified = identifiability(found)
     if identified.tells_nothing:
         warn(identified.advice, UntoldWarning)
     if as_json:

@@ -104,7 +104,6 @@ def design(
         {"the table": source.table, "--utility": utility, "--bins-from": source.bins_from},
     )
     known = source.read_prior()
-    source.hint_at_bins(known)
     goal: Utility = default_utility(known) if utility is None else read_goal(utility, known)
     goal = asked_of(goal, known, of, of_weights, truth)
     method = read_solver(solver)
@@ -135,13 +134,14 @@ def design(
         raise
     with waiting("auditing", show=sys.stderr.isatty()):
         report = run_audit(found.mechanism, known, notions, required)
-        identified = identifiability(found.mechanism)
+        identified = identifiability(found)
     if output is not None:
         save(found, output, overwrite=force)
     if csv is not None:
         write_csv(found.mechanism, csv, overwrite=force, excel_safe=excel_safe)
     if public is not None:
         save(found, public, overwrite=force, public=True)
+    source.hint_at_bins(known)
     if identified.tells_nothing:
         warn(identified.advice, UntoldWarning)
     if as_json:

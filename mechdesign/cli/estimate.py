@@ -344,7 +344,7 @@ def estimate(
         )
         _show(made, shown, plot, as_json=as_json, force=force)
         return
-    from ..kernel_files import is_plan_file, load_release
+    from ..kernel_files import check_order, is_plan_file, load_release
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
     from ..release._estimate import estimate as run_estimate
@@ -352,6 +352,7 @@ def estimate(
     from ..subsets import SubsetSelection
     from ..views.plain import estimate_json, groups_json, survey_json
 
+    check_order(kernel, reports)
     designed: Any = load_release(kernel)
     if is_plan_file(kernel):
         designed = designed[column]

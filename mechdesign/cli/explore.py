@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .options import PriorSource, tell_held
+from .held_warnings import tell_held
+from .options import PriorSource
 
 
 def explore(

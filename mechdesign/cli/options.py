@@ -10,9 +10,7 @@ import math
 import os
 import re
 import sys
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
@@ -34,6 +32,7 @@ from ..arguments import (
 from ..errors import EdgesWarning, InputError, LevelError, quote, visible, visible_lines
 from ..extensions import check_name_or_module, find, is_import_path, make, naming_own_code
 from ..progress import waiting
+from .held_warnings import holding_back
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -174,7 +173,11 @@ Error = Annotated[
 ]
 Feature = Annotated[
     str | None,
-    typer.Option(help="JSON file of input and value: numbers ask for the mean, text for shares."),
+    typer.Option(
+        help="What is asked in place of shares: young=1,old=0, the name of a column, or a JSON "
+        "file, as --of of design; numbers ask for the mean, text for shares. Left out, what the "
+        "design was made for."
+    ),
 ]
 ReceiptFile = Annotated[
     Path | None, typer.Option(help="File with the receipt, where it is not with the reports.")
@@ -267,43 +270,6 @@ def receipts_beside(reports: str, columns: list[str], receipt: Path | None) -> l
     # Counts of a collector name their kernel themselves.
     known = {} if reports.lower().endswith(".json") else file_receipts(reports)
     return [known.get(name) for name in columns]
-
-
-_held: list[Callable[[], None]] = []
-
-
-@contextmanager
-def holding_back(*kinds: type[Warning]) -> Iterator[None]:
-    """Give warnings of some kinds when the block has ended, and none where an error ends it.
-
-    They are about what a command makes, which is nothing where it fails.
-    """
-    told = warnings.showwarning
-
-    def hold(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
-        show = functools.partial(told, message, category, *place, **more)
-        if issubclass(category, kinds):
-            _held.append(show)
-        else:
-            show()
-
-    warnings.showwarning = hold
-    try:
-        yield
-    except typer.Exit:
-        tell_held()
-        raise
-    else:
-        tell_held()
-    finally:
-        warnings.showwarning = told
-        _held.clear()
-
-
-def tell_held() -> None:
-    """Give the warnings that are held back, as before a command that runs until it is stopped."""
-    while _held:
-        _held.pop(0)()
 
 
 # What the texts of options name

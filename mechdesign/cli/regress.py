@@ -89,7 +89,7 @@ def regress(
     """
     if show_values:
         context.with_resource(quote_values())
-    from ..kernel_files import is_plan_file, load_kernel, load_release
+    from ..kernel_files import check_order, is_plan_file, load_kernel, load_release
     from ..mechanism import kernel_of
     from ..published import kernel_fingerprint
     from ..release._regress import columns_beside
@@ -108,6 +108,7 @@ def regress(
         "misfit": misfit,
         **design,
     }
+    check_order(kernel, reports)
     others = [*(covariates or []), *(name for name in design.values() if name is not None)]
     if is_plan_file(kernel):
         plan: Any = load_release(kernel)

@@ -74,6 +74,6 @@ def show(
             loaded.mechanism, loaded.prior, list(loaded.notions), loaded.requirements
         )
         print_design(loaded, report, reports)
-        say_advice(identifiability(loaded.mechanism))
+        say_advice(identifiability(loaded))
     else:
         say(repr(loaded))

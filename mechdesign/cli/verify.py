@@ -78,12 +78,9 @@ def _follow(lines: Iterable[str]) -> str:
     with ExitStack() as stages:
         for line in lines:
             match line.split():
-                case ["file", place, count]:
-                    stages.close()
-                    if count != "1":
-                        stages.enter_context(stage(f"file {place} of {count}"))
                 case ["progress", done, total]:
                     if done == "0":
+                        stages.close()
                         stages.enter_context(stage("extreme columns", total=int(total)))
                         before = 0
                     advance(int(done) - before)

@@ -70,7 +70,7 @@ def compute(settings: Settings, time_limit: float | None = None) -> Result:
             f"Symbols without mass ({listing(massless)}) play no part in the design: each gets a "
             "copy of the row that serves it best."
         )
-    advice = md.identifiability(design.mechanism).advice
+    advice = md.identifiability(design).advice
     if advice:
         notes.append(f"{advice[0].upper()}{advice[1:]}.")
     return Result(

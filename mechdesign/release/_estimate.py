@@ -21,7 +21,7 @@ from ..mechanism import mechanism_of
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
 from ..utility.questions import Question
-from ._identifiability import ask, report_weights
+from ._identifiability import ask_as_designed, report_weights
 from .codes import check_choice
 from .counts import count_reports
 from .estimates import Estimate
@@ -125,7 +125,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         from the maximum it is.
     feature : function or mapping of inputs, list of them, or (F, N) array, optional
         Numbers ask for the mean; other values for the frequency of each. Rows of an array are
-        weighted sums of frequencies.
+        weighted sums of frequencies. When left out, the questions that a design was made for
+        (``of``), else every frequency.
     by : {"symbols", "blocks"}
         Blocks are the finest groups that a mechanism with equal rows can still tell apart.
     intervals : {"delta", "bootstrap"}
@@ -239,7 +240,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         counts = sample.tally(found)
     else:
         counts = count_reports(reports, found, column, missing=missing)
-    question = ask(found, feature, by)
+    question = ask_as_designed(mechanism, feature, by)
     n = int(counts.sum())
     carried = None if isinstance(reports, Sample) else column
     known, note = trace(reports, carried, found, receipt, n)

@@ -8,7 +8,7 @@ every such direction, which is when v = Ka for some weights a on the reports. A 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,7 @@ class Identification:
         between rows of the kernel crosses; a group of one is an identifiable symbol
     weakest : smallest singular value that counts, of 1: the combination that is told worst needs
         about 1/weakest² times the reports that an open survey needs
+    answers : of a design for questions, those of its answers that the reports tell
     """
 
     symbols: tuple[Label, ...]
@@ -55,6 +56,7 @@ class Identification:
     identifiable: tuple[bool, ...]
     blocks: tuple[tuple[Label, ...], ...]
     weakest: float
+    answers: tuple[Label, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -79,6 +81,11 @@ class Identification:
         """
         if self.is_complete:
             return ""
+        if self.answers:
+            return (
+                f"reports answer what the design asks ({listing(self.answers)}), as estimates and "
+                f"plans do, and not the share of every symbol: {self}"
+            )
         if self.tells_nothing:
             return (
                 f"reports tell none of the {len(self.symbols)} symbols apart, so nothing can be "
@@ -122,7 +129,9 @@ def identifiability(mechanism: Any) -> Identification:
     """
     found = mechanism_of(mechanism)
     rows = _scaled_rows(found)
-    return _identification(found, rows, np.linalg.svd(rows, compute_uv=False))
+    identified = _identification(found, rows, np.linalg.svd(rows, compute_uv=False))
+    own = _designed_question(mechanism)
+    return identified if own is None else replace(identified, answers=own.labels)
 
 
 def _identification(
@@ -194,6 +203,33 @@ def _components(rows: NDArray[np.float64], rank: int) -> tuple[list[list[int]], 
 
 
 # Questions
+
+
+def ask_as_designed(
+    mechanism: Any, feature: Asked = None, by: str = "symbols", *, hidden: bool = False
+) -> Question:
+    """The question of :func:`ask`; by default what a design for questions asks."""
+    check_choice("what to estimate (by)", by, ("symbols", "blocks"))
+    if feature is None and by == "symbols":
+        own = _designed_question(mechanism)
+        if own is not None:
+            return own
+    return ask(mechanism_of(mechanism), feature, by, hidden=hidden)
+
+
+def _designed_question(mechanism: Any) -> Question | None:
+    """What a design for questions asks, so far as its reports tell it."""
+    goal = getattr(mechanism, "utility", None)
+    if not isinstance(goal, Estimation) or goal.of is None:
+        return None
+    found = mechanism_of(mechanism)
+    asked = goal.question(found.inputs, found.schema)
+    hidden = hidden_answers(found, asked)
+    told = [label not in hidden for label in asked.labels]
+    if not any(told):
+        return None
+    labels = tuple(label for label in asked.labels if label not in hidden)
+    return Question(labels, asked.weights[:, told])
 
 
 def ask(

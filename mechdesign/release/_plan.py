@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, PriorError, quote
+from ..errors import GapWarning, InputError, PriorError, quote
 from ..labels import Label, short_names
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
@@ -18,7 +19,7 @@ from ..solve._design import Design, find_design
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
-from ._identifiability import ask, hidden_answers, report_weights
+from ._identifiability import ask, ask_as_designed, hidden_answers, report_weights
 from .references import CONFIDENCE, FEWEST, check_confidence, reference_of, refuse_other_than
 from .widest import narrowest
 
@@ -192,7 +193,7 @@ def plan(
         refuse_other_than(feature=(feature, None), by=(by, "symbols"), best=(bool(best), False))
         return _sized(*_largest_of_many(mechanism, assumed), assumed, size)
     found = mechanism_of(mechanism)
-    question = ask(found, feature, by, hidden=bool(best))
+    question = ask_as_designed(mechanism, feature, by, hidden=bool(best))
     if assumed is not None:
         found.check_prior(assumed)
     if best:
@@ -202,14 +203,19 @@ def plan(
         return made
     assert assumed is not None
     known = mechanism.prior if isinstance(mechanism, Design) else assumed
-    asked = feature if by == "symbols" else question.weights.T
+    asked = feature
+    if feature is None and question.labels != found.inputs:
+        asked = question.weights.T
     notions = mechanism.notions if privacy is None else privacy
     required = mechanism.requirements if isinstance(mechanism, Design) else ()
     count = len(question.labels)
 
     def designed(weights: NDArray[np.float64]) -> Design:
         goal = Estimation(asked, weights=weights, truth=assumed)
-        return find_design(known, goal, notions, subject_to=required)
+        with warnings.catch_warnings():
+            # How much is left is what ``fewest`` says.
+            warnings.simplefilter("ignore", GapWarning)
+            return find_design(known, goal, notions, subject_to=required)
 
     least = narrowest(count, designed, lambda one: told_variances(one, question, assumed)[0])
     other = _planned(least.design, question, assumed, size)

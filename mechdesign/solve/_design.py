@@ -532,6 +532,8 @@ def warn_of_gap(found: Design) -> None:
             else "is unknown"
         )
         advice = "another solver may do better"
+        if isinstance(found.utility, Estimation):
+            advice = "a longer search (time_limit=, --time-limit) may do better"
         if found.method == "few-outputs-experiment":
             advice = (
                 "the bound is that of any number of outputs: the gap is the most that so few of "

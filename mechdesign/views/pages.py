@@ -147,7 +147,7 @@ def report_page(
         certificate="" if design is None else html_table(tables.certificate_table(design)),
         versions=html_table(tables.version_table()),
         disclosed=disclosure_lines(mechanism, known),
-        estimable=estimable_lines(mechanism),
+        estimable=estimable_lines(mechanism if design is None else design),
         planned=planned,
         expected="" if planned is None else html_table(tables.error_table(planned, _SYMBOLS)),
         has_counts=len(set(known.weights)) > 1,
@@ -239,7 +239,7 @@ def disclosure_lines(mechanism: Mechanism, prior: Prior) -> list[str]:
     return lines
 
 
-def estimable_lines(mechanism: Mechanism) -> list[str]:
+def estimable_lines(mechanism: Mechanism | Design) -> list[str]:
     """What can be estimated from reports, however many there are, in sentences."""
     found = identifiability(mechanism)
     size = len(found.symbols)

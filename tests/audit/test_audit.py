@@ -624,10 +624,10 @@ def test_own_notions_that_fail_are_left_out_unless_asked_for(fails, reason, caps
         assert audit_json(report)["left_out"] == report.left_out
         print_audit(report)
         for text in (repr(report), report._repr_html_(), capsys.readouterr().out):
-            words = " ".join(re.sub("[│┃]", " ", html.unescape(text)).split())
-            assert "ofages was not computed" in words, text
-            assert reason in words
-            assert "by_default = False" in words
+            shown = " ".join(re.sub("[│┃]", " ", html.unescape(text)).split())
+            assert "ofages was not computed" in shown, text
+            assert reason in shown
+            assert "by_default = False" in shown
         with pytest.raises(AttributeError, match="ofages was not computed"):
             _ = report.ofages
         with pytest.raises((KeyError, PriorError)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import mechdesign as md
@@ -113,3 +115,26 @@ def test_nothing_that_tells_symbols_apart_is_no_failure_of_a_solver(capsys):
     asked = ["design", "--prior", "a=0.5,b=0.3,c=0.2", "-u", "estimation"]
     assert main([*asked, "-p", "ldp:0"]) == 4
     assert "expected" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["[[1, 0, 0], [0, 1, -1]]", '[{"a": 1, "b": 0, "c": 0}]', "a=1,b=0,c=0"]
+)
+def test_questions_of_a_design_are_asked_of_its_reports(tmp_path, capsys, text):
+    question, kept, reports = (tmp_path / name for name in ("q.json", "design.json", "r.csv"))
+    asked = text
+    if text[0] in "[{":
+        question.write_text(text)
+        asked = str(question)
+    options = ["-u", "estimation", "--of", asked, "-o", str(kept)]
+    assert main(["design", "--prior", "a=0.5,b=0.3,c=0.2", "-p", "ldp:1", *options]) == 0
+    said = "Reports answer what the design asks" in capsys.readouterr().out
+    assert said is not text.startswith("[[")  # these tell every share
+    outputs = md.load(kept).mechanism.outputs
+    reports.write_text("\n".join(["report"] + [f'"{output}"' for output in outputs] * 20))
+    for command in (["estimate", str(kept), str(reports)], ["plan", str(kept), "--error", "0.05"]):
+        assert main([*command, "--feature", asked, "--json"]) == 0
+        named = json.loads(capsys.readouterr().out)
+        assert main([*command, "--json"]) == 0
+        plain = json.loads(capsys.readouterr().out)
+        assert plain == named

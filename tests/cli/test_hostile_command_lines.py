@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -232,3 +233,20 @@ def test_a_level_beyond_floats_is_not_read_as_none_at_all(level, capsys):
     assert main(["design", "--prior", "0.5,0.5", "-p", spec]) == 2
     assert "a number of nats" in capsys.readouterr().err
     assert main(["design", "--prior", "0.5,0.5", "-p", "ldp:inf"]) == 0
+
+
+@pytest.mark.parametrize("command", ["apply", "estimate", "regress"])
+def test_a_table_in_the_place_of_the_design_is_not_quoted(tmp_path, monkeypatch, capsys, command):
+    """Rows of people with numbers would be read as rows of a kernel, and their sums shown."""
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("age,pay\n23.1,3\n41,5\n", encoding="utf-8")
+    md.save(md.design(md.Prior([0.5, 0.5]), md.utility.Hamming(), md.LDP(1)), "m.json")
+    more = {"apply": ["-o", "out.csv"], "regress": ["--response", "pay"]}.get(command, [])
+    code = main([command, "people.csv", "m.json", "--column", "age", *more])
+    told = capsys.readouterr()
+    assert (code, told.out) == (2, "")
+    (line,) = told.err.splitlines()
+    assert "the saved design first" in line
+    assert "m.json people.csv" in line
+    assert "26.1" not in line
+    assert not Path("out.csv").exists()

@@ -84,8 +84,8 @@ def test_one_column_of_a_plan_given_another(place, name, capsys):
         ["--column", "job", "--column", "sex"],
         ["--column", "job", "--with", str(folder / "plan.json"), "--with-column", "sex"],
     ):
-        words = [*options, "--given", "job", "--json"]
-        code, out, err = run(capsys, "estimate", folder, *words, name=name)
+        asked = [*options, "--given", "job", "--json"]
+        code, out, err = run(capsys, "estimate", folder, *asked, name=name)
         assert (code, err) == (0, "")
         shown = json.loads(out)
         assert shown["given"] == "job"

@@ -306,11 +306,12 @@ def test_the_checker_tells_how_far_it_is(stages, tmp_path, monkeypatch):
     plain = verify._run([*checker, "--json", *map(str, files)])
     assert (code, printed, said) == plain
     assert (code, said) == (0, "")
-    assert [part.label for part in stages] == [
-        *("file 1 of 2", "extreme columns", "file 2 of 2", "extreme columns")
+    assert [(part.label, part.done, part.total) for part in stages] == [
+        ("extreme columns", 0, 8),
+        ("extreme columns", 0, 8),
     ]
-    columns = stages[1]
-    assert (columns.done, columns.total) == (7, 8)
+    verify._follow(["progress 0 128\n", "progress 32 128\n", "progress 96 128\n"])
+    assert (stages[2].done, stages[2].total) == (96, 128)
     assert "usage" in verify._run(checker)[2]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,11 +16,19 @@ from hypothesis import strategies as st
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import CountsWarning, DataError, InputError, KernelError, PriorError
+from mechdesign.errors import (
+    CountsWarning,
+    DataError,
+    GapWarning,
+    InputError,
+    KernelError,
+    PriorError,
+)
 from mechdesign.release._estimate import covariance
 from mechdesign.release._identifiability import ask, report_weights
 from mechdesign.release._plan import expected_errors
 from mechdesign.release.references import reference_of
+from mechdesign.release.widest import narrowest
 from mechdesign.utility import Estimation
 from mechdesign.views.tables import error_table
 
@@ -118,6 +127,56 @@ def test_questions_of_a_design_are_questions_of_an_estimate():
     assert made.labels == ("mean 1", "x", "y")
     np.testing.assert_allclose(made.values, [0.75, 0.75, 0.25], atol=1e-5)
     refused(lambda: md.estimate(reports, found, feature=[[1, 2]]), "rows of 4", error=InputError)
+
+
+def test_what_a_design_asks_is_what_is_estimated_and_planned():
+    shares = {"a": 1.0, "b": 0.0, "c": 0.0, "d": 0.0}
+    found = md.design(PRIOR, Estimation(shares, names=["those of a"]), md.LDP(1))
+    counts = np.round(PRIOR.probabilities @ found.mechanism.kernel * 1e6)
+    reports = dict(zip(found.mechanism.outputs, counts.astype(int).tolist(), strict=True))
+    made = md.estimate(reports, found)
+    named = md.estimate(reports, found, feature=shares)
+    assert made.labels == ("those of a",)
+    assert made.values == pytest.approx(named.values, rel=1e-12)
+    assert made.errors == pytest.approx(named.errors, rel=1e-12)
+    planned = md.plan(found, error=0.05, best=True)
+    assert planned.reports == md.plan(found, error=0.05, feature=shares).reports
+    assert planned.best.reports == planned.reports
+    told = md.identifiability(found)
+    assert told.answers == ("those of a",)
+    assert "answer what the design asks ('those of a')" in told.advice
+    assert "md.utility.Estimation()" not in told.advice
+    # A kernel alone asks nothing.
+    refused(lambda: md.estimate(reports, found.mechanism), "tell", error=DataError)
+    apart = md.design(PRIOR, Estimation(np.tri(4)[:-1]), md.LDP(1))
+    assert md.plan(apart, error=0.05).labels == (1, 2, 3)
+    assert md.plan(apart, error=0.05, by="blocks").labels == tuple(LABELS)
+    assert md.identifiability(apart).advice == ""
+    # An answer without weight is left out where reports do not tell it.
+    one = md.design(
+        PRIOR, Estimation([shares, {x: float(x == "b") for x in LABELS}], [1, 0]), md.LDP(1)
+    )
+    assert md.plan(one, error=0.05).labels == ("mean 1",)
+
+
+def test_best_plans_of_few_outputs_take_one_round_for_one_answer():
+    few = md.require.outputs(2)
+    asked = Estimation({"a": 1.0, "b": 2.0, "c": 4.0, "d": 3.0})
+    with pytest.warns(GapWarning):
+        found = md.design(PRIOR, asked, md.LDP(1), subject_to=few)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        planned = md.plan(found, error=0.05, best=True)
+    assert not said
+    assert planned.fewest <= planned.best.reports <= planned.reports
+    rounds = []
+
+    def counted(weights):
+        rounds.append(weights)
+        return found
+
+    narrowest(1, counted, lambda one: np.array([one.risk]))
+    assert len(rounds) == 1
 
 
 # The error, measured

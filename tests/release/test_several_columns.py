@@ -237,9 +237,9 @@ def test_columns_in_another_order_than_the_design_are_refused(tmp_path, capsys):
         assert len(md.privatize(renamed, ["a", "b"], designed, rng=1)) == 20
         md.save(designed, tmp_path / "m.json", overwrite=True)
         habits.to_csv(tmp_path / "t.csv", index=False)
-        words = [str(tmp_path / name) for name in ("m.json", "t.csv", "r.csv")]
-        out = ["--output", words[2], "--column", "drinks", "--column", "smokes"]
-        assert main(["apply", *words[:2], *out]) == 2
+        files = [str(tmp_path / name) for name in ("m.json", "t.csv", "r.csv")]
+        out = ["--output", files[2], "--column", "drinks", "--column", "smokes"]
+        assert main(["apply", *files[:2], *out]) == 2
         assert "in the order of the design" in capsys.readouterr().err
         assert not (tmp_path / "r.csv").exists()
         with pytest.raises(InputError, match="in the order of the design"):

@@ -150,7 +150,7 @@ def test_what_is_not_proved_is_said():
 
 
 def test_a_search_that_is_cut_short_says_how_good_its_kernel_is(counted_clock):
-    with pytest.warns(GapWarning):
+    with pytest.warns(GapWarning, match="a longer search"):
         found = md.design(harmonic(16), Estimation(), md.LDP(1), time_limit=0.01)
     assert found.certificate.gap_is_known
     assert 1e-6 < found.gap < 1

@@ -412,7 +412,7 @@ def test_a_missing_value_has_one_spelling_alone_and_in_combinations(tmp_path, mo
     Path("p.csv").write_text("ward,smokes\n" + "".join(f"{w},{s}\n" for w, s in rows))
     told = ""
     for columns in (["smokes"], ["ward", "smokes"]):
-        named = [word for name in columns for word in ("--column", name)]
+        named = [part for name in columns for part in ("--column", name)]
         asked = ["--missing", "category", "-p", "pml:1", "-u", "estimation", "--force"]
         assert main(["design", "p.csv", *named, *asked, "-o", "d.json"]) == 0
         assert main(["audit", "d.json"]) == 0
