@@ -15,6 +15,9 @@ from .input_tables import ANY_NUMBER, count_csv
 from .labels import Label
 from .prior import Prior
 
+# A column of more different numbers is likely meant to be put into bins.
+_MANY_NUMBERS = 20
+
 
 def read_binned_prior(
     table: str | None,
@@ -54,6 +57,23 @@ def read_binned_prior(
             others = _each_number(count_csv(sample, name, missing="drop", max_symbols=ANY_NUMBER))
         known[name] = read_bins(rest, _each_number(numbers), others)
     return Prior.from_csv(table, list(columns), weights=weights, missing=missing, bins=known)
+
+
+def hints_at_bins(prior: Prior, columns: Sequence[str]) -> list[str]:
+    """A sentence for each column whose symbols are more numbers than are likely meant as such."""
+    several, hints = len(columns) > 1, []
+    for place, name in enumerate(columns):
+        values = {label[place] if several else label for label in prior.labels} - {None}
+        are_numbers = all(isinstance(v, (int, float)) and type(v) is not bool for v in values)
+        if not are_numbers or len(values) <= _MANY_NUMBERS:
+            continue
+        option = f"{name}=0,18,65,inf" if several else "0,18,65,inf"
+        hints.append(
+            f"hint: column {quote(name)} has {len(values)} different numbers, each a symbol of its "
+            f"own; with bins, such as --bins {option}, symbols are ranges of them, whose "
+            "frequencies take fewer reports"
+        )
+    return hints
 
 
 def _each_number(counts: Mapping[Label, Any]) -> Any:

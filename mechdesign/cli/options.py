@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from ..subsets import SubsetSelection
     from ..utility import Utility
 
-# A column of more different numbers is likely meant to be put into bins.
-_MANY_NUMBERS = 20
-
 Privacy = Annotated[
     list[str] | None,
     typer.Option(
@@ -481,20 +478,11 @@ class PriorSource:
 
     def hint_at_bins(self, known: Prior) -> None:
         """Tell of columns of many different numbers, unless their number was asked for."""
-        if self.table is None or not self.column or self.max_symbols is not None:
-            return
-        several = len(self.column) > 1
-        for place, name in enumerate(self.column):
-            values = {label[place] if several else label for label in known.labels} - {None}
-            numbers = [v for v in values if isinstance(v, (int, float)) and type(v) is not bool]
-            if len(numbers) < len(values) or len(values) <= _MANY_NUMBERS:
-                continue
-            option = f"{name}=0,18,65,inf" if several else "0,18,65,inf"
-            note(
-                f"hint: column {quote(name)} has {len(values)} different numbers, each a symbol "
-                f"of its own; with bins, such as --bins {option}, symbols are ranges of them, "
-                "whose frequencies take fewer reports"
-            )
+        from ..bin_arguments import hints_at_bins
+
+        if self.table is not None and self.column and self.max_symbols is None:
+            for hint in hints_at_bins(known, self.column):
+                note(hint)
 
 
 @dataclass(frozen=True, kw_only=True)

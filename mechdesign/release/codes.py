@@ -157,6 +157,8 @@ class Codebook:
         cause = near_miss(unseen, self.labels)
         if cause:
             remedy = f"{cause}: {remedy}"
+            # The label that a value is like, and the row that has it, would tell a secret.
+            where = where.partition(", first in row")[0]
         if not quoted:
             remedy += "; --show-values (md.show_values()) quotes them"
         kinds = {type(tidy(value)).__name__ for value in unseen}

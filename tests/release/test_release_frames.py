@@ -386,3 +386,14 @@ def test_several_rows_of_one_person_are_warned_of(make):
         "'whom'",
         error=UnknownNameError,
     )
+
+
+def test_a_value_like_a_label_is_not_told_together_with_its_row():
+    """Which label a value is like and which row has it would tell the secret of that row."""
+    found = md.design(md.Prior([0.5, 0.5], ["yes", "no"]), md.utility.Hamming(), md.LDP(1))
+    with pytest.raises(DataError) as caught:
+        md.privatize(pd.DataFrame({"x": ["no", "no", "YES"]}), "x", found)
+    assert "one differs from 'yes' by letter case" in str(caught.value)
+    assert "row 3" not in str(caught.value)
+    with pytest.raises(DataError, match="first in row 3"):
+        md.privatize(pd.DataFrame({"x": ["no", "no", "perhaps"]}), "x", found)

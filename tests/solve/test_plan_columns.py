@@ -17,6 +17,7 @@ import pytest
 import mechdesign as md
 from mechdesign.certificate import verify
 from mechdesign.errors import DataError, InputError, LevelError, StorageError, UnknownNameError
+from mechdesign.solve import _plan_columns
 from mechdesign.solve.columns_plan import product_kernel
 from mechdesign.storage import from_json, seal, to_json
 
@@ -227,7 +228,7 @@ def test_relaxations_find_the_split_that_designs_find(notion, monkeypatch):
 def test_a_large_column_is_designed_once(monkeypatch):
     """Under LDP: its search needs no design, nor do the splits that are compared."""
     made = []
-    whole = md.solve._plan_columns.design
+    whole = _plan_columns.find_design
 
     def counted(prior, *rest, **options):
         made.append(len(prior))
