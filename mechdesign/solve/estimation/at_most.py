@@ -57,9 +57,12 @@ _ROUGH = 1e-5
 # A smaller gain than this share of the risk is none; mixtures of extreme columns are preferred.
 _GAIN = 1e-7
 _SAME = Fraction(1 - _GAIN)
-# Entries of a kernel that are moved at once, rows of bounds for each column, starts at random, the
-# share of the time limit, and how far starts are from constant kernels and from the bounds.
-_MOVED, _MOST_ROWS, _RANDOM, _MOVING = 900, 1000, 24, 0.2
+# Entries of a kernel that are moved at once, rows of bounds for each column, the share of the time
+# limit, and how far starts are from constant kernels and from the bounds.
+_MOVED, _MOST_ROWS, _MOVING = 900, 1000, 0.2
+# Starts at random at least, of kernels with few entries as many as have so many entries
+# together, and from how many of them the best must come back for no more to be made.
+_RANDOM, _FOR_ENTRIES, _AGAIN = 24, 4000, 40
 _SPREAD, _INSIDE = (0.1, 0.3, 1.0), 0.1
 # How near to a bound is on it, as a share of a column, and what rounding leaves of a bound.
 _TIGHT, _ROUNDED = 1e-8, 1e-14
@@ -221,8 +224,8 @@ def _moved(
     truth, loss = program.survey.masses, program.survey.losses
     shares = program.prior.probabilities @ many
     pool, chances = many / shares, shares / shares.sum()
-    rng, best, least = np.random.default_rng(_SEED), None, math.inf
-    for number in range(_RANDOM + 1):
+    rng, best, least, again = np.random.default_rng(_SEED), None, math.inf, 0
+    for number in range(max(_RANDOM, _FOR_ENTRIES // (n * most)) + 1):
         if not number:
             if kernel is None:
                 continue
@@ -236,9 +239,11 @@ def _moved(
         if np.linalg.matrix_rank(start) == n:
             found = descend(start, bounds, truth, loss, in_time, _WEIGHTS[number % 3])
             risk = risk_of(found, truth, loss)
+            again = again + 1 if risk < least * (1 + _GAIN) else again
             if risk < least:
+                again = again if risk > least * (1 - _GAIN) else 1
                 best, least = found, risk
-        if not in_time():
+        if not in_time() or (number >= _RANDOM and again >= _AGAIN):
             break
     return best
 
