@@ -42,7 +42,10 @@ def export(
     ] = None,
     into: Annotated[
         str | None,
-        typer.Option(help="Of SQL: the new table of reports; TABLE_reports when left out."),
+        typer.Option(
+            help="Of SQL: the new table of reports; when left out TABLE_reports, of a plan "
+            "TABLE_COLUMN_reports."
+        ),
     ] = None,
     force: Force = False,
 ) -> None:

@@ -53,7 +53,7 @@ def export(
         combinations of values that the guarantee is not about, and holds a list of the others
         where it is not about all. A collector tells reports apart by their kernels, so that columns
         with equal kernels need a collector each.
-        In SQL each column of a plan is an export of its own.
+        In SQL each column of a plan is an export of its own, into ``…_COLUMN_reports``.
 
         SQL: a table of the weights, and one transaction that makes a table of reports from a
         table of secrets, with one random word for each row from the engine's own secure source.
@@ -69,7 +69,8 @@ def export(
     dialect : {"postgresql"}, for SQL
         Engines without secure randomness, such as DuckDB, are refused.
     table, into : for SQL
-        The table with the secrets, and the new one, ``…_reports`` when left out. A dot ends the
+        The table with the secrets, and the new one, ``…_reports`` when left out (with the name of
+        the column before it for plans). A dot ends the
         name of a schema, unless it is in double quotes.
     keep : names of other columns to copy beside the reports, for SQL
     overwrite : whether the file may exist
@@ -111,8 +112,10 @@ def export(
         _check_options(to, options, ())
         write_text(_plan_module(designed, column), path, overwrite=overwrite)
         return
+    apart = ""
     if isinstance(designed, KernelPlan):
         designed, column = _of_one_column(designed, column)
+        apart = column
     mechanism = _published(designed)
     columns = _columns(column, mechanism)
     if to == "javascript":
@@ -120,7 +123,9 @@ def export(
         text = client_module([(mechanism, joined(columns) or _COLUMN)])
     else:
         _check_options(to, {"column": columns or None, **options}, ("column", "dialect", "table"))
-        text = sql_script(mechanism, dialect, table=table, columns=columns, keep=keep, into=into)
+        text = sql_script(
+            mechanism, dialect, table=table, columns=columns, keep=keep, into=into, apart=apart
+        )
     write_text(text, path, overwrite=overwrite)
 
 

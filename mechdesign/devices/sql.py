@@ -55,6 +55,7 @@ def sql_script(
     columns: Sequence[Any],
     keep: Any = None,
     into: Any = None,
+    apart: str = "",
 ) -> str:
     """Statements that draw reports for columns of a table, in one transaction.
 
@@ -66,6 +67,7 @@ def sql_script(
         that are such tuples, too, stand in columns of the same names, others in one of all names
     keep : other columns to copy beside the reports
     into : new table for the reports; ``…_reports`` beside the other when left out
+    apart : stands before ``_reports`` there, where other tables of reports are made beside it
 
     Raises
     ------
@@ -78,7 +80,8 @@ def sql_script(
     """
     _check_dialect(dialect)
     parts = _parts(table, "table")
-    made = [*parts[:-1], parts[-1] + "_reports"] if into is None else _parts(into, "into")
+    beside = f"_{apart}_reports" if apart else "_reports"
+    made = [*parts[:-1], parts[-1] + beside] if into is None else _parts(into, "into")
     source, target = _joined(parts), _joined(made)
     kernel = _joined([*made[:-1], made[-1] + "_kernel"])
     others = [keep] if isinstance(keep, str) else keep

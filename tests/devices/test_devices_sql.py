@@ -396,7 +396,12 @@ def test_duckdb_has_no_secure_source_and_is_refused(tmp_path):
 def test_a_column_of_a_plan_is_that_of_its_design(tmp_path):
     priors = {"job": md.Prior([0.6, 0.4], ["a", "b"]), "sex": md.Prior([0.5, 0.5], ["f", "m"])}
     plan = md.plan_columns(priors, total=md.LDP(2))
-    assert script(tmp_path, plan, column="sex") == script(tmp_path, plan["sex"], column="sex")
+    # The tables of several columns stand beside each other.
+    text = script(tmp_path, plan, column="sex")
+    into = "people_sex_reports"
+    assert text == script(tmp_path, plan["sex"], column="sex", into=into)
+    assert f'CREATE TABLE "{into}" AS' in text
+    assert "people_sex_reports" not in script(tmp_path, plan, column="job")
     for column in (None, ["job", "sex"]):
         refused(lambda column=column: script(tmp_path, plan, column=column), "--column job")
     refused(lambda: script(tmp_path, plan, column="age"), error=UnknownNameError)
