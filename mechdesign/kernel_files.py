@@ -80,7 +80,8 @@ def check_order(kernel: str | Path, table: str | Path) -> None:
     """Raise :class:`InputError` where a saved design stands in the place of the table, so that rows
     of people are not read as those of a kernel, and then quoted.
     """
-    if not str(table).lower().endswith(".json") or not Path(table).is_file():
+    is_first, is_second = (str(path).lower().endswith(".json") for path in (kernel, table))
+    if is_first or not is_second or not Path(table).is_file():
         return
     content = parse_json(read_text(table), f"file {table}")
     if content.get("format") == FORMAT:

@@ -18,7 +18,13 @@ from numpy.random import Generator
 from plain_check import Asked, Claim, Opinion, check
 
 import mechdesign as md
-from mechdesign.errors import GapWarning, MechdesignError, NoMethodError, ZeroMassWarning
+from mechdesign.errors import (
+    DisclosureWarning,
+    GapWarning,
+    MechdesignError,
+    NoMethodError,
+    ZeroMassWarning,
+)
 from mechdesign.privacy import NOTIONS
 
 #: Chance of a symbol without mass, in priors that have such symbols.
@@ -530,8 +536,8 @@ def judge(asking: Asking, tally: Tally) -> Opinion | None:
     tally.designs += 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", GapWarning)
-        warnings.simplefilter("ignore", ZeroMassWarning)
+        for kind in (GapWarning, ZeroMassWarning, DisclosureWarning):
+            warnings.simplefilter("ignore", kind)
         try:
             found = md.design(asking.prior, asking.utility, asking.privacy, asking.outputs)
         except NoMethodError as refusal:

@@ -555,7 +555,7 @@ BAD = {
     ),
     "missing file": (["design", "nowhere.csv", "--column", "x", *PML], "nowhere.csv"),
     "folder for a table": (["design", ".", "--column", "x", *PML], "readable file"),
-    "no notion": (["design", *PRIOR], "--privacy pml:0.5"),
+    "no notion": (["design", *PRIOR], "--privacy ldp:1"),
     "negative level": (["design", *PRIOR, "-p", "pml:-1"], "non-negative", "-1.0"),
     "nan level": (["design", *PRIOR, "-p", "pml:nan"], "nan"),
     "text level": (["design", *PRIOR, "-p", "pml:half"], "'half'"),

@@ -54,6 +54,13 @@ def test_the_kernel_decides_and_not_the_notion():
     pairs = [(x, y) for x in "abcd" for y in (0, 1)]
     both = md.Prior.uniform(pairs).with_schema(["x", "y"])
     assert not told(lambda: md.design(both, md.utility.Hamming(of="x"), md.FeaturePML(0.5, "y")))
+    # The count is told as it is, and hides each person among the others.
+    of_people = [md.FeaturePML(2.0, {x: x > 1 for x in range(4)}), md.EntryPML(2.0, 3, 0.2)]
+    counts = md.Prior.uniform(range(4))
+    for notion in of_people:
+        found = md.design(counts, md.utility.Distance("absolute"), notion)
+        assert guess_probability(found.mechanism) > 0.999
+        assert not told(lambda n=notion: md.design(counts, md.utility.Distance("absolute"), n))
     # The level is large, and the utility wants less than all.
     assert not told(
         lambda: md.design(THREE, md.utility.Matrix([[1, 0], [0, 1], [0, 1]]), md.LDP(50))
