@@ -651,3 +651,11 @@ def _own_part(value: Any, others: list[Any]) -> str:
 def notion_fields(notion: PrivacyNotion) -> dict[str, Any]:
     """The dataclass fields of a notion, by name."""
     return {f.name: getattr(notion, f.name) for f in fields(notion)}  # type: ignore[arg-type]
+
+
+def hides_symbols(notion: PrivacyNotion, prior: Prior) -> bool:
+    """Whether a notion hides which symbol it was, not only a feature of it."""
+    if not isinstance(notion, LikelihoodBound):
+        return True
+    sides = (side for b in notion.bounds(prior) for side in (b.over, b.under))
+    return any(side.indices is not None for side in sides)

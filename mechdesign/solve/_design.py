@@ -34,7 +34,7 @@ from ..errors import (
 )
 from ..mechanism import Mechanism, warn_of_disclosure
 from ..prior import Prior
-from ..privacy.notion import LikelihoodBound, PrivacyNotion
+from ..privacy.notion import PrivacyNotion, hides_symbols
 from ..requirement.base import Requirement
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
@@ -373,17 +373,9 @@ def design(
     """
     found = find_design(prior, utility, privacy, outputs, solver, time_limit, subject_to)
     # A notion of features or databases may leave the symbol itself open, as a count of many people.
-    if any(_is_about_symbols(notion, found.prior) for notion in found.notions):
+    if any(hides_symbols(notion, found.prior) for notion in found.notions):
         warn_of_disclosure(found.mechanism, found.prior)
     return found
-
-
-def _is_about_symbols(notion: PrivacyNotion, prior: Prior) -> bool:
-    """Whether a notion hides which symbol it was, not only a feature of it."""
-    if not isinstance(notion, LikelihoodBound):
-        return True
-    sides = (side for b in notion.bounds(prior) for side in (b.over, b.under))
-    return any(side.indices is not None for side in sides)
 
 
 def find_design(
