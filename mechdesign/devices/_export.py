@@ -70,8 +70,8 @@ def export(
         Engines without secure randomness, such as DuckDB, are refused.
     table, into : for SQL
         The table with the secrets, and the new one, ``…_reports`` when left out (with the name of
-        the column before it for plans). A dot ends the
-        name of a schema, unless it is in double quotes.
+        the column before it for plans). A dot ends the name of a schema, unless it is in double
+        quotes.
     keep : names of other columns to copy beside the reports, for SQL
     overwrite : whether the file may exist
 

@@ -227,13 +227,13 @@ class _Mixtures:
         self.symbols = symbols
         self.rows: dict[bytes, Array] = {}
 
-    def placed(self, positions: Places, rows: Array) -> Places:
-        """Positions among symbols and some mixtures, as positions among all nodes."""
+    def nodes(self, rows: Array) -> Places:
+        """The nodes of the symbols and of some mixtures after them."""
         nodes = np.arange(self.symbols + len(rows))
         for number, row in enumerate(rows, start=self.symbols):
             self.rows.setdefault(row.tobytes(), row)
             nodes[number] = self.symbols + list(self.rows).index(row.tobytes())
-        return nodes[positions]
+        return nodes
 
 
 def graph_of(program: LinearProgram) -> Graph | str:
@@ -247,7 +247,8 @@ def graph_of(program: LinearProgram) -> Graph | str:
         if found is None:
             return f"a bound compares more than {MOST_MIXTURES} mixtures of symbols or all of a set"
         u, v, w, rows = found
-        u, v = (mixtures.placed(side, rows) for side in (u, v))
+        nodes = mixtures.nodes(rows)
+        u, v = nodes[u], nodes[v]
         asked = np.flatnonzero((u != v) & np.isfinite(w))
         # Rows of an auxiliary variable say the same with far fewer entries.
         is_apart |= not part.auxiliaries and bool((np.maximum(u, v)[asked] < n).any())

@@ -239,9 +239,11 @@ def _moved(
         if np.linalg.matrix_rank(start) == n:
             found = descend(start, bounds, truth, loss, in_time, _WEIGHTS[number % 3])
             risk = risk_of(found, truth, loss)
-            again = again + 1 if risk < least * (1 + _GAIN) else again
+            if risk <= least * (1 - _GAIN):
+                again = 0
+            if risk < least * (1 + _GAIN):
+                again += 1
             if risk < least:
-                again = again if risk > least * (1 - _GAIN) else 1
                 best, least = found, risk
         if not in_time() or (number >= _RANDOM and again >= _AGAIN):
             break
