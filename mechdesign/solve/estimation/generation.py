@@ -1,8 +1,10 @@
 """Columns of an estimation design as prices ask for them, where all of them are too many.
 
 The master is solved to a share of the gap that is left, so that its prices lie well inside of what
-the columns ask of them and move little from round to round. Pricing finds columns of positive
-reduced value; every round gives a bound on the risk of any kernel, and the best one counts.
+the columns ask of them and move little from round to round. Columns are priced at the best bounding
+prices so far, moved a little towards those of the master ([Wentges1997]): nearly all columns of an
+optimum cost next to nothing there, and the move says which of them are still missing. Every round
+gives a bound on the risk of any kernel, and the best one counts.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from ..column_generation.families import LARGEST_RATIO
 from ..column_generation.vertices import near_sides
 from ..program import EstimationProgram
 from .cyclic_designs import cyclic_design
-from .master import UNTOLD, optimal_masses
+from .master import UNTOLD, Weighted, optimal_masses
 from .pricing import QuadraticPricing
 
 Vector = NDArray[np.float64]
@@ -30,10 +32,13 @@ _TOLERANCE, _LOOSE, _LOOSEST = 1e-8, 0.3, 0.1
 # Columns for each symbol at first, and that a round may add.
 _FIRST, _BEST, _ADDED = 8, 2, 10
 # Columns for each symbol that a relaxed design asks for.
-_CLOSEST = 30
+_CLOSEST = 60
 _SEED = 20260207
 # The share of the time for a relaxation at first, and how near its columns are to the best.
-_RELAXING, _CLOSE = 0.3, 0.01
+_RELAXING, _CLOSE = 0.3, 1e-3
+# How far prices move from the best bounding ones towards those of the master, how much further
+# where no column is found there, and how near columns are to the best there, for each unit moved.
+_MOVED, _FURTHER, _BELOW = 0.05, 4.0, 3e-3
 # Columns in use that searches start from, for each symbol.
 _STARTS = 3
 # Columns for each symbol above which the least priced are dropped, how many of them are kept, and
@@ -92,6 +97,13 @@ class Pricing:
     inverse: Vector
     prices: Vector
 
+    def towards(self, other: Pricing, share: float) -> Pricing:
+        """What lies between, a share of the way."""
+        return Pricing(
+            (1 - share) * self.inverse + share * other.inverse,
+            (1 - share) * self.prices + share * other.prices,
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Generated:
@@ -146,22 +158,39 @@ class _Search:
         self.bounding: Pricing | None = None
         self.rng = np.random.default_rng(_SEED)
 
-    def __call__(
-        self, pricing: Pricing, starts: Vector, level: float = math.inf
-    ) -> tuple[Vector, Vector]:
-        """Columns and their reduced values, measured from that of the constant column, best first;
-        with a level many that are above it.
+    def __call__(self, pricing: Pricing, starts: Vector, below: float, count: int) -> Vector:
+        """Columns that differ much, the best ones found first, ``(n, m)``.
+
+        Those that are up to ``below`` worse than the best, so many at most, come after local
+        optima.
         """
         loss, prices = self.survey.losses, pricing.prices
         square = _square(pricing.inverse, loss, self.survey.masses)
-        offset = float(prices.sum())
-        found, values = self.pricing.search(square, prices, starts, level - offset, self.deadline)
-        values = values + offset
-        largest = float(values[0]) if len(values) else level
+        found, values = self.pricing.search(square, prices, starts, deadline=self.deadline)
+        largest = float(values[0] + prices.sum()) if len(values) else 0.0
         low = 2 * float(np.vdot(loss, pricing.inverse)) - largest
         if low > self.low or self.bounding is None:
             self.low, self.bounding = low, pricing
-        return found, values
+        if not len(values):
+            return found
+        least = float(values[0]) - below
+        near = self.pricing.spread(square, prices, count, least, self.deadline)
+        return np.hstack([found, near])
+
+    def missing(
+        self, master: Weighted, starts: Vector, count: int, least: float
+    ) -> tuple[Vector, float]:
+        """Columns that the prices of a master value at more than ``least``, the best ones first,
+        and how far from the best bounding prices they were found.
+        """
+        own, moved = Pricing(master.inverse, master.prices), min(_MOVED, 1.0)
+        while True:
+            pricing = own if self.bounding is None else self.bounding.towards(own, moved)
+            found = self(pricing, starts, _BELOW * moved * master.upper, 2 * count)
+            good = found[:, self.values(own, found) > least]
+            if good.shape[1] or moved == 1 or self.bounding is None or clock.now() > self.deadline:
+                return good, moved
+            moved = min(1.0, _FURTHER * moved)
 
     def values(self, pricing: Pricing, columns: Vector) -> Vector:
         """Reduced values of columns, measured from that of the constant column."""
@@ -179,15 +208,10 @@ class _Search:
         if relaxed is None or not np.isfinite(relaxed.inverse).all():
             return columns
         pricing = Pricing(relaxed.inverse, relaxed.prices)
-        found, _ = self(pricing, columns)
-        square = _square(pricing.inverse, self.survey.losses, self.survey.masses)
-        best, now = found[:, : _BEST * n], clock.now()
-        count = pace.most(self.deadline - now) - columns.shape[1] - best.shape[1]
+        count = pace.most(self.deadline - clock.now()) - columns.shape[1]
         count = min(max(count, (_FEWEST - _FIRST) * n), _CLOSEST * n)
-        near = self.pricing.spread(
-            square, pricing.prices, count, -_CLOSE * relaxed.value, self.deadline
-        )
-        return _joined(columns, np.hstack([best, near]))
+        found = self(pricing, columns, _CLOSE * relaxed.value, count)
+        return _joined(columns, self.some(found, _BEST * n, count))
 
     def some(self, columns: Vector, best: int, count: int) -> Vector:
         """The first of some columns, and others among them, that differ from these more."""
@@ -229,15 +253,13 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
             best = found.upper, columns, found.masses
         pace.took(len(found.masses), found.steps, clock.now() - began)
         order = np.argsort(-found.masses, kind="stable")
-        pricing = Pricing(found.inverse, found.prices)
         least = found.level * (1 + 0.1 * _TOLERANCE)
-        new, values = search(pricing, lifts[:, order[: _STARTS * n]], least)
+        new, moved = search.missing(found, lifts[:, order[: _STARTS * n]], _ADDED * n, least)
         gap = (best[0] - search.low) / best[0]
         approaching(gap, _TOLERANCE)
-        good = values > least
         if gap <= _TOLERANCE or rounds == _ROUNDS or clock.now() > deadline:
             break
-        if not good.any():
+        if not new.shape[1]:
             if tolerance <= _TOLERANCE:
                 break
             loose *= 0.1
@@ -249,9 +271,10 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
             most *= _MORE
         kept = min(kept, max(fitting - more, 0))
         if kept < lifts.shape[1]:
-            best_first = np.argsort(-search.values(pricing, lifts), kind="stable")
+            own = Pricing(found.inverse, found.prices)
+            best_first = np.argsort(-search.values(own, lifts), kind="stable")
             lifts = lifts[:, np.sort(best_first[:kept])]
-        lifts = _joined(lifts, search.some(new[:, good], _BEST * n, more))
+        lifts = _joined(lifts, search.some(new, _BEST * n, more))
     assert search.bounding is not None
     if gap > _WIDE:
         best = min(best, _with_cyclic(program, best), key=lambda each: each[0])
