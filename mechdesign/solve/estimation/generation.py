@@ -36,9 +36,9 @@ _CLOSEST = 60
 _SEED = 20260207
 # The share of the time for a relaxation at first, and how near its columns are to the best.
 _RELAXING, _CLOSE = 0.3, 1e-3
-# How far prices move from the best bounding ones towards those of the master, how much further
-# where no column is found there, and how near columns are to the best there, for each unit moved.
-_MOVED, _FURTHER, _BELOW = 0.05, 4.0, 3e-3
+# How far prices move from the best bounding ones towards those of the master at first, how much
+# further where few columns are found there, and how near these are to the best, for each unit.
+_MOVED, _FURTHER, _BELOW = 0.05, 1.5, 3e-3
 # Columns in use that searches start from, for each symbol.
 _STARTS = 3
 # Columns for each symbol above which the least priced are dropped, how many of them are kept, and
@@ -156,6 +156,7 @@ class _Search:
         self.pricing = QuadraticPricing(program.cone, self.survey.truth)
         self.low, self.deadline = -math.inf, deadline
         self.bounding: Pricing | None = None
+        self.moved = _MOVED
         self.rng = np.random.default_rng(_SEED)
 
     def __call__(self, pricing: Pricing, starts: Vector, below: float, count: int) -> Vector:
@@ -179,18 +180,21 @@ class _Search:
 
     def missing(
         self, master: Weighted, starts: Vector, count: int, least: float
-    ) -> tuple[Vector, float]:
-        """Columns that the prices of a master value at more than ``least``, the best ones first,
-        and how far from the best bounding prices they were found.
+    ) -> Vector:
+        """Columns that the prices of a master value at more than ``least``, the best ones first.
+
+        Where they are few, prices move further from the best bounding ones the next time.
         """
-        own, moved = Pricing(master.inverse, master.prices), min(_MOVED, 1.0)
+        own = Pricing(master.inverse, master.prices)
         while True:
-            pricing = own if self.bounding is None else self.bounding.towards(own, moved)
-            found = self(pricing, starts, _BELOW * moved * master.upper, 2 * count)
+            share = 1.0 if self.bounding is None else self.moved
+            pricing = own if self.bounding is None else self.bounding.towards(own, share)
+            found = self(pricing, starts, _BELOW * share * master.upper, 2 * count)
             good = found[:, self.values(own, found) > least]
-            if good.shape[1] or moved == 1 or self.bounding is None or clock.now() > self.deadline:
-                return good, moved
-            moved = min(1.0, _FURTHER * moved)
+            if good.shape[1] < count:
+                self.moved = min(1.0, _FURTHER * self.moved)
+            if good.shape[1] or share == 1 or clock.now() > self.deadline:
+                return good
 
     def values(self, pricing: Pricing, columns: Vector) -> Vector:
         """Reduced values of columns, measured from that of the constant column."""
@@ -254,7 +258,7 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
         pace.took(len(found.masses), found.steps, clock.now() - began)
         order = np.argsort(-found.masses, kind="stable")
         least = found.level * (1 + 0.1 * _TOLERANCE)
-        new, moved = search.missing(found, lifts[:, order[: _STARTS * n]], _ADDED * n, least)
+        new = search.missing(found, lifts[:, order[: _STARTS * n]], _ADDED * n, least)
         gap = (best[0] - search.low) / best[0]
         approaching(gap, _TOLERANCE)
         if gap <= _TOLERANCE or rounds == _ROUNDS or clock.now() > deadline:

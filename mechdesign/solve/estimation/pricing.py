@@ -251,11 +251,11 @@ class QuadraticPricing:
             return None
         for step in range(rounds + 1):
             barrier.maximise(near, deadline)
-            found = barrier.design
-            if best is not None and not found.value > best.value + _GAIN * abs(best.value):
-                break
-            best = found
-            if step == rounds or clock.now() > deadline or not barrier.cut():
+            found, before = barrier.design, -math.inf if best is None else best.value
+            if best is None or found.value > before:
+                best = found
+            gained = found.value > before + _GAIN * abs(found.value)
+            if not gained or step == rounds or clock.now() > deadline or not barrier.cut():
                 break
         return best if best is not None and 0 < best.value < math.inf else None
 

@@ -21,8 +21,9 @@ import numpy as np
 
 from ...errors import SolverError
 from .. import clock
+from .pricing_cuts import Cuts
 from .pricing_forms import Array, FloatBox
-from .pricing_relaxation import Coordinates, Cuts, Relaxed, solution, starts, violated
+from .pricing_relaxation import Coordinates, Relaxed, solution, starts
 
 _MOST_NEWTON, _CENTRED = 40, 0.3
 _FALL, _FIRST, _RESTART = 0.15, 1.0, 0.1
@@ -73,7 +74,7 @@ class DesignBarrier:
         self.of_root = (vectors[:, some] / np.sqrt(shares[some])).T
         self.truth = truth
         self.free = len(c.low) if c.binary else 0
-        self.cuts, self.one, self.two = Cuts.none(), c.low, c.high
+        self.cuts, self.one, self.two = Cuts.none(n), c.low, c.high
         self.y = self._start()
         value, _ = self._value(self.y)
         self.mu = _FIRST * abs(value) / (c.size + n)
@@ -206,20 +207,20 @@ class DesignBarrier:
 
     def cut(self) -> int:
         """Add the products that the moments violate most; how many."""
-        new = violated(self.coordinates, self.moments, self.cuts)
-        if not len(new.kind):
+        new = self.coordinates.violated(self.moments, self.cuts)
+        if not len(new):
             return 0
         cuts = self.cuts.join(new)
         self.mu, y = self._before
-        one, two = cuts.rows(self.coordinates)
+        one, two = self.coordinates.factors(cuts)
         self.one = np.vstack([self.coordinates.low, one])
         self.two = np.vstack([self.coordinates.high, two])
         self.cuts = cuts
-        added = np.full(len(new.kind), self.mu)
+        added = np.full(len(new), self.mu)
         while self._parts(np.concatenate([y, added])) is None:
             added *= 0.3
         self.y = np.concatenate([y, added])
-        return len(new.kind)
+        return len(new)
 
     @property
     def moments(self) -> Array:

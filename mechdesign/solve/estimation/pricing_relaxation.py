@@ -7,8 +7,8 @@ products of non-negative numbers that are themselves non-negative::
 
 Under LDP the first are zero at extreme columns. A quadratic form that is at most v (πᵀr)² less a
 combination of them, by a matrix S ⪰ 0, is at most v at every column with πᵀr = 1 ([Shor1987]). The
-least v is found by a barrier method in the coefficients; the products of two symbols come in as
-cuts, where the moments of the relaxation violate them ([SheraliAdams1990]). Nothing is trusted of
+least v is found by a barrier method in the coefficients; other products come in as cuts, where the
+moments of the relaxation violate them (:mod:`.pricing_cuts`). Nothing is trusted of
 all this but the coefficients: :class:`Majorant` writes S anew and proves S ⪰ −c by a Cholesky
 factor in floats, whose rounding is bounded.
 """
@@ -18,22 +18,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SolverError
 from .. import clock
+from .pricing_cuts import Cuts, violated
 from .pricing_forms import UNIT, Array, FloatBox, Form
 
-#: Kinds of cuts: both symbols above the lower end, one above it and one below the upper, both below
-#: the upper end.
-_LOW, _MIXED, _HIGH = range(3)
 _MOST_NEWTON, _CENTRED = 40, 0.3
 _FALL, _RESTART, _ENOUGH = 0.2, 1e-3, 0.1
-# Products below this count as violated; cuts added at once and kept, for each symbol.
-_VIOLATED, _ADDED, _KEPT = -1e-4, 3, 8
+# Cuts that are kept, for each symbol.
+_KEPT = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +85,22 @@ class Coordinates:
         """Number of coordinates."""
         return len(self.mass)
 
+    @cached_property
+    def places(self) -> Array:
+        """Weights of s and of t s on the coordinates, ``(n + 1, d)``."""
+        unit = self.mass
+        if self.binary:
+            unit = np.eye(self.size)[0] + self.scale[0] * np.eye(self.size)[-1]
+        return np.vstack([unit, self.low[: len(self.scale)]])
+
+    def factors(self, cuts: Cuts) -> tuple[Array, Array]:
+        """Both factors of each product as rows."""
+        return cuts.one @ self.places, cuts.two @ self.places
+
+    def violated(self, moments: Array, known: Cuts) -> Cuts:
+        """The products that second moments of the coordinates violate most, but for those known."""
+        return violated(self.places @ moments @ self.places.T, known, whole=self.binary)
+
     def square(self, parts: tuple[float, Array, Array]) -> Array:
         """rᵀGr from 1ᵀG1, G1 and G, ``(d, d)``."""
         constant, image, matrix = parts
@@ -129,45 +143,6 @@ def starts(coordinates: Coordinates) -> Iterator[Array]:
         share /= 2
 
 
-class Cuts(NamedTuple):
-    """Products of two symbols, in the order of their multipliers.
-
-    Attributes
-    ----------
-    kind, one, two : which product, of which symbols
-    """
-
-    kind: NDArray[np.intp]
-    one: NDArray[np.intp]
-    two: NDArray[np.intp]
-
-    @classmethod
-    def none(cls) -> Cuts:
-        """No cuts."""
-        return cls(*(np.zeros(0, dtype=np.intp) for _ in range(3)))
-
-    def take(self, places: NDArray[np.intp]) -> Cuts:
-        """Some of them."""
-        return Cuts(self.kind[places], self.one[places], self.two[places])
-
-    def join(self, other: Cuts) -> Cuts:
-        """These, then others."""
-        return Cuts(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
-
-    def rows(self, coordinates: Coordinates) -> tuple[Array, Array]:
-        """Both factors of each product, as rows."""
-        low, high = coordinates.low, coordinates.high
-        one = np.where((self.kind == _HIGH)[:, None], high[self.one], low[self.one])
-        two = np.where((self.kind == _LOW)[:, None], low[self.two], high[self.two])
-        return one, two
-
-    def tables(self, multipliers: Array, n: int) -> Array:
-        """Multipliers as tables over pairs of symbols, one for each kind, ``(3, n, n)``."""
-        found = np.zeros((3, n, n))
-        np.add.at(found, (self.kind, self.one, self.two), multipliers)
-        return found
-
-
 @dataclass(frozen=True, eq=False)
 class Relaxed:
     """A point of the barrier method: the form is at most v less the products with multipliers.
@@ -201,7 +176,7 @@ class Relaxation:
         self.coordinates, self.form = coordinates, form
         n = len(coordinates.low)
         self.free = n if coordinates.binary else 0
-        self.cuts = Cuts.none()
+        self.cuts = Cuts.none(len(coordinates.scale))
         self.one, self.two = coordinates.low, coordinates.high
         self.unit = max(float(np.abs(form).max()), 1e-300)
         self.value, self.y = self._start()
@@ -320,19 +295,19 @@ class Relaxation:
         were added.
         """
         n = len(self.coordinates.low)
-        new = violated(self.coordinates, self.point.moments, self.cuts)
-        if not len(new.kind):
+        new = self.coordinates.violated(self.point.moments, self.cuts)
+        if not len(new):
             return 0
         kept = np.sort(np.argsort(-self.y[n:], kind="stable")[: _KEPT * n])
         self.mu, self.value, self.y = self._before
-        if len(kept) < len(self.cuts.kind):
+        if len(kept) < len(self.cuts):
             self._keep(kept)
         self._set(self.cuts.join(new))
-        added = np.full(len(new.kind), self.mu)
+        added = np.full(len(new), self.mu)
         while not _is_positive(self._slack(self.value, np.concatenate([self.y, added]))):
             added *= 0.3
         self.y = np.concatenate([self.y, added])
-        return len(new.kind)
+        return len(new)
 
     def _keep(self, kept: NDArray[np.intp]) -> None:
         """Drop the other cuts, where that leaves a point of the interior."""
@@ -346,31 +321,8 @@ class Relaxation:
 
     def _set(self, cuts: Cuts) -> None:
         c, self.cuts = self.coordinates, cuts
-        one, two = cuts.rows(c)
+        one, two = c.factors(cuts)
         self.one, self.two = np.vstack([c.low, one]), np.vstack([c.high, two])
-
-
-def violated(coordinates: Coordinates, moments: Array, known: Cuts) -> Cuts:
-    """The products that second moments of the coordinates violate most, but for those known."""
-    n = len(coordinates.scale)
-    low, high = coordinates.low[:n], coordinates.high[:n]
-    upper, off = np.triu_indices(n, 1), np.nonzero(~np.eye(n, dtype=bool))
-    found, sizes = Cuts.none(), [np.zeros(0)]
-    for kind, one, two, places in (
-        (_LOW, low, low, upper),
-        (_MIXED, low, high, off),
-        (_HIGH, high, high, upper),
-    ):
-        sizes.append((one @ moments @ two.T)[places])
-        found = found.join(Cuts(np.full(len(places[0]), kind), *places))
-    size = np.concatenate(sizes)
-
-    def code(cuts: Cuts) -> NDArray[np.intp]:
-        return np.asarray((cuts.kind * n + cuts.one) * n + cuts.two)
-
-    size[np.isin(code(found), code(known))] = 0.0
-    worst = np.argsort(size, kind="stable")[: _ADDED * n]
-    return found.take(worst[size[worst] < _VIOLATED])
 
 
 def solution(matrix: Array, right: Array) -> Array | None:
@@ -402,7 +354,7 @@ class Majorant:
     value : v
     slack : ``(n + 1, n + 1)`` S
     chords : multipliers of t_x (1 − t_x), and of (1 − πᵀr/most)(πᵀr/least − 1) where they differ
-    tables : ``(3, n, n)`` of the products of two symbols
+    multipliers : ``(m,)`` of the cuts
     below : −zᵀSz is at most this, all rounding included
     rounding : what rounding alone may add to the right side
     """
@@ -411,7 +363,7 @@ class Majorant:
     value: float
     slack: Array
     chords: Array
-    tables: Array
+    multipliers: Array
     below: float
     rounding: float
 
@@ -427,7 +379,7 @@ class Majorant:
         """From multipliers of any quality; those that must not be negative are cut off."""
         n = len(form.linear)
         chords = found.chords if box.weights is None else np.maximum(found.chords, 0.0)
-        tables = found.cuts.tables(np.maximum(found.multipliers, 0.0), n)
+        multipliers = np.maximum(found.multipliers, 0.0)
         truth = np.concatenate([[form.truth[0]], form.truth[1]])
         price = np.concatenate([[form.price[0]], form.price[1]])
         mass = np.concatenate([[1.0], np.zeros(n)])
@@ -439,7 +391,11 @@ class Majorant:
         slack[0, 1:] -= form.linear / 2
         slack[1:, 0] -= form.linear / 2
         slack[1:, 1:] -= form.square
-        for weights, one, two in _products(chords[:n], tables):
+        unit, cuts = np.eye(n + 1), found.cuts
+        for weights, one, two in (
+            (chords[:n], unit[1:], unit[0] - unit[1:]),
+            (multipliers, cuts.one, cuts.two),
+        ):
             slack -= _symmetric((one * weights[:, None]).T @ two)
         for weight in chords[n:].tolist():
             one, two = mass - truth / ratios[1], truth / ratios[0] - mass
@@ -447,7 +403,10 @@ class Majorant:
         size = abs(form.constant) + np.abs(form.linear).sum() + np.abs(form.square).sum()
         size += truth.sum() * (np.abs(price).sum() + abs(level) * mass.sum())
         size += abs(found.value) * truth.sum() ** 2
-        size += 4 * (np.abs(chords[:n]).sum() + tables.sum())
+        size += 4 * np.abs(chords[:n]).sum()
+        # Whole coefficients are exact; sums of so many products are not.
+        both = np.abs(cuts.one).sum(axis=1) * np.abs(cuts.two).sum(axis=1)
+        size += (1 + len(cuts) / 32) * float(multipliers @ both)
         size += (
             float(chords[n:].sum()) * (1 + truth.sum() / ratios[1]) * (1 + truth.sum() / ratios[0])
         )
@@ -459,21 +418,7 @@ class Majorant:
         slack = _symmetric(slack)
         rounding = 64 * UNIT * float(size)
         short = _shortfall(slack) * (n + 1)
-        return cls(level, found.value, slack, chords, tables, short, rounding)
-
-
-def _products(chords: Array, tables: Array) -> list[tuple[Array, Array, Array]]:
-    """Multipliers of products and rows of both factors over (1, t)."""
-    n = len(chords)
-    unit = np.eye(n + 1)
-    low, high = unit[1:], unit[0] - unit[1:]
-    found = [(chords, low, high)]
-    for kind, table in enumerate(tables):
-        one, two = np.nonzero(table)
-        left = high[one] if kind == _HIGH else low[one]
-        right = low[two] if kind == _LOW else high[two]
-        found.append((table[one, two], left, right))
-    return found
+        return cls(level, found.value, slack, chords, multipliers, short, rounding)
 
 
 def _symmetric(matrix: Array) -> Array:
