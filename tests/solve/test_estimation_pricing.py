@@ -16,9 +16,9 @@ from mechdesign.certificate.shape import sides_outside
 from mechdesign.errors import SolverError
 from mechdesign.privacy.constraint import Rounding
 from mechdesign.solve.estimation.pricing import QuadraticPricing
+from mechdesign.solve.estimation.pricing_cuts import Cuts, violated
 from mechdesign.solve.estimation.pricing_forms import ColumnBox, FloatBox, Question
 from mechdesign.solve.estimation.pricing_relaxation import (
-    Cuts,
     Majorant,
     Relaxed,
     relaxed_bound,
@@ -370,6 +370,50 @@ def test_cones_of_any_kind_are_searched_and_bounded_by_wider_ones(seed, monkeypa
     assert above.shape[1]
 
 
+def cuts_of(n, rng, *, whole):
+    """Products of two symbols of all three kinds, and of neighbouring sums where t is 0 or 1."""
+    unit, (one, two) = np.eye(n + 1), rng.integers(0, n, (2, 5))
+    two = np.where(one == two, (two + 1) % n, two)
+    low, high = unit[1:], unit[0] - unit[1:]
+    kinds = rng.integers(0, 3, 5)[:, None]
+    pairs = Cuts(
+        np.where(kinds == 2, high[one], low[one]), np.where(kinds == 0, low[two], high[two])
+    )
+    if not whole:
+        return pairs
+    coefficients = rng.integers(-3, 4, (5, n))
+    return pairs.join(Cuts.sums(coefficients, rng.integers(-4, 5, 5)))
+
+
+def test_products_of_cuts_are_never_negative_at_extreme_columns():
+    """And at no moments of a mixture of them is one found that is; where sums are not whole, one
+    is found that no mixture has.
+    """
+    n, rng = 6, np.random.default_rng(5)
+    every = np.array(np.meshgrid(*[[0, 1]] * n)).reshape(n, -1)
+    z = np.vstack([np.ones(every.shape[1]), every])
+    for _ in range(20):
+        cuts = cuts_of(n, rng, whole=True)
+        assert ((cuts.one @ z) * (cuts.two @ z)).min() >= 0
+        masses = rng.dirichlet(np.full(z.shape[1], 0.05)) * rng.uniform(0.1, 10)
+        found = violated((z * masses) @ z.T, Cuts.none(n), whole=True)
+        assert len(found) == 0
+    # Two and a half of six at a time, all alike: no mixture varies so little.
+    share = 2.5 / n
+    second = np.full((n, n), (2.5**2 - 2.5) / (n * (n - 1)))
+    np.fill_diagonal(second, share)
+    moments = np.block(
+        [[np.ones((1, 1)), np.full((1, n), share)], [np.full((n, 1), share), second]]
+    )
+    assert np.linalg.eigvalsh(moments)[0] > -1e-12
+    found = violated(moments, Cuts.none(n), whole=True)
+    assert ((found.one @ z) * (found.two @ z)).min() >= 0
+    assert (((found.one @ moments) * found.two).sum(axis=1) < -1e-4).all()
+    assert np.array_equal(found.one[0], [-2, *[1] * n])
+    assert len(violated(moments, found, whole=True)) == 0
+    assert len(violated(moments, Cuts.none(n), whole=False)) == 0
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(6))
 def test_bounds_hold_for_multipliers_of_any_quality(kind, seed):
@@ -386,9 +430,8 @@ def test_bounds_hold_for_multipliers_of_any_quality(kind, seed):
     if ends[1] < 1 + 1e-14:
         ends = 1.0, 1.0
     for size in (0.0, 1.0, 100.0):
-        one, two = rng.integers(0, n, (2, 5))
-        cuts = Cuts(rng.integers(0, 3, 5), one, np.where(one == two, (two + 1) % n, two))
+        cuts = cuts_of(n, rng, whole=kind == "LDP")
         value, chords = float(size * rng.normal()), size * rng.normal(size=n)
-        relaxed = Relaxed(value, chords, cuts, size * rng.normal(size=5), np.eye(n))
+        relaxed = Relaxed(value, chords, cuts, size * rng.normal(size=len(cuts)), np.eye(n))
         majorant = Majorant.of(form, floats, float(rng.normal()), relaxed, ends)
         assert relaxed_bound(majorant, ends) >= exact

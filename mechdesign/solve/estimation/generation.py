@@ -22,7 +22,7 @@ from ..column_generation.families import LARGEST_RATIO
 from ..column_generation.vertices import near_sides
 from ..program import EstimationProgram
 from .cyclic_designs import cyclic_design
-from .master import UNTOLD, Weighted, optimal_masses
+from .master import UNTOLD, Weighted, most_by_columns, optimal_masses
 from .pricing import QuadraticPricing
 
 Vector = NDArray[np.float64]
@@ -31,8 +31,9 @@ Vector = NDArray[np.float64]
 _TOLERANCE, _LOOSE, _LOOSEST = 1e-8, 0.3, 0.1
 # Columns for each symbol at first, and that a round may add.
 _FIRST, _BEST, _ADDED = 8, 2, 10
-# Columns for each symbol that a relaxed design asks for.
-_CLOSEST = 60
+# Columns for each symbol that a relaxed design asks for, and the share of the time that mixing them
+# may take.
+_CLOSEST, _BEGINNING = 60, 0.2
 _SEED = 20260207
 # The share of the time for a relaxation at first, and how near its columns are to the best.
 _RELAXING, _CLOSE = 0.3, 1e-3
@@ -126,15 +127,17 @@ class Generated:
 
 class _Pace:
     """How long masters take: a step solves a system of a row for each column, or for each pair of
-    symbols where these are fewer.
+    symbols where that takes less.
     """
 
     def __init__(self, n: int) -> None:
-        self.n, self.pairs = n, n * (n - 1) // 2
+        self.n, self.pairs, self.few = n, n * (n - 1) // 2, most_by_columns(n - 1)
         self.steps, self.rate = _STEPS, _RATE
 
     def _work(self, count: int) -> float:
-        return float(min(count, self.pairs) ** 2 * count)
+        if count <= self.few:
+            return count**3 / 3
+        return float(self.pairs**2 * count + self.pairs**3 / 3)
 
     def took(self, count: int, steps: int, seconds: float) -> None:
         """Learn from a master of so many columns."""
@@ -144,8 +147,10 @@ class _Pace:
     def most(self, seconds: float) -> int:
         """How many columns a master may have that is to take so long."""
         work = max(seconds, 0.0) / (self.steps * max(self.rate, 1e-300))
-        count = work ** (1 / 3)
-        return int(min(count if count <= self.pairs else work / self.pairs**2, 1e9))
+        by_columns = (3 * work) ** (1 / 3)
+        if by_columns <= self.few:
+            return int(by_columns)
+        return int(min(max((work - self.pairs**3 / 3) / self.pairs**2, self.few), 1e9))
 
 
 class _Search:
@@ -178,9 +183,7 @@ class _Search:
         near = self.pricing.spread(square, prices, count, least, self.deadline)
         return np.hstack([found, near])
 
-    def missing(
-        self, master: Weighted, starts: Vector, count: int, least: float
-    ) -> Vector:
+    def missing(self, master: Weighted, starts: Vector, count: int, least: float) -> Vector:
         """Columns that the prices of a master value at more than ``least``, the best ones first.
 
         Where they are few, prices move further from the best bounding ones the next time.
@@ -212,7 +215,7 @@ class _Search:
         if relaxed is None or not np.isfinite(relaxed.inverse).all():
             return columns
         pricing = Pricing(relaxed.inverse, relaxed.prices)
-        count = pace.most(self.deadline - clock.now()) - columns.shape[1]
+        count = pace.most(_BEGINNING * (self.deadline - clock.now())) - columns.shape[1]
         count = min(max(count, (_FEWEST - _FIRST) * n), _CLOSEST * n)
         found = self(pricing, columns, _CLOSE * relaxed.value, count)
         return _joined(columns, self.some(found, _BEST * n, count))
