@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from .group_errors import GroupErrors
 from .grouped import MOST_REPORTS, GroupedSelection, lifts_of, tolerance_for
 from .permuted import is_possible, permuted_family
 from .profile import Family, LiftBounds, Profile, mean_ends, rounded
-from .report_types import Layout, Part, ReportType
+from .report_types import Layout, Part, ReportType, slot_of
 from .selection import asked_bounds, judged
 from .types_program import Groups, Mixture, TwoLevels, best_mixture, shapes_of
 
@@ -36,11 +37,13 @@ _SMALL, _MOST_RAISED = 64, 1 << 11
 # Residues of a geometry, about, in which groups nearly fill their spaces; powers of primes that are
 # tried for each group, bits of a report of one type, and how many choices are taken.
 _MOST_RESIDUES, _ROOTS, _MOST_BITS, _FILLING = 2048, 4, 61.5, 8
+# Dimensions up to which all groups share a direction among as many residues as their spaces need.
+_MOST_SHARED = 5
 # How much nearer the chances of groups are to each other, so that entries have room for means that
 # are uneven: the least share of the way, by which factor more, and how often more than has to be.
 _ALIKE, _MORE, _TIMES = 2.0**-20, 2.0, 5
 # What the mean of a column may be off by for one group at directions in which it is uneven.
-_UNEVEN = (1.0, 0.1, 0.03, 0.01, 0.003, 0.001)
+_UNEVEN = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 # Relative rounding of floats that is no reason to move chances.
 _SLIP = 1e-12
 # How much of what tells nothing is mixed into weights: at first, by which factor more, how often
@@ -144,6 +147,13 @@ def _plans(layout: Layout, told: Mixture, *, by_mean: bool) -> Iterator[_Plan]:
     stay = [n == 1 or (ok and n <= _SMALL) for n, ok in zip(layout.sizes, permuted, strict=True)]
     if all(stay):
         return
+    if len(layout.sizes) > 1:
+        # Bounds against the mean of a column leave little to small groups in a large space.
+        some = zip(layout.sizes, permuted, strict=True)
+        larger = {n for n, ok in some if by_mean and ok and _SMALL < n < max(layout.sizes)}
+        for limit in (_SMALL, *sorted(larger)):
+            few = zip(layout.sizes, permuted, strict=True)
+            yield from _sharing(layout, [n == 1 or (ok and n <= limit) for n, ok in few])
     most = min(limit for limit in _RESIDUES if limit >= len(layout.sizes))
     alike = [[base] * len(layout.sizes) for base in _RESIDUES[most]]
     if by_mean:
@@ -156,6 +166,16 @@ def _plans(layout: Layout, told: Mixture, *, by_mean: bool) -> Iterator[_Plan]:
         dimensions = {plan.dimension(i) for i, base in enumerate(plan.bases) if base is not None}
         if len(set(bases)) == 1 < len(dimensions) and len(layout.sizes) > 2:
             yield _Plan(layout, plan.bases, max(dimensions))
+
+
+def _sharing(layout: Layout, stay: Sequence[bool]) -> Iterator[_Plan]:
+    """Spaces with one direction for all groups, which leaves room for many residues, so that each
+    is a small share.
+    """
+    for dimension in range(2, _MOST_SHARED + 1):
+        base = _prime_root(max(layout.sizes), dimension)
+        if base <= _MOST_RESIDUES:
+            yield _Plan(layout, tuple(None if s else base for s in stay), dimension)
 
 
 def _filling(layout: Layout, stay: Sequence[bool]) -> list[list[int]]:
@@ -177,6 +197,14 @@ def _filling(layout: Layout, stay: Sequence[bool]) -> list[list[int]]:
     return [bases for _, bases in sorted(ranked)[:_FILLING]]
 
 
+def _prime_root(size: int, power: int) -> int:
+    """The least prime whose power is not below a size."""
+    found = max(2, int(size ** (1 / power)))
+    while found**power < size or not is_prime(found):
+        found += 1
+    return found
+
+
 def _space(size: int, more: int) -> tuple[int, float, float]:
     """The least prime whose power is not below a size, of the first powers with small primes; the
     share of the space that stays empty, and the bits of a report.
@@ -185,9 +213,7 @@ def _space(size: int, more: int) -> tuple[int, float, float]:
     while size ** (1 / power) > _MOST_RESIDUES:
         power += 1
     power += more
-    found = max(2, int(size ** (1 / power)))
-    while found**power < size or not is_prime(found):
-        found += 1
+    found = _prime_root(size, power)
     while found ** (power - 1) >= size:
         power -= 1
     return found, 1 - size / found**power, (power + 1) * math.log2(found)
@@ -229,6 +255,11 @@ class _Cells:
     family: Family
     count: int
     levels: tuple[Fraction, Fraction, Fraction]
+
+    @property
+    def slot(self) -> Any:
+        """Groups with equal ones share a direction, as :class:`.report_types.Part` has it."""
+        return slot_of(self.family)
 
     @cached_property
     def away(self) -> tuple[float, ...]:
@@ -351,12 +382,13 @@ def _stays(
             () if part is None else tuple(min(mass * v, uneven * mean) for v in part.away)
             for mass, part in zip(masses, draft.parts, strict=True)
         ]
+        slots = [None if part is None else part.slot for part in draft.parts]
         largest = [max(row, default=0.0) for row in away]
         rows: _Shares = []
         for i, (part, own) in enumerate(zip(draft.parts, draft.means, strict=True)):
-            others = math.fsum(largest) - largest[i]
             if part is None:
                 # Rounding is left to what is decided exactly.
+                others = math.fsum(largest)
                 if not low * (mean + others) <= own * (1 + _SLIP):
                     return None
                 if own * (1 - _SLIP) > high * (mean - others):
@@ -365,7 +397,13 @@ def _stays(
                 continue
             up, down = float(part.levels[0]) - 1, 1 - float(part.levels[2])
             shares = []
-            for full, off in zip(part.away, away[i], strict=True):
+            for c, (full, off) in enumerate(zip(part.away, away[i], strict=True)):
+                # Groups that share a direction share its class.
+                others = math.fsum(
+                    away[j][c] if slots[j] == slots[i] else most
+                    for j, most in enumerate(largest)
+                    if j != i
+                )
                 above = high * (mean - others - off) / own - 1
                 below = 1 - low * (mean + others + off) / own
                 kept = off / (masses[i] * full) if masses[i] * full > off else 1.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -49,10 +49,31 @@ def tolerance_for(sizes: Sequence[int]) -> float:
     return _FINE if sum(sizes) <= _FEW else _COARSE
 
 
+def _mean(
+    slots: Sequence[Any],
+    masses: Sequence[Fraction],
+    ends: Sequence[Sequence[Fraction]],
+    i: int,
+    c: int,
+    worst: Callable[[Sequence[Fraction]], Fraction],
+) -> Fraction:
+    """An end of the mean over all groups at reports of class c of group i, of ends of each group
+    and class.
+    """
+    return sum(
+        (
+            mass * (row[c] if j == i or (slot is not None and slot == slots[i]) else worst(row))
+            for j, (slot, mass, row) in enumerate(zip(slots, masses, ends, strict=True))
+        ),
+        Fraction(0),
+    )
+
+
 def lifts_of(layout: Layout, types: Iterable[ReportType]) -> Iterator[Lifts]:
     """Of each type bounds on 1/lift, lift and ratio at its reports, and what is attained.
 
-    An entry is compared with means at reports of its own class, and any class of other groups.
+    An entry is compared with means at reports of its own class, which groups that share a direction
+    share as well, and of any class of other groups.
     """
     one_class = ((Fraction(1),) * 4,)
     for one in types:
@@ -62,19 +83,17 @@ def lifts_of(layout: Layout, types: Iterable[ReportType]) -> Iterator[Lifts]:
         chances = [Fraction(weight, DENOMINATOR) for weight in one.chances]
         classes = [one_class if part is None else part.classes for part in one.parts]
         masses = [share * chance for share, chance in zip(layout.shares, chances, strict=True)]
-        least, most = (
-            [mass * end(row[k] for row in rows) for mass, rows in zip(masses, classes, strict=True)]
-            for k, end in ((2, min), (3, max))
-        )
+        slots = [None if part is None else part.slot for part in one.parts]
+        lower, upper = ([[row[k] for row in rows] for rows in classes] for k in (2, 3))
         entries = [
             (
                 chance * row[0],
                 chance * row[1],
-                sum(least) - least[i] + masses[i] * row[2],
-                sum(most) - most[i] + masses[i] * row[3],
+                _mean(slots, masses, lower, i, c, min),
+                _mean(slots, masses, upper, i, c, max),
             )
             for i, (chance, rows) in enumerate(zip(chances, classes, strict=True))
-            for row in rows
+            for c, row in enumerate(rows)
         ]
         high, low = max(row[0] for row in entries), min(row[1] for row in entries)
         values = (

@@ -17,6 +17,11 @@ from .permuted import PermutedFamily
 from .profile import Family, Profile, mean_ends
 
 
+def slot_of(family: Family) -> Any:
+    """What groups have in common that share a direction: base and dimension of a geometry."""
+    return (family.base, family.dimension) if isinstance(family, AffineFamily) else family
+
+
 @dataclass(frozen=True)
 class Part:
     """Which residues of a group a type raises.
@@ -44,8 +49,7 @@ class Part:
     @property
     def slot(self) -> Any:
         """Groups with equal ones share a direction."""
-        family = self.family
-        return (family.base, family.dimension) if isinstance(family, AffineFamily) else family
+        return slot_of(self.family)
 
     @cached_property
     def classes(self) -> tuple[tuple[Fraction, ...], ...]:
