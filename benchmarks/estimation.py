@@ -44,6 +44,7 @@ COLUMNS = {
     "eye colour": ("hair_eye_colour", "eye"),
 }
 BEST, ACCURATE, INFORMED = "estimation", "accuracy", "information"
+OTHER_LEVELS = (0.5, 2.0)
 SURVEYS, PEOPLE = 2000, 100
 #: The seed of the prior that is drawn from a Dirichlet distribution, all of whose parameters are 1.
 DIRICHLET = 20261122
@@ -77,13 +78,19 @@ class Survey:
         return md.Prior.from_counts(weights(self.size))
 
 
-def surveys(sizes: Iterable[int] = SIZES, level: float = 1.0) -> list[Survey]:
-    """All cases with so many symbols, the real columns among them."""
-    found = [Survey(p, n, k, level) for n in SIZES for p in ("uniform", "1/x") for k in NOTIONS]
-    found += [Survey("Dirichlet", 50, notion, level) for notion in NOTIONS]
+def surveys(sizes: Iterable[int] = SIZES) -> list[Survey]:
+    """All cases with so many symbols, the real columns among them; some of 50 at other levels."""
+    found = [Survey(p, n, k) for n in SIZES for p in ("uniform", "1/x") for k in NOTIONS]
+    found += [Survey("Dirichlet", 50, notion) for notion in NOTIONS]
+    found += [
+        Survey(prior, 50, notion, level)
+        for prior in ("1/x", "Dirichlet")
+        for notion in NOTIONS[:-1]
+        for level in OTHER_LEVELS
+    ]
     for column in COLUMNS:
         n = len(Survey(column, 0, "LDP").known())
-        found += [Survey(column, n, notion, level) for notion in NOTIONS]
+        found += [Survey(column, n, notion) for notion in NOTIONS]
     kept = set(sizes)
     return [survey for survey in found if survey.size in kept]
 
@@ -174,7 +181,6 @@ def measure(
 @app.command()
 def run(
     n: Annotated[list[int] | None, typer.Option(help="Symbols; repeat it.")] = None,
-    level: Annotated[list[float] | None, typer.Option(help="Level; repeat it.")] = None,
     select: Annotated[str, typer.Option(help="Only cases whose name contains this.")] = "",
     repeat: Annotated[int, typer.Option(help="Simulated surveys of each.")] = SURVEYS,
     people: Annotated[int, typer.Option(help="Reports of each survey.")] = PEOPLE,
@@ -192,15 +198,14 @@ def run(
     rows = []
     with output.open("a", encoding="utf-8") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of gaps and of symbols that are not told apart
-        for one in level or [1.0]:
-            for survey in surveys(sizes, one):
-                if select not in survey.name:
-                    continue
-                for found in measure(survey, repeat, people, limit, only):
-                    rows.append({**found, **stamp})
-                    file.write(json.dumps(rows[-1]) + "\n")
-                    file.flush()
-                typer.echo(survey.name, err=True)
+        for survey in surveys(sizes):
+            if select not in survey.name:
+                continue
+            for found in measure(survey, repeat, people, limit, only):
+                rows.append({**found, **stamp})
+                file.write(json.dumps(rows[-1]) + "\n")
+                file.flush()
+            typer.echo(survey.name, err=True)
     typer.echo(markdown(rows))
 
 
