@@ -15,8 +15,11 @@ import mechdesign as md
 from mechdesign.certificate.estimation import symmetric_bound
 from mechdesign.errors import GapWarning, NoMethodError
 from mechdesign.solve.column_generation.exact_columns import extreme_rays
+from mechdesign.solve.estimation import generation, pricing_cuts
 from mechdesign.solve.estimation.master import optimal_masses
 from mechdesign.solve.estimation.method import listed
+from mechdesign.solve.estimation.pricing import QuadraticPricing
+from mechdesign.solve.estimation.pricing_cuts import Cuts
 from mechdesign.solve.problem import state_problem
 from mechdesign.utility import Estimation
 
@@ -167,6 +170,25 @@ def test_twenty_symbols_are_solved_with_proof():
     assert found.risk <= 65.3538012
     assert found.gap <= 1e-6
     assert found.certificate.bound_source == "prices, by exhaustive search"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(1), md.LIP(2)], ids=str)
+def test_fifty_symbols_are_solved_to_a_ten_thousandth(notion, monkeypatch):
+    """In eight rounds, however long these take."""
+    monkeypatch.setattr(generation, "_ROUNDS", 8)
+    found = md.design(harmonic(50), Estimation(), notion, time_limit=10_000)
+    assert 0 <= found.gap <= 1e-4
+
+
+def test_bounds_know_that_sums_of_symbols_are_whole(monkeypatch):
+    """Without that they leave a few thousandths under LDP."""
+    program = state_problem(harmonic(20), Estimation(), md.LDP(1)).program
+    pricing = QuadraticPricing(program.cone, program.survey.truth)
+    best, losses = 65.3538012, program.survey.losses
+    assert best * (1 - 1e-6) <= pricing.relaxed(losses).value <= best
+    monkeypatch.setattr(pricing_cuts, "_sums", lambda moments: Cuts.none(len(moments) - 1))
+    assert pricing.relaxed(losses).value <= best * (1 - 1e-3)
 
 
 # Extreme rays of cones
