@@ -17,8 +17,9 @@ from .base import (
 )
 from .convex import Convex
 from .entries import Diagonal, Entry, Pattern, Within
+from .local import EveryOutput, Posterior
 from .order import Monotone, Symmetric
-from .own import EveryOutput, FewOutputs, Rows
+from .own import FewOutputs, Rows
 from .sparse import Sums
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Monotone",
     "OutputShare",
     "Pattern",
+    "Posterior",
     "Requirement",
     "RequirementCheck",
     "Rows",
