@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 from naive_columns import vertices_of
+from scipy.spatial import ConvexHull
 
 
 def exact_risk(weights, truth, questions):
@@ -50,11 +51,29 @@ def float_risk(kernel, truth, loss):
     return float(np.trace(loss @ np.linalg.pinv(information)) - truth @ loss @ truth)
 
 
-def naive_minimax(p, kind, epsilons, truths, root):
+def cut_columns(p, kind, epsilons, rows):
+    """Columns r with pᵀr = 1 of a cone cut by aᵀr ≤ 0 for each row a, all extreme ones among them.
+
+    A cut of a polytope has its vertices that are left, and others between two on either side.
+    """
+    columns = vertices_of(p, kind, epsilons)
+    for row in rows:
+        value = columns @ row
+        inside, outside = columns[value <= 1e-12], columns[value > 1e-12]
+        a, b = value[value <= 1e-12][:, None], value[value > 1e-12][None]
+        share = (b / (b - a))[..., None]
+        between = share * inside[:, None] + (1 - share) * outside[None]
+        columns = np.unique(np.round(np.vstack([inside, between.reshape(-1, len(p))]), 13), axis=0)
+        if len(columns) > 400:
+            columns = columns[ConvexHull(columns[:, 1:]).vertices]
+    return columns
+
+
+def naive_minimax(p, kind, epsilons, truths, root, rows=()):
     """Least of the largest risk over a list of truths, over all mixtures of extreme columns."""
     import cvxpy as cp
 
-    columns = vertices_of(p, kind, epsilons)
+    columns = cut_columns(p, kind, epsilons, rows)
     masses = cp.Variable(len(columns), nonneg=True)
     risks = []
     for truth in truths:
@@ -71,11 +90,11 @@ def naive_minimax(p, kind, epsilons, truths, root):
     return float(problem.value)
 
 
-def naive_optimum(p, kind, epsilons, truth, root):
+def naive_optimum(p, kind, epsilons, truth, root, rows=()):
     """Least tr(RRᵀJ⁻¹) over all mixtures of extreme columns, by cvxpy; A = RRᵀ."""
     import cvxpy as cp
 
-    columns = vertices_of(p, kind, epsilons)
+    columns = cut_columns(p, kind, epsilons, rows)
     shares = columns @ truth
     # In units in which what columns tell is of one size.
     spread = columns / shares[:, None] - 1

@@ -122,6 +122,11 @@ class FewOutputs(Requirement):
         """The number."""
         return self.most
 
+    @property
+    def named(self) -> str:
+        """A choice."""
+        return "a choice among outputs"
+
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """None: a count of columns is no sum of entries."""
         return iter(())

@@ -254,10 +254,11 @@ def state_problem(
     elif far := next((r for r in requirements if not _suits(r, prior, utility)), None):
         raise RequirementError(
             f"{far} with {quote(utility)}",
-            expected="a linear utility, whose outputs have names, as single entries or their sums "
-            "are asked for",
-            got="one whose outputs the design finds",
-            remedy="use md.utility.Hamming() or another linear utility, or md.require.every_output",
+            expected="one on every output alike, as the outputs the design finds have no names",
+            got=far.named,
+            remedy="md.require.lift, posterior, ratio and every_output ask it of every output, "
+            "relative to how likely that is; or use md.utility.Hamming() or another linear "
+            "utility, whose outputs have names",
         )
     requirements = tuple(
         part for requirement in requirements for part in requirement.stated(prior, labels)
