@@ -255,6 +255,11 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         [R.every_output({"a": 1, "b": -1.5})],
         R.every_output({"a": 1, "b": -1}),
     ),
+    "posterior": (
+        (ABC, HAMMING, md.PML(1)),
+        [R.lift(["b", "c"], at_least=0.7, at_most=1.5)],
+        R.lift(["b", "c"], at_least=0.9),
+    ),
     "cost": ((ABC, HAMMING, md.LDP(1)), [R.cost(COSTS, 0.525)], R.cost(COSTS, 0.5)),
     "cost of each": (
         (ABC, HAMMING, md.LDP(1)),
