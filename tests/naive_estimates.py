@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from naive_columns import vertices_of
+from naive_columns import box_vertices, vertices_of
 from scipy.spatial import ConvexHull
 
 
@@ -69,6 +69,22 @@ def cut_columns(p, kind, epsilons, rows):
     return columns
 
 
+def faces_of(p, most, pairs):
+    """Columns r with pᵀr = 1 and r ≤ most, zero at one symbol of each pair: extreme ones of every
+    face on which some symbols that are no pair may be there, the others not.
+    """
+    n, found = len(p), []
+    for bits in range(1, 1 << n):
+        some = [x for x in range(n) if bits >> x & 1]
+        if any(x in some and z in some for x, z in pairs):
+            continue
+        for part in box_vertices(p[some], 0.0, most)[1:]:  # the first is the constant column
+            column = np.zeros(n)
+            column[some] = part
+            found.append(column)
+    return np.unique(np.round(np.array(found).reshape(-1, n), 13), axis=0)
+
+
 def naive_minimax(p, kind, epsilons, truths, root, rows=()):
     """Least of the largest risk over a list of truths, over all mixtures of extreme columns."""
     import cvxpy as cp
@@ -92,9 +108,14 @@ def naive_minimax(p, kind, epsilons, truths, root, rows=()):
 
 def naive_optimum(p, kind, epsilons, truth, root, rows=()):
     """Least tr(RRᵀJ⁻¹) over all mixtures of extreme columns, by cvxpy; A = RRᵀ."""
+    return best_mixture(cut_columns(p, kind, epsilons, rows), truth, root)
+
+
+def best_mixture(columns, truth, root):
+    """The same over some columns; infinite where no mixture of them is a kernel."""
     import cvxpy as cp
 
-    columns = cut_columns(p, kind, epsilons, rows)
+    p = truth
     shares = columns @ truth
     # In units in which what columns tell is of one size.
     spread = columns / shares[:, None] - 1
@@ -108,5 +129,7 @@ def naive_optimum(p, kind, epsilons, truth, root, rows=()):
     goal = cp.matrix_frac(centred[kept] / unit, matrix)
     problem = cp.Problem(cp.Minimize(goal), [columns.T @ masses == 1])
     problem.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-9, tol_feas=1e-9)
+    if problem.status in ("infeasible", "infeasible_inaccurate"):
+        return np.inf
     assert problem.status in ("optimal", "optimal_inaccurate"), problem.status
     return float(problem.value) * unit**2 / size**2

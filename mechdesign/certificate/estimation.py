@@ -203,7 +203,8 @@ def columns_outside(program: EstimationProgram) -> Iterable[Deviations] | None:
     if not are_listed(program, sides):
         return None
     try:
-        return columns_of_cone(program.cone, sides, Rounding.OUTSIDE)
+        found = columns_of_cone(program.cone, sides, Rounding.OUTSIDE)
+        return (column for column in found if program.keeps_apart([1 + d for d in column]))
     except SolverError:
         return None  # there are too many to list
 

@@ -835,6 +835,9 @@ class _Space:
     def FewOutputs(self, most: Any) -> Iterator[_Limit]:
         return iter(())  # no sum of entries; without it a bound is larger
 
+    def Apart(self, symbols: Any) -> Iterator[_Limit]:
+        return iter(())  # nor is this one, which each column keeps or not
+
     def EveryOutput(self, coefficients: Any) -> Iterator[_Limit]:
         local = {self.labels.index(x): _exact(a) for x, a in coefficients}
         _need(len(local) == len(coefficients), "a symbol that is there twice")
@@ -960,6 +963,11 @@ class _Asked:
         parts = [part for notion in known for part in self.prior.asks(notion)]
         parts, zeros = [part for part in parts if part.level < math.inf], set[tuple[int, int]]()
         self.kept, self.limits = kept, list[_Limit]()
+        self.apart = [
+            {kept.index(prior.labels.index(_parameter(x))) for x in part["parameters"]["symbols"]}
+            for part in named
+            if part["name"] == "Apart"
+        ]
         for name, limit in held:
             terms = {(kept.index(x), y): a for (x, y), a in limit.terms.items()}
             if name in ("EveryOutput", "Posterior"):  # the likelihood of a⁺ is at most that of a⁻
@@ -1233,6 +1241,12 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
         holds = _every(limit.holds(kernel) for limit in limits)
         if part["name"] == "FewOutputs":
             holds = sum(map(any, zip(*kernel.rows, strict=True))) <= part["parameters"]["most"]
+        if part["name"] == "Apart":
+            some = [
+                kernel.rows[prior.labels.index(_parameter(x))]
+                for x in part["parameters"]["symbols"]
+            ]
+            holds = all(sum(map(bool, column)) <= 1 for column in zip(*some, strict=True))
         report.add(f"requirement: {part['name']}", holds if is_known else None)
     if _flag(saved["repair"]["constant"]):
         report.add("constant", all(row == kernel.rows[0] for row in kernel.rows), "equal rows")
@@ -1398,11 +1412,16 @@ def _least_risk(
         forms.append((truth, [[int(v * unit) for v in row] for row in square], share / unit))
     rays = _rays(asked)
     for ray in rays:
+        if any(sum(ray[x] > 0 for x in some) > 1 for some in asked.apart):
+            continue
         value = -_dot(prices, ray)
         for truth, square, scale in forms:
             value += scale * _dot(ray, [_dot(row, ray) for row in square]) / _dot(truth, ray)
         top = max(top, value / _dot(p, ray))
     for low, high, some, x, middle in [] if rays else _extreme_columns(p, *_sides(asked)):
+        live = {*some, *([x] if middle else [])} if not low else {*range(n)}
+        if any(len(live & group) > 1 for group in asked.apart):
+            continue
         wide, more = high - low, middle - low
         value = -low * sum(prices, _ZERO) - wide * sum(prices[z] for z in some) - more * prices[x]
         for truth, square, scale in forms:

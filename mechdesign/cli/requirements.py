@@ -62,6 +62,7 @@ REQUIREMENT_TEXTS = {
     "ratio": "ratio:X,Z,2, P(y | X) at most 2 P(y | Z) for every report y",
     "posterior": "posterior:X,0.1,0.4 or posterior:X+Z,*,0.4, P(X | y) between two ends (* for "
     "none) for every report y",
+    "apart": "apart:X+Z, where no report is given for both",
     "lift": "lift:X,0.5,2 or lift:X+Z,0.5,*, the same of P(y | X) / P(y)",
 }
 # What stands for every symbol, or every output.
@@ -98,6 +99,7 @@ class _RequirementReader:
             "rows": self._rows,
             "every-output": lambda s, parts: require.every_output(self._values(s, parts)),
             "ratio": self._ratio,
+            "apart": lambda s, parts: require.apart(*self._group(self._one(s, parts))),
             "posterior": self._posterior,
             "lift": self._posterior,
         }

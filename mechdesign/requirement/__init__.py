@@ -17,13 +17,14 @@ from .base import (
 )
 from .convex import Convex
 from .entries import Diagonal, Entry, Pattern, Within
-from .local import EveryOutput, Posterior
+from .local import Apart, EveryOutput, Posterior
 from .order import Monotone, Symmetric
 from .own import FewOutputs, Rows
 from .sparse import Sums
 
 __all__ = [
     "REQUIREMENTS",
+    "Apart",
     "Convex",
     "Cost",
     "Diagonal",

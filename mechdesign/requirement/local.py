@@ -1,8 +1,9 @@
-"""Requirements on every outcome alike: sums over symbols, and posterior probabilities.
+"""Requirements on every outcome alike: sums over symbols, posteriors, symbols that share none.
 
-Each asks Σ_x a_x P(y | x) ≤ 0 of the column of every outcome y, whatever outcomes there are and
+Most ask Σ_x a_x P(y | x) ≤ 0 of the column of every outcome y, whatever outcomes there are and
 whatever they are called. That is a bound on a likelihood ratio between two hypotheses and cuts the
-cone of columns, so that designs that find their outputs can be made with it.
+cone of columns, so that designs that find their outputs can be made with it. Where two symbols
+share no outcome, each column lies in one of several faces of the cone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -115,6 +117,55 @@ class EveryOutput(_Local):
         parts = [f"{value:+g}·P(y | {quote(label)})" for label, value in self.coefficients[:4]]
         more = " + …" if len(self.coefficients) > 4 else ""
         return f"{' '.join(parts)}{more} ≤ 0 at every outcome y"
+
+
+@dataclass(frozen=True)
+class Apart(Requirement):
+    """No output is reported for two of some symbols: P(y | x) P(y | z) = 0 at every outcome y."""
+
+    symbols: tuple[Label, ...]
+
+    def __post_init__(self) -> None:
+        symbols = tuple(dict.fromkeys(self.symbols))
+        keep(self, symbols=symbols)
+        if len(symbols) < 2:
+            raise RequirementError(
+                "symbols that share no output",
+                expected="at least two different ones",
+                got=listing(symbols) or "none",
+                remedy="such as md.require.apart('a', 'b')",
+            )
+
+    def _places(self, labels: Sequence[Label]) -> list[int]:
+        return sorted(place_of(x, labels, str(self), "an input symbol") for x in self.symbols)
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """None: that one of two entries is zero is no sum of entries."""
+        self._places(prior.labels)
+        return iter(())
+
+    def apart(self, prior: Prior) -> frozenset[tuple[int, int]]:
+        """Every two of the symbols."""
+        return frozenset(combinations(self._places(prior.labels), 2))
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """The smaller probability of two symbols at an outcome that both have, the largest."""
+        places = self._places(mechanism.inputs)
+        second = np.sort(mechanism.weights[places], axis=0)[-2]
+        return largest(
+            (Fraction(int(w), 1 << mechanism.bits), f"outcome {label}")
+            for w, label in zip(second, mechanism.outputs, strict=True)
+        )
+
+    @property
+    def named(self) -> str:
+        """A choice, at every output."""
+        return "one by which each output leaves out one symbol or another"
+
+    @property
+    def description(self) -> str:
+        """The symbols."""
+        return f"no output is reported for two of {listing(self.symbols)}"
 
 
 @dataclass(frozen=True)

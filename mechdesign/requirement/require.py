@@ -18,11 +18,12 @@ from .averages import Cost, EqualError, Invariant, OutputShare, Unbiased
 from .base import as_requirements, finite
 from .convex import CONVEX_TOLERANCE, OwnConstraints
 from .entries import EVERY, Diagonal, Entry, Pattern, Within
-from .local import EveryOutput, Posterior
+from .local import Apart, EveryOutput, Posterior
 from .order import Monotone, Symmetric
 from .own import FewOutputs, Rows
 
 __all__ = [
+    "apart",
     "as_requirements",
     "at_least",
     "at_most",
@@ -288,6 +289,28 @@ def lift(x: Any, at_least: float | None = None, at_most: float | None = None) ->
     outcomes alike, estimates can be designed with it.
     """
     return Posterior(_symbols(x, "lift"), at_least, at_most, relative=True)
+
+
+def apart(*symbols: Any) -> Apart:
+    """No output is reported for two of these symbols: P(y | x) P(y | z) = 0 at every outcome y.
+
+    Whoever reports y for one of them is known not to be another. Outputs differ in which of them
+    they leave out, so that this is a choice at each: estimates can be designed with it, of few
+    symbols, as the outputs of a best kernel are among finitely many. It needs a notion that lets
+    outputs rule symbols out, such as PML.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> prior = md.Prior([.4, .3, .3], labels=["a", "b", "c"])
+    >>> found = md.design(
+    ...     prior, md.utility.Estimation(), md.PML(1), subject_to=md.require.apart("a", "b")
+    ... )
+    >>> a, b, _ = found.mechanism.kernel
+    >>> float((a * b).max()), found.certificate.is_optimal
+    (0.0, True)
+    """
+    return Apart(tuple(_named(x, "requirement") for x in symbols))
 
 
 def cvxpy(

@@ -113,7 +113,9 @@ def test_a_clash_with_other_requirements_is_proved():
     both = [R.posterior("c", at_most=0.25), R.diagonal({"c": 0.9}), R.at_most("a", "c", 0.1)]
     with pytest.raises(InfeasibleError) as caught:
         md.design(prior, md.utility.Hamming(), md.PML(2), subject_to=both)
-    states = {f["state"] for f in verify.check(json.dumps(to_json(caught.value.proof)).encode()).claims}
+    states = {
+        f["state"] for f in verify.check(json.dumps(to_json(caught.value.proof)).encode()).claims
+    }
     assert states == {"proved"}
 
 

@@ -71,7 +71,7 @@ def test_every_registered_requirement_is_drawn():
     drawn = {type(made(name, rng)[0].requirement) for name in WISHES for _ in range(4)}
     own = {cls for cls in REQUIREMENTS.values() if cls.__module__.startswith("mechdesign.")}
     # Goals of worst cases, numbers of outputs, sums from cvxpy and posteriors have tests of their own.
-    elsewhere = {"LeastGain", "FewOutputs", "Sums", "Posterior"}
+    elsewhere = {"LeastGain", "FewOutputs", "Sums", "Posterior", "Apart"}
     assert {cls.__name__ for cls in own - drawn} == elsewhere
 
 
@@ -154,6 +154,7 @@ def test_files_hold_labels_of_every_kind(label):
         md.require.ratio(label, "b", 2),
         md.require.posterior(label, at_most=0.5),
         md.require.lift([label, "b"], 0.5, 2),
+        md.require.apart(label, "b"),
     ):
         again = requirement_from_json(json.loads(json.dumps(requirement_to_json(requirement))))
         assert again == requirement

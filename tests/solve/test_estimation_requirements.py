@@ -11,11 +11,18 @@ import numpy as np
 import pytest
 from checks import refused
 from estimation_cases import ABC, harmonic
-from naive_estimates import naive_minimax, naive_optimum
+from naive_estimates import best_mixture, faces_of, naive_minimax, naive_optimum
 
 import mechdesign as md
 from mechdesign.certificate import verify
-from mechdesign.errors import GapWarning, PriorError, RequirementError, SolverError, UntoldError
+from mechdesign.errors import (
+    CertificateError,
+    GapWarning,
+    PriorError,
+    RequirementError,
+    SolverError,
+    UntoldError,
+)
 from mechdesign.exact import Verdict
 from mechdesign.storage import from_json, to_json
 from mechdesign.utility import Estimation
@@ -325,6 +332,141 @@ def test_a_wider_requirement_leaves_the_bound_open():
     claims = verify.check(json.dumps(content).encode()).claims
     states = {fact["claim"]: fact["state"] for fact in claims}
     assert states["bound"] == "not proved here"
+
+
+# Symbols that share no output
+
+
+def keeps(found, *pairs):
+    kernel = found.mechanism.kernel
+    return all((kernel[x] * kernel[z] == 0).all() for x, z in pairs)
+
+
+def agree_apart(seed):
+    """Whether there was a kernel; it is the best one."""
+    rng = np.random.default_rng([20261128, seed])
+    n, level = int(rng.integers(3, 7)), float(rng.choice([0.7, 1.0, 1.5, 2.5]))
+    prior = md.Prior.from_counts(np.maximum(rng.dirichlet(np.full(n, 3.0)), 0.03))
+    p = np.asarray(prior.probabilities)
+    every = [(x, z) for z in range(n) for x in range(z)]
+    pairs = [every[i] for i in rng.choice(len(every), int(rng.integers(1, 3)), replace=False)]
+    truth = p if rng.integers(0, 2) else rng.dirichlet(np.full(n, 5.0))
+    question = np.eye(n) if rng.integers(0, 2) else rng.normal(size=(2, n))
+    columns = faces_of(p, math.exp(level), pairs)
+    naive = best_mixture(columns, truth, question.T) if len(columns) else math.inf
+    asked = [R.apart(x, z) for x, z in pairs]
+    if naive == math.inf:
+        refused(
+            lambda: md.design(prior, Estimation(question), md.PML(level), subject_to=asked),
+            "raise the level",
+            error=RequirementError,
+        )
+        return False
+    found = designed(prior, md.PML(level), asked, question, truth=truth)
+    assert found.risk == pytest.approx(naive, rel=1e-6), seed
+    assert -found.bound <= naive * (1 + 1e-6), seed
+    assert keeps(found, *pairs)
+    states = {fact["state"] for fact in verify.check(json.dumps(to_json(found)).encode()).claims}
+    assert states == {"proved"}, seed
+    return True
+
+
+def test_apart_agrees_with_a_naive_program_over_faces():
+    assert {agree_apart(seed) for seed in range(12)} == {True, False}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12, 80))
+def test_apart_agrees_with_a_naive_program_on_many(seed):
+    agree_apart(seed)
+
+
+def test_apart_costs_and_is_kept_beside_other_requirements():
+    free = md.design(ABC, Estimation(), md.PML(1)).risk
+    found = designed(ABC, md.PML(1), R.apart("a", "b"))
+    assert found.risk > free * 1.01
+    assert keeps(found, (0, 1))
+    cut = designed(ABC, md.PML(1), [R.apart("a", "b"), R.posterior("c", at_most=0.35)])
+    assert cut.risk > found.risk * 1.001
+    assert keeps(cut, (0, 1))
+    assert (0.2 * columns(cut)[2] <= 0.35 * (1 + 1e-12)).all()
+    # Where every symbol may be told, three that share no output are told.
+    assert designed(ABC, md.PML(9), R.apart("a", "b", "c")).risk == pytest.approx(1 - 0.38)
+
+
+def test_twelve_symbols_apart():
+    prior = harmonic(12)
+    x, z = prior.labels[1:3]
+    assert keeps(designed(prior, md.PML(1), R.apart(x, z)), (1, 2))
+
+
+def test_apart_is_checked_on_kernels_of_others():
+    wrong = [[0.6, 0.4], [0.1, 0.9], [0.4, 0.6]]
+    (check,) = md.audit(
+        md.Mechanism(wrong, "abc", "uv"), ABC, md.PML(2), requirements=R.apart("a", "b")
+    ).kept
+    assert check.verdict is Verdict.NO
+    assert check.excess == pytest.approx(0.4)
+    with pytest.raises(CertificateError, match="no output is reported for two"):
+        md.certify(wrong, ABC, Estimation(), md.PML(2), subject_to=R.apart("a", "b"))
+    right = [[1.0, 0, 0], [0, 0.5, 0.5], [0, 0.2, 0.8]]
+    found = md.certify(right, ABC, Estimation(), md.PML(2), subject_to=R.apart("a", "b"))
+    assert keeps(found, (0, 1))
+    assert found.bound == pytest.approx(designed(ABC, md.PML(2), R.apart("a", "b")).bound, rel=1e-9)
+
+
+def test_a_kernel_that_shares_outputs_is_refuted():
+    content = to_json(designed(ABC, md.PML(1), R.posterior("c", at_most=0.35)))
+    content["requirements"] = to_json(designed(ABC, md.PML(1), R.apart("a", "b")))["requirements"]
+    claims = verify.check(json.dumps(content).encode()).claims
+    states = {fact["claim"]: fact["state"] for fact in claims}
+    assert states["requirement: Apart"] == "refuted"
+    # Nor does it prove a bound that only kernels without shared outputs have.
+    content = to_json(designed(ABC, md.PML(1), R.apart("a", "b")))
+    content["requirements"] = []
+    claims = verify.check(json.dumps(content).encode()).claims
+    assert {f["claim"]: f["state"] for f in claims}["bound"] == "not proved here"
+
+
+@pytest.mark.parametrize(
+    ("notion", "utility", "more", "words"),
+    [
+        (md.LDP(1), Estimation(), {}, "PML"),
+        (md.PML(0.2), Estimation(), {}, "raise the level"),
+        (md.PML(1), Estimation(truth="any"), {}, "worst of several truths"),
+        (md.PML(1), Estimation(), {"outputs": 4}, "number of outputs"),
+        (md.PML(1), md.utility.Hamming(), {}, "md.require.zero(x, y)"),
+        (md.PML(1), md.utility.MutualInformation(), {}, "Estimation"),
+    ],
+)
+def test_what_cannot_keep_symbols_apart_is_told(notion, utility, more, words):
+    refused(
+        lambda: md.design(ABC, utility, notion, subject_to=R.apart("a", "b"), **more),
+        words,
+        error=RequirementError,
+    )
+
+
+def test_symbols_that_cannot_be_kept_apart():
+    for make, words in (
+        (lambda: R.apart("a"), "at least two"),
+        (lambda: R.apart("a", "a"), "at least two"),
+        (lambda: R.apart("a", None), "each symbol"),
+    ):
+        refused(make, words, error=RequirementError)
+    unknown = R.apart("a", "z")
+    for utility in (Estimation(), md.utility.Hamming()):
+        refused(
+            lambda utility=utility: md.design(ABC, utility, md.PML(1), subject_to=unknown),
+            "input symbol",
+            error=RequirementError,
+        )
+    rare = md.Prior([0.5, 0.3, 0.2, 0.0], ["a", "b", "c", "d"])
+    refused(
+        lambda: md.design(rare, Estimation(), md.PML(1), subject_to=R.apart("a", "d")),
+        "zero mass",
+        error=RequirementError,
+    )
 
 
 # What is not about every output alike
