@@ -227,6 +227,9 @@ def state_problem(
     limit = check_limit(time_limit)
     if isinstance(utility, Estimation) and not is_iterable(outputs) and outputs is not None:
         requirements, outputs = (*requirements, FewOutputs(outputs)), None
+    for requirement in requirements:
+        if requirement.apart(prior):
+            _check_apart(requirement, prior, utility, requirements)
     if finds_outputs and outputs is not None:
         raise UtilityError(
             f"outputs for {quote(utility)}",
@@ -260,9 +263,6 @@ def state_problem(
             "relative to how likely that is, apart that symbols share none; or use "
             "md.utility.Hamming() or another linear utility, whose outputs have names",
         )
-    kept_apart = next((r for r in requirements if r.apart(prior)), None)
-    if kept_apart is not None:
-        _check_apart(kept_apart, prior, utility, requirements)
     requirements = tuple(
         part for requirement in requirements for part in requirement.stated(prior, labels)
     )

@@ -96,7 +96,7 @@ BAD = {
     "zero:a,q": "output of a requirement",
     "zro:a,b": "did you mean 'zero'",
     "flor:crew": "unbiased, zero, got 'flor', and no module named 'flor' is found either",
-    "floor:a": "expected one of at-least",
+    "floor:a": "expected one of apart, at-least",
     "": "requirement",
     ":": "requirement",
     "at-least:a,a,x": "got 'x'",
