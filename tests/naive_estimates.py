@@ -65,7 +65,8 @@ def cut_columns(p, kind, epsilons, rows):
         between = share * inside[:, None] + (1 - share) * outside[None]
         columns = np.unique(np.round(np.vstack([inside, between.reshape(-1, len(p))]), 13), axis=0)
         if len(columns) > 400:
-            columns = columns[ConvexHull(columns[:, 1:]).vertices]
+            # Joggled, as many facets meet in a vertex: few points too many stay.
+            columns = columns[ConvexHull(columns[:, 1:], qhull_options="QJ").vertices]
     return columns
 
 
