@@ -1487,10 +1487,10 @@ def _rays(asked: _Asked) -> list[list[int]]:
     """
     n, p, rows = len(asked.kept), asked.prior, list[list[int]]()
     boxes = (p.symbols, p.whole), (p.whole, p.symbols), (p.symbols, p.symbols)
-    parts = [(part.factor(d), *group, d) for part in asked.cone for *group, d in part.groups]
-    if n > MOST_CUT or all(pair in boxes for _, *pair, _ in parts):
+    parts = [(part.factor(d), (a, b)) for part in asked.cone for a, b, d in part.groups]
+    if n > MOST_CUT or all(pair in boxes for _, pair in parts):
         return []
-    for factor, over, under, _ in parts:
+    for factor, (over, under) in parts:
         high = math.inf if factor is None else _float_up(factor)
         for a, b in product(
             over, [] if high == math.inf or isinstance(under, _PriorSet) else under

@@ -64,7 +64,7 @@ class _Local(Requirement, register=False):
 def _bound(row: Sequence[Fraction]) -> Bound:
     """The level is the logarithm of the factor, rounded down, so that kernels keep the factor."""
     over, under = [max(a, Fraction(0)) for a in row], [max(-a, Fraction(0)) for a in row]
-    ratio = sum(under) / sum(over)
+    ratio = sum(under, Fraction(0)) / sum(over, Fraction(0))
     level = math.nextafter(float(log_bounds(ratio)[0]), -math.inf)
     sides = [
         Hypotheses.mixtures([[a / sum(side) for a in side]], [name])

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ..errors import RequirementError, is_iterable, listed, quote
 from ..labels import check_labels
 from .averages import Cost, EqualError, Invariant, OutputShare, Unbiased
@@ -360,7 +362,7 @@ def _named(label: Any, subject: str) -> Any:
 
 
 def _symbols(labels: Any, subject: str) -> tuple[Any, ...]:
-    if isinstance(labels, (list, set)) or getattr(labels, "shape", ()):
+    if isinstance(labels, (list, set, np.ndarray)):
         return tuple(_named(label, subject) for label in labels)
     return (_named(labels, subject),)
 

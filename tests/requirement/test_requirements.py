@@ -70,7 +70,8 @@ def test_every_registered_requirement_is_drawn():
     rng = np.random.default_rng(3)
     drawn = {type(made(name, rng)[0].requirement) for name in WISHES for _ in range(4)}
     own = {cls for cls in REQUIREMENTS.values() if cls.__module__.startswith("mechdesign.")}
-    # Goals of worst cases, numbers of outputs, sums from cvxpy and posteriors have tests of their own.
+    # Goals of worst cases, numbers of outputs, sums from cvxpy, posteriors and symbols kept apart
+    # have tests of their own.
     elsewhere = {"LeastGain", "FewOutputs", "Sums", "Posterior", "Apart"}
     assert {cls.__name__ for cls in own - drawn} == elsewhere
 

@@ -1,4 +1,4 @@
-"""Designs for estimates with requirements on every output alike: optimum, proof, audit, refusals."""
+"""Designs for estimates with requirements on every output alike: optimum, proof, refusals."""
 
 from __future__ import annotations
 
