@@ -1571,8 +1571,8 @@ def all_cases() -> list[Case]:
     """All of the above, those that decide most first."""
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
         honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, listed_cases,
-        cut_cases, searched_cases, subset_cases, named_cases, plan_cases, inference_cases, group_cases,
-        bin_cases,
+        cut_cases, searched_cases, subset_cases, named_cases, plan_cases, inference_cases,
+        group_cases, bin_cases,
     )  # fmt: skip
     return [case for make in makers for case in make()]
 

@@ -260,7 +260,7 @@ def state_problem(
             expected="one on every output alike, as the outputs the design finds have no names",
             got=far.named,
             remedy="md.require.lift, posterior, ratio and every_output ask it of every output, "
-            "relative to how likely that is, apart that symbols share none; or use "
+            "relative to how likely that is, and apart that symbols share no output; or use "
             "md.utility.Hamming() or another linear utility, whose outputs have names",
         )
     requirements = tuple(
