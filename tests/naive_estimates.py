@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from naive_columns import vertices_of
+from naive_columns import box_vertices, vertices_of
+from scipy.spatial import ConvexHull
 
 
 def exact_risk(weights, truth, questions):
@@ -50,11 +51,46 @@ def float_risk(kernel, truth, loss):
     return float(np.trace(loss @ np.linalg.pinv(information)) - truth @ loss @ truth)
 
 
-def naive_minimax(p, kind, epsilons, truths, root):
+def cut_columns(p, kind, epsilons, rows):
+    """Columns r with pᵀr = 1 of a cone cut by aᵀr ≤ 0 for each row a, all extreme ones among them.
+
+    A cut of a polytope has its vertices that are left, and others between two on either side.
+    """
+    columns = vertices_of(p, kind, epsilons)
+    for row in rows:
+        value = columns @ row
+        inside, outside = columns[value <= 1e-12], columns[value > 1e-12]
+        a, b = value[value <= 1e-12][:, None], value[value > 1e-12][None]
+        share = (b / (b - a))[..., None]
+        between = share * inside[:, None] + (1 - share) * outside[None]
+        columns = np.unique(np.round(np.vstack([inside, between.reshape(-1, len(p))]), 13), axis=0)
+        if len(columns) > 400:
+            # Joggled, as many facets meet in a vertex: few points too many stay.
+            columns = columns[ConvexHull(columns[:, 1:], qhull_options="QJ").vertices]
+    return columns
+
+
+def faces_of(p, most, pairs):
+    """Columns r with pᵀr = 1 and r ≤ most, zero at one symbol of each pair: extreme ones of every
+    face on which some symbols that are no pair may be there, the others not.
+    """
+    n, found = len(p), []
+    for bits in range(1, 1 << n):
+        some = [x for x in range(n) if bits >> x & 1]
+        if any(x in some and z in some for x, z in pairs):
+            continue
+        for part in box_vertices(p[some], 0.0, most)[1:]:  # the first is the constant column
+            column = np.zeros(n)
+            column[some] = part
+            found.append(column)
+    return np.unique(np.round(np.array(found).reshape(-1, n), 13), axis=0)
+
+
+def naive_minimax(p, kind, epsilons, truths, root, rows=()):
     """Least of the largest risk over a list of truths, over all mixtures of extreme columns."""
     import cvxpy as cp
 
-    columns = vertices_of(p, kind, epsilons)
+    columns = cut_columns(p, kind, epsilons, rows)
     masses = cp.Variable(len(columns), nonneg=True)
     risks = []
     for truth in truths:
@@ -71,11 +107,16 @@ def naive_minimax(p, kind, epsilons, truths, root):
     return float(problem.value)
 
 
-def naive_optimum(p, kind, epsilons, truth, root):
+def naive_optimum(p, kind, epsilons, truth, root, rows=()):
     """Least tr(RRᵀJ⁻¹) over all mixtures of extreme columns, by cvxpy; A = RRᵀ."""
+    return best_mixture(cut_columns(p, kind, epsilons, rows), truth, root)
+
+
+def best_mixture(columns, truth, root):
+    """The same over some columns; infinite where no mixture of them is a kernel."""
     import cvxpy as cp
 
-    columns = vertices_of(p, kind, epsilons)
+    p = truth
     shares = columns @ truth
     # In units in which what columns tell is of one size.
     spread = columns / shares[:, None] - 1
@@ -89,5 +130,7 @@ def naive_optimum(p, kind, epsilons, truth, root):
     goal = cp.matrix_frac(centred[kept] / unit, matrix)
     problem = cp.Problem(cp.Minimize(goal), [columns.T @ masses == 1])
     problem.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-9, tol_feas=1e-9)
+    if problem.status in ("infeasible", "infeasible_inaccurate"):
+        return np.inf
     assert problem.status in ("optimal", "optimal_inaccurate"), problem.status
     return float(problem.value) * unit**2 / size**2

@@ -255,6 +255,11 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         [R.every_output({"a": 1, "b": -1.5})],
         R.every_output({"a": 1, "b": -1}),
     ),
+    "posterior": (
+        (ABC, HAMMING, md.PML(1)),
+        [R.lift(["b", "c"], at_least=0.7, at_most=1.5)],
+        R.lift(["b", "c"], at_least=0.9),
+    ),
     "cost": ((ABC, HAMMING, md.LDP(1)), [R.cost(COSTS, 0.525)], R.cost(COSTS, 0.5)),
     "cost of each": (
         (ABC, HAMMING, md.LDP(1)),
@@ -1068,6 +1073,59 @@ def listed_cases() -> Iterator[Case]:
     yield Case("estimates, many symbols", in_bytes(found), open_state, SEARCHED)
 
 
+#: Cones that requirements cut, or of which notions ask other things, with what each column keeps,
+#: and another end of a requirement at which the dual variables prove less.
+CUT: dict[str, tuple[Any, list[Any], dict[str, Any] | None]] = {
+    "a ratio": (md.LDP(1), [R.ratio("a", "b", 1.3)], {"coefficients": [["a", 1.0], ["b", -1.4]]}),
+    "a ceiling": (md.LDP(1), [R.posterior("b", at_most=0.3)], {"high": 0.31}),
+    "a floor": (md.PML(0.7), [R.posterior(["a", "d"], at_least=0.4)], {"low": 0.39}),
+    "ends of a lift": (md.LIP(0.6), [R.lift(["c", "e"], 0.9, 1.2)], {"high": 1.25}),
+    "lifts and ratios": ([md.LDP(1), md.PML(0.4)], [R.lift("e", at_most=1.1)], {"high": 1.2}),
+    "an end that asks nothing": (md.PMC(0.4), [R.posterior("a", 0.3, 1.0)], {"low": 0.28}),
+    "no level": ([md.LDP(2500), md.PML(1)], [R.posterior("a", at_most=0.6)], {"high": 0.61}),
+    "two cuts": (md.LDP(1), [R.ratio("a", "b", 1.5), R.lift("c", at_most=1.2)], None),
+    "lengths": (
+        md.MetricPrivacy(1, distances=[[abs(x - z) / 2 for x in range(5)] for z in range(5)]),
+        [],
+        None,
+    ),
+    "a choice": (md.PML(1), [R.apart("a", "c")], {"symbols": ["a"]}),
+    "a choice of three": (md.PML(1.4), [R.apart("a", "c", "e")], {"symbols": ["a", "c"]}),
+    "a choice under a cut": (
+        md.PML(1),
+        [R.apart("b", "c"), R.posterior("a", at_most=0.7)],
+        {"symbols": ["b"]},
+    ),
+}
+
+
+def cut_cases() -> Iterator[Case]:
+    """Designs for estimates where columns must keep more than bounds on lifts and ratios."""
+    estimation, parameters = md.utility.Estimation(), ("requirements", 0, "parameters")
+    refuted = {"refuted"}
+    for name, (notions, wishes, other) in CUT.items():
+        found = md.design(FIVE, estimation, notions, subject_to=wishes)
+        content = json.loads(in_bytes(found))
+        bound = content["certificate"]["bound"]
+        own = bound * (1 + 1e-9), bound
+        yield Case(f"estimates, {name}", in_bytes(content), {"proved"}, PROVED, own)
+        if other is not None:
+            # The fingerprint is of the requirement as well; less is proved, as more is allowed.
+            for key, value in other.items():
+                wider = changed(content, (*parameters, key), value)
+            states = {"bound": "not proved here", "requirement": "proved"}
+            yield Case(f"estimates, {name}, wider", in_bytes(wider), refuted, states)
+    free = md.design(FIVE, estimation, md.PML(1))
+    for name in ("a ceiling", "a floor", "ends of a lift", "a choice", "a choice of three"):
+        wish = CUT[name][1][0]
+        assert wish.check(free.mechanism, FIVE).verdict is Verdict.NO
+        states = {f"requirement: {type(wish).__name__}": "refuted", "bound": "proved"}
+        yield Case(f"not {name}", claiming(free, requirements=[wish]), refuted, states)
+    nine = md.Prior.from_counts(range(3, 12))
+    wide = md.design(nine, estimation, md.LDP(1), subject_to=R.ratio(0, 8, 1.3))
+    yield Case("estimates, a cut of many", in_bytes(wide), {"not proved here"}, SEARCHED)
+
+
 def estimate_cases() -> Iterator[Case]:
     """Designs for estimates: their value is proved, and so is their bound."""
     saved, open_state, refuted = ("certificate",), {"not proved here"}, {"refuted"}
@@ -1513,8 +1571,8 @@ def all_cases() -> list[Case]:
     """All of the above, those that decide most first."""
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
         honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, listed_cases,
-        searched_cases, subset_cases, named_cases, plan_cases, inference_cases, group_cases,
-        bin_cases,
+        cut_cases, searched_cases, subset_cases, named_cases, plan_cases, inference_cases,
+        group_cases, bin_cases,
     )  # fmt: skip
     return [case for make in makers for case in make()]
 

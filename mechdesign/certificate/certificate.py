@@ -186,7 +186,8 @@ def certify_given(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Ce
         value = problem.enclose(mechanism)
         return mechanism, _examined(problem, candidate, mechanism, repair, value)
     weights, repair = repaired(problem, candidate.kernel)
-    if repair.mixed > FAR or repair.merged:
+    held = isinstance(program, EstimationProgram) and program.apart
+    if not held and (repair.mixed > FAR or repair.merged):
         far = repair_far(candidate.kernel, program.cone)
         values = [problem.enclose(problem.mechanism(w)) for w in (weights, far[0])]
         # A constant kernel says nothing of what was given, whatever its value.
@@ -350,6 +351,9 @@ def repaired(problem: Problem, kernel: NDArray[np.float64]) -> tuple[NDArray[np.
     program = problem.program
     if isinstance(program, LinearProgram):
         kernel = without_forbidden(program, kernel)
+    if isinstance(program, EstimationProgram) and program.apart:
+        # Constant columns would give every symbol every output.
+        return repair_required(program.with_zeros_of(kernel), kernel)
     weights, repair = repair_kernel(kernel, program.cone)
     if not repair.merged or isinstance(program, LinearProgram):
         return weights, repair

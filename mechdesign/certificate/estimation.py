@@ -29,6 +29,7 @@ from ..solve.column_generation.method import SEARCHING
 from ..solve.estimation.method import are_listed
 from ..solve.estimation.orbit import treats_alike
 from ..solve.estimation.pricing import QuadraticPricing
+from ..solve.estimation.pricing_cones import wider_cones
 from ..solve.interior_point.predictor_corrector import one_thread
 from ..solve.method import Duals
 from ..solve.program import EstimationProgram
@@ -149,6 +150,11 @@ def _searched_bound(program: EstimationProgram, duals: Duals, value: float) -> F
         room = Fraction(_ENOUGH) * abs(found)
         if not Fraction(float(values[0])) - level < found - room:
             return found, _BY_DESIGN  # no proof from the dual variables is a better one
+    if not listed and found is None:
+        # For a part of what is asked a relaxed design may prove more than prices do for all of it.
+        parts = [QuadraticPricing(wider, survey.truth) for wider in wider_cones(program.cone)]
+        proved = [_design_bound(program, part, deadline) for part in parts]
+        found = min((v for v in proved if v is not None), default=None)
     try:
         above, _ = pricing.bound(square, prices, target, deadline)
     except SolverError:  # for so many columns of this cone no bound is known
@@ -197,7 +203,8 @@ def columns_outside(program: EstimationProgram) -> Iterable[Deviations] | None:
     if not are_listed(program, sides):
         return None
     try:
-        return columns_of_cone(program.cone, sides, Rounding.OUTSIDE)
+        found = columns_of_cone(program.cone, sides, Rounding.OUTSIDE)
+        return (column for column in found if program.keeps_apart([1 + d for d in column]))
     except SolverError:
         return None  # there are too many to list
 

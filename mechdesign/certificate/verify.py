@@ -32,6 +32,7 @@ MOST_BITS, LARGEST_GAIN, LARGEST_LEVEL, EXP_DIGITS, TOLERANCE = 1 << 20, 1e150, 
 MOST_CELLS, LARGEST_BASE = 1 << 20, 1 << 31  # of all columns of a plan; of a subset selection
 RISK_BITS, MOST_TOLD = 256, 60  # of entries of J, and symbols up to which it is inverted
 MOST_LISTED, SMALLEST_SHARE = 12, 2.0**-60  # symbols whose columns are priced; of a truth
+MOST_CUT = 8  # symbols whose columns are priced where the cone is of another kind
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {REFUTED: 1, UNREADABLE: 2, OPEN: 3, PROVED: 0}  # the worst first
@@ -834,11 +835,24 @@ class _Space:
     def FewOutputs(self, most: Any) -> Iterator[_Limit]:
         return iter(())  # no sum of entries; without it a bound is larger
 
+    def Apart(self, symbols: Any) -> Iterator[_Limit]:
+        return iter(())  # nor is this one, which each column keeps or not
+
     def EveryOutput(self, coefficients: Any) -> Iterator[_Limit]:
         local = {self.labels.index(x): _exact(a) for x, a in coefficients}
         _need(len(local) == len(coefficients), "a symbol that is there twice")
         for y in self.m:
             yield _Limit({(x, y): a for x, a in local.items() if a}, None, _ZERO)
+
+    def Posterior(self, symbols: Any, low: Any, high: Any, relative: Any) -> Iterator[_Limit]:
+        inside = {self.labels.index(x) for x in symbols}
+        unit = sum((self.masses[x] for x in inside), _ZERO) if _flag(relative) else _ONE
+        for end, sign in ((high, 1), (low, -1)):
+            most = _ZERO if end is None else _exact(end) * unit
+            local = {x: sign * m * ((x in inside) - most) for x, m in enumerate(self.masses) if m}
+            if end is not None and max(local.values()) > 0:
+                for y in self.m:
+                    yield _Limit({(x, y): a for x, a in local.items() if a}, None, _ZERO)
 
     def Cost(self, costs: Any, limit: Any, each: Any) -> Iterator[_Limit]:
         ones = [[int(x == z) for z in self.n] for x in self.n]
@@ -949,9 +963,14 @@ class _Asked:
         parts = [part for notion in known for part in self.prior.asks(notion)]
         parts, zeros = [part for part in parts if part.level < math.inf], set[tuple[int, int]]()
         self.kept, self.limits = kept, list[_Limit]()
+        self.apart = [
+            {kept.index(prior.labels.index(_parameter(x))) for x in part["parameters"]["symbols"]}
+            for part in named
+            if part["name"] == "Apart"
+        ]
         for name, limit in held:
             terms = {(kept.index(x), y): a for (x, y), a in limit.terms.items()}
-            if name == "EveryOutput":  # the likelihood of a⁺ is at most that of a⁻
+            if name in ("EveryOutput", "Posterior"):  # the likelihood of a⁺ is at most that of a⁻
                 size = -sum(min(a, _ZERO) for a in terms.values())
                 over = {x: a / size for (x, _), a in terms.items() if a > 0}
                 under = {x: -a / size for (x, _), a in terms.items() if a < 0}
@@ -1222,6 +1241,12 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
         holds = _every(limit.holds(kernel) for limit in limits)
         if part["name"] == "FewOutputs":
             holds = sum(map(any, zip(*kernel.rows, strict=True))) <= part["parameters"]["most"]
+        if part["name"] == "Apart":
+            some = [
+                kernel.rows[prior.labels.index(_parameter(x))]
+                for x in part["parameters"]["symbols"]
+            ]
+            holds = all(sum(map(bool, column)) <= 1 for column in zip(*some, strict=True))
         report.add(f"requirement: {part['name']}", holds if is_known else None)
     if _flag(saved["repair"]["constant"]):
         report.add("constant", all(row == kernel.rows[0] for row in kernel.rows), "equal rows")
@@ -1385,7 +1410,18 @@ def _least_risk(
         square = _product(root, centred, _turned(root))
         unit = math.lcm(*(v.denominator for row in square for v in row))
         forms.append((truth, [[int(v * unit) for v in row] for row in square], share / unit))
-    for low, high, some, x, middle in _extreme_columns(p, *_sides(asked)):
+    rays = _rays(asked)
+    for ray in rays:
+        if any(sum(ray[x] > 0 for x in some) > 1 for some in asked.apart):
+            continue
+        value = -_dot(prices, ray)
+        for truth, square, scale in forms:
+            value += scale * _dot(ray, [_dot(row, ray) for row in square]) / _dot(truth, ray)
+        top = max(top, value / _dot(p, ray))
+    for low, high, some, x, middle in [] if rays else _extreme_columns(p, *_sides(asked)):
+        live = {*some, *([x] if middle else [])} if not low else {*range(n)}
+        if any(len(live & group) > 1 for group in asked.apart):
+            continue
         wide, more = high - low, middle - low
         value = -low * sum(prices, _ZERO) - wide * sum(prices[z] for z in some) - more * prices[x]
         for truth, square, scale in forms:
@@ -1441,6 +1477,44 @@ def _extreme_columns(
             t = 1 / (1 + (ratio - 1) * mass)
             if low <= t <= most / ratio:
                 yield t, ratio * t, some, 0, t
+
+
+def _rays(asked: _Asked) -> list[list[int]]:
+    """Extreme rays of a cone of few symbols that is not of l, h and r alone; none for others.
+
+    Of k ≥ 0, cut by one row after the other: the rays on its side stay, and each is joined to those
+    beyond it, unless a third ray meets all the inequalities that both meet with equality.
+    """
+    n, p, rows = len(asked.kept), asked.prior, list[list[int]]()
+    boxes = (p.symbols, p.whole), (p.whole, p.symbols), (p.symbols, p.symbols)
+    parts = [(part.factor(d), (a, b)) for part in asked.cone for a, b, d in part.groups]
+    if n > MOST_CUT or all(pair in boxes for _, pair in parts):
+        return []
+    for factor, (over, under) in parts:
+        high = math.inf if factor is None else _float_up(factor)
+        for a, b in product(
+            over, [] if high == math.inf or isinstance(under, _PriorSet) else under
+        ):
+            row = [Fraction(high) * b.get(x, 0) - a.get(x, 0) for x in range(n)]
+            unit = math.lcm(*(v.denominator for v in row))
+            rows += [[int(v * unit) for v in row]] if min(row) < 0 else []
+    rays = [[int(x == z) for z in range(n)] for x in range(n)]
+    met = [frozenset({*range(n)} - {x}) for x in range(n)]
+    for number, row in enumerate(rows, n):
+        values = [_dot(row, ray) for ray in rays]
+        found = [
+            (rays[i], met[i] | ({number} if not v else set()))
+            for i, v in enumerate(values)
+            if v >= 0
+        ]
+        ups, downs = ([i for i, v in enumerate(values) if v * s > 0] for s in (1, -1))
+        for i, j in product(ups, downs):
+            both = met[i] & met[j]
+            if len(both) >= n - 2 and sum(both <= other for other in met) == 2:
+                ray = [values[i] * b - values[j] * a for a, b in zip(rays[i], rays[j], strict=True)]
+                found.append(([v // math.gcd(*ray) for v in ray], both | {number}))
+        rays, met = [ray for ray, _ in found], [tight for _, tight in found]
+    return rays
 
 
 def _turned(table: _Rows) -> list[list[Any]]:

@@ -69,7 +69,8 @@ Require = Annotated[
         "at-least:a,a,0.5, at-most:a,b,0.1, diagonal:0.6 or diagonal:a=0.6, cost:hamming,0.3 "
         "or cost:FILE.csv,0.3 (with ,each for every symbol), invariant, output:a,0.1,0.3, "
         "equal-error:a+b|c,0.01, unbiased:a=0,b=1, monotone, symmetric, outputs:3, "
-        "pattern:FILE.csv, rows:FILE.csv,<=,1.5, every-output:a=1,b=-2, or one of your own, "
+        "pattern:FILE.csv, rows:FILE.csv,<=,1.5, every-output:a=1,b=-2, ratio:X,Z,2, "
+        "posterior:X,0.1,0.4, lift:X,0.5,2, apart:X+Z, or one of your own, "
         "package.module:Name:0.5. Repeat it.",
     ),
 ]

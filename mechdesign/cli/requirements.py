@@ -59,6 +59,11 @@ REQUIREMENT_TEXTS = {
     "outputs": "outputs:3",
     "rows": "rows:FILE.csv,<=,1.5 (>=, ==)",
     "every-output": "every-output:a=1,b=-2",
+    "ratio": "ratio:X,Z,2, P(y | X) at most 2 P(y | Z) for every report y",
+    "posterior": "posterior:X,0.1,0.4 or posterior:X+Z,*,0.4, P(X | y) between two ends (* for "
+    "none) for every report y",
+    "apart": "apart:X+Z, where no report is given for both",
+    "lift": "lift:X,0.5,2 or lift:X+Z,0.5,*, the same of P(y | X) / P(y)",
 }
 # What stands for every symbol, or every output.
 _EVERY = "*"
@@ -93,6 +98,10 @@ class _RequirementReader:
             "outputs": self._few_outputs,
             "rows": self._rows,
             "every-output": lambda s, parts: require.every_output(self._values(s, parts)),
+            "ratio": self._ratio,
+            "apart": lambda s, parts: require.apart(*self._group(self._one(s, parts))),
+            "posterior": self._posterior,
+            "lift": self._posterior,
         }
         kind = name.strip().lower()
         if kind not in readers:
@@ -193,6 +202,25 @@ class _RequirementReader:
             for group in ",".join(parts[:-1]).split("|")
         ]
         return require.equal_error(groups, self._number(kind, parts[-1]))
+
+    def _ratio(self, kind: str, parts: list[str]) -> Requirement:
+        if len(parts) != 3:
+            raise self._refuse(kind, ",".join(parts))
+        first, second = map(self._group_label, parts[:2])
+        return require.ratio(first, second, self._number(kind, parts[2]))
+
+    def _posterior(self, kind: str, parts: list[str]) -> Requirement:
+        if len(parts) != 3:
+            raise self._refuse(kind, ",".join(parts))
+        low, high = (None if end == _EVERY else self._number(kind, end) for end in parts[1:])
+        make = require.posterior if kind == "posterior" else require.lift
+        return make(self._group(parts[0]), low, high)
+
+    def _group(self, text: str) -> list[Label]:
+        """Symbols with plus signs between; a label that holds one stands for itself."""
+        if self._inputs.place(text) != ABSENT:
+            return [self._group_label(text)]
+        return [self._group_label(label.strip()) for label in text.split("+")]
 
     def _group_label(self, text: str) -> Label:
         place = self._inputs.place(text)

@@ -25,6 +25,7 @@ from ..exact import (
     compare_with_exp,
     dot,
     exp_upper,
+    float_at_least,
     fraction,
     log_upper,
 )
@@ -371,6 +372,9 @@ class Bound:
         ``pairing="all"`` a single one.
     parameter : int
         Which level of its notion this bound carries (0 for notions with one level).
+    ratio : Fraction, optional
+        The factor that is meant, where it is a number and the level below its logarithm: bounds on
+        what kernels can do are for this one.
     """
 
     over: Hypotheses
@@ -379,6 +383,7 @@ class Bound:
     pairing: Literal["all", "matched"] = "all"
     scales: tuple[float | Fraction, ...] | None = field(default=None)
     parameter: int = 0
+    ratio: Fraction | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.epsilon, (int, float)) or not self.epsilon >= 0:
@@ -453,6 +458,8 @@ class Bound:
 
     def factors(self, rounding: Rounding) -> Array:
         """Floats for e^level, one per matched pair with scales, else a single one."""
+        if self.ratio is not None and rounding is Rounding.OUTSIDE:
+            return np.array([float_at_least(self.ratio)])
         scales = (1,) if self.scales is None else self.scales
         # Few of many distances differ.
         known: dict[Any, float] = {}

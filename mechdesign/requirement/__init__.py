@@ -17,12 +17,14 @@ from .base import (
 )
 from .convex import Convex
 from .entries import Diagonal, Entry, Pattern, Within
+from .local import Apart, EveryOutput, Posterior
 from .order import Monotone, Symmetric
-from .own import EveryOutput, FewOutputs, Rows
+from .own import FewOutputs, Rows
 from .sparse import Sums
 
 __all__ = [
     "REQUIREMENTS",
+    "Apart",
     "Convex",
     "Cost",
     "Diagonal",
@@ -36,6 +38,7 @@ __all__ = [
     "Monotone",
     "OutputShare",
     "Pattern",
+    "Posterior",
     "Requirement",
     "RequirementCheck",
     "Rows",

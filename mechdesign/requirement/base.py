@@ -193,6 +193,19 @@ class Requirement(ABC):
         """How many outputs may occur, where that is what it asks; no limit says so."""
         return None
 
+    def apart(self, prior: Prior) -> frozenset[tuple[int, int]]:
+        """Positions of two symbols that no output may be reported for both of, where that is what
+        it asks: each output may then leave out either, which no limit says.
+        """
+        return frozenset()
+
+    @property
+    def named(self) -> str:
+        """What it is, where it is not :attr:`is_local`: why it means nothing before the outputs of
+        a kernel are known.
+        """
+        return "one of entries by the names of their outputs"
+
     def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if register:

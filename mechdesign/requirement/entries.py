@@ -121,6 +121,15 @@ class Entry(Requirement):
         )
 
     @property
+    def named(self) -> str:
+        """By the output, or by how many there are."""
+        if self.y != EVERY:
+            return f"one of the output {quote(self.y)} alone"
+        if self.high == 0:
+            return "one under which a symbol has no reports"
+        return "one that an output breaks or keeps by being split into two that say the same"
+
+    @property
     def description(self) -> str:
         """The entry and its ends."""
         x = "every symbol" if self.x == EVERY else quote(self.x)
@@ -182,6 +191,11 @@ class Diagonal(Requirement):
         )
 
     @property
+    def named(self) -> str:
+        """By the outputs that are symbols."""
+        return "one of the outputs that bear the names of symbols"
+
+    @property
     def description(self) -> str:
         """Ends of the first few symbols."""
         parts = [
@@ -213,6 +227,11 @@ class Pattern(Requirement):
         """The largest entry where the matrix is zero."""
         allowed = fitting(self.allowed, prior, mechanism.outputs, "pattern")
         return largest_of(mechanism, np.nonzero(allowed == 0))
+
+    @property
+    def named(self) -> str:
+        """By which output is which."""
+        return "zeros at outputs by their names"
 
     @property
     def description(self) -> str:
@@ -279,6 +298,11 @@ class Within(Requirement):
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """The largest entry that is too far."""
         return largest_of(mechanism, self._places(prior, mechanism.outputs))
+
+    @property
+    def named(self) -> str:
+        """By which output is which."""
+        return "zeros at outputs by their names"
 
     @property
     def description(self) -> str:

@@ -1,8 +1,7 @@
-"""Requirements of one's own: any linear constraint, on the kernel or on every outcome alike."""
+"""Requirements of one's own: any linear constraint, and how many outputs there may be."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,11 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from ..errors import RequirementError, quote
-from ..exact import log_bounds
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..privacy.constraint import Bound, Hypotheses
 from .base import (
     TOLERANCE,
     Limit,
@@ -104,77 +101,6 @@ class Rows(Requirement):
 
 
 @dataclass(frozen=True)
-class EveryOutput(Requirement):
-    """Σ_x a_x P(y | x) ≤ 0 at every outcome y, whatever outcomes there are."""
-
-    coefficients: tuple[tuple[Label, float], ...]
-    is_local = True
-
-    def __post_init__(self) -> None:
-        found = tuple((x, finite(a, f"coefficient of {quote(x)}")) for x, a in self.coefficients)
-        keep(self, coefficients=found)
-        values = [a for _, a in found]
-        positive = sum((Fraction(a) for a in values if a > 0), Fraction(0))
-        negative = -sum((Fraction(a) for a in values if a < 0), Fraction(0))
-        if not 0 < positive <= negative:
-            raise RequirementError(
-                "coefficients of a constraint on every outcome",
-                expected="positive and negative ones whose sum is at most zero, as the "
-                "probabilities of the outcomes add up to one",
-                got=f"positive ones of sum {float(positive):g}, negative ones of sum "
-                f"{-float(negative):g}",
-                remedy="check the signs",
-            )
-
-    def _by_place(self, prior: Prior) -> list[Fraction]:
-        found = [Fraction(0)] * len(prior)
-        for label, value in self.coefficients:
-            if label not in prior.labels:
-                raise RequirementError(
-                    "coefficients of a constraint on every outcome",
-                    expected="labels of symbols",
-                    got=quote(label),
-                    remedy="write the label as it stands in the prior",
-                )
-            found[prior.index(label)] += Fraction(value)
-        return found
-
-    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
-        """None: it is part of the cone, see :meth:`bounds`."""
-        return iter(())
-
-    def bounds(self, prior: Prior) -> list[Bound]:
-        """(a⁺ᵀk)/|a⁺| ≤ e^ε (a⁻ᵀk)/|a⁻| with e^ε at most |a⁻|/|a⁺|, rounded down."""
-        found = self._by_place(prior)
-        over, under = [max(a, Fraction(0)) for a in found], [max(-a, Fraction(0)) for a in found]
-        level = math.nextafter(float(log_bounds(sum(under) / sum(over))[0]), -math.inf)
-        sides = [
-            Hypotheses.mixtures([[a / sum(side) for a in side]], [name])
-            for side, name in ((over, "positive coefficients"), (under, "negative coefficients"))
-        ]
-        return [Bound(sides[0], sides[1], max(level, 0.0))]
-
-    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
-        """Of the outcome that breaks it most."""
-        found = self._by_place(prior)
-        return largest(
-            (
-                sum((a * int(w) for a, w in zip(found, column, strict=True)), Fraction(0))
-                / (1 << mechanism.bits),
-                f"outcome {label}",
-            )
-            for label, column in zip(mechanism.outputs, mechanism.weights.T, strict=True)
-        )
-
-    @property
-    def description(self) -> str:
-        """The sum, cut."""
-        parts = [f"{value:+g}·P(y | {quote(label)})" for label, value in self.coefficients[:4]]
-        more = " + …" if len(self.coefficients) > 4 else ""
-        return f"{' '.join(parts)}{more} ≤ 0 at every outcome y"
-
-
-@dataclass(frozen=True)
 class FewOutputs(Requirement):
     """At most so many outputs occur: all other columns of the kernel are zero."""
 
@@ -195,6 +121,11 @@ class FewOutputs(Requirement):
     def most_outputs(self) -> int:
         """The number."""
         return self.most
+
+    @property
+    def named(self) -> str:
+        """A choice."""
+        return "a choice among outputs"
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """None: a count of columns is no sum of entries."""

@@ -12,16 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ..errors import RequirementError, is_iterable, listed, quote
 from ..labels import check_labels
 from .averages import Cost, EqualError, Invariant, OutputShare, Unbiased
-from .base import as_requirements
+from .base import as_requirements, finite
 from .convex import CONVEX_TOLERANCE, OwnConstraints
 from .entries import EVERY, Diagonal, Entry, Pattern, Within
+from .local import Apart, EveryOutput, Posterior
 from .order import Monotone, Symmetric
-from .own import EveryOutput, FewOutputs, Rows
+from .own import FewOutputs, Rows
 
 __all__ = [
+    "apart",
     "as_requirements",
     "at_least",
     "at_most",
@@ -31,9 +35,12 @@ __all__ = [
     "equal_error",
     "every_output",
     "invariant",
+    "lift",
     "monotone",
     "output",
     "outputs",
+    "posterior",
+    "ratio",
     "rows",
     "symmetric",
     "unbiased",
@@ -219,6 +226,95 @@ def every_output(coefficients: Mapping[Any, float]) -> EveryOutput:
     return EveryOutput(tuple((_label(k), v) for k, v in coefficients.items()))
 
 
+def ratio(x: Any, z: Any, at_most: float) -> EveryOutput:
+    """P(y | x) ≤ at_most · P(y | z) at every outcome y, for two symbols.
+
+    No report is so many times as likely for x as for z; for the other way round ask it of z and x
+    as well. As it is asked of all outcomes alike, estimates can be designed with it.
+
+    Raises :class:`RequirementError` for a factor below one, as the probabilities of the outcomes
+    add up to one for both symbols.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> prior = md.Prior([.5, .3, .2], labels=["a", "b", "c"])
+    >>> found = md.design(
+    ...     prior, md.utility.Estimation(), md.LDP(1), subject_to=md.require.ratio("a", "b", 1.5)
+    ... )
+    >>> kernel = found.mechanism.kernel
+    >>> round(float((kernel[0] / kernel[1]).max()), 6)
+    1.5
+    """
+    first, second = _named(x, "ratio"), _named(z, "ratio")
+    most = finite(at_most, "largest ratio")
+    if first == second or most < 1:
+        raise RequirementError(
+            "ratio",
+            expected="two symbols and a factor of at least one",
+            got=f"{quote(x)}, {quote(z)} and {most:g}",
+            remedy="such as ratio('a', 'b', 2)",
+        )
+    return EveryOutput(((first, 1.0), (second, -most)))
+
+
+def posterior(x: Any, at_least: float | None = None, at_most: float | None = None) -> Posterior:
+    """at_least ≤ P(X = x | y) ≤ at_most at every outcome y, or the same of one of several symbols.
+
+    What a report may make of a belief, under the prior of the design: no report makes x more
+    likely than ``at_most``, none rules it out beyond ``at_least``. As it is asked of all outcomes
+    alike, estimates can be designed with it.
+
+    Parameters
+    ----------
+    x : the label of a symbol, or a list of labels: P(X is one of them | y)
+    at_least, at_most : on either side of the prior probability, to which posteriors average
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> prior = md.Prior([.5, .3, .2], labels=["a", "b", "c"])
+    >>> near = md.require.posterior("c", at_most=.3)
+    >>> found = md.design(prior, md.utility.Estimation(), md.LDP(1), subject_to=near)
+    >>> kernel, p = found.mechanism.kernel, prior.probabilities
+    >>> round(float((p[2] * kernel[2] / (p @ kernel)).max()), 6)
+    0.3
+    """
+    return Posterior(_symbols(x, "posterior"), at_least, at_most)
+
+
+def lift(x: Any, at_least: float | None = None, at_most: float | None = None) -> Posterior:
+    """at_least ≤ P(y | x) / P(y) ≤ at_most at every outcome y, for a symbol or a list of them.
+
+    A floor and a ceiling relative to how likely the outcome is: the ratio of the posterior
+    probability to the prior one, which :func:`posterior` limits as it stands. As it is asked of all
+    outcomes alike, estimates can be designed with it.
+    """
+    return Posterior(_symbols(x, "lift"), at_least, at_most, relative=True)
+
+
+def apart(*symbols: Any) -> Apart:
+    """No output is reported for two of these symbols: P(y | x) P(y | z) = 0 at every outcome y.
+
+    Whoever reports y for one of them is known not to be another. Outputs differ in which of them
+    they leave out, so that this is a choice at each: estimates can be designed with it, of few
+    symbols, as the outputs of a best kernel are among finitely many. It needs a notion that lets
+    outputs rule symbols out, such as PML.
+
+    Examples
+    --------
+    >>> import mechdesign as md
+    >>> prior = md.Prior([.4, .3, .3], labels=["a", "b", "c"])
+    >>> found = md.design(
+    ...     prior, md.utility.Estimation(), md.PML(1), subject_to=md.require.apart("a", "b")
+    ... )
+    >>> a, b, _ = found.mechanism.kernel
+    >>> float((a * b).max()), found.certificate.is_optimal
+    (0.0, True)
+    """
+    return Apart(tuple(_named(x, "requirement") for x in symbols))
+
+
 def cvxpy(
     function: Callable[[Any], Any], name: str = "", *, tolerance: float = CONVEX_TOLERANCE
 ) -> OwnConstraints:
@@ -251,6 +347,24 @@ def cvxpy(
     (0.492498, 'optimal', True)
     """
     return OwnConstraints(function, tolerance, name)
+
+
+def _named(label: Any, subject: str) -> Any:
+    (found,) = check_labels([label], 1, f"symbol of a {subject}", RequirementError)
+    if found is None:
+        raise RequirementError(
+            f"symbol of a {subject}",
+            expected="the label of a symbol",
+            got="None",
+            remedy="ask it of each symbol",
+        )
+    return found
+
+
+def _symbols(labels: Any, subject: str) -> tuple[Any, ...]:
+    if isinstance(labels, (list, set, np.ndarray)):
+        return tuple(_named(label, subject) for label in labels)
+    return (_named(labels, subject),)
 
 
 def _label(label: Any) -> Any:

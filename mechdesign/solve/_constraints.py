@@ -78,7 +78,7 @@ def constraints(
     notions = as_notions(privacy)
     m = _checked_shape(cp, kernel, prior)
     requirements = as_requirements(subject_to)
-    if few := next((r for r in requirements if r.most_outputs is not None), None):
+    if few := next((r for r in requirements if r.most_outputs is not None or r.apart(prior)), None):
         raise RequirementError(
             f"cvxpy constraints of {few}",
             expected="requirements that are linear in the kernel",

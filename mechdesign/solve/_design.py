@@ -341,7 +341,8 @@ def design(
         best kernel found is returned, with its honest gap and a :class:`GapWarning`.
     subject_to : requirement or list of them, optional
         What else must hold, from ``md.require``: entries that are zero or have floors, costs,
-        marginals that are kept, any linear constraint. Each is checked exactly too.
+        marginals that are kept, any linear constraint, and what every output must satisfy, which
+        is all that designs can be asked whose outputs are found. Each is checked exactly too.
 
     Returns
     -------

@@ -128,6 +128,7 @@ class Handles:
     forbidden : whether entries may have to be zero
     limits : whether there may be limits on sums over entries
     few_outputs : whether the number of outputs must be limited, else it must not be
+    apart : whether two symbols may have to share no output
     convex : whether there may be convex constraints of one's own
     most_symbols : largest number of symbols
     """
@@ -139,6 +140,7 @@ class Handles:
     forbidden: bool = False
     limits: bool = False
     few_outputs: bool = False
+    apart: bool = False
     convex: bool = False
     most_symbols: int | None = None
 
@@ -170,6 +172,8 @@ class Handles:
                 return f"at most {program.most_outputs} outputs may occur"
             if program.most_outputs is None and self.few_outputs:
                 return "any number of outputs may occur"
+            if program.apart and not self.apart:
+                return "some symbols share no output"
         if isinstance(program, LinearProgram):
             if program.forbidden is not None and not self.forbidden:
                 return "some entries are forbidden"
@@ -250,9 +254,9 @@ def handles_information(*shapes: Shape) -> Handles:
     return Handles(_INFORMATION, frozenset(shapes) or None)
 
 
-def handles_estimation(*shapes: Shape) -> Handles:
-    """Risks of estimates, in the same way."""
-    return Handles(_ESTIMATION, frozenset(shapes) or None)
+def handles_estimation(*shapes: Shape, **more: Any) -> Handles:
+    """Risks of estimates, in the same way; ``more`` says what else."""
+    return Handles(_ESTIMATION, frozenset(shapes) or None, **more)
 
 
 class Method(ABC):

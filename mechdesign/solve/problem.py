@@ -227,6 +227,9 @@ def state_problem(
     limit = check_limit(time_limit)
     if isinstance(utility, Estimation) and not is_iterable(outputs) and outputs is not None:
         requirements, outputs = (*requirements, FewOutputs(outputs)), None
+    for requirement in requirements:
+        if requirement.apart(prior):
+            _check_apart(requirement, prior, utility, requirements)
     if finds_outputs and outputs is not None:
         raise UtilityError(
             f"outputs for {quote(utility)}",
@@ -254,10 +257,11 @@ def state_problem(
     elif far := next((r for r in requirements if not _suits(r, prior, utility)), None):
         raise RequirementError(
             f"{far} with {quote(utility)}",
-            expected="a linear utility, whose outputs have names, as single entries or their sums "
-            "are asked for",
-            got="one whose outputs the design finds",
-            remedy="use md.utility.Hamming() or another linear utility, or md.require.every_output",
+            expected="one on every output alike, as the outputs the design finds have no names",
+            got=far.named,
+            remedy="md.require.lift, posterior, ratio and every_output ask it of every output, "
+            "relative to how likely that is, and apart that symbols share no output; or use "
+            "md.utility.Hamming() or another linear utility, whose outputs have names",
         )
     requirements = tuple(
         part for requirement in requirements for part in requirement.stated(prior, labels)
@@ -326,7 +330,7 @@ def state_problem(
         survey, truths = _checked_survey(prior, utility), utility.truths(prior)
         few = _checked_count(survey, requirements)
         program = (
-            EstimationProgram(*common, utility, survey, few)
+            EstimationProgram(*common, utility, survey, few, _apart(requirements, inner))
             if truths is None
             else WorstTruthProgram(*common, utility, survey, few, truths=truths)
         )
@@ -372,11 +376,41 @@ def designable(problem: Problem) -> Problem:
     return problem
 
 
+def _check_apart(
+    asked: Requirement, prior: Prior, utility: Utility, requirements: Iterable[Requirement]
+) -> None:
+    """Raise :class:`RequirementError` where symbols that share no output cannot be designed for."""
+    remedy = "use md.utility.Estimation() at one truth, with any number of outputs"
+    if not isinstance(utility, Estimation):
+        got = quote(utility)
+        remedy += ", or name which symbol is not reported as which output: md.require.zero(x, y)"
+    elif utility.truths(prior) is not None:
+        got = "the worst of several truths"
+    elif _fewest(requirements) is not None:
+        got = "a limit on the number of outputs"
+    elif not all(prior.weights[x] for pair in asked.apart(prior) for x in pair):
+        got, remedy = "symbols of zero mass among them", "leave those out"
+    else:
+        return
+    raise RequirementError(
+        str(asked),
+        expected="a design for estimates at one truth, of symbols of positive mass",
+        got=got,
+        remedy=remedy,
+    )
+
+
+def _apart(requirements: Iterable[Requirement], prior: Prior) -> frozenset[tuple[int, int]]:
+    return frozenset(pair for r in requirements for pair in r.apart(prior))
+
+
 def _suits(requirement: Requirement, prior: Prior, utility: Utility) -> bool:
     """Whether a requirement means something where the design finds the outputs.
 
     As many outputs as there are symbols suffice for any sub-convex utility.
     """
+    if requirement.apart(prior):
+        return isinstance(utility, Estimation)
     most = requirement.most_outputs
     enough = 1 if isinstance(utility, Estimation) else len(prior)
     return requirement.is_local or (most is not None and most >= enough)

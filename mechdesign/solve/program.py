@@ -669,11 +669,24 @@ class EstimationProgram(Program):
     utility : which says what is estimated
     survey : the loss A and the truth π on the symbols designed for
     most_outputs : how many outputs may occur; ``None`` for any number
+    apart : pairs of symbols that no output may be reported for both of
     """
 
     utility: Estimation
     survey: Survey
     most_outputs: int | None = None
+    apart: frozenset[tuple[int, int]] = frozenset()
+
+    def keeps_apart(self, column: Sequence[Any]) -> bool:
+        """Whether one of each two symbols that share no output is zero in a column."""
+        return all(not (column[x] and column[z]) for x, z in self.apart)
+
+    def with_zeros_of(self, kernel: Array) -> LinearProgram:
+        """All that is asked of kernels with zeros where one has them, without an objective."""
+        values = {f.name: getattr(self, f.name) for f in fields(Program)}
+        return LinearProgram(
+            **values, gains=np.zeros(kernel.shape), forbidden=self.cone.closed(kernel <= 0)
+        )
 
     @property
     def objective_kind(self) -> Objective:

@@ -43,6 +43,11 @@ EQUIVALENT = (
         "abs(eta) > noise",
         "any prices of limits are safe: then all are tried, and the small",
     ),
+    (
+        "_rays",
+        "len(both) >= n - 2 and",
+        "rays that are not adjacent join to one within the cone, which is worth no more",
+    ),
     *(
         ("_extreme_columns", piece, "when it is said how far the proof is changes nothing in it")
         for piece in ("'--progress' in sys.argv", "number % 32", "progress {number}")

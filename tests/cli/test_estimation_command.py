@@ -72,6 +72,20 @@ def test_the_risk_is_shown(capsys):
     assert "optimal-experiment" in capsys.readouterr().out
 
 
+def test_what_every_output_must_satisfy_is_asked(capsys):
+    asked = [*ASKED, "-u", "estimation", "--require"]
+    for text in ("ratio:a,b,1.5", "posterior:b+c,*,0.6", "lift:a,0.9,*"):
+        assert main([*asked, text]) == 0
+        assert "optimal" in capsys.readouterr().out
+    assert main([*asked, "zero:a,b"]) == 2
+    assert "posterior, ratio and every_output ask it of every output" in capsys.readouterr().err
+    told = ["design", "--prior", "a=0.5,b=0.3,c=0.2", "-u", "estimation", "--require", "apart:a+b"]
+    assert main([*told, "-p", "pml:1"]) == 0
+    assert "no output is reported for two of 'a', 'b'" in capsys.readouterr().out
+    assert main([*told, "-p", "pml:0.1"]) == 2
+    assert "raise the level" in capsys.readouterr().err
+
+
 def test_comparisons_take_what_is_asked(capsys):
     asked = ["compare", "--prior", "a=0.5,b=0.3,c=0.2", "-n", "ldp", "--levels", "1", "--json"]
     assert main([*asked, "-u", "estimation", "--of", "a=1,b=0,c=2", "--truth", "any"]) == 0

@@ -70,8 +70,9 @@ def test_every_registered_requirement_is_drawn():
     rng = np.random.default_rng(3)
     drawn = {type(made(name, rng)[0].requirement) for name in WISHES for _ in range(4)}
     own = {cls for cls in REQUIREMENTS.values() if cls.__module__.startswith("mechdesign.")}
-    # Goals of worst cases, numbers of outputs and sums from cvxpy have tests of their own.
-    elsewhere = {"LeastGain", "FewOutputs", "Sums"}
+    # Goals of worst cases, numbers of outputs, sums from cvxpy, posteriors and symbols kept apart
+    # have tests of their own.
+    elsewhere = {"LeastGain", "FewOutputs", "Sums", "Posterior", "Apart"}
     assert {cls.__name__ for cls in own - drawn} == elsewhere
 
 
@@ -151,6 +152,10 @@ def test_files_hold_labels_of_every_kind(label):
         md.require.unbiased({label: 1.0}),
         md.require.equal_error([[label], ["b"]], 0.1),
         md.require.every_output({label: 1.0, "b": -2.0}),
+        md.require.ratio(label, "b", 2),
+        md.require.posterior(label, at_most=0.5),
+        md.require.lift([label, "b"], 0.5, 2),
+        md.require.apart(label, "b"),
     ):
         again = requirement_from_json(json.loads(json.dumps(requirement_to_json(requirement))))
         assert again == requirement
@@ -275,6 +280,8 @@ WITH_NUMBERS = {
         {"a": v, "b": np.int64(1), "c": v}, tolerance=np.int64(1)
     ),
     "every output": lambda v: md.require.every_output({"a": v, "b": np.int64(-2)}),
+    "posterior": lambda v: md.require.posterior("a", v, np.int64(1)),
+    "lift": lambda v: md.require.lift("a", v, np.int64(2)),
     "rows": lambda v: md.require.rows(EYE, "==", np.int64(1), tolerance=v),
     "cost": lambda v: md.require.cost(EYE, v),
 }

@@ -85,7 +85,7 @@ def block_columns(program: EstimationProgram, deviations: Vector, masses: Vector
     All of them have the same mass.
     """
     used = deviations[masses > _MATTERS * masses.max()]
-    if not len(used) or not is_exchangeable(program):
+    if not len(used) or program.apart or not is_exchangeable(program):
         return None
     n = used.shape[1]
     low, high = float(used.min()), float(used.max())

@@ -187,7 +187,7 @@ def _sizes(table: Vector) -> Vector:
     return np.where(found > 0, found, 1.0)
 
 
-_REMEDY = "raise the level, or ask about groups of symbols"
+_REMEDY = "raise the level, ease what is required of every output, or ask about groups of symbols"
 #: Said where no mixture of the columns can answer, as far as floats tell.
 UNTOLD = (
     "expected a kernel within the bounds whose reports answer what is asked, got some symbols that "

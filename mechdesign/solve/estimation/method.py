@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...certificate.repair import repair_kernel
-from ...errors import SolverError, UntoldError
+from ...errors import RequirementError, SolverError, UntoldError
 from ...exact import DENOMINATOR_BITS, common_integers, nearest_float
+from ...labels import listing
 from ...privacy.constraint import Rounding
 from .. import clock
 from ..column_generation.exact_columns import Deviations, columns_of_cone
@@ -54,7 +55,7 @@ class OptimalExperiment(Method):
     """Risks of estimates under bounds on likelihood ratios."""
 
     name = "optimal-experiment"
-    handles = handles_estimation()
+    handles = handles_estimation(apart=True)
     reason = (
         "extreme columns are mixed for the least error of estimates, as in the optimal design of "
         "an experiment"
@@ -64,6 +65,11 @@ class OptimalExperiment(Method):
     def condition(self, program: EstimationProgram) -> str | None:
         """Applies to any cone of a stated number of symbols."""
         n = len(program.prior)
+        if program.apart and not are_listed(program, program.sides):
+            return (
+                f"{n} symbols are too many to list the columns that keep some of them apart (ask "
+                "it of fewer symbols, or merge some)"
+            )
         if n <= MOST_SYMBOLS:
             return None
         return (
@@ -82,7 +88,7 @@ class OptimalExperiment(Method):
         if survey.asks_nothing:
             zero = Duals(np.zeros(n), inverse=np.zeros((n, n)))
             return Candidate(program.constant_kernel, zero, "closed form")
-        if n > MOST_LISTED or not are_listed(program, program.sides):
+        if not program.apart and (n > MOST_LISTED or not are_listed(program, program.sides)):
             return self._generated(program)
         columns = listed(program)
         try:
@@ -149,6 +155,8 @@ def check_told(program: EstimationProgram) -> None:
 def listed(program: EstimationProgram) -> Columns:
     """Every extreme column, inside the bounds."""
     exact = _listed_exactly(program)
+    if program.apart:
+        _check_mixture(program, exact)
     if not exact:
         raise UntoldError(UNTOLD_BY_ALL, is_proved=True)
     lifts = np.array([[float(1 + d) for d in column] for column in exact])
@@ -157,7 +165,29 @@ def listed(program: EstimationProgram) -> Columns:
 
 def _listed_exactly(program: EstimationProgram) -> list[Deviations]:
     cone = program.cone
-    return list(dict.fromkeys(columns_of_cone(cone, near_sides(cone), Rounding.INSIDE)))
+    found = dict.fromkeys(columns_of_cone(cone, near_sides(cone), Rounding.INSIDE))
+    return [column for column in found if program.keeps_apart([1 + d for d in column])]
+
+
+def _check_mixture(program: EstimationProgram, columns: list[Deviations]) -> None:
+    """Raise :class:`RequirementError` where no mixture of columns is a kernel."""
+    from scipy.optimize import linprog
+
+    rows = np.array(columns, dtype=float).reshape(-1, len(program.prior)).T
+    if len(columns):
+        rows = np.vstack([rows, np.ones(len(columns))])
+        goal = np.append(np.zeros(len(rows) - 1), 1.0)
+        if linprog(np.zeros(len(columns)), A_eq=rows, b_eq=goal, method="highs").status != 2:
+            return
+    names = [f"{program.prior.labels[x]} and {program.prior.labels[z]}" for x, z in program.apart]
+    raise RequirementError(
+        "symbols that share no output",
+        expected="bounds under which each symbol has outputs that rule the other out, such as PML "
+        "at a level that is large enough",
+        got=f"{listing(sorted(names))}, which no kernel within the bounds keeps apart",
+        remedy="raise the level, take a notion that bounds the lift from above alone, or keep "
+        "fewer symbols apart",
+    )
 
 
 def _integers(columns: list[Deviations]) -> NDArray[Any]:

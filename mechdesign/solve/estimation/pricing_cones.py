@@ -111,3 +111,13 @@ def wider_boxes(cone: Cone) -> list[ColumnBox]:
     if sides.ratio <= LARGEST_RATIO:
         found.append(ColumnBox.of(prior, TwoSided(0.0, math.inf, sides.ratio)))
     return [box for box in found if box is not None]
+
+
+def wider_cones(cone: Cone) -> list[Cone]:
+    """Two-sided cones of some of the parts of a cone of another kind, for which more is known: that
+    of its bounds on lifts, and that of its bounds on ratios between symbols.
+    """
+    kinds = [(part, part.kind(cone.prior)) for part in cone.parts]
+    lifts = [part for part, kind in kinds if kind in (("points", "prior"), ("prior", "points"))]
+    ratios = [part for part, kind in kinds if kind == ("points", "points")]
+    return [Cone(cone.prior, tuple(parts)) for parts in (lifts, ratios) if parts]

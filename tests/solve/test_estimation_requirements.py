@@ -1,0 +1,556 @@
+"""Designs for estimates with requirements on every output alike: optimum, proof, refusals."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from checks import refused
+from estimation_cases import ABC, harmonic
+from naive_estimates import best_mixture, faces_of, naive_minimax, naive_optimum
+
+import mechdesign as md
+from mechdesign.certificate import verify
+from mechdesign.errors import (
+    CertificateError,
+    GapWarning,
+    PriorError,
+    RequirementError,
+    SolverError,
+    UntoldError,
+)
+from mechdesign.exact import Verdict
+from mechdesign.storage import from_json, to_json
+from mechdesign.utility import Estimation
+
+R = md.require
+
+
+def designed(prior, notion, requirements, *asked, **more):
+    """A design that is optimal, and whose kernel keeps everything, exactly."""
+    found = md.design(prior, Estimation(*asked, **more), notion, subject_to=requirements)
+    assert found.certificate.is_optimal, found
+    assert all(check.verdict is Verdict.YES for check in found.certificate.kept)
+    audit = md.audit(found.mechanism, prior, notion, requirements=requirements)
+    assert all(check.verdict is Verdict.YES for check in audit.kept)
+    return found
+
+
+def columns(found):
+    kernel = found.mechanism.kernel
+    return kernel / (found.prior.probabilities @ kernel)
+
+
+# Against a program over all extreme columns that shares nothing with ours
+
+
+def wish(rng, p):
+    """A requirement, and its rows a in Σ_x a_x r_x ≤ 0."""
+    n, form = len(p), int(rng.integers(0, 5))
+    x, z = (int(v) for v in rng.choice(n, 2, replace=False))
+    unit = np.eye(n)
+    if form == 0:
+        most = round(float(rng.uniform(1.02, 2.5)), 3)
+        return R.ratio(x, z, most), [unit[x] - most * unit[z]]
+    if form == 1:
+        a = np.round(rng.normal(size=n), 2)
+        a[x] = abs(a[x]) + 0.1
+        a[z] -= a.sum() + round(float(rng.uniform(0.01, 1)), 2)
+        return R.every_output(dict(enumerate(a.tolist()))), [a]
+    group = rng.choice(n, int(rng.integers(1, n)), replace=False).tolist()
+    inside, share = np.isin(np.arange(n), group), p[group].sum()
+    low, high = share * rng.uniform(0.3, 0.98), share + (1 - share) * rng.uniform(0.02, 0.5)
+    low, high = (None, high) if form == 2 else (low, None) if form == 3 else (low, high)
+    rows = [] if high is None else [p * (inside - high)]
+    rows += [] if low is None else [p * (low - inside)]
+    if rng.integers(0, 2):
+        return R.posterior(group, low, high), rows
+    ends = (None if v is None else float(v / share) for v in (low, high))
+    return R.lift(group, *ends), rows
+
+
+def agree(seed):
+    rng = np.random.default_rng([20261126, seed])
+    n = int(rng.integers(3, 7))
+    prior = md.Prior.from_counts(np.maximum(rng.dirichlet(np.full(n, 2.0)), 0.02))
+    p = np.asarray(prior.probabilities)
+    kind = str(rng.choice(["LDP", "PML", "PMC", "LIP", "ALIP"]))
+    levels = [float(rng.choice([0.3, 1.0, 2.0])) for _ in range(1 + (kind == "ALIP"))]
+    asked = [wish(rng, p) for _ in range(int(rng.integers(1, 3)))]
+    requirements, rows = [w for w, _ in asked], [row for _, part in asked for row in part]
+    truths, form = [p], int(rng.integers(0, 4))
+    if form:
+        truths = list(rng.dirichlet(np.full(n, 5.0), size=1 + (form == 3)))
+    given = None if not form else truths[0] if form < 3 else truths
+    question = np.eye(n) if rng.integers(0, 2) else rng.normal(size=(2, n))
+    found = designed(prior, getattr(md, kind)(*levels), requirements, question, truth=given)
+    if form == 3:
+        naive = naive_minimax(p, kind, levels, truths, question.T, rows)
+    else:
+        naive = naive_optimum(p, kind, levels, truths[0], question.T, rows)
+    assert found.risk == pytest.approx(naive, rel=1e-6), seed
+    assert -found.bound <= naive * (1 + 1e-6), seed
+    states = {fact["state"] for fact in verify.check(json.dumps(to_json(found)).encode()).claims}
+    assert states == {"proved"}, seed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_naive_program_finds_the_same(seed):
+    agree(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate:UserWarning")
+@pytest.mark.parametrize("seed", range(12, 100))
+def test_a_naive_program_finds_the_same_on_many(seed):
+    agree(seed)
+
+
+# What they mean
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.7), md.LIP(0.5), [md.LDP(1), md.PMC(0.5)]])
+def test_what_is_asked_binds_and_costs(notion):
+    free = md.design(ABC, Estimation(), notion).risk
+    p = ABC.probabilities
+    for requirement, value, end in (
+        (R.ratio("a", "b", 1.2), lambda r: r[0] / r[1], 1.2),
+        (R.posterior("c", at_most=0.25), lambda r: p[2] * r[2], 0.25),
+        (R.posterior(["b", "c"], at_most=0.6), lambda r: p[1:] @ r[1:], 0.6),
+        (R.lift("a", at_most=1.1), lambda r: r[0], 1.1),
+        (R.lift(["a"], at_least=0.9), lambda r: -r[0], -0.9),
+    ):
+        found = designed(ABC, notion, requirement)
+        assert value(columns(found)).max() == pytest.approx(end, rel=1e-9)
+        assert found.risk > free * 1.001
+
+
+def test_two_words_for_one_thing():
+    one = designed(ABC, md.LDP(1), R.lift("a", 0.9, 1.1)).risk
+    assert designed(ABC, md.LDP(1), R.posterior("a", 0.45, 0.55)).risk == pytest.approx(one)
+    cut = [R.every_output({"a": 1, "b": -1.5}), R.every_output({"a": 10, "b": -15})]
+    first, second = (designed(ABC, md.LDP(1), part).risk for part in cut)
+    assert first == pytest.approx(second, rel=1e-9)
+    assert R.ratio("a", "b", 1.5) == cut[0]
+
+
+def test_ratios_of_all_pairs_are_local_privacy():
+    pairs = [R.ratio(x, z, 1.5) for x in "abc" for z in "abc" if x != z]
+    found = designed(ABC, md.PML(20), pairs)
+    assert found.risk == pytest.approx(
+        md.design(ABC, Estimation(), md.LDP(math.log(1.5))).risk, rel=1e-9
+    )
+
+
+def test_lifts_of_all_symbols_are_pml():
+    found = designed(ABC, md.LDP(20), [R.lift(x, at_most=1.5) for x in "abc"])
+    assert found.risk == pytest.approx(
+        md.design(ABC, Estimation(), md.PML(math.log(1.5))).risk, rel=1e-7
+    )
+
+
+@pytest.mark.parametrize(
+    "implied",
+    [
+        R.ratio("a", "b", math.e * 1.001),
+        R.ratio("a", "b", 1e30),
+        R.posterior("c", at_most=1.0),
+        R.posterior("c", at_least=0.0),
+        R.posterior(["a", "b", "c"], at_least=1, at_most=1),
+        R.lift("a", 0.0, 1e30),
+        R.every_output({"a": 1e-30, "b": -1e30}),
+    ],
+    ids=str,
+)
+def test_what_the_notion_implies_costs_nothing(implied):
+    free = md.design(ABC, Estimation(), md.LDP(1)).risk
+    assert designed(ABC, md.LDP(1), implied).risk == pytest.approx(free, rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
+def test_only_proportions_of_coefficients_count(unit):
+    plain = designed(ABC, md.LDP(1), R.every_output({"a": 1, "b": -1, "c": -0.25})).risk
+    scaled = R.every_output({"a": unit, "b": -unit, "c": -0.25 * unit})
+    assert designed(ABC, md.LDP(1), scaled).risk == pytest.approx(plain, rel=1e-9)
+
+
+def test_a_part_that_weighs_next_to_nothing():
+    plain = designed(ABC, md.LDP(1), R.ratio("a", "b", 2)).risk
+    for tiny in ({"c": 1e-30}, {"c": -1e-30}):
+        near = R.every_output({"a": 1, "b": -2, **tiny})
+        assert designed(ABC, md.LDP(1), near).risk == pytest.approx(plain, rel=1e-6)
+
+
+def test_cuts_that_leave_a_question_without_an_answer():
+    alike = [R.ratio("a", "b", 1), R.ratio("b", "a", 1)]
+    for notion in (md.LDP(1), md.PML(0.5)):
+        with pytest.raises(UntoldError, match="ease what is required") as caught:
+            md.design(ABC, Estimation(), notion, subject_to=alike)
+        assert caught.value.is_proved
+    # What is left to tell is told as if both were one symbol.
+    found = designed(ABC, md.LDP(1), alike, {"a": 0, "b": 0, "c": 1})
+    merged = md.design(md.Prior([0.8, 0.2], ["ab", "c"]), Estimation(), md.LDP(1))
+    assert found.risk == pytest.approx(merged.risk / 2, rel=1e-6)
+    independent = R.posterior("a", at_most=0.5)
+    with pytest.raises(SolverError):
+        md.design(ABC, Estimation(), md.LDP(1), subject_to=independent)
+
+
+def test_a_little_room_is_answered_with_many_reports():
+    for room, risk in ((1e-2, 1e4), (1e-4, 1e8)):
+        near = [R.ratio("a", "b", 1 + room), R.ratio("b", "a", 1 + room)]
+        assert risk / 10 < designed(ABC, md.LDP(1), near).risk < risk * 10
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_symbol_and_two(n):
+    prior = md.Prior([1.0], ["a"]) if n == 1 else md.Prior([0.7, 0.3], ["a", "b"])
+    if n == 1:
+        found = designed(prior, md.LDP(1), R.posterior("a", 0.5, 1.0))
+        assert (found.risk, found.mechanism.shape) == (0, (1, 1))
+        refused(
+            lambda: md.design(prior, Estimation(), md.LDP(1), subject_to=R.posterior("a", 0, 0.5))
+        )
+        return
+    # Between two symbols a ratio both ways is randomised response at its logarithm.
+    found = designed(prior, md.PML(5), [R.ratio("a", "b", 2), R.ratio("b", "a", 2)])
+    plain = md.design(prior, Estimation(), md.LDP(math.log(2)))
+    assert found.risk == pytest.approx(plain.risk, rel=1e-9)
+    one_way = designed(prior, md.PML(5), R.ratio("a", "b", 2))
+    assert one_way.risk < plain.risk
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+def test_symbols_that_never_occur():
+    prior = md.Prior([0.5, 0.3, 0.2, 0.0], ["a", "b", "c", "d"])
+    question, group = {"a": 1, "b": 0, "c": 0, "d": 0}, R.posterior(["c", "d"], at_most=0.25)
+    found = md.design(prior, Estimation(question), md.PML(1), subject_to=group)
+    alone = designed(ABC, md.PML(1), R.posterior("c", at_most=0.25), {"a": 1, "b": 0, "c": 0})
+    assert found.risk == pytest.approx(alone.risk, rel=1e-9)
+    assert found.certificate.kept[0].verdict is Verdict.YES
+    for never in (R.posterior("d", at_most=0.1), R.lift("d", at_most=2)):
+        refused(
+            lambda never=never: md.design(prior, Estimation(question), md.PML(1), subject_to=never),
+            "positive mass",
+            error=RequirementError,
+        )
+    tied = R.ratio("d", "a", 2)
+    with pytest.raises(PriorError, match="positive masses"):
+        md.design(prior, Estimation(question), md.PML(1), subject_to=tied)
+
+
+@pytest.mark.parametrize(
+    "truth", ["any", [[1, 1, 2], [4, 1, 1]], {"a": 1, "b": 2, "c": 3}], ids=str
+)
+@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.7)])
+def test_other_truths(truth, notion):
+    requirement = R.ratio("a", "b", 1.3)
+    free = md.design(ABC, Estimation(truth=truth), notion)
+    held = designed(ABC, notion, requirement, truth=truth)
+    assert held.risk > free.risk * 1.001
+    assert columns(held)[0].max() < math.inf
+    if truth == "any":
+        # No worse at any truth than it says, and no better kernel at its least favourable one.
+        for masses in ([1, 1, 1], [8, 1, 1], [1, 8, 1], [1, 1, 8]):
+            at = Estimation(truth=masses)
+            assert at.risk(held.mechanism, ABC) <= held.risk * (1 + 1e-9)
+            assert designed(ABC, notion, requirement, truth=masses).risk <= held.risk * (1 + 1e-7)
+
+
+def test_few_outputs_keep_the_requirement():
+    prior = harmonic(5)
+    x, z = prior.labels[:2]
+    free = md.design(prior, Estimation(), md.LDP(1), subject_to=R.ratio(x, z, 1.5))
+    with pytest.warns(GapWarning, match="any number of outputs"):
+        found = md.design(prior, Estimation(), md.LDP(1), outputs=5, subject_to=R.ratio(x, z, 1.5))
+    assert found.mechanism.shape[1] <= 5
+    assert found.certificate.kept[0].verdict is Verdict.YES
+    assert free.risk <= found.risk < free.risk * 1.2
+    assert found.bound == pytest.approx(free.bound, rel=1e-6)
+
+
+# More symbols than are listed
+
+
+@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.5), [md.LDP(1), md.LIP(0.7)]])
+def test_more_symbols_have_an_honest_gap(notion):
+    prior = harmonic(12)
+    x, z = prior.labels[:2]
+    with pytest.warns(GapWarning):
+        found = md.design(prior, Estimation(), notion, subject_to=R.ratio(x, z, 1.5), time_limit=30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)
+        free = md.design(prior, Estimation(), notion, time_limit=30)
+    assert found.certificate.kept[0].verdict is Verdict.YES
+    assert free.risk <= found.risk * (1 + 1e-3)
+    assert -found.bound <= found.risk
+    # The bound knows what is asked without the requirement, and not only that surveys may be open.
+    assert -found.bound > free.risk * 0.8
+
+
+# Proofs
+
+
+def test_a_bound_holds_for_the_factor_itself():
+    """The level of a bound is rounded down for kernels; proofs take the factor, rounded up."""
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        most = float(np.exp(rng.uniform(0, 60)))
+        (bound,) = R.ratio("a", "b", most).bounds(ABC)
+        assert bound.ratio == Fraction(most)
+        outside, inside = (float(bound.factors(way)[0]) for way in reversed(md_roundings()))
+        assert inside < most <= outside <= math.nextafter(most, math.inf)
+
+
+def md_roundings():
+    from mechdesign.privacy.constraint import Rounding
+
+    return Rounding.INSIDE, Rounding.OUTSIDE
+
+
+@pytest.mark.parametrize("name", ["risk", "requirement"])
+def test_a_file_with_less_asked_is_refuted(name):
+    found = designed(ABC, md.LDP(1), R.posterior("c", at_most=0.25))
+    content = to_json(found)
+    assert from_json(json.loads(json.dumps(content))).risk == found.risk
+    (part,) = content["requirements"]
+    if name == "risk":
+        content["certificate"]["bound"] *= 1.01
+    else:
+        part["parameters"]["high"] = 0.24
+    claims = verify.check(json.dumps(content).encode()).claims
+    refuted = {fact["claim"] for fact in claims if fact["state"] == "refuted"}
+    assert {"risk": "bound", "requirement": "requirement: Posterior"}[name] in refuted
+
+
+def test_a_wider_requirement_leaves_the_bound_open():
+    content = to_json(designed(ABC, md.LDP(1), R.posterior("c", at_most=0.25)))
+    content["requirements"][0]["parameters"]["high"] = 0.3
+    claims = verify.check(json.dumps(content).encode()).claims
+    states = {fact["claim"]: fact["state"] for fact in claims}
+    assert states["bound"] == "not proved here"
+
+
+# Symbols that share no output
+
+
+def keeps(found, *pairs):
+    kernel = found.mechanism.kernel
+    return all((kernel[x] * kernel[z] == 0).all() for x, z in pairs)
+
+
+def agree_apart(seed):
+    """Whether there was a kernel; it is the best one."""
+    rng = np.random.default_rng([20261128, seed])
+    n, level = int(rng.integers(3, 7)), float(rng.choice([0.4, 0.8, 1.5, 2.5]))
+    prior = md.Prior.from_counts(np.maximum(rng.dirichlet(np.full(n, 3.0)), 0.03))
+    p = np.asarray(prior.probabilities)
+    every = [(x, z) for z in range(n) for x in range(z)]
+    pairs = [every[i] for i in rng.choice(len(every), int(rng.integers(1, 4)), replace=False)]
+    truth = p if rng.integers(0, 2) else rng.dirichlet(np.full(n, 5.0))
+    question = np.eye(n) if rng.integers(0, 2) else rng.normal(size=(2, n))
+    columns = faces_of(p, math.exp(level), pairs)
+    naive = best_mixture(columns, truth, question.T) if len(columns) else math.inf
+    asked = [R.apart(x, z) for x, z in pairs]
+    if naive == math.inf:
+        refused(
+            lambda: md.design(prior, Estimation(question), md.PML(level), subject_to=asked),
+            "raise the level",
+            error=RequirementError,
+        )
+        return False
+    found = designed(prior, md.PML(level), asked, question, truth=truth)
+    assert found.risk == pytest.approx(naive, rel=1e-6), seed
+    assert -found.bound <= naive * (1 + 1e-6), seed
+    assert keeps(found, *pairs)
+    states = {fact["state"] for fact in verify.check(json.dumps(to_json(found)).encode()).claims}
+    assert states == {"proved"}, seed
+    return True
+
+
+def test_apart_agrees_with_a_naive_program_over_faces():
+    assert {agree_apart(seed) for seed in range(12)} == {True, False}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12, 80))
+def test_apart_agrees_with_a_naive_program_on_many(seed):
+    agree_apart(seed)
+
+
+def test_apart_costs_and_is_kept_beside_other_requirements():
+    free = md.design(ABC, Estimation(), md.PML(1)).risk
+    found = designed(ABC, md.PML(1), R.apart("a", "b"))
+    assert found.risk > free * 1.01
+    assert keeps(found, (0, 1))
+    cut = designed(ABC, md.PML(1), [R.apart("a", "b"), R.posterior("c", at_most=0.35)])
+    assert cut.risk > found.risk * 1.001
+    assert keeps(cut, (0, 1))
+    assert (0.2 * columns(cut)[2] <= 0.35 * (1 + 1e-12)).all()
+    # Where every symbol may be told, three that share no output are told.
+    assert designed(ABC, md.PML(9), R.apart("a", "b", "c")).risk == pytest.approx(1 - 0.38)
+
+
+def test_twelve_symbols_apart():
+    prior = harmonic(12)
+    x, z = prior.labels[1:3]
+    assert keeps(designed(prior, md.PML(1), R.apart(x, z)), (1, 2))
+
+
+def test_apart_is_checked_on_kernels_of_others():
+    wrong = [[0.6, 0.4], [0.1, 0.9], [0.4, 0.6]]
+    (check,) = md.audit(
+        md.Mechanism(wrong, list("abc"), list("uv")), ABC, md.PML(2), requirements=R.apart("a", "b")
+    ).kept
+    assert check.verdict is Verdict.NO
+    assert check.excess == pytest.approx(0.4)
+    with pytest.raises(CertificateError, match="no output is reported for two"):
+        md.certify(wrong, ABC, Estimation(), md.PML(2), subject_to=R.apart("a", "b"))
+    right = [[1.0, 0, 0], [0, 0.5, 0.5], [0, 0.2, 0.8]]
+    found = md.certify(right, ABC, Estimation(), md.PML(2), subject_to=R.apart("a", "b"))
+    assert keeps(found, (0, 1))
+    assert found.bound == pytest.approx(designed(ABC, md.PML(2), R.apart("a", "b")).bound, rel=1e-9)
+
+
+def test_a_kernel_that_shares_outputs_is_refuted():
+    content = to_json(designed(ABC, md.PML(1), R.posterior("c", at_most=0.35)))
+    content["requirements"] = to_json(designed(ABC, md.PML(1), R.apart("a", "b")))["requirements"]
+    claims = verify.check(json.dumps(content).encode()).claims
+    states = {fact["claim"]: fact["state"] for fact in claims}
+    assert states["requirement: Apart"] == "refuted"
+    # Nor does it prove a bound that only kernels without shared outputs have.
+    content = to_json(designed(ABC, md.PML(1), R.apart("a", "b")))
+    content["requirements"] = []
+    claims = verify.check(json.dumps(content).encode()).claims
+    assert {f["claim"]: f["state"] for f in claims}["bound"] == "not proved here"
+
+
+@pytest.mark.parametrize(
+    ("notion", "utility", "more", "words"),
+    [
+        (md.LDP(1), Estimation(), {}, "PML"),
+        (md.PML(0.2), Estimation(), {}, "raise the level"),
+        (md.PML(1), Estimation(truth="any"), {}, "worst of several truths"),
+        (md.PML(1), Estimation(), {"outputs": 4}, "number of outputs"),
+        (md.PML(1), md.utility.Hamming(), {}, "md.require.zero(x, y)"),
+        (md.PML(1), md.utility.MutualInformation(), {}, "Estimation"),
+    ],
+)
+def test_what_cannot_keep_symbols_apart_is_told(notion, utility, more, words):
+    refused(
+        lambda: md.design(ABC, utility, notion, subject_to=R.apart("a", "b"), **more),
+        words,
+        error=RequirementError,
+    )
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+def test_symbols_that_cannot_be_kept_apart():
+    for make, words in (
+        (lambda: R.apart("a"), "at least two"),
+        (lambda: R.apart("a", "a"), "at least two"),
+        (lambda: R.apart("a", None), "each symbol"),
+    ):
+        refused(make, words, error=RequirementError)
+    unknown = R.apart("a", "z")
+    for utility in (Estimation(), md.utility.Hamming()):
+        refused(
+            lambda utility=utility: md.design(ABC, utility, md.PML(1), subject_to=unknown),
+            "input symbol",
+            error=RequirementError,
+        )
+    rare = md.Prior([0.5, 0.3, 0.2, 0.0], ["a", "b", "c", "d"])
+    refused(
+        lambda: md.design(rare, Estimation(), md.PML(1), subject_to=R.apart("a", "d")),
+        "zero mass",
+        error=RequirementError,
+    )
+
+
+# What is not about every output alike
+
+
+NAMED = {
+    "zero": (R.zero("a", "b"), "output 'b' alone"),
+    "zero everywhere": (R.zero("a", None), "no reports"),
+    "floor everywhere": (R.at_least("a", None, 0.1), "split into two"),
+    "ceiling": (R.at_most("a", "c", 0.1), "output 'c' alone"),
+    "diagonal": (R.diagonal(0.5), "names of symbols"),
+    "pattern": (R.zero(pattern=np.eye(3)), "zeros at outputs"),
+    "distance": (R.zero(farther_than=1), "zeros at outputs"),
+    "cost": (R.cost(np.eye(3), 0.5), "names of their outputs"),
+    "invariant": (R.invariant(), "names of their outputs"),
+    "share": (R.output("a", 0.1), "names of their outputs"),
+    "rows": (R.rows(np.eye(3), "<=", 1), "names of their outputs"),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("utility", [Estimation(), md.utility.MutualInformation()], ids=str)
+def test_requirements_on_named_outputs_are_refused_with_what_to_do(name, utility):
+    requirement, reason = NAMED[name]
+    refused(
+        lambda: md.design(ABC, utility, md.PML(1), subject_to=requirement),
+        reason,
+        "md.require.lift",
+        "Hamming",
+        error=RequirementError,
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: R.ratio("a", "a", 2), "two symbols"),
+        (lambda: R.ratio("a", "b", 0.5), "at least one"),
+        (lambda: R.ratio("a", "b", math.nan), "number"),
+        (lambda: R.ratio(None, "b", 2), "each symbol"),
+        (lambda: R.posterior("a"), "neither"),
+        (lambda: R.posterior([], at_most=0.5), "name the symbols"),
+        (lambda: R.posterior("a", 0.5, 0.4), "swap"),
+        (lambda: R.posterior("a", at_most=1.5), "0 to 1"),
+        (lambda: R.posterior("a", at_most=math.nan), "number"),
+        (lambda: R.lift("a", at_least=-1), "least 0"),
+        (lambda: R.lift("a", at_most=math.inf), "number"),
+    ],
+)
+def test_what_is_no_requirement_is_refused(make, words):
+    refused(make, words, error=RequirementError)
+
+
+@pytest.mark.parametrize(
+    ("requirement", "words"),
+    [
+        (R.posterior("a", at_most=0.4), "prior probability 0.5"),
+        (R.posterior(["b", "c"], at_least=0.6), "prior probability 0.5"),
+        (R.lift("a", at_most=0.9), "smaller than one"),
+        (R.lift("a", at_least=1.1), "smaller than one"),
+        (R.posterior("z", at_most=0.4), "input symbol"),
+        (R.ratio("a", "z", 2), "labels of symbols"),
+    ],
+    ids=str,
+)
+def test_what_no_kernel_can_keep_is_said_at_once(requirement, words):
+    for utility in (Estimation(), md.utility.Hamming()):
+        refused(
+            lambda utility=utility: md.design(ABC, utility, md.LDP(1), subject_to=requirement),
+            words,
+            error=RequirementError,
+        )
+
+
+def test_linear_and_information_designs_keep_them_too():
+    for utility in (md.utility.Hamming(), md.utility.MutualInformation()):
+        for requirement in (R.posterior("c", at_most=0.25), R.lift("a", 0.9, 1.2)):
+            free = md.design(ABC, utility, md.LDP(1))
+            found = md.design(ABC, utility, md.LDP(1), subject_to=requirement)
+            assert found.certificate.is_optimal
+            assert found.value <= free.value + 1e-9
+            content = json.loads(json.dumps(to_json(found)))
+            assert from_json(content).value == found.value
+            states = {f["state"] for f in verify.check(json.dumps(content).encode()).claims}
+            assert "refuted" not in states
