@@ -111,7 +111,7 @@ PriorText = Annotated[
     str | None,
     typer.Option(
         "--prior",
-        help="Prior in place of a table: 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2, or JSON or a file of it.",
+        help="Prior in place of a table: 0.5,0.3,0.2, a=0.5,b=0.3,c=0.2, or JSON or a file of it.",
     ),
 ]
 Of = Annotated[

@@ -240,9 +240,7 @@ class PageState:
         if not isinstance(ends, ValueRange):
             self._show_frontier(key, (), None, ends or "")
             return
-        curves = {
-            chosen.name: Curve(chosen, is_risk=settings.shows_risk) for chosen in settings.notions
-        }
+        curves = {chosen.name: Curve(chosen, asks=settings.question) for chosen in settings.notions}
         last = clock()
         for piece in frontier_pieces(settings):
             name = piece[0].name
@@ -285,7 +283,7 @@ class PageState:
 
 
 def _alternative_key(settings: Settings, chosen: NotionSetting) -> Hashable:
-    return settings.names, settings.weights, settings.utility, chosen.name, chosen.levels
+    return settings.names, settings.weights, settings.goal, chosen.name, chosen.levels
 
 
 def _or_message(work: Callable[..., Any], *arguments: Any) -> Any:

@@ -236,7 +236,9 @@ def test_risks_have_a_logarithmic_axis_and_words_of_their_own():
     found = compute(settings)
     risk = found.design.risk
     curves = [
-        results.Curve(chosen, results.frontier_points(settings, (chosen, (0.1, 1.0))), is_risk=True)
+        results.Curve(
+            chosen, results.frontier_points(settings, (chosen, (0.1, 1.0))), asks=settings.question
+        )
         for chosen in settings.notions
     ]
     ends = results.value_range(settings)
