@@ -256,26 +256,30 @@ def _asked_questions(of: str, prior: Prior, files: bool) -> Any:
     names = () if prior.schema is None else prior.schema.names
     if of in names:
         return of
-    is_named = of.lower().endswith(".json")
-    if prior.schema is not None and not is_json(of) and "=" not in of and not (files and is_named):
+    if not is_json(of) and "=" not in of and not (files and of.lower().endswith(".json")):
         columns = [part.strip() for part in of.split(",")]
-        for name in columns:
-            prior.schema.position(name)
-        return columns if len(columns) > 1 else columns[0]
-    if not files and not is_json(of) and "=" not in of:
-        raise InputError(
-            "--of",
-            expected="a number for each symbol, such as a=1,b=0"
-            + ("" if prior.schema is None else ", or names of columns"),
-            got=quote(of) if of.strip() else "empty text",
-            remedy="write for example "
-            + ",".join(f"{label}={int(x == 0)}" for x, label in enumerate(prior.labels[:3]))
-            + (",…" if len(prior) > 3 else ""),
-        )
+        if not files and not set(columns) <= set(names):
+            raise _no_question(of, prior)
+        if prior.schema is not None:
+            for name in columns:
+                prior.schema.position(name)
+            return columns if len(columns) > 1 else columns[0]
     remedy = 'write for example a=1,b=0, or a file with {"a": 1, "b": 0}'
     book = Codebook(prior.labels, "symbols of the prior", texts=True)
     named = _read_questions(of, book, f"--of {of}", remedy, files=files)
     return named if isinstance(named, (dict, list)) else [named]
+
+
+def _no_question(of: str, prior: Prior) -> InputError:
+    labels, schema = prior.labels, prior.schema
+    columns = "" if schema is None else f", or columns, of {', '.join(map(quote, schema.names))}"
+    some = ",".join(f"{label_text(label)}={int(x == 0)}" for x, label in enumerate(labels[:3]))
+    return InputError(
+        "--of",
+        expected=f"a number for each symbol, such as a=1,b=0{columns}",
+        got=quote(of) if of.strip() else "empty text",
+        remedy=f"write for example {some}" + (",…" if len(labels) > 3 else ""),
+    )
 
 
 def _asked_truth(text: str, prior: Prior, files: bool) -> Any:

@@ -279,7 +279,7 @@ class PriorSources:
         self._columns = select(self._tables, "Column of a table", self._chosen)
         remedy = "count the column first, or use 'mechdesign design'"
         self._upload = csv_upload(load, self._uploaded, self._refuse, remedy)
-        self._status = ui.label("").classes("hint").props("role=status")
+        self._status = ui.label("").classes("hint reading").props("role=status")
         with ui.element("div").classes("own") as self._options:
             self._weights = select({}, "Counts are in", self._chosen_again).props("clearable")
             self._drop = ui.checkbox("Leave out missing values", on_change=self._chosen_again)

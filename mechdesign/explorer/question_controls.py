@@ -12,6 +12,7 @@ from typing import Any
 
 from nicegui import ui
 
+from ..errors import InputError
 from ..views.html import escape
 from .controls import select, show_value, text_field
 from .questions import (
@@ -181,7 +182,7 @@ class QuestionControl:
             self._shown = None  # what the fields show is not what is asked
         return done
 
-    def _choose(self, part: Mapping[str, Any]) -> None:
+    def _choose(self, part: Mapping[str, Any] | Callable[[], Mapping[str, Any]]) -> None:
         if not self._ask(part):
             self.show(self._state.settings)
 
@@ -197,12 +198,18 @@ class QuestionControl:
 
     def _columns_chosen(self, event: Any) -> None:
         if not self._is_showing:
-            columns = self._state.settings.columns
-            self._choose({"of": columns_text(event.value or [], columns)})
+            self._choose(lambda: {"of": self._of_columns(event.value)})
 
     def _symbol_chosen(self, event: Any) -> None:
         if not self._is_showing and event.value is not None:
             self._choose({"of": _share_of(event.value, self._state.settings.names)})
+
+    def _of_columns(self, chosen: Sequence[str] | None) -> str:
+        if not chosen:
+            raise InputError(
+                "columns", expected="at least one", got="none", remedy="choose one before this one"
+            )
+        return columns_text(chosen, self._state.settings.columns)
 
     def _with_number(self, place: int, text: str) -> str:
         settings = self._state.settings

@@ -567,15 +567,18 @@ def _masses_text(settings: Settings) -> str:
 
 
 def _table_lines(settings: Settings) -> tuple[str, Column]:
-    """A line that writes the masses of a joint table, and the columns to read them from."""
+    """A line that writes the masses of a joint table, and the columns to read them from.
+
+    As whole numbers, which are exact: decimals in a file are not the floats of the page.
+    """
     mass = "mass"
     while mass in settings.joined:
         mass += "_"
     rows = io.StringIO()
     writer = csv.writer(rows, lineterminator="\n")
     writer.writerow([*settings.joined, mass])
-    for symbol, weight in zip(settings.symbols, settings.weights, strict=True):
-        writer.writerow([*("" if part is None else part for part in symbol), repr(weight)])
+    for symbol, weight in zip(settings.symbols, settings.prior().weights, strict=True):
+        writer.writerow([*("" if part is None else part for part in symbol), weight])
     blank = any(part is None for symbol in settings.symbols for part in symbol)
     missing = "category" if blank else "error"
     text = shlex.join(["printf", "%s\\n", *rows.getvalue().split("\n")[:-1]])

@@ -227,8 +227,14 @@ def test_reports_of_a_mean_are_counted_for_an_error_of_its_size():
     assert needed[0] == needed[1]
     assert asking(NUMBERS, "1=1e60,2=0,4=1").error == 1e12
     assert asking(NUMBERS, "1=3,2=3,4=3").error == 0.05
-    for extreme in ("1=1e60,2=0,4=1", "1=1e-30,2=0,4=2e-30", "1=3,2=3,4=3"):
+    for extreme in ("1=1e60,2=0,4=1", "1=1e-30,2=0,4=2e-30"):
         assert markup.tiles(compute(asking(NUMBERS, extreme)))
+
+
+def test_numbers_that_are_all_the_same_say_so():
+    """They are taken, as the next one that is typed may differ."""
+    with pytest.raises(md.MechdesignError, match="different coefficients"):
+        compute(asking(NUMBERS, "1=3,2=3,4=3"))
 
 
 def test_what_is_asked_belongs_to_its_key():
