@@ -8,6 +8,7 @@ be taken for HTML.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,8 +26,8 @@ DASHES = ("solid", "dashed", "dotted", "solid", "dashed", "dotted", "solid")
 MOST_BARS = 7
 # Most characters of a name that is written level, and aslant.
 _LEVEL, _SLANTED = 24, 14
-# Height of a title.
-_TITLE = 22
+# Height of a title of two lines, and characters that have room in each.
+_TITLE, _TITLE_WIDTH = 36, 46
 _INK, _FAINT = "#333333", "#6b6b6b"
 # The fonts of the page, by name: widths of text are measured with them.
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
@@ -218,9 +219,10 @@ def frontier_options(
 
 
 def _title(text: str) -> dict[str, Any]:
-    """What the numbers of a chart are about, on one line above it, cut where it is narrow."""
-    style = {"fontFamily": _FONT, "color": _INK, "fontSize": 13, "fontWeight": "normal"}
-    return {"text": text, "left": "center", "top": 0, "textStyle": style}
+    """What the numbers of a chart are about, on two lines above it at most."""
+    lines = textwrap.wrap(text, _TITLE_WIDTH, max_lines=2, placeholder=" …")
+    style = {"fontFamily": _FONT, "color": _INK, "fontSize": 12, "fontWeight": "normal"}
+    return {"text": "\n".join(lines), "left": "center", "top": 0, "textStyle": style}
 
 
 def _line(curve: Curve, place: int) -> dict[str, Any]:

@@ -35,10 +35,12 @@ _TRUTHS = {
     ANY: "Whatever they are: the worst case",
     "other": "Other shares, or counts of a pilot",
 }
+# Symbols, or answers, that hints name one by one.
+_MOST_NAMED = 6
 # How the hints say where a text is taken too.
 _OF = "As <code>--of</code> takes it: <code>{example}</code> compares two shares."
 _SEVERAL = (
-    "Several questions are JSON: <code>[[1, -1, 0], [0, 1, -1]]</code>, a row each, or "
+    "Several questions are JSON: <code>[[1, -1, 0], [0, 1, -1]]</code>, a row of numbers each, or "
     '<code>{"a": "x", "b": "y", "c": "x"}</code> for the shares of groups.'
 )
 _TRUTH = (
@@ -134,8 +136,7 @@ class QuestionControl:
             control.set_visibility(self._kind == kind)
         answers = settings.asked.answers(prior)
         self._weighing.set_visibility(len(answers) > 1)
-        some = ", ".join(answers[:6]) + (" …" if len(answers) > 6 else "")
-        self._answers.text = f"{len(answers)} numbers such as 1,1,2, for {some}. Empty: all alike."
+        self._answers.text = _weights_hint(answers)
         show_value(self._weights, settings.asked.weights or "")
 
     def _show_numbers(self, names: tuple[str, ...], numbers: Sequence[float]) -> None:
@@ -279,7 +280,16 @@ def _difference(names: Sequence[str]) -> str:
 
 
 def _example(names: Sequence[str]) -> str:
-    return f"{_OF.format(example=escape(_difference(names[:3])))} {_SEVERAL}"
+    example = _difference(names if len(names) <= _MOST_NAMED else names[:3])
+    more = "" if len(names) <= _MOST_NAMED else ",…"
+    return f"{_OF.format(example=escape(example + more))} {_SEVERAL}"
+
+
+def _weights_hint(answers: Sequence[str]) -> str:
+    few = len(answers) <= _MOST_NAMED
+    named = ", ".join(answers if few else (*answers[:3], f"… {answers[-1]}"))
+    example = ",".join("1" * (len(answers) - 1) + "2") if few else "1,1,1,…"
+    return f"A number for each answer ({named}), such as {example}. Left empty, all weigh the same."
 
 
 def _even_truth(settings: Settings) -> str:

@@ -153,7 +153,12 @@ class Asked:
             return f"the share of {shorten(symbol_in(self.of, prior), _SYMBOL)}"
         if kind == "mean":
             return f"the mean of {shorten(self.of, _QUESTION)}"
-        if numbers_in(self.of, prior):
+        numbers = {label: v for label, v in numbers_in(self.of, prior).items() if v}
+        if sorted(numbers.values()) == [-1, 1]:
+            less, more = sorted(numbers, key=lambda label: numbers[label])
+            more, less = (shorten(label, _SYMBOL) for label in (more, less))
+            return f"the share of {more} less that of {less}"
+        if numbers:
             return f"the weighted sum of shares {shorten(self.of, _QUESTION)}"
         if isinstance(self.arguments(prior)["of"], dict):
             return f"the shares of {shorten(', '.join(self.answers(prior)), _QUESTION)}"

@@ -184,7 +184,8 @@ def test_what_cannot_be_asked_is_refused_and_no_file_is_read(
         (ABC, (), "all", "the frequencies of all symbols"),
         (ABC, ("a=0,b=1,c=0",), "symbol", "the share of b"),
         (NUMBERS, ("1=1,2=2,4=4",), "mean", "the mean of 1=1,2=2,4=4"),
-        (ABC, ("a=1,b=-1,c=0",), "other", "the weighted sum of shares a=1,b=-1,c=0"),
+        (ABC, ("a=1,b=-1,c=0",), "other", "the share of a less that of b"),
+        (ABC, ("a=1,b=-2,c=1",), "other", "the weighted sum of shares a=1,b=-2,c=1"),
         (ABC, ('{"a":"x","b":"y","c":"x"}',), "other", "the shares of x, y"),
         (ABC, ("[[1,-1,0],[0,1,-1]]",), "other", "the answers to [[1,-1,0],[0,1,-1]]"),
         (JOINT, ("class,sex",), "columns", "the shares of class and of sex"),
@@ -214,7 +215,10 @@ def test_every_picture_and_text_says_what_is_asked(settings, texts, kind, words)
     assert markup.tiles(found).count(escaped) == 2  # reports and risk
     assert settings.question in markup.summary(found)
     assert settings.question in options["aria"]["label"]["description"]
-    assert settings.question in options["title"]["text"]
+    lines = options["title"]["text"].split("\n")
+    assert f"for {settings.question}".startswith(" ".join(lines).removesuffix(" …"))
+    assert max(map(len, lines)) <= 46
+    assert len(lines) <= 2
     without = charts.frontier_options([], None, None)
     assert "title" not in without
 
