@@ -13,6 +13,7 @@ from typing import Any
 from nicegui import ui
 
 from ..errors import InputError
+from ..labels import shorten
 from ..views.html import escape
 from .controls import select, show_value, text_field
 from .questions import (
@@ -35,6 +36,8 @@ _TRUTHS = {
     ANY: "Whatever they are: the worst case",
     "other": "Other shares, or counts of a pilot",
 }
+# Characters of a text that is no longer asked.
+_LOST = 80
 # Symbols, or answers, that hints name one by one.
 _MOST_NAMED = 6
 # How the hints say where a text is taken too.
@@ -107,7 +110,8 @@ class QuestionControl:
 
     def _say_lost(self, asked: Asked) -> None:
         """Tell of what was asked before and does not fit the symbols that there are now."""
-        lost = [text for name, text in self._asked.options.items() if name not in asked.options]
+        before, now = self._asked.options, asked.options
+        lost = [shorten(text, _LOST) for name, text in before.items() if name not in now]
         self._asked = asked
         was = ""
         if lost and not self._is_own:

@@ -28,6 +28,8 @@ KINDS = {
 }
 #: Characters that a text may have.
 LONGEST = 20_000
+#: Distributions of which the worst is looked for while a page waits.
+MOST_TRUTHS = 20
 #: Every distribution: the worst of them counts.
 ANY = "any"
 # Reports are counted for this error of shares, and of means for this part of the numbers' range.
@@ -75,6 +77,14 @@ class Asked:
                     got=f"{len(text):,}",
                     remedy="use 'mechdesign design', which takes a file",
                 )
+        truths = 0 if self.truth is None or is_json(self.truth) else 1 + self.truth.count(";")
+        if truths > MOST_TRUTHS:
+            raise InputError(
+                "--truth",
+                expected=f"at most {MOST_TRUTHS} distributions",
+                got=str(truths),
+                remedy="take any, the worst of all, or use 'mechdesign design'",
+            )
         with md.show_values():  # of what the visitor has written
             return estimation_arguments(prior, self.of, self.weights, self.truth, files=False)
 

@@ -156,6 +156,7 @@ def test_columns_of_any_name_are_read_back(columns):
         ((None, None, "any;1,2,3"), "any alone"),
         ((None, None, "0.2,0.8,0"), "'c' with mass in the prior alone"),
         ((None, None, f"a=1,b=1,{EVIL}=1"), "<script>"),
+        ((None, None, ";".join(["1,2,3"] * 21)), "at most 20 distributions"),
         ((None, None, ""), "numbers separated by commas"),
     ],
 )
