@@ -22,7 +22,15 @@ from ..errors import MechdesignError
 from ..input_tables import csv_header
 from ..views.html import number
 from .results import LEVELS
-from .settings import OFFERED, UTILITIES, Column, NotionSetting, Settings, parse_number
+from .settings import (
+    OFFERED,
+    UTILITIES,
+    Column,
+    NotionSetting,
+    Settings,
+    message,
+    parse_number,
+)
 from .state import PageState, Runner
 
 #: Largest file that a visitor may load, in bytes.
@@ -312,7 +320,7 @@ class PriorSources:
             header = csv_header(path)
         except MechdesignError as problem:
             path.unlink()  # the file before it, if any, stays
-            self._refuse(str(problem).replace(path.name, name))
+            self._refuse(message(problem).replace(path.name, name))
             return
         self._remove_file()
         self._own = (name, path)
@@ -391,7 +399,7 @@ def _read(source: Column, path: str) -> md.Prior | str:
             path, source.column, weights=source.weights, missing=source.missing
         )
     except MechdesignError as problem:
-        return str(problem)
+        return message(problem)
 
 
 class NotionControls:

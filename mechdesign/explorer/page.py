@@ -21,7 +21,7 @@ from .controls import NotionControls, PriorSliders, PriorSources, UtilityControl
 from .places_card import PlacesCard
 from .question_controls import QuestionControl
 from .results import Alternative, Curve, Result, ValueRange
-from .settings import FILE, Settings, python_lines, shell_lines
+from .settings import FILE, Settings, message, python_lines, shell_lines
 from .state import PageState, Runner
 
 _STYLE = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
@@ -240,7 +240,7 @@ def _asked_by_address(settings: Settings, query: Mapping[str, str]) -> tuple[Set
     try:
         return settings.with_query(query), ""
     except MechdesignError as problem:
-        return settings, str(problem)
+        return settings, message(problem)
 
 
 def _masthead() -> str:

@@ -8,6 +8,7 @@ have files read.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -149,7 +150,7 @@ class Asked:
         >>> Asked("a=0,b=1,c=0", truth="any").question(prior)
         'the share of b, whatever the true shares are'
         >>> Asked("a=1,b=2,c=4", truth="5,3,9").question(prior)
-        'the mean of a=1,b=2,c=4, with true shares as in 5,3,9'
+        'the mean of a=1, b=2, c=4, with true shares as in 5, 3, 9'
         """
         return self._asked(prior) + self._at()
 
@@ -162,17 +163,17 @@ class Asked:
         if kind == "symbol":
             return f"the share of {shorten(symbol_in(self.of, prior), _SYMBOL)}"
         if kind == "mean":
-            return f"the mean of {shorten(self.of, _QUESTION)}"
+            return f"the mean of {_spaced(self.of, _QUESTION)}"
         numbers = {label: v for label, v in numbers_in(self.of, prior).items() if v}
         if sorted(numbers.values()) == [-1, 1]:
             less, more = sorted(numbers, key=lambda label: numbers[label])
             more, less = (shorten(label, _SYMBOL) for label in (more, less))
             return f"the share of {more} less that of {less}"
         if numbers:
-            return f"the weighted sum of shares {shorten(self.of, _QUESTION)}"
+            return f"the weighted sum of shares {_spaced(self.of, _QUESTION)}"
         if isinstance(self.arguments(prior)["of"], dict):
             return f"the shares of {shorten(', '.join(self.answers(prior)), _QUESTION)}"
-        return f"the answers to {shorten(self.of, _QUESTION)}"
+        return f"the answers to {_spaced(self.of, _QUESTION)}"
 
     def _at(self) -> str:
         if self.truth is None:
@@ -180,8 +181,8 @@ class Asked:
         if self.truth.strip().lower() == ANY:
             return ", whatever the true shares are"
         if ";" in self.truth and not is_json(self.truth):
-            return f", with the worst true shares of {shorten(self.truth, _TRUTH)}"
-        return f", with true shares as in {shorten(self.truth, _TRUTH)}"
+            return f", with the worst true shares of {_spaced(self.truth, _TRUTH)}"
+        return f", with true shares as in {_spaced(self.truth, _TRUTH)}"
 
     def error(self, prior: md.Prior) -> float:
         """The error that reports are counted for: .05, and of a mean .05 of its numbers' range."""
@@ -263,6 +264,11 @@ def numbers_text(numbers: Mapping[str, float]) -> str:
     if any("," in name or ";" in name or name != name.strip() for name in short):
         return _json(short)
     return ",".join(f"{name}={v!r}" for name, v in short.items())
+
+
+def _spaced(text: str, most: int) -> str:
+    """A text in a sentence, cut, with spaces at which a line may be broken."""
+    return shorten(text if is_json(text) else re.sub(r"([,;])\s*", r"\1 ", text), most)
 
 
 def _short(value: Any) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 import mechdesign as md
 
 from ..labels import listing
-from .settings import NotionSetting, Settings
+from .settings import NotionSetting, Settings, message
 
 #: Levels of a frontier in nats: the ends of the sliders, and even steps of the logarithm between.
 LEVELS = tuple(float(f"{level:.4g}") for level in np.geomspace(0.01, 10, 19))
@@ -215,5 +215,5 @@ def alternative(settings: Settings, chosen: NotionSetting) -> Alternative:
         prior, utility = settings.prior(), settings.objective()
         design = md.design(prior, utility, chosen.notion, time_limit=POINT_LIMIT)
     except md.MechdesignError as problem:
-        return Alternative(chosen, problem=str(problem))
+        return Alternative(chosen, problem=message(problem))
     return Alternative(chosen, settings.shown(design.value))

@@ -17,7 +17,14 @@ from urllib.parse import urlencode
 import mechdesign as md
 
 from ..arguments import read_utility
-from ..errors import InputError, LevelError, PriorError, UnknownNameError, quote
+from ..errors import (
+    InputError,
+    LevelError,
+    MechdesignError,
+    PriorError,
+    UnknownNameError,
+    quote,
+)
 from ..labels import Label, label_text, parse_labels
 from .questions import Asked
 
@@ -466,6 +473,11 @@ class Settings:
                 remedy="correct the address, or choose on the page",
             )
         return found.with_asked(asked)
+
+
+def message(problem: MechdesignError) -> str:
+    """An error as the page shows it: with its code, which ``mechdesign explain`` explains."""
+    return f"{problem} [{problem.code}]"
 
 
 def parse_number(text: str | None, subject: str) -> float:

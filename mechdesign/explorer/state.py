@@ -28,7 +28,7 @@ from .results import (
     frontier_points,
     value_range,
 )
-from .settings import NotionSetting, Settings
+from .settings import NotionSetting, Settings, message
 
 #: Seconds that a search may take before its result is shown, and then to improve on that.
 QUICK_LIMIT, FULL_LIMIT = 0.06, 5.0
@@ -103,7 +103,7 @@ class PageState:
         try:
             settings = make(self.settings)
         except MechdesignError as problem:
-            self.view.show_problem(str(problem), of_design=False)
+            self.view.show_problem(message(problem), of_design=False)
             return False
         changed = settings != self.settings
         self.settings = settings
@@ -142,7 +142,7 @@ class PageState:
         if task.cancelled() or (failure := task.exception()) is None:
             return
         if isinstance(failure, MechdesignError):
-            self.view.show_problem(str(failure), of_design=False)
+            self.view.show_problem(message(failure), of_design=False)
             return
         # A mistake in this program: it is logged in full, and the visitor sees that it happened.
         _LOG.error("work for the page failed", exc_info=failure)
@@ -291,4 +291,4 @@ def _or_message(work: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return work(*arguments)
     except MechdesignError as problem:
-        return str(problem)
+        return message(problem)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 
 import numpy as np
 import pytest
@@ -595,6 +596,7 @@ def test_a_visitor_asks_for_something_else(visiting):
         visit.write("Question", "1st=1,2nd=-1,3rd=0,crew=0")  # one answer, which has one weight
         assert visit.settings.asked == Asked("1st=1,2nd=-1,3rd=0,crew=0")
         visit.write("Question", "question.json")
+        assert visit.refusal.endswith("[MD100]")
         assert "a number for each symbol" in visit.refusal
         # The shares at which errors count.
         visit.choose("True shares of the people", "any")
@@ -606,7 +608,7 @@ def test_a_visitor_asks_for_something_else(visiting):
         assert "over the symbols" in visit.refusal
         visit.write("Shares or counts", "5,3,2,0")
         await visit.settled()
-        assert "with true shares as in 5,3,2,0" in visit.shown("frontier")
+        assert "with true shares as in 5, 3, 2, 0" in visit.shown("frontier")
         assert visit.refusal == ""
         visit.choose("What is estimated", "all")
         visit.choose("True shares of the people", "prior")
@@ -675,6 +677,7 @@ def test_a_forged_address_begins_as_without_and_says_why(query, fragment, visiti
     async def scene(visit):
         assert visit.settings == TITANIC
         assert fragment in visit.refusal
+        assert re.search(r" \[MD\d{3}\]$", visit.refusal)
         assert "\u202e" not in visit.refusal
         assert visit.state.result.design.certificate.is_optimal
         visit.choose("Utility", "estimation")

@@ -184,15 +184,15 @@ def test_what_cannot_be_asked_is_refused_and_no_file_is_read(
     [
         (ABC, (), "all", "the frequencies of all symbols"),
         (ABC, ("a=0,b=1,c=0",), "symbol", "the share of b"),
-        (NUMBERS, ("1=1,2=2,4=4",), "mean", "the mean of 1=1,2=2,4=4"),
+        (NUMBERS, ("1=1,2=2,4=4",), "mean", "the mean of 1=1, 2=2, 4=4"),
         (ABC, ("a=1,b=-1,c=0",), "other", "the share of a less that of b"),
-        (ABC, ("a=1,b=-2,c=1",), "other", "the weighted sum of shares a=1,b=-2,c=1"),
+        (ABC, ("a=1,b=-2,c=1",), "other", "the weighted sum of shares a=1, b=-2, c=1"),
         (ABC, ('{"a":"x","b":"y","c":"x"}',), "other", "the shares of x, y"),
         (ABC, ("[[1,-1,0],[0,1,-1]]",), "other", "the answers to [[1,-1,0],[0,1,-1]]"),
         (JOINT, ("class,sex",), "columns", "the shares of class and of sex"),
         (ABC, (None, None, "any"), "all", "all symbols, whatever the true shares are"),
-        (ABC, (None, None, "5,3,9"), "all", "all symbols, with true shares as in 5,3,9"),
-        (ABC, (None, None, "1,2,3;3,2,1"), "all", "with the worst true shares of 1,2,3;3,2,1"),
+        (ABC, (None, None, "5,3,9"), "all", "all symbols, with true shares as in 5, 3, 9"),
+        (ABC, (None, None, "1,2,3;3,2,1"), "all", "with the worst true shares of 1, 2, 3; 3, 2, 1"),
     ],
 )
 def test_every_picture_and_text_says_what_is_asked(settings, texts, kind, words):
