@@ -557,7 +557,7 @@ def shell_lines(settings: Settings) -> str:
         first, source = _table_lines(settings)
     if source is not None:
         arguments.append(source.table)
-        arguments += [word for column in source.columns for word in ("--column", column)]
+        arguments += [text for column in source.columns for text in ("--column", column)]
         arguments += [] if source.weights is None else ["--weights", source.weights]
         arguments += [] if source.missing == "error" else ["--missing", source.missing]
     else:

@@ -180,7 +180,7 @@ def test_what_cannot_be_asked_is_refused_and_no_file_is_read(
 
 
 @pytest.mark.parametrize(
-    ("settings", "texts", "kind", "words"),
+    ("settings", "texts", "kind", "noun"),
     [
         (ABC, (), "all", "the frequencies of all symbols"),
         (ABC, ("a=0,b=1,c=0",), "symbol", "the share of b"),
@@ -195,10 +195,10 @@ def test_what_cannot_be_asked_is_refused_and_no_file_is_read(
         (ABC, (None, None, "1,2,3;3,2,1"), "all", "with the worst true shares of 1, 2, 3; 3, 2, 1"),
     ],
 )
-def test_every_picture_and_text_says_what_is_asked(settings, texts, kind, words):
+def test_every_picture_and_text_says_what_is_asked(settings, texts, kind, noun):
     settings = asking(settings, *texts)
     assert kind_of(settings.asked.of, settings.prior()) == kind
-    assert words in settings.question
+    assert noun in settings.question
     found = compute(settings)
     others = [results.alternative(settings, chosen) for chosen in settings.notions]
     piece = (settings.notions[0], (0.5, 1.0))
