@@ -6,7 +6,7 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,9 @@ from .errors import (
     quote,
 )
 from .exact import read_fraction, read_integer
-from .files import read_json, read_text
+from .files import parse_json, read_json, read_text
 from .input_tables import csv_header, read_matrix
-from .labels import Label, near_miss, parse_labels
+from .labels import Label, label_text, near_miss, parse_labels
 from .mechanism import ImplicitKernel, Mechanism
 from .prior import Prior, sampled_prior
 from .release.codes import ABSENT, Codebook
@@ -69,7 +69,7 @@ def read_prior(
     text: str | None,
     max_symbols: int | None = None,
 ) -> Prior:
-    """The prior of columns of a table, or of a text: ``a=0.5,b=0.3,c=0.2`` or a JSON file."""
+    """The prior of columns of a table, or of a text: ``a=0.5,b=0.3,c=0.2``, JSON or a JSON file."""
     if (table is None) == (text is None):
         raise InputError(
             "prior",
@@ -77,10 +77,8 @@ def read_prior(
             got="neither" if table is None else "both",
             remedy="give TABLE with --column, or --prior 0.5,0.3,0.2",
         )
-    if text is not None and text.lower().endswith(".json"):
-        return _prior_from_json(text)
     if text is not None:
-        return _parse_prior(text)
+        return Prior(*_read_masses(text, "prior", "--prior"))
     assert table is not None
     if not column:
         raise InputError(
@@ -118,16 +116,29 @@ def read_levels(text: str) -> list[float]:
     return [float(level) for level in np.linspace(first, last, count)]
 
 
-def _prior_from_json(path: str) -> Prior:
-    return Prior(*_masses_from_json(path))
+def is_json(text: str) -> bool:
+    """Whether a text is meant as JSON itself, an object or a list, and not as the name of a file.
+
+    >>> is_json('{"a": 1, "b": 0}'), is_json("[[1, 0]]"), is_json("[a=1,b=0"), is_json("q.json")
+    (True, True, False, False)
+    """
+    text = text.strip()
+    return len(text) > 1 and text[0] + text[-1] in ("{}", "[]")
 
 
-def _masses_from_json(path: str) -> tuple[list[Any], list[Label] | None]:
-    """A file with an object of label and mass, or with a list of masses."""
-    content = read_json(path, _PRIOR_REMEDY)
+def _json_content(text: str, what: str, remedy: str) -> Any:
+    """The content of a text that is JSON, or else of the file that it names."""
+    return parse_json(text, what, remedy) if is_json(text) else read_json(text, remedy)
+
+
+def _read_masses(text: str, what: str, option: str) -> tuple[list[Any], list[Label] | None]:
+    """Masses and labels as in ``a=0.5,b=0.5`` or ``1,2``, or from JSON or a file of it."""
+    if not is_json(text) and not text.lower().endswith(".json"):
+        return _parse_masses(text, option)
+    content = _json_content(text, f"{what} {quote(text)}", _PRIOR_REMEDY)
     if not isinstance(content, (dict, list)):
         raise DataError(
-            f"prior {path}",
+            f"{what} {text}",
             expected="a JSON object of labels and masses, or a list of masses",
             got=quote(content),
             remedy=_PRIOR_REMEDY,
@@ -135,10 +146,6 @@ def _masses_from_json(path: str) -> tuple[list[Any], list[Label] | None]:
     if isinstance(content, dict):
         return list(content.values()), parse_labels(list(content))
     return content, None
-
-
-def _parse_prior(text: str) -> Prior:
-    return Prior(*_parse_masses(text, "--prior"))
 
 
 def _parse_masses(text: str, option: str) -> tuple[list[float], list[Label] | None]:
@@ -217,41 +224,118 @@ def _columns_in(text: str, prior: Prior, whole: str) -> list[str] | None:
 def read_estimation(
     prior: Prior, of: str | None, weights: str | None, truth: str | None
 ) -> Estimation:
-    """What is estimated, with which weights, at which distribution.
-
-    Questions are a JSON file (an object of symbols and values, a list of such objects, or a list of
-    rows of numbers), a text such as ``a=1,b=0``, or names of columns of the prior; weights are
-    numbers; the truth is written as a prior, or in counts, several with ``;`` between them, ``any``
-    for every distribution.
+    """What is estimated, with which weights, at which distribution; see
+    :func:`estimation_arguments`.
     """
-    numbers = None if weights is None else _numbers(weights, "--of-weights")
-    where: Any = None
-    if truth is not None and truth.strip().lower() == ANY:
-        where = ANY
-    elif truth is not None and ";" in truth:
-        parts = truth.split(";")
-        if any(part.strip().lower() == ANY for part in parts):
-            raise InputError(
-                "--truth",
-                expected=f"several distributions, or {ANY} alone",
-                got=quote(truth),
-                remedy=f"write --truth {ANY}, as the worst of all distributions is the worst of "
-                "these, too, or leave it out",
-            )
-        where = [read_truth(part) for part in parts]
-    elif truth is not None:
-        where = read_truth(truth)
-    if of is None:
-        return Estimation(None, numbers, where)
-    remedy = 'write for example a=1,b=0, or a file with {"a": 1, "b": 0}'
-    if "=" not in of and not of.lower().endswith(".json") and prior.schema is not None:
+    return Estimation(**estimation_arguments(prior, of, weights, truth))
+
+
+def estimation_arguments(
+    prior: Prior, of: str | None, weights: str | None, truth: str | None, *, files: bool = True
+) -> dict[str, Any]:
+    """The parameters of :class:`Estimation` that texts name, without those that are left out.
+
+    Questions are JSON (an object of symbols and values, a list of such objects or of names of
+    columns, or a list of rows of numbers) or a file of it, a text such as ``a=1,b=0``, or names of
+    columns of the prior; weights are numbers; the truth is written as a prior, or in counts,
+    several with ``;`` between them, ``any`` for every distribution.
+
+    Without ``files`` no text is taken for the name of a file.
+    """
+    found: dict[str, Any] = {}
+    if of is not None:
+        found["of"] = _asked_questions(of, prior, files)
+    if weights is not None:
+        found["weights"] = _numbers(weights, "--of-weights")
+    if truth is not None:
+        found["truth"] = _asked_truth(truth, prior, files)
+    return found
+
+
+def _asked_questions(of: str, prior: Prior, files: bool) -> Any:
+    names = () if prior.schema is None else prior.schema.names
+    if of in names:
+        return of
+    if not is_json(of) and "=" not in of and not (files and of.lower().endswith(".json")):
         columns = [part.strip() for part in of.split(",")]
-        for name in columns:
-            prior.schema.position(name)
-        return Estimation(columns if len(columns) > 1 else columns[0], numbers, where)
+        if not files and not set(columns) <= set(names):
+            raise _no_question(of, prior)
+        if prior.schema is not None:
+            for name in columns:
+                prior.schema.position(name)
+            return columns if len(columns) > 1 else columns[0]
+    remedy = 'write for example a=1,b=0, or a file with {"a": 1, "b": 0}'
     book = Codebook(prior.labels, "symbols of the prior", texts=True)
-    named = _read_questions(of, book, f"--of {of}", remedy)
-    return Estimation(named if isinstance(named, (dict, list)) else [named], numbers, where)
+    named = _read_questions(of, book, f"--of {of}", remedy, files=files)
+    return named if isinstance(named, (dict, list)) else [named]
+
+
+def _no_question(of: str, prior: Prior) -> InputError:
+    labels, schema = prior.labels, prior.schema
+    columns = "" if schema is None else f", or columns, of {', '.join(map(quote, schema.names))}"
+    some = ",".join(f"{label_text(label)}={int(x == 0)}" for x, label in enumerate(labels[:3]))
+    return InputError(
+        "--of",
+        expected=f"a number for each symbol, such as a=1,b=0{columns}",
+        got=quote(of) if of.strip() else "empty text",
+        remedy=f"write for example {some}" + (",…" if len(labels) > 3 else ""),
+    )
+
+
+def _asked_truth(text: str, prior: Prior, files: bool) -> Any:
+    if text.strip().lower() == ANY:
+        return ANY
+    if is_json(text) or ";" not in text:
+        return _one_truth(text, prior, files)
+    parts = text.split(";")
+    if any(part.strip().lower() == ANY for part in parts):
+        raise InputError(
+            "--truth",
+            expected=f"several distributions, or {ANY} alone",
+            got=quote(text),
+            remedy=f"write --truth {ANY}, as the worst of all distributions is the worst of "
+            "these, too, or leave it out",
+        )
+    return [_one_truth(part, prior, files) for part in parts]
+
+
+def _one_truth(text: str, prior: Prior, files: bool) -> Any:
+    """Masses or counts in the order of the prior, or by its labels; a prior from a file."""
+    if files and text.lower().endswith(".json"):
+        return read_truth(text)
+    found = _read_masses(text, "truth", "--truth") if is_json(text) else None
+    masses, labels = found or _parse_masses(text, "--truth")
+    if labels is None:
+        return masses
+    # Symbols are matched as those of questions are; others are refused where a design is made.
+    book = Codebook(prior.labels, "symbols of the prior", texts=True)
+    places = _places([str(label) for label in labels], book)
+    named = [
+        label if place == ABSENT else prior.labels[place]
+        for label, place in zip(labels, places, strict=True)
+    ]
+    return _by_symbol(named, masses, "--truth")
+
+
+def _by_symbol(symbols: Sequence[Label], values: Sequence[Any], subject: str) -> dict[Label, Any]:
+    """A value for each symbol; raises :class:`InputError` where one has several."""
+    found = dict(zip(symbols, values, strict=True))
+    if len(found) < len(symbols):
+        twice = next(symbol for symbol in symbols if symbols.count(symbol) > 1)
+        raise InputError(
+            subject,
+            expected="one number for each symbol",
+            got=f"more than one for {quote(twice)}",
+            remedy="give each symbol its number once",
+        )
+    return found
+
+
+def _places(texts: Iterable[str], book: Codebook) -> list[int]:
+    """Positions of symbols in a codebook; combinations are written as JSON or as they are shown."""
+    shown = {label_text(label): x for x, label in enumerate(book.labels)}
+    found = ((text, book.place(text)) for text in texts)
+    return [shown.get(text, ABSENT) if place == ABSENT else place for text, place in found]
 
 
 def read_truth(text: str) -> Prior:
@@ -262,20 +346,19 @@ def read_truth(text: str) -> Prior:
     if text.lower().endswith(".json"):
         content = read_json(text, _PRIOR_REMEDY)
         shrunk = content.get("shrunk") if isinstance(content, dict) else None
-        if not isinstance(shrunk, dict):
-            return sampled_prior(*_masses_from_json(text))
-        try:
-            from .storage import prior_from_json
+        if isinstance(shrunk, dict):
+            try:
+                from .storage import prior_from_json
 
-            return prior_from_json(shrunk)
-        except (KeyError, TypeError, ValueError) as problem:
-            raise DataError(
-                f"truth {text}",
-                expected="what 'mechdesign estimate --json' wrote",
-                got=f"another shrunk distribution ({type(problem).__name__})",
-                remedy="estimate again, or name the distribution",
-            ) from None
-    return sampled_prior(*_parse_masses(text, "--truth"))
+                return prior_from_json(shrunk)
+            except (KeyError, TypeError, ValueError) as problem:
+                raise DataError(
+                    f"truth {text}",
+                    expected="what 'mechdesign estimate --json' wrote",
+                    got=f"another shrunk distribution ({type(problem).__name__})",
+                    remedy="estimate again, or name the distribution",
+                ) from None
+    return sampled_prior(*_read_masses(text, "truth", "--truth"))
 
 
 def read_sizes(text: str) -> Any:
@@ -486,21 +569,25 @@ def read_feature(path: str | None, mechanism: Mechanism | ImplicitKernel) -> Any
     return found
 
 
-def _read_questions(text: str, book: Codebook, name: str, remedy: str) -> Any:
-    """Features with the labels of a codebook, or what else a JSON file holds."""
-    if "=" in text and not text.lower().endswith(".json"):
+def _read_questions(
+    text: str, book: Codebook, name: str, remedy: str, *, files: bool = True
+) -> Any:
+    """Features with the labels of a codebook, or what else JSON or a file of it holds."""
+    is_named = files and text.lower().endswith(".json")
+    if "=" in text and not is_json(text) and not is_named:
         pairs = [part.rpartition("=") for part in text.split(",")]
         values = _numbers(",".join(value for _, _, value in pairs), name, remedy)
-        content: Any = {key.strip(): v for (key, _, _), v in zip(pairs, values, strict=True)}
+        content: Any = _by_symbol([key.strip() for key, _, _ in pairs], values, name)
     else:
-        content = read_json(text, remedy)
+        content = _json_content(text, name, remedy)
 
     def matched(feature: dict[str, Any]) -> dict[Label, Any]:
-        places = {key: book.place(key) for key in feature}
+        places = dict(zip(feature, _places(feature, book), strict=True))
         unknown = [key for key, place in places.items() if place == ABSENT]
         if unknown:
             raise book.refuse(name, unknown, "correct the keys")
-        return {book.labels[places[key]]: value for key, value in feature.items()}
+        symbols = [book.labels[place] for place in places.values()]
+        return _by_symbol(symbols, list(feature.values()), name)
 
     if isinstance(content, list):
         return [matched(one) if isinstance(one, dict) else one for one in content]

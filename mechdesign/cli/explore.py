@@ -31,6 +31,8 @@ def explore(
         source = replace(source, table="titanic", column=source.column or ["class"])
     known, read = source.read_prior(), None
     tell_held()
-    if source.table is not None and source.column is not None and len(source.column) == 1:
-        read = settings.Column(source.table, source.column[0], source.weights, source.missing)
+    if source.table is not None and source.column and not source.bins:
+        first, *others = source.column
+        columns = (first, *others) if others else first
+        read = settings.Column(source.table, columns, source.weights, source.missing)
     server.serve(settings.Settings.of_prior(known, read), port, show=browser)

@@ -112,14 +112,14 @@ PriorText = Annotated[
     str | None,
     typer.Option(
         "--prior",
-        help="Prior in place of a table: 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2 or a JSON file.",
+        help="Prior in place of a table: 0.5,0.3,0.2, a=0.5,b=0.3,c=0.2, or JSON or a file of it.",
     ),
 ]
 Of = Annotated[
     str | None,
     typer.Option(
         help="With -u estimation: what is estimated, such as young=1,old=0, the name of a "
-        "column, or a JSON file "
+        "column, or JSON or a file of it "
         "with such an object, a list of them, or rows of numbers; else every frequency."
     ),
 ]

@@ -8,6 +8,7 @@ be taken for HTML.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ DASHES = ("solid", "dashed", "dotted", "solid", "dashed", "dotted", "solid")
 MOST_BARS = 7
 # Most characters of a name that is written level, and aslant.
 _LEVEL, _SLANTED = 24, 14
+# Height of a title of two lines, and characters that have room in each.
+_TITLE, _TITLE_WIDTH = 36, 46
 _INK, _FAINT = "#333333", "#6b6b6b"
 # The fonts of the page, by name: widths of text are measured with them.
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
@@ -166,7 +169,8 @@ def frontier_options(
 
     ``ends`` are drawn as lines when known; ``result`` is ``None`` while the design is not.
     """
-    is_risk = any(curve.is_risk for curve in curves)
+    asks = next((curve.asks for curve in curves if curve.asks), "")
+    is_risk = bool(asks)
     marks = _design_marks(result, is_risk)
     places = ("insideEndBottom", "insideStartTop")
     last = "open survey" if is_risk else "full disclosure"
@@ -183,7 +187,7 @@ def frontier_options(
     names = [curve.label for curve in curves]
     grid = {"lineStyle": {"color": "#eeeeee"}}
     options = _options(
-        f"Chart of the {f'least {RISK}' if is_risk else 'best utility'} by level for "
+        f"Chart of the {f'least {RISK} for {asks}' if is_risk else 'best utility'} by level for "
         f"{', '.join(names) or 'no notion'}.",
         _axis(
             "log",
@@ -207,7 +211,18 @@ def frontier_options(
     )
     options["tooltip"] |= {"trigger": "axis", "axisPointer": {"snap": True}}
     options["legend"] |= {"itemWidth": 34, "data": names}
-    return options | {"grid": {"left": 62, "right": 14, "top": 36, "bottom": 46}}
+    if is_risk:
+        options["title"] = _title(f"for {asks}")
+        options["legend"]["top"] = _TITLE
+    top = 36 + (_TITLE if is_risk else 0)
+    return options | {"grid": {"left": 62, "right": 14, "top": top, "bottom": 46}}
+
+
+def _title(text: str) -> dict[str, Any]:
+    """What the numbers of a chart are about, on two lines above it at most."""
+    lines = textwrap.wrap(text, _TITLE_WIDTH, max_lines=2, placeholder=" …")
+    style = {"fontFamily": _FONT, "color": _INK, "fontSize": 12, "fontWeight": "normal"}
+    return {"text": "\n".join(lines), "left": "center", "top": 0, "textStyle": style}
 
 
 def _line(curve: Curve, place: int) -> dict[str, Any]:

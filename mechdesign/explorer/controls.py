@@ -22,7 +22,15 @@ from ..errors import MechdesignError
 from ..input_tables import csv_header
 from ..views.html import number
 from .results import LEVELS
-from .settings import OFFERED, UTILITIES, Column, NotionSetting, Settings, parse_number
+from .settings import (
+    OFFERED,
+    UTILITIES,
+    Column,
+    NotionSetting,
+    Settings,
+    message,
+    parse_number,
+)
 from .state import PageState, Runner
 
 #: Largest file that a visitor may load, in bytes.
@@ -108,7 +116,7 @@ def _mark(field: ui.input, good: bool) -> None:
         field.props["error"] = not good
 
 
-def _show_value(field: Any, value: Any) -> None:
+def show_value(field: Any, value: Any) -> None:
     """Show a value in a field unless it is there already."""
     if field.value != value:
         field.value = value
@@ -184,8 +192,8 @@ class PriorSliders:
             self._rescale(largest)
         for row, name, share in zip(self._rows, settings.names, settings.shares, strict=True):
             row.slider.show(share, f"Mass of {name}", fixed=len(self._rows) == 1)
-            _show_value(row.name, name)
-            _show_value(row.share, f"{share:.4g}")
+            show_value(row.name, name)
+            show_value(row.share, f"{share:.4g}")
             if row.name.props.get("title") != name:
                 row.name.props["title"] = name
                 row.share.props["aria-label"] = f"Mass of {name} as a number"
@@ -229,7 +237,7 @@ class PriorSliders:
         start = self._drag[1]
         moved = replace(self._state.settings, weights=start).with_share(place, value).weights
         self._drag = (place, start, moved)
-        self._state.change(lambda s: replace(s, weights=moved, source=None))
+        self._state.change(lambda s: s.with_weights(moved))
 
     def _released(self) -> None:
         drag, self._drag = self._drag, None
@@ -279,7 +287,7 @@ class PriorSources:
         self._columns = select(self._tables, "Column of a table", self._chosen)
         remedy = "count the column first, or use 'mechdesign design'"
         self._upload = csv_upload(load, self._uploaded, self._refuse, remedy)
-        self._status = ui.label("").classes("hint").props("role=status")
+        self._status = ui.label("").classes("hint reading").props("role=status")
         with ui.element("div").classes("own") as self._options:
             self._weights = select({}, "Counts are in", self._chosen_again).props("clearable")
             self._drop = ui.checkbox("Leave out missing values", on_change=self._chosen_again)
@@ -291,7 +299,7 @@ class PriorSources:
         """Name the column that the prior is from, if it still is."""
         self._is_showing = True
         key = None if settings.source is None else str(settings.source)
-        _show_value(self._columns, key if key in self._columns.options else None)
+        show_value(self._columns, key if key in self._columns.options else None)
         self._is_showing = False
 
     def close(self) -> None:
@@ -312,7 +320,7 @@ class PriorSources:
             header = csv_header(path)
         except MechdesignError as problem:
             path.unlink()  # the file before it, if any, stays
-            self._refuse(str(problem).replace(path.name, name))
+            self._refuse(message(problem).replace(path.name, name))
             return
         self._remove_file()
         self._own = (name, path)
@@ -391,7 +399,7 @@ def _read(source: Column, path: str) -> md.Prior | str:
             path, source.column, weights=source.weights, missing=source.missing
         )
     except MechdesignError as problem:
-        return str(problem)
+        return message(problem)
 
 
 class NotionControls:
@@ -414,14 +422,14 @@ class NotionControls:
             self._names = names
             self._rebuild(settings)
         for chosen in settings.notions:
-            _show_value(self._ticks[chosen.name], chosen.required)
+            show_value(self._ticks[chosen.name], chosen.required)
             for place, level in enumerate(chosen.levels):
                 is_inside = LEVELS[0] <= level <= LEVELS[-1]
                 beyond = "" if is_inside else f"{number(level)} nats"
                 slider = self._sliders[chosen.name, place]
                 slider.show(_position(level), _level_name(chosen, place), beyond=beyond)
                 text = "∞" if level == math.inf else f"{level:.6g}"
-                _show_value(self._fields[chosen.name, place], text)
+                show_value(self._fields[chosen.name, place], text)
 
     def _rebuild(self, settings: Settings) -> None:
         self._box.clear()
@@ -502,7 +510,7 @@ class UtilityControl:
 
     def show(self, settings: Settings) -> None:
         """Show the utility of the settings."""
-        _show_value(self._select, settings.utility)
+        show_value(self._select, settings.utility)
 
     def _chosen(self, event: Any) -> None:
         if event.value != self._state.settings.utility:

@@ -13,14 +13,11 @@ from ..views import tables
 from ..views.html import escape, html_table, number
 from ..views.tables import Table
 from .results import Alternative, Curve, Result
-from .settings import UTILITIES
 
 #: More outputs than this are numbered and shown with fewer digits.
 MANY = 8
 #: What the risk of estimates is, in short.
 RISK = "squared error × reports"
-# The error that reports are counted for.
-_ERROR = 0.05
 _HIDDEN = "unseen"  # class of what only a screen reader reads
 
 
@@ -81,8 +78,9 @@ def frontier_table(curves: Sequence[Curve]) -> str:
     ]
     heads = (tables.column(curve.notion.name, curve.label) for curve in curves)
     title = "Best utility that each notion allows, by level"
-    if any(curve.is_risk for curve in curves):
-        title = f"Least {RISK} that each notion allows, by level"
+    asks = next((curve.asks for curve in curves if curve.asks), "")
+    if asks:
+        title = f"Least {RISK} for {asks} that each notion allows, by level"
     return _plain(Table(title, (tables.column("level", "level in nats"), *heads), tuple(rows)))
 
 
@@ -156,13 +154,19 @@ def alternative_list(alternatives: Sequence[Alternative], result: Result) -> str
             against = "as many reports as the design"
             if differs and value > 0:
                 against = f"{number(found.value / value, 3)} times the reports of the design"
-            list_items.append(f"<li>{name}: {RISK} {number(found.value)}, {against}.</li>")
+            list_items.append(f"<li>{name}: {number(found.value)}, {against}.</li>")
             continue
         if differs:
             sign = "more" if difference > 0 else "less"
             against = f"{number(abs(difference), 4)} {sign} than the design"
         list_items.append(f"<li>{name} allows {number(found.value)}, {against}.</li>")
-    return f'<ul class="alternatives">{"".join(list_items)}</ul>' if list_items else ""
+    if not list_items:
+        return ""
+    about = ""
+    if is_risk:
+        text = f"{RISK[0].upper()}{RISK[1:]}, for {result.settings.question}:"
+        about = f'<p class="alternatives-of">{escape(text)}</p>'
+    return f'{about}<ul class="alternatives">{"".join(list_items)}</ul>'
 
 
 def tiles(result: Result) -> str:
@@ -172,16 +176,18 @@ def tiles(result: Result) -> str:
     state = "optimal" if certificate.is_optimal else "refining"
     checks = ", ".join(f"{check.notion}: {check.verdict}" for check in certificate.checks)
     before, after = report.prior_vulnerability, report.posterior_vulnerability
-    settings, meaning = result.settings, UTILITIES[result.settings.utility].meaning
+    settings, meaning = result.settings, result.settings.meaning
     value, bound = (settings.shown(v) for v in (certificate.value, certificate.bound))
     cells: tuple[tuple[str, str, str], ...] = (
         ("Value", number(value), meaning),
         ("Upper bound", number(bound), f"gap {gap}: {state}"),
     )
     if settings.shows_risk:
-        people = result.design.reports_for(_ERROR)
+        error = settings.error
+        people = result.design.reports_for(error)
+        about = f"for a root mean squared error of {number(error)} of {settings.question}"
         cells = (
-            ("Reports needed", f"{people:,}", f"for a root mean squared error of {_ERROR}"),
+            ("Reports needed", f"{people:,}", about),
             ("Risk", number(value), meaning),
             ("No kernel below", number(bound), f"gap {gap}: {state}"),
         )
@@ -212,4 +218,4 @@ def summary(result: Result) -> str:
         f"{number(result.settings.shown(design.bound))} is possible"
     )
     value = result.settings.shown(design.value)
-    return f"{notions}: {number(value)} {UTILITIES[result.settings.utility].meaning}, {proof}."
+    return f"{notions}: {number(value)} {result.settings.meaning}, {proof}."

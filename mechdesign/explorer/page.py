@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from nicegui import ui
 
+from ..errors import MechdesignError
 from ..kernel_files import kernel_csv
 from ..storage import to_json
 from ..views.html import escape
@@ -18,8 +19,9 @@ from . import markup
 from .charts import frontier_options, lifts_options
 from .controls import NotionControls, PriorSliders, PriorSources, UtilityControl
 from .places_card import PlacesCard
+from .question_controls import QuestionControl
 from .results import Alternative, Curve, Result, ValueRange
-from .settings import FILE, Settings, python_lines, shell_lines
+from .settings import FILE, Settings, message, python_lines, shell_lines
 from .state import PageState, Runner
 
 _STYLE = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
@@ -40,13 +42,22 @@ class Page:
     settings : what the visitor begins with
     folder : where a file that the visitor loads is kept until the page is closed
     foreground, background : as for :class:`PageState`
+    query : what the address of the page carries; what cannot be asked is refused on the page
     """
 
     def __init__(
-        self, settings: Settings, folder: Path, foreground: Runner, background: Runner
+        self,
+        settings: Settings,
+        folder: Path,
+        foreground: Runner,
+        background: Runner,
+        query: Mapping[str, str] | None = None,
     ) -> None:
         ui.add_css(_STYLE)
         ui.colors(primary="#0072b2")
+        self._client = ui.context.client
+        settings, refused = _asked_by_address(settings, query or {})
+        self._query = settings.query
         self.state = PageState(settings, self, foreground, background)
         with ui.header(fixed=False, elevated=False).classes("top"):
             ui.html(_masthead(), sanitize=False)
@@ -56,7 +67,9 @@ class Page:
             with ui.element("div").classes("results") as self._results:
                 self._build_results()
                 self._build_places(folder, background)
-        ui.context.client.on_delete(self._close)
+        self._client.on_delete(self._close)
+        if refused:
+            self.show_problem(refused, of_design=False)
         self.state.refresh()
 
     # Layout
@@ -71,6 +84,7 @@ class Page:
             self._notions = NotionControls(self.state)
         with _panel("What must survive", "utility"):
             self._utility = UtilityControl(self.state)
+            self._question = QuestionControl(self.state)
 
     def _build_results(self) -> None:
         with _panel("The best mechanism", "results"):
@@ -142,6 +156,11 @@ class Page:
         self._sources.show(settings)
         self._notions.show(settings)
         self._utility.show(settings)
+        self._question.show(settings)
+        if settings.query != self._query:
+            self._query = settings.query
+            address = json.dumps(f"?{self._query}" if self._query else "/")
+            self._client.run_javascript(f'history.replaceState({{}}, "", {address})')
 
     def show_busy(self, busy: bool) -> None:
         """A mark at the result while it is not yet that of the settings.
@@ -214,6 +233,14 @@ class Page:
         self.state.close()
         self._sources.close()
         self._places.close()
+
+
+def _asked_by_address(settings: Settings, query: Mapping[str, str]) -> tuple[Settings, str]:
+    """Settings with what an address carries, or as they are with the reason."""
+    try:
+        return settings.with_query(query), ""
+    except MechdesignError as problem:
+        return settings, message(problem)
 
 
 def _masthead() -> str:

@@ -15,7 +15,7 @@ import mechdesign as md
 from ..arguments import read_bounds, read_cells, read_nats
 from ..errors import InputError
 from ..views.html import escape, number
-from .settings import parse_number
+from .settings import message, parse_number
 
 #: Places that the page designs for; more take longer than a visitor waits.
 MOST_PLACES = 100
@@ -81,7 +81,7 @@ def design_map(asked: MapSettings) -> MapResult | str:
     try:
         return _design(asked)
     except md.MechdesignError as problem:
-        return str(problem)
+        return message(problem)
 
 
 def _design(asked: MapSettings) -> MapResult:

@@ -15,7 +15,7 @@ import numpy as np
 import mechdesign as md
 
 from ..labels import listing
-from .settings import NotionSetting, Settings
+from .settings import NotionSetting, Settings, message
 
 #: Levels of a frontier in nats: the ends of the sliders, and even steps of the logarithm between.
 LEVELS = tuple(float(f"{level:.4g}") for level in np.geomspace(0.01, 10, 19))
@@ -102,13 +102,13 @@ class Curve:
     notion : the notion; of two levels a frontier keeps the ratio
     points : with rising level
     problem : why there are no more points, or nothing
-    is_risk : whether the values are risks
+    asks : what is estimated, in words, where the values are risks
     """
 
     notion: NotionSetting
     points: tuple[Point, ...] = ()
     problem: str = ""
-    is_risk: bool = False
+    asks: str = ""
 
     @property
     def label(self) -> str:
@@ -123,7 +123,7 @@ class Curve:
 def frontier_key(settings: Settings) -> Hashable:
     """What a frontier depends on: settings with equal keys have the same one."""
     shapes = tuple((chosen.name, _shape(chosen)) for chosen in settings.notions)
-    return settings.names, settings.weights, settings.utility, shapes
+    return settings.names, settings.weights, settings.goal, shapes
 
 
 def notion_at(chosen: NotionSetting, level: float) -> md.PrivacyNotion:
@@ -215,5 +215,5 @@ def alternative(settings: Settings, chosen: NotionSetting) -> Alternative:
         prior, utility = settings.prior(), settings.objective()
         design = md.design(prior, utility, chosen.notion, time_limit=POINT_LIMIT)
     except md.MechdesignError as problem:
-        return Alternative(chosen, problem=str(problem))
+        return Alternative(chosen, problem=message(problem))
     return Alternative(chosen, settings.shown(design.value))

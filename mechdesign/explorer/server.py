@@ -206,7 +206,7 @@ def serve(settings: Settings, port: int | None = None, *, show: bool = True) -> 
         When NiceGUI is not installed, or no port is free.
     """
     check_framework()
-    from nicegui import app, run
+    from nicegui import app, run, ui
     from nicegui.server import Server
 
     from .page import Page
@@ -235,7 +235,8 @@ def serve(settings: Settings, port: int | None = None, *, show: bool = True) -> 
     with uploads as folder:
 
         def visit() -> None:
-            Page(settings, Path(folder), run.io_bound, in_background)
+            query = ui.context.client.request.query_params
+            Page(settings, Path(folder), run.io_bound, in_background, query)
 
         _run_until_interrupted(visit, number, show)
 

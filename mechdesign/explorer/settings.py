@@ -5,17 +5,28 @@ Settings never change; every choice of the visitor makes new ones. Nothing here 
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 import mechdesign as md
 
 from ..arguments import read_utility
-from ..errors import InputError, LevelError, PriorError, UnknownNameError, quote
+from ..errors import (
+    InputError,
+    LevelError,
+    MechdesignError,
+    PriorError,
+    UnknownNameError,
+    quote,
+)
 from ..labels import Label, label_text, parse_labels
+from .questions import Asked
 
 #: Symbols that the page has room for.
 MOST_SYMBOLS = 50
@@ -34,7 +45,13 @@ OFFERED = {
 LARGEST_SHARE = 0.999
 #: The file that a design is saved in.
 FILE = "mechanism.json"
+# The file that a joint table is written to, whose masses are in no file.
+_TABLE = "prior.csv"
 _DECIMALS = 9
+_FIRST_UTILITY = "hamming"
+_FREQUENCIES = Asked()
+# Characters that the address of the page may carry: browsers and servers take more.
+_LONGEST_QUERY = 8000
 _SMALLEST = 10.0**-_DECIMALS
 
 
@@ -45,8 +62,8 @@ class OfferedUtility:
     Attributes
     ----------
     title : its name, and what it rewards
-    meaning : what its value is, of a risk what that is
-    call : Python that makes it
+    meaning : what its value is, of a risk what that is; ``{question}`` stands for what is asked
+    call : Python that makes it; of an estimation what nothing else is asked of
     is_risk : whether minus its value is shown, a risk, the less the better
     """
 
@@ -89,8 +106,8 @@ UTILITIES = {
         "md.utility.ChiSquare()",
     ),
     "estimation": OfferedUtility(
-        "Estimation: few reports for the frequencies",
-        "squared error of estimated frequencies × number of reports",
+        "Estimation: few reports for what is asked",
+        "squared error of {question} × number of reports",
         "md.utility.Estimation()",
         is_risk=True,
     ),
@@ -126,15 +143,20 @@ class NotionSetting:
 
 @dataclass(frozen=True)
 class Column:
-    """The column of a table that a prior was counted in."""
+    """The column of a table that a prior was counted in, or several of them together."""
 
     table: str
-    column: str
+    column: str | tuple[str, ...]
     weights: str | None = None
     missing: str = "error"
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return (self.column,) if isinstance(self.column, str) else self.column
+
     def __str__(self) -> str:
-        return f"{self.table}: {self.column}"
+        return f"{self.table}: {', '.join(self.columns)}"
 
 
 @dataclass(frozen=True)
@@ -148,13 +170,19 @@ class Settings:
     notions : the notions looked at, each at most once
     utility : name of one of :data:`UTILITIES`
     source : the column that the prior was counted in, until a mass or a name is changed
+    joined : names of the columns of a joint table, whose symbols combine their values
+    symbols : these combinations, in the order of the names; nothing where names are all there is
+    asked : what an estimation estimates, and at which distribution its errors count
     """
 
     names: tuple[str, ...]
     weights: tuple[float, ...]
     notions: tuple[NotionSetting, ...]
-    utility: str = "hamming"
+    utility: str = _FIRST_UTILITY
     source: Column | None = None
+    joined: tuple[str, ...] = ()
+    symbols: tuple[Label, ...] = ()
+    asked: Asked = _FREQUENCIES
 
     @classmethod
     def of_prior(cls, prior: md.Prior, source: Column | None = None) -> Settings:
@@ -173,8 +201,13 @@ class Settings:
 
     @property
     def labels(self) -> list[Label]:
-        """The labels that the names are read as."""
-        return parse_labels(self.names)
+        """The labels that the names are read as, or the combinations that they stand for."""
+        return list(self.symbols) if self.symbols else parse_labels(self.names)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that the symbols are made of, where they are known."""
+        return self.joined or (() if self.source is None else self.source.columns)
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -184,15 +217,37 @@ class Settings:
 
     def prior(self) -> md.Prior:
         """The prior; raises :class:`PriorError` for names that are read as one number."""
-        return md.Prior.from_counts(self.weights, self.labels)
+        found = md.Prior.from_counts(self.weights, self.labels)
+        return found.with_schema(self.columns or None)
 
     def objective(self) -> md.utility.Utility:
         """The utility to be maximised."""
-        return read_utility(self.utility, self.prior())
+        prior = self.prior()
+        return self.asked.goal(prior) if self.shows_risk else read_utility(self.utility, prior)
+
+    @property
+    def question(self) -> str:
+        """What is estimated, in words; nothing for other utilities."""
+        return self.asked.question(self.prior()) if self.shows_risk else ""
+
+    @property
+    def meaning(self) -> str:
+        """What the value that is shown is."""
+        return UTILITIES[self.utility].meaning.replace("{question}", self.question)
+
+    @property
+    def error(self) -> float:
+        """The error of what is estimated that reports are counted for."""
+        return self.asked.error(self.prior())
+
+    @property
+    def goal(self) -> tuple[str, Asked | None]:
+        """The utility with what is asked: settings where it is equal have the same objective."""
+        return self.utility, self.asked if self.shows_risk else None
 
     @property
     def shows_risk(self) -> bool:
-        """Whether minus the value of designs is shown."""
+        """Whether minus the value of designs is shown, the risk of what is asked."""
         return UTILITIES[self.utility].is_risk
 
     def shown(self, value: float) -> float:
@@ -231,7 +286,17 @@ class Settings:
             )
         names = tuple(label_text(label) for label in prior.labels)
         weights = prior.probabilities.tolist() if source is None else prior.weights
-        return replace(self, names=names, weights=tuple(weights), source=source)
+        schema = prior.schema
+        is_joint = schema is not None and len(schema) > 1 and schema.places is None
+        changed = replace(
+            self,
+            names=names,
+            weights=tuple(weights),
+            source=source,
+            joined=schema.names if schema is not None and is_joint else (),
+            symbols=prior.labels if is_joint else (),
+        )
+        return self._asking_still(changed)
 
     def with_share(self, place: int, share: float) -> Settings:
         """Give a symbol a mass; the others share the rest in the proportions they had.
@@ -257,7 +322,11 @@ class Settings:
         else:
             scaled = [(1 - share) / (len(shares) - 1)] * len(shares)
         scaled[place] = share
-        return self._weighed(scaled)
+        return self._asking_still(self._weighed(scaled))
+
+    def with_weights(self, weights: Sequence[float]) -> Settings:
+        """Other masses, proportional to these."""
+        return self._asking_still(replace(self, weights=tuple(weights), source=None))
 
     def with_new_symbol(self) -> Settings:
         """One more symbol, with the mean mass; the others keep their proportions."""
@@ -271,7 +340,8 @@ class Settings:
             )
         shares = [share * count / (count + 1) for share in self.shares]
         names = (*self.names, _next_name(self.names))
-        return replace(self, names=names)._weighed([*shares, 1 / (count + 1)])
+        changed = replace(self, names=names, joined=(), symbols=())
+        return self._asking_still(changed._weighed([*shares, 1 / (count + 1)]), {})
 
     def without_symbol(self, place: int) -> Settings:
         """One symbol less; the others keep their proportions."""
@@ -284,7 +354,10 @@ class Settings:
             )
         kept = [s for i, s in enumerate(self.shares) if i != place]
         names = tuple(name for i, name in enumerate(self.names) if i != place)
-        return replace(self, names=names)._weighed(kept if any(kept) else [1.0] * len(kept))
+        symbols = tuple(symbol for i, symbol in enumerate(self.symbols) if i != place)
+        changed = replace(self, names=names, symbols=symbols)
+        weights = kept if any(kept) else [1.0] * len(kept)
+        return self._asking_still(changed._weighed(weights), {})
 
     def with_name(self, place: int, text: str) -> Settings:
         """Another name for a symbol; raises :class:`PriorError` for none, or one that is taken."""
@@ -299,17 +372,28 @@ class Settings:
                 remedy="write for example a",
             )
         names = tuple(name if i == place else old for i, old in enumerate(self.names))
-        changed = replace(self, names=names)._weighed(self.shares)
+        changed = replace(self, names=names, joined=(), symbols=())._weighed(self.shares)
         changed.prior()  # refuses a name that is taken
-        return changed
+        return self._asking_still(changed, {self.names[place]: name})
 
     def uniform(self) -> Settings:
         """Equal masses."""
-        return replace(self, weights=(1 / len(self.names),) * len(self.names), source=None)
+        return self.with_weights([1 / len(self.names)] * len(self.names))
 
     def zipf(self) -> Settings:
         """Masses proportional to 1, 1/2, 1/3 and so on."""
-        return self._weighed([1 / (i + 1) for i in range(len(self.names))])
+        weights = [1 / (i + 1) for i in range(len(self.names))]
+        return self._asking_still(self._weighed(weights))
+
+    def _asking_still(
+        self, changed: Settings, renamed: Mapping[str, str] | None = None
+    ) -> Settings:
+        """Settings that came of these, with what can still be asked: see :meth:`Asked.carried`."""
+        is_same = (changed.names, changed.columns) == (self.names, self.columns)
+        if is_same or not self.asked.options:
+            return changed
+        asked = self.asked.carried(self.prior(), changed.prior(), changed.names, renamed)
+        return replace(changed, asked=asked)
 
     def _weighed(self, weights: Sequence[float]) -> Settings:
         """Masses as short numbers: nine decimals, zero only for what is zero."""
@@ -353,6 +437,47 @@ class Settings:
         if not isinstance(name, str) or name not in UTILITIES:
             raise UnknownNameError("utility", name, UTILITIES)
         return replace(self, utility=name)
+
+    def with_asked(self, asked: Asked) -> Settings:
+        """Something else to estimate; raises :class:`MechdesignError` for what cannot be asked."""
+        asked.check(self.prior())
+        return replace(self, asked=asked)
+
+    # The address of the page
+
+    @property
+    def query(self) -> str:
+        """What the address of the page carries: the utility, and what is asked of an estimation.
+
+        Nothing for the utility that the page begins with, and for texts too long for an address.
+        Masses are not in it: browsers keep addresses, and masses may be counts of people.
+        """
+        if self.utility == _FIRST_UTILITY:
+            return ""
+        found = urlencode(
+            {"utility": self.utility, **(self.asked.options if self.shows_risk else {})}
+        )
+        return found if len(found) <= _LONGEST_QUERY else ""
+
+    def with_query(self, query: Mapping[str, str]) -> Settings:
+        """What an address carries; raises :class:`MechdesignError` for what cannot be asked."""
+        found = self.with_utility(query["utility"]) if "utility" in query else self
+        asked = Asked.of_options(query)
+        if not asked.options:
+            return found
+        if not found.shows_risk:
+            raise InputError(
+                "address of the page",
+                expected="utility=estimation with of, of-weights and truth, which belong to it",
+                got=f"utility={found.utility}",
+                remedy="correct the address, or choose on the page",
+            )
+        return found.with_asked(asked)
+
+
+def message(problem: MechdesignError) -> str:
+    """An error as the page shows it: with its code, which ``mechdesign explain`` explains."""
+    return f"{problem} [{problem.code}]"
 
 
 def parse_number(text: str | None, subject: str) -> float:
@@ -406,12 +531,15 @@ def python_lines(settings: Settings) -> str:
         if chosen.required
     ]
     privacy = notions[0] if len(notions) == 1 else f"[{', '.join(notions)}]"
+    utility = UTILITIES[settings.utility].call
+    if settings.shows_risk:
+        utility = settings.asked.python(settings.prior())
     return "\n".join(
         [
             "import mechdesign as md",
             "",
             f"prior = {_prior_call(settings)}",
-            f"found = md.design(prior, {UTILITIES[settings.utility].call}, {privacy})",
+            f"found = md.design(prior, {utility}, {privacy})",
             f'md.save(found, "{FILE}")',
         ]
     )
@@ -420,34 +548,63 @@ def python_lines(settings: Settings) -> str:
 def shell_lines(settings: Settings) -> str:
     """A command line that designs the same mechanism and saves it.
 
-    Names that an argument cannot hold (with a comma, say) go by way of a JSON file.
+    A joint table whose masses are no longer those of a file is written to one first.
     """
     first = ""
     arguments = ["mechdesign", "design"]
     source = settings.source
+    if source is None and settings.joined:
+        first, source = _table_lines(settings)
     if source is not None:
-        arguments += [source.table, "--column", source.column]
+        arguments.append(source.table)
+        arguments += [text for column in source.columns for text in ("--column", column)]
         arguments += [] if source.weights is None else ["--weights", source.weights]
         arguments += [] if source.missing == "error" else ["--missing", source.missing]
-    elif all("," not in name and name == name.strip() for name in settings.names):
-        pairs = zip(settings.names, settings.weights, strict=True)
-        arguments += ["--prior", ",".join(f"{name}={mass!r}" for name, mass in pairs)]
     else:
-        content = json.dumps(dict(zip(settings.names, settings.weights, strict=True)))
-        first = f"printf %s {shlex.quote(content)} > prior.json\n"
-        arguments += ["--prior", "prior.json"]
+        arguments += ["--prior", _masses_text(settings)]
     for notion in settings.required_notions():
         arguments += ["--privacy", notion.spec]
-    arguments += ["--utility", settings.utility, "--output", FILE]
-    return first + shlex.join(arguments)
+    arguments += ["--utility", settings.utility]
+    for name, text in settings.asked.options.items() if settings.shows_risk else ():
+        arguments += [f"--{name}", text]
+    return first + shlex.join([*arguments, "--output", FILE])
+
+
+def _masses_text(settings: Settings) -> str:
+    """The masses as the command line takes them; as JSON where names hold what separates them."""
+    pairs = dict(zip(settings.names, settings.weights, strict=True))
+    if all("," not in name and name == name.strip() for name in pairs):
+        return ",".join(f"{name}={mass!r}" for name, mass in pairs.items())
+    return json.dumps(pairs, ensure_ascii=False)
+
+
+def _table_lines(settings: Settings) -> tuple[str, Column]:
+    """A line that writes the masses of a joint table, and the columns to read them from.
+
+    As whole numbers, which are exact: decimals in a file are not the floats of the page.
+    """
+    mass = "mass"
+    while mass in settings.joined:
+        mass += "_"
+    rows = io.StringIO()
+    writer = csv.writer(rows, lineterminator="\n")
+    writer.writerow([*settings.joined, mass])
+    for symbol, weight in zip(settings.symbols, settings.prior().weights, strict=True):
+        writer.writerow([*("" if part is None else part for part in symbol), weight])
+    blank = any(part is None for symbol in settings.symbols for part in symbol)
+    missing = "category" if blank else "error"
+    text = shlex.join(["printf", "%s\\n", *rows.getvalue().split("\n")[:-1]])
+    return f"{text} > {_TABLE}\n", Column(_TABLE, settings.joined, mass, missing)
 
 
 def _prior_call(settings: Settings) -> str:
     source = settings.source
     if source is None:
         masses = ", ".join(map(repr, settings.weights))
-        return f"md.Prior([{masses}], {settings.labels!r})"
-    arguments = [repr(source.table), repr(source.column)]
+        found = f"md.Prior([{masses}], {settings.labels!r})"
+        return found + (f".with_schema({list(settings.joined)!r})" if settings.joined else "")
+    column = source.column if isinstance(source.column, str) else list(source.column)
+    arguments = [repr(source.table), repr(column)]
     arguments += [] if source.weights is None else [f"weights={source.weights!r}"]
     arguments += [] if source.missing == "error" else [f"missing={source.missing!r}"]
     return f"md.Prior.from_csv({', '.join(arguments)})"

@@ -28,7 +28,7 @@ from .results import (
     frontier_points,
     value_range,
 )
-from .settings import NotionSetting, Settings
+from .settings import NotionSetting, Settings, message
 
 #: Seconds that a search may take before its result is shown, and then to improve on that.
 QUICK_LIMIT, FULL_LIMIT = 0.06, 5.0
@@ -103,7 +103,7 @@ class PageState:
         try:
             settings = make(self.settings)
         except MechdesignError as problem:
-            self.view.show_problem(str(problem), of_design=False)
+            self.view.show_problem(message(problem), of_design=False)
             return False
         changed = settings != self.settings
         self.settings = settings
@@ -142,7 +142,7 @@ class PageState:
         if task.cancelled() or (failure := task.exception()) is None:
             return
         if isinstance(failure, MechdesignError):
-            self.view.show_problem(str(failure), of_design=False)
+            self.view.show_problem(message(failure), of_design=False)
             return
         # A mistake in this program: it is logged in full, and the visitor sees that it happened.
         _LOG.error("work for the page failed", exc_info=failure)
@@ -240,9 +240,7 @@ class PageState:
         if not isinstance(ends, ValueRange):
             self._show_frontier(key, (), None, ends or "")
             return
-        curves = {
-            chosen.name: Curve(chosen, is_risk=settings.shows_risk) for chosen in settings.notions
-        }
+        curves = {chosen.name: Curve(chosen, asks=settings.question) for chosen in settings.notions}
         last = clock()
         for piece in frontier_pieces(settings):
             name = piece[0].name
@@ -285,7 +283,7 @@ class PageState:
 
 
 def _alternative_key(settings: Settings, chosen: NotionSetting) -> Hashable:
-    return settings.names, settings.weights, settings.utility, chosen.name, chosen.levels
+    return settings.names, settings.weights, settings.goal, chosen.name, chosen.levels
 
 
 def _or_message(work: Callable[..., Any], *arguments: Any) -> Any:
@@ -293,4 +291,4 @@ def _or_message(work: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return work(*arguments)
     except MechdesignError as problem:
-        return str(problem)
+        return message(problem)

@@ -27,6 +27,11 @@ ASKED = ["design", "--prior", "a=0.5,b=0.3,c=0.2", "-p", "pml:0.6"]
             "[[1, 0, 2], [0, 1, 0]]",
             Estimation([[1, 0, 2], [0, 1, 0]], [1, 3]),
         ),
+        (["--of", '{"a": 1, "b": 0, "c": 2}'], None, Estimation([[1, 0, 2]])),
+        (["--of", ' {"a":"x","b":"y","c":"x"}'], None, Estimation([[1, 0, 1], [0, 1, 0]])),
+        (["--of", "[[1, 0, 2], [0, 1, 0]]"], None, Estimation([[1, 0, 2], [0, 1, 0]])),
+        (["--truth", '{"c": 6, "a": 0, "b": 2}'], None, Estimation(truth=[1, 4, 12])),
+        (["--truth", "[1, 2, 3]"], None, Estimation(truth=[1, 2, 3])),
         (["--truth", "a=1,b=2,c=3"], None, Estimation(truth=[1, 2, 3])),
         (["--truth", "1,2,3"], None, Estimation(truth=[1, 2, 3])),
         (["--truth", "0,1,2"], None, Estimation(truth=[1, 2, 4])),
@@ -54,6 +59,14 @@ def test_what_is_asked_is_what_is_designed_for(tmp_path, options, text, question
         ["-u", "estimation", "--of", "a=x"],
         ["-u", "estimation", "--of", "a=1,b=0"],
         ["-u", "estimation", "--of", "a=1,b=0,d=2"],
+        ["-u", "estimation", "--of", "a=1,b=0,c=2,a=3"],
+        ["-u", "estimation", "--of", '{"a": 1, "b": 0, "c": NaN}'],
+        ["-u", "estimation", "--of", '{"a": 1, "b": 0, "a": 2}'],
+        ["-u", "estimation", "--of", "[" * 100_000 + "]"],
+        ["-u", "estimation", "--of", '{"a": 1, "b": }'],
+        ["-u", "estimation", "--truth", "a=1,b=2,c=3,b=3"],
+        ["-u", "estimation", "--truth", '{"a": 1, "b": "2", "c": 3}'],
+        ["-u", "estimation", "--truth", "[1, 2, [3]]"],
         ["-u", "estimation", "--of-weights", "1,x"],
         ["-u", "estimation", "--of-weights", "1,2"],
         ["-u", "estimation", "--truth", "a=1,b=2"],
@@ -152,3 +165,31 @@ def test_questions_of_a_design_are_asked_of_its_reports(tmp_path, capsys, text):
         assert main([*command, "--json"]) == 0
         plain = json.loads(capsys.readouterr().out)
         assert plain == named
+
+
+def test_symbols_of_a_joint_table_are_named_as_they_are_shown(tmp_path):
+    """As in messages, and as JSON; counts of the truth, too, which knew them by position alone."""
+    table, kept = tmp_path / "t.csv", tmp_path / "design.json"
+    table.write_text("x,y,n\n1,a,5\n1,b,3\n2,a,2\n", encoding="utf-8")
+    known = md.Prior.from_csv(table, ["x", "y"], weights="n")
+    found = []
+    for names in (["(1, 'a')", "(1, 'b')", "(2, 'a')"], ['[1, "a"]', '[1, "b"]', '[2, "a"]']):
+        of, truth = (json.dumps(dict(zip(names, v, strict=True))) for v in ([1, 0, 2], [4, 3, 3]))
+        command = ["design", str(table), "--column", "x", "--column", "y", "--weights", "n"]
+        command += ["-p", "pml:0.6", "-u", "estimation", "--of", of, "--truth", truth]
+        assert main([*command, "-o", str(kept), "--force"]) == 0
+        found.append(md.load(kept).risk)
+    best = md.design(known, Estimation([[1, 0, 2]], truth=[4, 3, 3]), md.PML(0.6)).risk
+    assert found == pytest.approx([best, best], rel=1e-9)
+
+
+def test_names_that_commas_separate_are_written_as_json(tmp_path):
+    kept = tmp_path / "design.json"
+    prior = json.dumps({"x, y": 0.5, "=": 0.3, ";": 0.2})
+    asked = ["design", "--prior", prior, "-p", "pml:0.6", "-u", "estimation", "-o", str(kept)]
+    counts = json.dumps({"x, y": 1, "=": 2, ";": 3})
+    assert main([*asked, "--of", json.dumps({"x, y": 1, "=": 0, ";": 2}), "--truth", counts]) == 0
+    found = md.load(kept)
+    assert found.prior.labels == ("x, y", "=", ";")
+    best = md.design(ABC, Estimation([[1, 0, 2]], truth=[1, 2, 3]), md.PML(0.6)).risk
+    assert found.risk == pytest.approx(best, rel=1e-9)

@@ -382,6 +382,74 @@ def test_bad_input_is_answered_in_words_and_nothing_is_lost(tab):
     assert "'1st'" in tab.page.locator(".notes").inner_text()
 
 
+def test_a_visitor_asks_for_something_else_and_shares_the_address(tab, browser, url, tmp_path):
+    tab.choose("Utility", "Estimation")
+    tab.choose("What is estimated", "Share of one symbol")
+    tab.choose("Symbol", "crew")
+    tab.choose("True shares of the people", "the worst case")
+    results = tab.page.locator("section", has=tab.page.locator("#results"))
+    playwright.expect(results).to_contain_text("the share of crew, whatever the true shares are")
+    tab.wait_until_idle()
+    saved = download(tab, "Mechanism as JSON")
+    saved.save_as(tmp_path / saved.suggested_filename)
+    found = md.load(tmp_path / "mechanism.json")
+    crew = {"1st": 0, "2nd": 0, "3rd": 0, "crew": 1}
+    best = md.design(found.prior, md.utility.Estimation(crew, truth="any"), md.PML(0.5))
+    assert found.risk == pytest.approx(best.risk, rel=1e-9)
+    line = tab.page.get_by_label("Command line").inner_text()
+    assert "--of 1st=0,2nd=0,3rd=0,crew=1 --truth any" in line
+    # A number that is none is refused where it is typed.
+    tab.choose("What is estimated", "Mean of numbers")
+    alert = tab.page.get_by_role("alert").filter(has_text="expected")
+    tab.write("Number of crew", "many")
+    playwright.expect(alert).to_contain_text("number of crew: expected a number")
+    tab.write("Number of crew", "2.5")
+    playwright.expect(tab.page.get_by_label("Command line")).to_contain_text("crew=2.5")
+    tab.wait_until_idle()
+    # The address asks the same, and one that was forged runs nothing.
+    other = Tab(browser, tab.page.url)
+    assert other.field("Number of crew").input_value() == "2.5"
+    assert (
+        other.page.get_by_label("Command line").inner_text()
+        == tab.page.get_by_label("Command line").inner_text()
+    )
+    np.testing.assert_array_equal(other.kernel(), tab.kernel())
+    other.close()
+    for query in (
+        "?utility=estimation&of=%3Cimg+src%3Dx+onerror%3D%27window.hit%3D1%27%3E%3D1",
+        "?utility=%3Cimg+src%3Dx+onerror%3D%27window.hit%3D1%27%3E",
+        "?utility=estimation&truth=%22%3B%2F%2F%3C%2Fscript%3E%3Cscript%3Ewindow.hit%3D1%3C%2Fscript%3E",
+    ):
+        forged = Tab(browser, url + query)
+        alert = forged.page.get_by_role("alert").filter(has_text="expected")
+        playwright.expect(alert).to_be_visible()
+        assert forged.page.evaluate("window.hit") is None
+        assert forged.page.get_by_role("combobox", name="Utility").input_value().startswith("Hamm")
+        forged.close()
+    assert ask(url, path="/?utility=estimation&of=" + "x" * 1_000_000).status in (400, 414, 431)
+    assert ask(url).status == 200
+
+
+@pytest.mark.parametrize("width", [1280, 380])
+def test_questions_of_long_names_stick_out_nowhere(browser, width):
+    long = "a rather long name of a symbol"
+    with Served("--prior", f"{long}=0.5,b=0.3,c=0.2") as address:
+        of = f"{long}=1,b=-2,c=5".replace(" ", "+").replace("=", "%3D")
+        opened = Tab(browser, f"{address}?utility=estimation&of={of}", width)
+        for kind in ("Another question", "Mean of numbers", "Share of one symbol"):
+            opened.choose("What is estimated", kind)
+            opened.wait_until_idle() if kind == "Share of one symbol" else None
+            assert opened.page.evaluate("document.scrollingElement.scrollWidth") <= width
+            outside = opened.page.evaluate(
+                """(width) => [...document.querySelectorAll(".question *, dl.tiles *")].filter(
+                  (e) => e.offsetParent && e.getBoundingClientRect().right > width)
+                  .map((e) => e.outerHTML.slice(0, 120))""",
+                width,
+            )
+            assert outside == []
+        opened.close()
+
+
 def test_a_name_is_never_run(tab):
     evil = "<img src=x onerror='window.hit=1'>"
     tab.write("Name of symbol 4", evil)

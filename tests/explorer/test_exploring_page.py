@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 
 import numpy as np
 import pytest
@@ -19,9 +20,10 @@ from nicegui import run, ui
 from nicegui.testing import UserInteraction
 from nicegui.testing.user_simulation import user_simulation
 
-from mechdesign.explorer import controls
+from mechdesign.explorer import controls, markup
 from mechdesign.explorer.controls import Slider
 from mechdesign.explorer.page import Page
+from mechdesign.explorer.questions import Asked
 
 # The server leaves these to the page, which says the same itself.
 pytestmark = pytest.mark.filterwarnings("ignore::mechdesign.errors.MechdesignWarning")
@@ -175,15 +177,16 @@ def background():
 def visiting(tmp_path, background, caplog):
     """Plays a scene on the page."""
 
-    def play(scene, settings=TITANIC):
+    def play(scene, settings=TITANIC, address="/"):
         pages = []
 
         def root():
-            pages.append(Page(settings, tmp_path, run.io_bound, background.run))
+            query = ui.context.client.request.query_params
+            pages.append(Page(settings, tmp_path, run.io_bound, background.run, query))
 
         async def whole():
             async with user_simulation(root=root) as user:
-                await user.open("/")
+                await user.open(address)
                 visit = Visit(user, pages)
                 await visit.settled()
                 # A server that ends in the middle of an update waits for it in vain, so a scene
@@ -427,7 +430,7 @@ def test_what_was_chosen_last_counts_and_large_files_are_read_elsewhere(
         background.held = held = []
 
         def status():
-            return [e.text for e in visit.elements(ui.label, classes="hint", role="status")]
+            return [e.text for e in visit.elements(ui.label, classes="reading", role="status")]
 
         def read():
             return [source.column for source, _ in held if isinstance(source, Column)]
@@ -489,7 +492,7 @@ def test_thirty_symbols_with_long_names(visiting):
         await visit.settled()
         assert len(visit.elements(Slider, unit="share")) == 30
         assert names[0] in visit.shown("results")
-        assert "prior.json" in visit.shown("export")
+        assert f"{markup.escape(json.dumps(names[0]))}: " in visit.shown("export")
         json.dumps(visit.chart("lifts"), allow_nan=False)
 
     visiting(scene, Settings.of_prior(md.Prior.uniform(names)))
@@ -548,5 +551,159 @@ def test_a_file_of_visits_weighs_places_until_it_is_left_out(visiting, tmp_path)
         await until(lambda: "4 places" in visit.text("map-summary"))
         visit.choose("Somebody is at", "prior")
         assert "Prior: 0.25 at most" in visit.shown("places")
+
+    visiting(scene)
+
+
+# What is estimated
+
+
+def test_a_visitor_asks_for_something_else(visiting):
+    async def scene(visit):
+        assert not visit.elements(classes="question")[0].visible
+        visit.choose("Utility", "estimation")
+        await visit.settled()
+        assert visit.elements(classes="question")[0].visible
+        assert "the frequencies of all symbols" in visit.shown("results")
+        assert "columns" not in visit.control("What is estimated", ui.select).options
+        visit.choose("What is estimated", "symbol")
+        assert visit.settings.asked == Asked("1st=1,2nd=0,3rd=0,crew=0")
+        visit.choose("Symbol", "crew")
+        await visit.settled()
+        crew = md.utility.Estimation({"1st": 0, "2nd": 0, "3rd": 0, "crew": 1})
+        found = visit.state.result.design
+        assert found.risk == pytest.approx(md.design(TITANIC.prior(), crew, md.PML(0.5)).risk)
+        assert "of the share of crew" in visit.shown("results")
+        assert "for the share of crew" in visit.shown("frontier")
+        assert visit.chart("frontier")["title"]["text"] == "for the share of crew"
+        assert "--of 1st=0,2nd=0,3rd=0,crew=1" in visit.shown("export")
+        # Numbers of a mean, one of which is no number.
+        visit.choose("What is estimated", "mean")
+        assert visit.settings.asked.of == "1st=1,2nd=2,3rd=3,crew=4"
+        visit.write("Number of crew", "1/4")
+        assert visit.settings.asked.of == "1st=1,2nd=2,3rd=3,crew=0.25"
+        for text in ("", "x", "nan", "inf"):
+            visit.write("Number of 1st", text)
+            assert "number of 1st" in visit.refusal or "finite" in visit.refusal
+            assert visit.control("Number of 1st", ui.input).props["error"]
+        assert visit.settings.asked.of == "1st=1,2nd=2,3rd=3,crew=0.25"
+        # A question that is written out begins with the one asked, and keeps its kind.
+        visit.choose("What is estimated", "other")
+        assert visit.control("Question", ui.input).value == "1st=1,2nd=2,3rd=3,crew=0.25"
+        visit.write("Question", "[[1, -1, 0, 0], [0, 0, 1, -1]]")
+        visit.write("What each error weighs", "1,3")
+        assert visit.settings.asked == Asked("[[1, -1, 0, 0], [0, 0, 1, -1]]", "1,3")
+        visit.write("Question", "1st=1,2nd=-1,3rd=0,crew=0")  # one answer, which has one weight
+        assert visit.settings.asked == Asked("1st=1,2nd=-1,3rd=0,crew=0")
+        visit.write("Question", "question.json")
+        assert visit.refusal.endswith("[MD100]")
+        assert "a number for each symbol" in visit.refusal
+        # The shares at which errors count.
+        visit.choose("True shares of the people", "any")
+        await visit.settled()
+        assert "whatever the true shares are" in visit.shown("results")
+        visit.choose("True shares of the people", "other")
+        assert visit.settings.asked.truth == "1st=1,2nd=1,3rd=1,crew=1"
+        visit.write("Shares or counts", "5,3,2")
+        assert "over the symbols" in visit.refusal
+        visit.write("Shares or counts", "5,3,2,0")
+        await visit.settled()
+        assert "with true shares as in 5, 3, 2, 0" in visit.shown("frontier")
+        assert visit.refusal == ""
+        visit.choose("What is estimated", "all")
+        visit.choose("True shares of the people", "prior")
+        assert visit.settings.asked == Asked()
+        visit.choose("Utility", "hamming")
+        assert not visit.elements(classes="question")[0].visible
+
+    visiting(scene)
+
+
+def test_columns_of_a_joint_table_are_asked_for(visiting):
+    pair = ("class", "sex")
+    joint = Settings.of_prior(md.Prior.from_csv("titanic", pair), Column("titanic", pair))
+
+    async def scene(visit):
+        visit.choose("Utility", "estimation")
+        visit.choose("What is estimated", "columns")
+        assert visit.settings.asked == Asked("class")
+        await visit.settled()
+        assert "the shares of class" in visit.shown("results")
+        assert "--column class --column sex" in visit.shown("export")
+        visit.choose("Columns", ["class", "sex"])
+        assert visit.settings.asked == Asked("class,sex")
+        visit.choose("Columns", [])
+        assert "columns: expected at least one" in visit.refusal
+        assert visit.control("Columns", ui.select).value == ["class", "sex"]
+        visit.drag(f"Mass of {joint.names[0]}", 0.3)
+        await visit.settled()
+        assert visit.settings.asked == Asked("class,sex")
+        assert visit.state.result.design.prior.schema.names == pair
+        visit.write("Name of symbol 1", "others")
+        await visit.settled()
+        assert visit.settings.asked == Asked()
+        lost = [e.text for e in visit.elements(ui.label, role="status") if "No longer" in e.text]
+        assert lost == ["No longer asked, as it does not fit these symbols: class,sex"]
+
+    visiting(scene, joint)
+
+
+def test_an_address_begins_with_its_question(visiting):
+    async def scene(visit):
+        assert visit.settings.asked == Asked("1st=1,2nd=-1,3rd=0,crew=0", None, "any")
+        assert visit.control("Utility", ui.select).value == "estimation"
+        assert visit.control("What is estimated", ui.select).value == "other"
+        assert visit.control("True shares of the people", ui.select).value == "any"
+        assert visit.state.result.design.certificate.is_optimal
+        assert visit.refusal == ""
+
+    query = "utility=estimation&of=1st%3D1%2C2nd%3D-1%2C3rd%3D0%2Ccrew%3D0&truth=any&new=1"
+    visiting(scene, address=f"/?{query}")
+
+
+@pytest.mark.parametrize(
+    ("query", "fragment"),
+    [
+        ("utility=%3Cscript%3Ealert(1)%3C/script%3E", "utility: expected one of absolute"),
+        ("utility=estimation&of=%3Cscript%3E%3D1", "expected symbols of the prior"),
+        ("utility=estimation&of=%22%27%26%3D1%2C%E2%80%AE%3D2", "expected symbols of the prior"),
+        ("utility=estimation&truth=NaN%2C1%2C1%2C1", "finite numbers"),
+        ("utility=estimation&of=" + "x" * 30_000, "at most 20,000 characters"),
+        ("utility=estimation&of=%2Fetc%2Fpasswd", "a number for each symbol"),
+        ("of=a", "utility=estimation"),
+    ],
+)
+def test_a_forged_address_begins_as_without_and_says_why(query, fragment, visiting):
+    async def scene(visit):
+        assert visit.settings == TITANIC
+        assert fragment in visit.refusal
+        assert re.search(r" \[MD\d{3}\]$", visit.refusal)
+        assert "\u202e" not in visit.refusal
+        assert visit.state.result.design.certificate.is_optimal
+        visit.choose("Utility", "estimation")
+        assert visit.refusal == ""
+
+    visiting(scene, address=f"/?{query}")
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", "\"'&", "a, b", "\u0627\u0644\u0641"]
+)
+def test_symbols_of_any_name_are_asked_for(name, visiting):
+    async def scene(visit):
+        visit.choose("Utility", "estimation")
+        visit.write("Name of symbol 2", name)
+        visit.choose("What is estimated", "symbol")
+        visit.choose("Symbol", name)
+        await visit.settled()
+        assert visit.state.result.design.utility.of == {
+            label: int(label == name) for label in visit.settings.labels
+        }
+        visit.choose("What is estimated", "other")
+        visit.choose("What is estimated", "mean")
+        await visit.settled()
+        assert "<script>" not in "".join(element.content for element in visit.elements(ui.html))
+        visit.write("Name of symbol 2", "b")
+        assert visit.settings.asked.of == "1st=1,b=2,3rd=3,crew=4"
 
     visiting(scene)

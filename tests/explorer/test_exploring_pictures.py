@@ -236,7 +236,9 @@ def test_risks_have_a_logarithmic_axis_and_words_of_their_own():
     found = compute(settings)
     risk = found.design.risk
     curves = [
-        results.Curve(chosen, results.frontier_points(settings, (chosen, (0.1, 1.0))), is_risk=True)
+        results.Curve(
+            chosen, results.frontier_points(settings, (chosen, (0.1, 1.0))), asks=settings.question
+        )
         for chosen in settings.notions
     ]
     ends = results.value_range(settings)
@@ -270,7 +272,7 @@ def test_a_secret_that_is_known_takes_no_reports():
     found = compute(settings)
     assert found.design.risk == 0
     shown_in_full(found)
-    curves = [results.Curve(chosen, is_risk=True) for chosen in settings.notions]
+    curves = [results.Curve(chosen, asks=settings.question) for chosen in settings.notions]
     options = plain(charts.frontier_options(curves, results.value_range(settings), found))
     assert options["yAxis"]["type"] == "value"
 

@@ -39,6 +39,14 @@ PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["walk", "bus", "car"])
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
 
 
+# Addresses of the explorer that show the controls of each kind of question.
+QUESTIONS = {
+    "a mean": "&of=1st%3D1,2nd%3D2,3rd%3D3,crew%3D4&truth=any",
+    "written out": "&of=[[1,-1,0,0],[0,0,1,-1]]&of-weights=1,2&truth=5,3,2,1",
+    "refused": "&of=x",
+}
+
+
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as driver:
@@ -67,6 +75,10 @@ def pages(tmp_path_factory):
         yield {
             **reports,
             "explorer": (explorer, "table.kernel td"),
+            **{
+                f"explorer, {kind}": (f"{explorer}?utility=estimation{query}", "table.kernel td")
+                for kind, query in QUESTIONS.items()
+            },
             "collector": (collector.url, "#estimates section"),
         }
 
@@ -81,7 +93,13 @@ def violations(page, rules=RULES):
     ]
 
 
-@pytest.mark.parametrize("name", ["review", "comparison", "samples", "explorer", "collector"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("review", "comparison", "samples", "explorer", "collector"),
+        *(f"explorer, {kind}" for kind in QUESTIONS),
+    ],
+)
 def test_the_audit_finds_nothing(name, browser, pages):
     url, complete = pages[name]
     for scheme, width in VIEWS:
