@@ -221,7 +221,9 @@ def _components(rows: NDArray[np.float64], rank: int) -> tuple[list[list[int]], 
 
 @dataclass(frozen=True)
 class AskedKernel:
-    """A kernel in the place of a design, with what its reports are to answer, if it is known."""
+    """A kernel in the place of a design, with what its reports are to answer, all of it, if that is
+    known.
+    """
 
     mechanism: Mechanism
     question: Question | None
@@ -238,9 +240,7 @@ def question_of_rounds(designs: Sequence[Any], kernels: Sequence[Mechanism]) -> 
     all of it where they tell nothing.
     """
     asked = [own for own in map(designed_question, designs) if own is not None]
-    if not asked:
-        return None
-    return _told(asked[-1], kernels) or asked[-1]
+    return (told_by(asked[-1], kernels) or asked[-1]) if asked else None
 
 
 def ask_as_designed(
@@ -253,19 +253,20 @@ def ask_as_designed(
     own = designed_question(designed)
     if feature is not None or by != "symbols" or own is None:
         return ask(designed, feature, by, hidden=hidden)
-    told = _told(own, [mechanism_of(designed)])
-    if told is None and not hidden:
+    found = mechanism_of(designed)
+    told = told_by(own, [found])
+    is_short = told is None or (isinstance(designed, AskedKernel) and told.labels != own.labels)
+    if is_short and not hidden:
         raise DataError(
             "mechanism",
-            expected=f"one whose reports tell what it asks, {listing(own.labels)}",
-            got=f"one where {identifiability(mechanism_of(designed))}, however many reports "
-            "there are",
+            expected=f"one whose reports tell {listing(hidden_answers(found, own))}",
+            got=f"one where {identifiability(found)}, however many reports there are",
             remedy=f"estimate by='blocks' (--by blocks) or a feature, or {_AGAIN}",
         )
     return told or own
 
 
-def _told(asked: Question, kernels: Sequence[Mechanism]) -> Question | None:
+def told_by(asked: Question, kernels: Sequence[Mechanism]) -> Question | None:
     """The answers that the reports of every kernel tell; ``None`` where they tell none of them."""
     hidden = {label for kernel in kernels for label in hidden_answers(kernel, asked)}
     told = [label not in hidden for label in asked.labels]
@@ -281,7 +282,7 @@ def _remedy(designed: Any) -> str:
     own = designed_question(designed)
     if own is None:
         return _REMEDY
-    told = _told(own, [mechanism_of(designed)])
+    told = told_by(own, [mechanism_of(designed)])
     if told is None:
         return _AGAIN
     return (

@@ -16,7 +16,6 @@ from ..errors import DataError, InputError, UtilityError
 from ..labels import Label, distinct, values_at
 from ..schema import Schema, attribute_values
 
-
 #: Sizes of coefficients of questions and of weights, so that no square leaves the floats.
 SMALLEST, LARGEST = 1e-60, 1e60
 
