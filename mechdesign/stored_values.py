@@ -69,7 +69,7 @@ def label_from_json(label: Any) -> Label:
     if not isinstance(label, dict):
         return label
     if "float" in label:
-        return float(label["float"])
+        return {"inf": math.inf, "-inf": -math.inf}[label["float"]]
     return tuple(label_from_json(part) for part in label["tuple"])
 
 
