@@ -134,7 +134,7 @@ def _asked_together(designs: Sequence[Any], kernels: Sequence[Mechanism]) -> Que
         else told_by(own, [kernel]) or own
         for own, kernel in zip(asked, kernels, strict=True)
     ]
-    weights = reduce(np.kron, (one.weights for one in parts))
+    weights = reduce(lambda a, b: np.kron(a, b), (one.weights for one in parts))
     return Question(tuple(product(*(one.labels for one in parts))), weights)
 
 
