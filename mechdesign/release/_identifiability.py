@@ -31,7 +31,8 @@ _REMEDY = (
 )
 # The same of a kernel that answers none of the questions which it comes with.
 _AGAIN = "take the kernel that was designed for these answers"
-# Coefficients of a dependence below this are rounding.
+# Coefficients of a dependence below this are rounding; so are components of a question along one
+# below this share of its largest coefficient.
 _NOTHING = 1e-6
 # The least mass of a symbol in a reference, times the number of symbols, and relative singular
 # values that count.
@@ -370,7 +371,7 @@ def _hidden_answers(question: Question, hidden: NDArray[np.float64]) -> list[Lab
     return [
         label
         for label, v in zip(question.labels, question.weights.T, strict=True)
-        if np.abs(hidden.T @ v).max() > 1e-6 * max(np.abs(v).max(), 1)
+        if np.abs(hidden.T @ v).max() > _NOTHING * np.abs(v).max()
     ]
 
 

@@ -429,6 +429,16 @@ def test_designs_for_questions_are_not_told_to_design_for_estimates():
     assert not is_silent(told)
 
 
+@pytest.mark.parametrize("scale", [1e-60, 1e-9, 1.0, 1e60])
+def test_what_reports_do_not_tell_is_seen_at_every_scale(scale):
+    """Answers to questions of small numbers were not seen to be untold, and estimated wrong."""
+    small = {x: v * scale for x, v in SCORES.items()}
+    told = {x: v * scale for x, v in COARSE.utility.of.items()}
+    for found in (COARSE.mechanism, public_form(COARSE)):
+        refused(lambda found=found: md.plan(found, reports=100, feature=small), error=DataError)
+        assert md.plan(found, reports=100, feature=told).errors[0] > 0
+
+
 # The command line
 
 
