@@ -238,7 +238,7 @@ def designed_question(designed: Any) -> Question | None:
 
 def question_of_rounds(designs: Sequence[Any], kernels: Sequence[Mechanism]) -> Question | None:
     """What the last of some designs that is one for questions asks, so far as each kernel tells it;
-    all of it where they tell nothing.
+    all of it where they tell none of it.
     """
     asked = [own for own in map(designed_question, designs) if own is not None]
     return (told_by(asked[-1], kernels) or asked[-1]) if asked else None

@@ -59,7 +59,7 @@ def both_forms(*designs):
 
 
 def is_silent(text):
-    return not any(word in str(text) for word in ADVICE)
+    return not any(text in str(text) for text in ADVICE)
 
 
 def test_the_kernels_of_these_tests_do_not_tell_every_symbol():
@@ -111,7 +111,7 @@ def test_rounds_that_do_not_tell_what_is_asked_are_refused_by_its_name():
     )
     assert "'score'" in found.expected
     assert is_silent(found)
-    # Together with a kernel that tells all of it they answer it.
+    # Together with a kernel that answers every question they answer it.
     made = md.estimate_rounds([counts_of(PLAIN), counts_of(COARSE)], [PLAIN, last])
     assert made.labels == ("score",)
     assert made.values[0] == pytest.approx(MEAN, abs=5e-3)
@@ -213,8 +213,8 @@ def test_errors_of_means_given_groups_are_those_of_simulated_surveys():
         found.append(given.values[:, 0])
         told.append(given.errors[:, 0])
         sums.append([made.marginal("first").values[0, 0], made.marginal("first").errors[0, 0]])
-    spread = np.std(found, axis=0, ddof=1)
-    assert np.mean(told, axis=0) == pytest.approx(spread, rel=0.15)
+    deviation = np.std(found, axis=0, ddof=1)
+    assert np.mean(told, axis=0) == pytest.approx(deviation, rel=0.15)
     sums = np.array(sums)
     assert sums[:, 1].mean() == pytest.approx(sums[:, 0].std(ddof=1), rel=0.15)
 
@@ -361,7 +361,7 @@ def test_regressions_that_take_more_than_the_design_asks_say_so():
     hidden = md.PublicDesign.of(COARSE.mechanism, COARSE.notions, question=COARSE.question)
     reports = md.Sampler(COARSE, rng=1).draw(["a", "b", "c", "d"] * 1000)
     coarse = table.assign(x=reports)
-    for found, family, response, word in (
+    for found, family, response, text in (
         (hidden, "logistic", "late", "family='linear'"),
         (hidden, "logistic", "x", "family='linear'"),
         (scored_alone(), "linear", "cost", "squares"),
@@ -370,7 +370,7 @@ def test_regressions_that_take_more_than_the_design_asks_say_so():
             lambda found=found, family=family, response=response: md.regress(
                 coarse, found, "x", response=response, covariates=["age"], family=family
             ),
-            word,
+            text,
             error=DataError,
         )
         assert is_silent(told)
@@ -509,16 +509,16 @@ COMMANDS = {
 def test_commands_answer_what_public_files_ask(files, name):
     told = {}
     for form in ("whole", "public"):
-        words = [
-            f"{word}-{form}.json" if word in ("coarse", "grouped", "plan") and i else word
-            for i, word in enumerate(COMMANDS[name])
+        arguments = [
+            f"{text}-{form}.json" if text in ("coarse", "grouped", "plan") and i else text
+            for i, text in enumerate(COMMANDS[name])
         ]
-        worst = ["--worst"] if words[0] == "plan" else []
-        code, out, err = files(*words, *worst, "--json")
+        worst = ["--worst"] if arguments[0] == "plan" else []
+        code, out, err = files(*arguments, *worst, "--json")
         assert code == 0, err
         assert is_silent(err)
         told[form] = json.loads(out)
-        code, out, err = files(*words, *worst)
+        code, out, err = files(*arguments, *worst)
         assert code == 0
         assert "mean" in out or "high" in out
     assert numbers(told["whole"]) == pytest.approx(numbers(told["public"]), rel=1e-9)
@@ -535,14 +535,14 @@ def numbers(part):
 
 
 def test_a_mean_cannot_be_given_at_the_command_line(files):
-    words = list(COMMANDS["given"])
-    words = [f"{w}-public.json" if w in ("coarse", "grouped") else w for w in words]
+    arguments = list(COMMANDS["given"])
+    arguments = [f"{w}-public.json" if w in ("coarse", "grouped") else w for w in arguments]
     md.save(public_form(SCORED), "scored.json")
-    words[words.index("coarse-public.json")] = "scored.json"
-    words[-1] = "y"
+    arguments[arguments.index("coarse-public.json")] = "scored.json"
+    arguments[-1] = "y"
     with_scores = pd.read_csv("both.csv").assign(y=persons(SCORED, 900, 1)["x"])
     with_scores.to_csv("both.csv", index=False)
-    code, _, err = files(*words)
+    code, _, err = files(*arguments)
     assert code == 2
     assert "condition on 'y'" in err
     assert "Traceback" not in err

@@ -262,7 +262,7 @@ def test_questions_at_the_ends_of_what_is_allowed_are_read(designs):
 
 
 @pytest.mark.parametrize(
-    ("question", "word"),
+    ("question", "named"),
     [
         (Question(("x",), np.ones((3, 1))), "rows of 4 numbers"),
         (Question(("x",), np.full((4, 1), np.nan)), "finite"),
@@ -271,8 +271,8 @@ def test_questions_at_the_ends_of_what_is_allowed_are_read(designs):
         (Question(("x",), np.full((4, 1), 1e61)), "1e-60 to 1e\\+60"),
     ],
 )
-def test_questions_that_fit_no_kernel_are_refused_where_forms_are_made(designs, question, word):
-    with pytest.raises(UtilityError, match=word):
+def test_questions_that_fit_no_kernel_are_refused_where_forms_are_made(designs, question, named):
+    with pytest.raises(UtilityError, match=named):
         md.PublicDesign.of(designs["mean"].mechanism, [md.LDP(1.25)], question=question)
 
 
