@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -134,7 +133,9 @@ def _asked_together(designs: Sequence[Any], kernels: Sequence[Mechanism]) -> Que
         else told_by(own, [kernel]) or own
         for own, kernel in zip(asked, kernels, strict=True)
     ]
-    weights = reduce(lambda a, b: np.kron(a, b), (one.weights for one in parts))
+    weights = np.ones((1, 1))
+    for one in parts:
+        weights = np.asarray(np.kron(weights, one.weights), dtype=np.float64)
     return Question(tuple(product(*(one.labels for one in parts))), weights)
 
 
