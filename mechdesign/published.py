@@ -14,10 +14,13 @@ import numpy as np
 
 from .errors import CertificateError, CountsWarning, warn
 from .exact import Verdict, write_integer
+from .labels import Label, listing
 from .mechanism import ImplicitKernel, Mechanism
 from .prior import Prior
 from .privacy import PrivacyNotion
 from .privacy.notion import notion_fields
+from .utility.estimation import Estimation
+from .utility.questions import Question, check_sizes
 
 # Digits of a fingerprint that tell those of one place apart.
 _SHOWN = 12
@@ -86,6 +89,9 @@ def public_fingerprint(
     whoever has the fingerprint can try counts until they find those of the people, so it must not
     go where reports go. Nor must that of a notion that holds priors: ``stated`` is what is told of
     such, see :func:`told_in_public`.
+
+    What a design asks is no part of it: reports are drawn and protect people the same, whatever is
+    estimated from them, so that those of one kernel and guarantee count together.
     """
     whole, named = told_in_public(notions)
     parts: list[Any] = [
@@ -97,7 +103,7 @@ def public_fingerprint(
 
 
 class PublicDesign(Mechanism):
-    """The kernel of a design with what it guarantees, and nothing else of the design.
+    """The kernel of a design with what it guarantees and what it asks, and nothing else of it.
 
     A prior that was counted in data is those counts, which no notion covers; it is left out, and so
     is the certificate's fingerprint, from which a prior of few people could be found by trying, and
@@ -112,25 +118,39 @@ class PublicDesign(Mechanism):
     is best for equal masses, unless ``truth=`` of :func:`mechdesign.estimate` names a distribution.
     An estimate says so where that costs more than next to nothing.
 
+    What a design for questions asks (``of`` of :class:`mechdesign.utility.Estimation`) is told, as
+    estimates and plans answer it: names of the answers, and the coefficients of every symbol, to
+    the last bit. Coefficients that were computed from data, and names that say something of people,
+    are published with it. The truth is not told, and neither is what errors weigh, which is often
+    one over a share and which no estimate reads: every answer has its least error for all weights.
+
     Attributes
     ----------
     notions : what the design guarantees
     stated : names and levels of what it guarantees besides, whose parameters are not told
-    fingerprint : of kernel, labels and notions, as receipts name it
+    question : names of the answers that it was made for, and the coefficients ``(N, F)`` of each
+        symbol in each; ``None`` where it was made for none
+    fingerprint : of kernel, labels and notions, as receipts name it; the question is no part of it
     """
 
     notions: tuple[PrivacyNotion, ...]
     stated: tuple[str, ...]
+    question: Question | None
     fingerprint: str
 
     @classmethod
     def of(
-        cls, mechanism: Mechanism, notions: Iterable[PrivacyNotion], stated: Iterable[str] = ()
+        cls,
+        mechanism: Mechanism,
+        notions: Iterable[PrivacyNotion],
+        stated: Iterable[str] = (),
+        question: Question | None = None,
     ) -> PublicDesign:
-        """Kernel and guarantee together.
+        """Kernel and guarantee together, and what its reports are to answer.
 
         Notions that can be checked without a prior are; the others are what the maker states.
-        Raises :class:`CertificateError` where one does not hold.
+        Raises :class:`CertificateError` where one does not hold, :class:`UtilityError` for a
+        question about other symbols, of numbers that are none, or with names that repeat.
         """
         made = cls.from_weights(
             mechanism.weights, mechanism.bits, mechanism.inputs, mechanism.outputs, check=False
@@ -138,6 +158,7 @@ class PublicDesign(Mechanism):
         assert isinstance(made, PublicDesign)
         made.notions, named = told_in_public(notions)
         made.stated = (*named, *stated)
+        made.question = None if question is None else _checked(question, made.inputs)
         anything = Prior.uniform(made.inputs).with_schema(mechanism.schema)
         for notion in made.notions:
             if not notion.uses_prior:
@@ -153,6 +174,7 @@ class PublicDesign(Mechanism):
             self._plain.with_schema(self.schema),
             self.notions,
             self.stated,
+            self.question,
         )
 
     @property
@@ -167,6 +189,8 @@ class PublicDesign(Mechanism):
         lines = [f"public form of a design; checked here: {checked}"]
         if stated:
             lines.append(f"stated by its maker, under a prior that is not told: {stated}")
+        if self.question is not None:
+            lines.append(f"made to answer: {listing(self.question.labels)}")
         kernel, whole = map(shown_fingerprint, (kernel_fingerprint(self), self.fingerprint))
         lines.append(f"fingerprints: kernel {kernel}; kernel and guarantee {whole}")
         return "\n".join([*lines, super().__repr__()])
@@ -175,7 +199,7 @@ class PublicDesign(Mechanism):
 
 
 def public_form(design: Any) -> PublicDesign:
-    """What others may have of a design: kernel, labels and guarantee, without the prior.
+    """What others may have of a design: kernel, labels, guarantee and question, without the prior.
 
     Warns (:class:`CountsWarning`) when the kernel is a function of the masses of its prior.
     """
@@ -188,10 +212,26 @@ def public_form(design: Any) -> PublicDesign:
             "kernel",
             CountsWarning,
         )
-    return PublicDesign.of(design.mechanism, design.notions)
+    return without_prior(design)
+
+
+def without_prior(design: Any) -> PublicDesign:
+    """The same, for who keeps nothing else of a design and has nobody to warn."""
+    return PublicDesign.of(design.mechanism, design.notions, question=design.question)
+
+
+def _checked(question: Question, symbols: tuple[Label, ...]) -> Question:
+    """The question, where it is one about these symbols; raises :class:`UtilityError`."""
+    asked = Estimation(np.asarray(question.weights).T, names=question.labels)
+    found = asked.question(symbols)
+    check_sizes(found.weights)
+    return found
 
 
 def _rebuilt(
-    mechanism: Mechanism, notions: tuple[PrivacyNotion, ...], stated: tuple[str, ...]
+    mechanism: Mechanism,
+    notions: tuple[PrivacyNotion, ...],
+    stated: tuple[str, ...],
+    question: Question | None,
 ) -> PublicDesign:
-    return PublicDesign.of(mechanism, notions, stated)
+    return PublicDesign.of(mechanism, notions, stated, question)

@@ -72,7 +72,14 @@ from .stored_plans import (
     public_plan_from_parts,
     public_plan_to_json,
 )
-from .stored_values import label_from_json, label_to_json, number_from_json, number_to_json
+from .stored_values import (
+    label_from_json,
+    label_to_json,
+    number_from_json,
+    number_to_json,
+    question_from_json,
+    question_to_json,
+)
 from .utility import (
     UTILITIES,
     Distance,
@@ -107,8 +114,8 @@ def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool
 
     The file appears under its name only when it is complete. The file of a design holds its prior
     exactly, which may be the counts of people, so that only its owner may read it; with ``public``
-    it holds what others may have: kernel, labels and guarantee, without the prior. That loads as a
-    :class:`PublicDesign`, from which estimates and plans are made as from any mechanism.
+    it holds what others may have: kernel, labels, guarantee and what the design asks, without the
+    prior. That loads as a :class:`PublicDesign`, from which estimates and plans are made.
 
     Raises :class:`StorageError` when the file exists and ``overwrite`` is false, or when it cannot
     be written. Warns (:class:`CountsWarning`) when a public kernel reveals the masses of its prior.
@@ -153,6 +160,7 @@ def to_json(designed: Saved) -> dict[str, Any]:
             "mechanism": mechanism_to_json(designed),
             "notions": [_notion_out(notion) for notion in designed.notions],
             **({"stated": list(designed.stated)} if designed.stated else {}),
+            **({} if designed.question is None else question_to_json(designed.question)),
             "fingerprint": designed.fingerprint,
         }
     elif isinstance(designed, Mechanism):
@@ -343,10 +351,10 @@ def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> 
     if isinstance(utility, Estimation):
         plain = utility.of is None and utility.names is None
         asked = None if plain else utility.question(prior.labels, prior.schema)
+        told = {"questions": None, "answers": None} if asked is None else question_to_json(asked)
         return {
             "name": utility.spec,
-            "questions": asked and asked.weights.T.tolist(),
-            "answers": asked and list(map(label_to_json, asked.labels)),
+            **told,
             "weights": None if utility.weights is None else utility.weights.tolist(),
             "truth": _truth_out(utility.truth),
         }
@@ -533,7 +541,8 @@ def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     notions = [_notion_in(part, name) for part in content["notions"]]
     stated = [_name_in(text) for text in content.get("stated", [])]
     try:
-        made = PublicDesign.of(_whole_mechanism(content["mechanism"]), notions, stated)
+        mechanism, asked = _whole_mechanism(content["mechanism"]), question_from_json(content)
+        made = PublicDesign.of(mechanism, notions, stated, asked)
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); get it again.") from None
     if made.fingerprint != content["fingerprint"]:

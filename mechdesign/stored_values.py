@@ -1,4 +1,4 @@
-"""Labels and parameters as plain values of JSON, and back."""
+"""Labels, parameters and questions as plain values of JSON, and back."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from .errors import StorageError, quote
 from .exact import read_fraction, write_fraction
 from .labels import Label, tidy
+from .utility.questions import Question
 
 # Longer integers have no number in JSON that everybody reads.
 _LONGEST_LABEL = 10_000
@@ -66,5 +69,32 @@ def label_from_json(label: Any) -> Label:
     if not isinstance(label, dict):
         return label
     if "float" in label:
-        return float(label["float"])
+        return {"inf": math.inf, "-inf": -math.inf}[label["float"]]
     return tuple(label_from_json(part) for part in label["tuple"])
+
+
+def question_to_json(question: Question) -> dict[str, Any]:
+    """Coefficients, a row for each answer, and names of the answers as plain values."""
+    return {
+        "questions": question.weights.T.tolist(),
+        "answers": [label_to_json(label) for label in question.labels],
+    }
+
+
+def question_from_json(part: dict[str, Any]) -> Question | None:
+    """The inverse of :func:`question_to_json`; ``None`` where a file asks nothing.
+
+    Raises errors of Python for what has another form.
+    """
+    if not {"questions", "answers"} & part.keys():
+        return None
+    rows, answers = part["questions"], part["answers"]
+    for what in (rows, answers, *rows):
+        if not isinstance(what, list):
+            raise TypeError(f"expected a list of a question, got {quote(what, 40)}")
+    if len(rows) != len(answers):
+        raise ValueError(f"{len(answers)} names for {len(rows)} answers")
+    for value in (value for row in rows for value in row):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(f"expected a coefficient of a question, got {quote(value, 40)}")
+    return Question(tuple(map(label_from_json, answers)), np.array(rows, dtype=float).T)

@@ -501,6 +501,10 @@ def shaken(duals: Duals, rng: np.random.Generator, size: float) -> Duals:
     )
 
 
+#: What a public form may ask of three symbols, from end to end.
+QUESTION = {"questions": [[1e60, -1e-60, 0]], "answers": ["a"]}
+
+
 def honest_cases() -> Iterator[Case]:
     """Files as the library writes them."""
     for name, asked in LINEAR.items():
@@ -540,6 +544,8 @@ def honest_cases() -> Iterator[Case]:
     yield Case("mechanism", in_bytes(found.mechanism), {"proved"})
     public = in_bytes(md.PublicDesign.of(found.mechanism, found.notions))
     yield Case("public", public, {"proved"}, {"privacy: LDP": "proved"})
+    asking = in_bytes(resealed({**json.loads(public), **QUESTION}))
+    yield Case("public, with a question", asking, {"proved"}, {"fingerprint": "proved"})
     nothing = in_bytes(md.PublicDesign.of(found.mechanism, []))
     states = {"privacy": "not proved here", "fingerprint": "proved"}
     yield Case("public, without a notion", nothing, {"not proved here"}, states)
@@ -813,6 +819,20 @@ def broken_cases() -> Iterator[Case]:
         (("stated",), ["PML(1)"], refuted),
     ):  # fmt: skip
         yield Case(f"public, {path}", in_bytes(changed(public, path, value)), state)
+    asking = {**public, **QUESTION}
+    for path, value in (
+        (("questions", 0, 0), 1.1e60), (("questions", 0, 1), -9e-61), (("questions", 0, 2), True),
+        (("questions", 0, 2), "1"), (("questions", 0), [1, 2, 3, 4]), (("questions",), []),
+        (("questions",), None), (("answers",), ["a", "b"]), (("answers",), []),
+        (("answers",), "a"), (("answers",), None), (("answers", 0), {"float": "nan"}),
+    ):  # fmt: skip
+        data = in_bytes(changed(asking, path, value))
+        yield Case(f"public, a question with {path} {value}", data, unreadable)
+    for name in ("questions", "answers"):
+        alone = {key: value for key, value in asking.items() if key != name}
+        yield Case(f"public, without {name} alone", in_bytes(resealed(alone)), unreadable)
+    twice = {**asking, "questions": asking["questions"] * 2, "answers": [1, 1.0]}
+    yield Case("public, two names that are one", in_bytes(resealed(twice)), unreadable)
     told = [{"name": "LDP", "parameters": {"epsilon": 0.5}}]
     data = in_bytes(changed(public, ("notions",), told))
     yield Case("public, a level", data, refuted, {"privacy: LDP": "refuted"})

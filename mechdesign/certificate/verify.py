@@ -147,9 +147,9 @@ def _parameter(word: Any) -> Any:
 
 def _label(word: Any) -> Any:
     """A label: text, number, true, false, null, {"float": "inf"} or {"tuple": [...]}."""
-    if isinstance(word, dict):
-        return float(word["float"]) if "float" in word else tuple(map(_label, word["tuple"]))
-    return word
+    if isinstance(word, dict) and "float" in word:
+        return {"inf": math.inf, "-inf": -math.inf}[word["float"]]
+    return tuple(map(_label, word["tuple"])) if isinstance(word, dict) else word
 
 
 def _labels(words: list[Any]) -> tuple[Any, ...]:
@@ -1604,14 +1604,10 @@ def _worst_risk(
     square = [[_dot(row, v) for v in zip(*asked, strict=True)] for row in inverse]
     unit = (max(abs(v) for row in square for v in row) or _ONE) / one
     above = [[math.ceil(v / unit) for v in row] for row in square]
-    sizes = [
-        d * d * _dot(k, [_dot(row, k) for row in above]) for d, k in zip(near, columns, strict=True)
-    ]
-    image = [_dot(row, truth) for row in part]
-    costs = [
-        _dot(row, sizes) * unit * (1 << kernel.bits) - 2 * v
-        for row, v in zip(rows, image, strict=True)
-    ]
+    pairs, image = zip(near, columns, strict=True), [_dot(row, truth) for row in part]
+    sizes = [d * d * _dot(k, [_dot(row, k) for row in above]) for d, k in pairs]
+    scale, both = unit * (1 << kernel.bits), zip(rows, image, strict=True)
+    costs = [_dot(row, sizes) * scale - 2 * v for row, v in both]
     masses = [_ZERO] * len(prior.n)
     for x, mass in zip(live, truth, strict=True):
         masses[x] = mass
@@ -1666,6 +1662,11 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
     digest = hashlib.sha256(json.dumps([*names, kernel.bits - spare]).encode())
     for row in kernel.rows:
         digest.update((",".join(str(Decimal(w >> spare)) for w in row) + ";").encode())
+    if content.keys() & {"questions", "answers"}:
+        answers = content["answers"]
+        table = _grid(content["questions"], len(_labels(answers)), len(kernel.inputs))
+        fits = all(1e-60 <= abs(v) <= 1e60 for row in table for v in row if v)
+        _need(fits and isinstance(answers, list), "questions of another form")
     told = [*_named(content["notions"], repr), *content.get("stated", [])]
     own = hashlib.sha256(json.dumps([digest.hexdigest(), told]).encode()).hexdigest()
     report.add("fingerprint", content["fingerprint"] == own)
@@ -1673,11 +1674,10 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
 
 def _check_subsets(content: dict[str, Any], report: Report) -> None:
     """A subset selection: at each report its residues stand for the symbols that have them."""
-    base, power, columns = content["base"], content["dimension"], list[tuple[_Prior, _Kernel]]()
+    base, power = content["base"], content["dimension"]
     whole = type(base) is int is type(power) and base > 1 and len(content["profiles"]) == power
     _need(whole, "no profile for each class")
-    for part in content["profiles"]:
-        columns.append(_column(_residues(part, base, report)))
+    columns = [_column(_residues(part, base, report)) for part in content["profiles"]]
     for part in content.get("placements", ()):
         elements = {*part["elements"]}
         differ = elements <= {*range(base)} and len(elements) == len(part["elements"])
@@ -1713,10 +1713,8 @@ def _check_groups(content: dict[str, Any], report: Report) -> None:
             whole = type(base) is int is type(power) and base > 1 and len(given) == power
             _need(whole, "no profile for each class")
             classes = {tuple(_residues(profile, base, report)) for profile in given}
-            is_alike, is_full = (
-                is_alike and len(classes) == 1,
-                is_full and base ** min(power, 64) == size,
-            )
+            is_alike = is_alike and len(classes) == 1
+            is_full = is_full and base ** min(power, 64) == size
             scale = mass * Fraction(size, base)
             choices.append([[(scale * n, chance * base * w) for n, w in row] for row in classes])
         _need(math.prod(map(len, choices)) <= 1 << 12, "too many classes of reports")
@@ -1848,8 +1846,8 @@ def _check_plan(content: dict[str, Any], report: Report) -> None:
     else:
         whole = _Product.of(kernels, labels)
     before = len(report.claims)
-    said = content["achieved"]
-    _check_notion(notion, _Prior(tuple(whole.labels), weights), whole, said, report)
+    everybody = _Prior(tuple(whole.labels), weights)
+    _check_notion(notion, everybody, whole, content["achieved"], report)
     for fact in report.claims[before:]:
         fact["claim"] += " of all columns together"
 

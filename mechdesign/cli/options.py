@@ -193,8 +193,8 @@ ShowValues = Annotated[
 Public = Annotated[
     Path | None,
     typer.Option(
-        help="Save what others may have: kernel, labels and guarantee, without the prior, which "
-        "may be the counts of people."
+        help="Save what others may have: kernel, labels, guarantee and questions, without the "
+        "prior, which may be the counts of people."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]

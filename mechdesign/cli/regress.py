@@ -50,8 +50,9 @@ def regress(
     feature: Annotated[
         list[str] | None,
         typer.Option(
-            help="JSON file of input and value: numbers make one coefficient, text groups. Of a "
-            "column of a plan write COLUMN=FILE, and repeat it."
+            help="JSON file of input and value: numbers make one coefficient, text groups; what a "
+            "design for questions asks when left out. Of a column of a plan write COLUMN=FILE, and "
+            "repeat it."
         ),
     ] = None,
     reference: Annotated[

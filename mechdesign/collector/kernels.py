@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import InputError, StorageError, quote
 from ..kernel_files import load_release
 from ..mechanism import Mechanism, mechanism_of
-from ..published import PublicDesign
+from ..published import PublicDesign, without_prior
 from ..release.receipts import Receipt, make_receipt
 from ..release.report_counts import report_text
 from ..solve.columns_plan import KernelPlan
@@ -52,7 +52,7 @@ class Collected:
             return cls(name, designed, path, stamp)
         made = mechanism_of(designed)
         if designed is not made:
-            made = PublicDesign.of(made, designed.notions)
+            made = without_prior(designed)
         return cls(name, made, path, stamp)
 
     @cached_property

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from ..labels import label_text
+from ..release._identifiability import designed_question
 from ..release.subset_estimates import ManyEstimates
 from ..views import tables
 from ..views.html import SCROLLED, escape, html_table
@@ -119,6 +120,8 @@ def _section(running: Running) -> str:
         f'<p><b class="reports">{len(running.counts):,}</b> reports. {escape(kept)}.</p>',
         f'<p class="soft">Kernel {escape(collected.digest)}</p>',
     ]
+    if designed_question(collected.public) is not None:
+        parts.append('<p class="hint">The design was made for the answers below.</p>')
     if collected.has_changed:
         parts.append(
             f'<p class="bad">{escape(collected.name)} has changed since the collector began; it '

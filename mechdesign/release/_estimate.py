@@ -126,7 +126,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     feature : function or mapping of inputs, list of them, or (F, N) array, optional
         Numbers ask for the mean; other values for the frequency of each. Rows of an array are
         weighted sums of frequencies. When left out, the questions that a design was made for
-        (``of``), else every frequency.
+        (``of``), whole or in its public form, else every frequency; of several columns of a plan
+        the products of what their designs ask.
     by : {"symbols", "blocks"}
         Blocks are the finest groups that a mechanism with equal rows can still tell apart.
     intervals : {"delta", "bootstrap"}

@@ -14,7 +14,12 @@ from ..labels import Label, tidy
 from ..mechanism import Mechanism, mechanism_of
 from ..utility.estimation import Asked
 from ._estimate import estimate, normal_limits
-from ._identifiability import ask, least_variance
+from ._identifiability import (
+    AskedKernel,
+    ask_as_designed,
+    least_variance,
+    question_of_rounds,
+)
 from .codes import ABSENT, Codebook, check_choice
 from .counts import count_rows
 from .estimates import Estimate, Intervals
@@ -99,7 +104,8 @@ def estimate_change(
     person : name of the column of persons, or a list of two; 7 and ``"7"`` are one person. Several
         rows of a person with the same report count once.
     feature, by, confidence, missing, misfit, truth : as in :func:`estimate`; ``missing`` is "error"
-        or "drop"
+        or "drop". Without a feature the change of what the last design asks that was made for
+        questions (``of``), so far as reports of both rounds tell it, else of every frequency.
     receipts : list of two receipts, optional
 
     Raises
@@ -151,6 +157,7 @@ def estimate_change(
         for table, name, who, kernel in zip((first, second), columns, persons, kernels, strict=True)
     ]
     reference = reference_of(designs[-1], kernels[-1], truth)
+    own = question_of_rounds(designs, kernels)
     made, scores, notes = [], [], []
     for i, (table, name, kernel, receipt, of) in enumerate(
         zip((first, second), columns, kernels, known, told, strict=True), 1
@@ -160,10 +167,11 @@ def estimate_change(
         if isinstance(table, CountedRows):
             carried, receipt = None, receipt or table.receipts.get(name)
         receipt, note = trace(table, carried, kernel, receipt, len(of), f"reports of round {i}")
+        asked = AskedKernel(kernel, own)
         made.append(
             estimate(
                 dict(zip(kernel.outputs, counts.tolist(), strict=True)),
-                kernel,
+                asked,
                 feature=feature,
                 by=by,
                 confidence=confidence,
@@ -172,7 +180,8 @@ def estimate_change(
                 truth=reference,
             )
         )
-        scores.append(least_variance(kernel.kernel, ask(kernel, feature, by), reference))
+        question = ask_as_designed(asked, feature, by)
+        scores.append(least_variance(kernel.kernel, question, reference))
         notes.append(note)
     both = [(y, told[1][who]) for who, y in told[0].items() if who in told[1]]
     covariance, apart = _covariances(told, scores, both)

@@ -22,7 +22,7 @@ from ._estimate import (
     normal_limits,
     whole_numbers,
 )
-from ._identifiability import ask, report_weights
+from ._identifiability import ask_as_designed, report_weights
 from .counts import count_pairs
 from .likelihood import Convergence, fit_of, maximise, maximise_pair
 from .receipts import trace
@@ -104,7 +104,8 @@ class JointEstimate(TableEstimate):
         return f"{shown}\n{self.note}" if self.note else shown
 
     def marginal(self, name: str) -> TableEstimate:
-        """Frequencies of one of the two secrets, from its own reports, in one column.
+        """Frequencies of one of the two secrets, or what else is asked of it, from its own reports,
+        in one column.
 
         Raises :class:`UnknownNameError` for another name.
         """
@@ -113,15 +114,15 @@ class JointEstimate(TableEstimate):
         values, rows, parts = self.values, self.rows, self._parts
         if name != self.names[0]:
             values, rows, parts = values.T, self.columns, parts.turned()
-        total = values.sum(axis=1)
+        total, v = parts.totals(values), parts.v[0]
         variance = parts.marginal()
         if self.target == "sample":
-            (v, w), secrets = parts.v, parts.secrets
-            told = v.T @ secrets @ w.sum(axis=1)
-            variance = variance + told**2 - (v**2).T @ secrets @ w.sum(axis=1) ** 2
+            secrets, one = parts.secrets, parts.ones[1]
+            told = v.T @ secrets @ one
+            variance = variance + told**2 - (v**2).T @ secrets @ one**2
         errors = np.sqrt(np.maximum(variance, 0) / self.reports)
-        low, high = normal_limits(total, errors, self.confidence)
-        found = (total, errors, np.clip(low, 0, 1), np.clip(high, 0, 1))
+        ends = normal_limits(total, errors, self.confidence)
+        found = (total, errors, *(np.clip(end, v.min(axis=0), v.max(axis=0)) for end in ends))
         return TableEstimate(rows, (name,), *(part[:, None] for part in found))
 
     def conditional(self, given: str) -> TableEstimate:
@@ -142,14 +143,21 @@ class JointEstimate(TableEstimate):
         UnknownNameError
             For another name.
         DataError
-            When no value is left.
+            When no value is left, and when what is given is asked for other sums than shares.
         """
         if given not in self.names:
             raise UnknownNameError("column that is given", given, self.names)
         values, rows, columns, parts = self.values, self.rows, self.columns, self._parts
         if given != self.names[0]:
             values, rows, columns, parts = values.T, columns, rows, parts.turned()
-        total = values.sum(axis=1)
+        if not np.isin(parts.v[0], (0, 1)).all():
+            raise DataError(
+                f"condition on {quote(given)}",
+                expected="shares of its values, or of groups of them",
+                got=f"other weighted sums, {listing(rows)}",
+                remedy="pass a feature of groups (--feature), or condition on the other column",
+            )
+        total = parts.totals(values)
         known = total > np.sqrt(parts.marginal() / self.reports)
         absent = [row for row, there in zip(rows, known, strict=True) if not there]
         if not known.any():
@@ -171,19 +179,43 @@ class JointEstimate(TableEstimate):
         errors = np.sqrt(np.maximum(variance, 0) / self.reports)
         lower, upper = normal_limits(ratio, errors, self.confidence)
         rows = tuple(row for row, there in zip(rows, known, strict=True) if there)
-        limits = np.clip(lower, 0, 1), np.clip(upper, 0, 1)
+        low, high = parts.v[1].min(axis=0), parts.v[1].max(axis=0)
+        limits = np.clip(lower, low, high), np.clip(upper, low, high)
         return TableEstimate(rows, columns, ratio, errors, *limits)
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """What variances are made of: weights on reports and on symbols, and both distributions."""
+    """What variances are made of: weights on reports and on symbols, both distributions, and the
+    answers about each secret alone.
+    """
 
     a: tuple[NDArray[np.float64], NDArray[np.float64]]
     v: tuple[NDArray[np.float64], NDArray[np.float64]]
     reports: NDArray[np.float64]
     secrets: NDArray[np.float64]
     target: str
+    alone: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+    @property
+    def ones(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weights on the reports of the second secret, and on its symbols, whose mean is one: sums
+        over its values, where each symbol has exactly one.
+        """
+        b, w = self.a[1], self.v[1]
+        if self.has_values:
+            return b.sum(axis=1), w.sum(axis=1)
+        return np.ones(len(b)), np.ones(len(w))
+
+    @property
+    def has_values(self) -> bool:
+        """Whether each symbol of the second secret has exactly one of the values asked for."""
+        w = self.v[1]
+        return bool(np.isin(w, (0, 1)).all() and (w.sum(axis=1) == 1).all())
+
+    def totals(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What is told of the first secret alone: sums over the values of the second, if it has."""
+        return values.sum(axis=1) if self.has_values else self.alone[0]
 
     def joint(self) -> NDArray[np.float64]:
         """Variance of one person's contribution to each cell."""
@@ -195,34 +227,35 @@ class _Parts:
 
     def turned(self) -> _Parts:
         """The same with the second column first."""
-        return _Parts(self.a[::-1], self.v[::-1], self.reports.T, self.secrets.T, self.target)
+        pairs = self.a[::-1], self.v[::-1]
+        return _Parts(*pairs, self.reports.T, self.secrets.T, self.target, self.alone[::-1])
 
     def marginal(self) -> NDArray[np.float64]:
         """Variance of one person's contribution to the frequency of each value of the first."""
-        (a, b), (v, w) = self.a, self.v
-        mean = v.T @ self.secrets @ w.sum(axis=1)
-        return np.maximum((a**2).T @ self.reports @ b.sum(axis=1) ** 2 - mean**2, 0)
+        a, v, (b, w) = self.a[0], self.v[0], self.ones
+        mean = v.T @ self.secrets @ w
+        return np.maximum((a**2).T @ self.reports @ b**2 - mean**2, 0)
 
     def conditional(
         self, ratio: NDArray[np.float64], total: NDArray[np.float64], known: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """The same for a_i (b_j − r_ij Σ_j b_j) / P_i, to first order the error of r_ij."""
-        (a, b), (v, w) = self.a, self.v
-        found = _squares(a[:, known], b, self.reports, ratio)
+        (a, b), (v, w), (one, same) = self.a, self.v, self.ones
+        found = _squares(a[:, known], b, one, self.reports, ratio)
         if self.target == "sample":
-            found -= _squares(v[:, known], w, self.secrets, ratio)
+            found -= _squares(v[:, known], w, same, self.secrets, ratio)
         return found / total[:, None] ** 2
 
 
 def _squares(
     a: NDArray[np.float64],
     b: NDArray[np.float64],
+    total: NDArray[np.float64],
     mass: NDArray[np.float64],
     ratio: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Σ mass · a_i² (b_j − r_ij Σ_j b_j)² for each i and j."""
+    """Σ mass · a_i² (b_j − r_ij t)² for each i and j, with totals t, such as Σ_j b_j."""
     rows = (a**2).T @ mass
-    total = b.sum(axis=1)
     squares, cross, level = rows @ b**2, rows @ (b * total[:, None]), rows @ total**2
     return squares - 2 * ratio * cross + ratio**2 * level[:, None]
 
@@ -251,7 +284,8 @@ def estimate_joint(
     reports : table with both columns, or mapping from pairs of outputs to counts
     mechanisms : the two that made the reports, in the order of the columns; or the plan that did
     columns : their names; of a plan two of its columns, its own when left out
-    features : for each column a function or mapping that groups its symbols, or ``None``
+    features : for each column a function or mapping that groups its symbols, or ``None``: what
+        its design asks, where it is one for questions (``of``), else every frequency
     method, by, intervals, confidence, target, missing, resamples, rng, misfit : as in
         :func:`estimate`; each column must fit its mechanism
     receipts : a receipt for each column, as in :func:`estimate`, or ``None``
@@ -305,7 +339,8 @@ def estimate_joint(
     check_options(method, intervals, target, misfit, confidence)
     resamples, generator = bootstrap_options(resamples, rng)
     kernels = [mechanism_of(m) for m in mechanisms]
-    questions = [ask(k, feature, by) for k, feature in zip(kernels, features, strict=True)]
+    pairs = zip(mechanisms, features, strict=True)
+    questions = [ask_as_designed(designed, feature, by) for designed, feature in pairs]
     counts = count_pairs(reports, kernels, columns, missing)
     n = int(counts.sum())
     f = counts / n
@@ -323,7 +358,10 @@ def estimate_joint(
         references = [reference_of(m, k) for m, k in zip(mechanisms, kernels, strict=True)]
     a, b = (report_weights(k, q, r) for k, q, r in zip(kernels, questions, references, strict=True))
     v, w = questions[0].weights, questions[1].weights
-    parts = _Parts((a, b), (v, w), left.T @ p @ right, p, target)
+    alone = (a.T @ f.sum(axis=1), b.T @ f.sum(axis=0))
+    if method == "likelihood":
+        alone = (v.T @ p.sum(axis=1), w.T @ p.sum(axis=0))
+    parts = _Parts((a, b), (v, w), left.T @ p @ right, p, target, alone)
     errors = np.sqrt(np.maximum(parts.joint(), 0) / n)
     straight, centre = a.T @ f @ b, v.T @ p @ w
     again = None

@@ -21,7 +21,12 @@ from ._estimate import (
     warn_of_errors,
     within,
 )
-from ._identifiability import ask, least_variance
+from ._identifiability import (
+    AskedKernel,
+    ask_as_designed,
+    least_variance,
+    question_of_rounds,
+)
 from .codes import check_choice
 from .counts import count_pairs, count_reports
 from .estimates import Estimate
@@ -84,7 +89,8 @@ def estimate_rounds(
     column : name, or list of names, one for each round
     people : {"different", "same"}
         Whether nobody reports in more than one round, or all report in both of two, independently.
-    feature, by, confidence, missing, misfit : as in :func:`estimate`
+    feature, by, confidence, missing, misfit : as in :func:`estimate`; without a feature the
+        questions of the last design that was made for some (``of``), else every frequency
     receipts : list of receipts, one for each round, optional
     truth : Prior, mapping from symbol to mass or count, or N numbers, optional
         Where the variance is least; that of the last design when left out.
@@ -145,7 +151,9 @@ def estimate_rounds(
         )
     ]
     frequencies = [count / n for count, n in zip(counts, sizes, strict=True)]
-    question = ask(_pooled(kernels), feature, by)
+    any_round = _pooled(kernels)
+    own = question_of_rounds(designs, [any_round])
+    question = ask_as_designed(AskedKernel(any_round, own), feature, by)
     reports_of_all = sum(sizes)
     shares = [n / reports_of_all for n in sizes]
     stacked = np.hstack([s * kernel.kernel for s, kernel in zip(shares, kernels, strict=True)])
@@ -211,7 +219,8 @@ def _of_the_same(
     counts = count_pairs(reports, [first, second], _one_each(column, 2, "columns"), missing)
     reference = reference_of(designs[-1], second, truth)
     named = dict(zip(both.outputs, counts.ravel().tolist(), strict=True))
-    made = estimate(named, both, truth=reference, **options)
+    asked = AskedKernel(both, question_of_rounds(designs, [both]))
+    made = estimate(named, asked, truth=reference, **options)
     n = made.reports
     shrunk = shrunk_truth(
         both.inputs,

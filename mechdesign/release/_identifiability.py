@@ -8,6 +8,7 @@ every such direction, which is when v = Ka for some weights a on the reports. A 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +29,10 @@ _REMEDY = (
     "design for estimates, md.design(…, md.utility.Estimation(), …) or 'mechdesign design … "
     "-u estimation', whose reports distinguish all symbols at every positive level"
 )
-# Coefficients of a dependence below this are rounding.
+# The same of a kernel that answers none of the questions which it comes with.
+_AGAIN = "take the kernel that was designed for these answers"
+# Coefficients of a dependence below this are rounding; so are components of a question along one
+# below this share of its largest coefficient.
 _NOTHING = 1e-6
 # The least mass of a symbol in a reference, times the number of symbols, and relative singular
 # values that count.
@@ -49,6 +53,7 @@ class Identification:
     weakest : smallest singular value that counts, of 1: the combination that is told worst needs
         about 1/weakest² times the reports that an open survey needs
     answers : of a design for questions, those of its answers that the reports tell
+    unanswered : the others of its answers
     """
 
     symbols: tuple[Label, ...]
@@ -57,6 +62,7 @@ class Identification:
     blocks: tuple[tuple[Label, ...], ...]
     weakest: float
     answers: tuple[Label, ...] = ()
+    unanswered: tuple[Label, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -85,6 +91,11 @@ class Identification:
             return (
                 f"reports answer what the design asks ({listing(self.answers)}), as estimates and "
                 f"plans do, and not the share of every symbol: {self}"
+            )
+        if self.unanswered:
+            return (
+                f"reports answer nothing of what the design asks ({listing(self.unanswered)}), "
+                f"however many there are: {self}; {_AGAIN}"
             )
         if self.tells_nothing:
             return (
@@ -130,8 +141,12 @@ def identifiability(mechanism: Any) -> Identification:
     found = mechanism_of(mechanism)
     rows = _scaled_rows(found)
     identified = _identification(found, rows, np.linalg.svd(rows, compute_uv=False))
-    own = _designed_question(mechanism)
-    return identified if own is None else replace(identified, answers=own.labels)
+    own = designed_question(mechanism)
+    if own is None:
+        return identified
+    hidden = hidden_answers(found, own)
+    told = tuple(label for label in own.labels if label not in hidden)
+    return replace(identified, answers=told, unanswered=tuple(hidden))
 
 
 def _identification(
@@ -163,7 +178,7 @@ def warn_of_untold(mechanism: Any) -> None:
         warn(found.advice, UntoldWarning)
 
 
-def _refuse_untold(found: Identification) -> None:
+def _refuse_untold(found: Identification, designed: Any) -> None:
     """Raise :class:`DataError` where no share can be estimated: that of all is always one."""
     if found.is_one_block:
         raise DataError(
@@ -171,7 +186,7 @@ def _refuse_untold(found: Identification) -> None:
             expected="one whose reports tell symbols or groups of symbols apart",
             got=f"one whose reports tell none of the {len(found.symbols)} symbols apart"
             + ("" if found.tells_nothing else f", only {found.rank - 1} weighted sums of shares"),
-            remedy=_REMEDY,
+            remedy=_remedy(designed),
         )
 
 
@@ -205,41 +220,93 @@ def _components(rows: NDArray[np.float64], rank: int) -> tuple[list[list[int]], 
 # Questions
 
 
+@dataclass(frozen=True)
+class AskedKernel:
+    """A kernel in the place of a design, with what its reports are to answer, all of it, if that is
+    known.
+    """
+
+    mechanism: Mechanism
+    question: Question | None
+
+
+def designed_question(designed: Any) -> Question | None:
+    """What a design for questions asks, or its public form; ``None`` for other kernels."""
+    found = getattr(designed, "question", None)
+    return found if isinstance(found, Question) else None
+
+
+def question_of_rounds(designs: Sequence[Any], kernels: Sequence[Mechanism]) -> Question | None:
+    """What the last of some designs that is one for questions asks, so far as each kernel tells it;
+    all of it where they tell none of it.
+    """
+    asked = [own for own in map(designed_question, designs) if own is not None]
+    return (told_by(asked[-1], kernels) or asked[-1]) if asked else None
+
+
 def ask_as_designed(
-    mechanism: Any, feature: Asked = None, by: str = "symbols", *, hidden: bool = False
+    designed: Any, feature: Asked = None, by: str = "symbols", *, hidden: bool = False
 ) -> Question:
-    """The question of :func:`ask`; by default what a design for questions asks."""
+    """The question of :func:`ask`; by default what a design for questions asks, so far as its
+    reports tell it.
+    """
     check_choice("what to estimate (by)", by, ("symbols", "blocks"))
-    if feature is None and by == "symbols":
-        own = _designed_question(mechanism)
-        if own is not None:
-            return own
-    return ask(mechanism_of(mechanism), feature, by, hidden=hidden)
+    own = designed_question(designed)
+    if feature is not None or by != "symbols" or own is None:
+        return ask(designed, feature, by, hidden=hidden)
+    found = mechanism_of(designed)
+    told = told_by(own, [found])
+    is_short = told is None or (isinstance(designed, AskedKernel) and told.labels != own.labels)
+    if is_short and not hidden:
+        raise DataError(
+            "mechanism",
+            expected=f"one whose reports tell {listing(hidden_answers(found, own))}",
+            got=f"one where {identifiability(found)}, however many reports there are",
+            remedy=f"estimate by='blocks' (--by blocks) or a feature, or {_AGAIN}",
+        )
+    return told or own
 
 
-def _designed_question(mechanism: Any) -> Question | None:
-    """What a design for questions asks, so far as its reports tell it."""
-    goal = getattr(mechanism, "utility", None)
-    if not isinstance(goal, Estimation) or goal.of is None:
-        return None
-    found = mechanism_of(mechanism)
-    asked = goal.question(found.inputs, found.schema)
-    hidden = hidden_answers(found, asked)
+def told_by(asked: Question, kernels: Sequence[Mechanism]) -> Question | None:
+    """The answers that the reports of every kernel tell; ``None`` where they tell none of them."""
+    hidden = {label for kernel in kernels for label in hidden_answers(kernel, asked)}
     told = [label not in hidden for label in asked.labels]
     if not any(told):
         return None
     labels = tuple(label for label in asked.labels if label not in hidden)
-    return Question(labels, asked.weights[:, told])
+    # Sums do not depend on where numbers lie: a question has its answer to the last bit.
+    return Question(labels, np.ascontiguousarray(asked.weights[:, told]))
+
+
+def _remedy(designed: Any) -> str:
+    """What to do where reports do not tell what is asked."""
+    own = designed_question(designed)
+    if own is None:
+        return _REMEDY
+    told = told_by(own, [mechanism_of(designed)])
+    if told is None:
+        return _AGAIN
+    return (
+        f"estimate what the design asks ({listing(told.labels)}), as where no feature and no "
+        "blocks are named, or ask for this in a design of its own"
+    )
 
 
 def ask(
-    mechanism: Mechanism, feature: Asked = None, by: str = "symbols", *, hidden: bool = False
+    designed: Any,
+    feature: Asked = None,
+    by: str = "symbols",
+    *,
+    hidden: bool = False,
+    remedy: str | None = None,
 ) -> Question:
-    """The question about symbols, blocks, or a feature.
+    """The question about symbols, blocks, or a feature, of a kernel or a design.
 
-    Refused where reports cannot answer it, unless answers may be ``hidden``.
+    Refused where reports cannot answer it, unless answers may be ``hidden``; ``remedy`` is what to
+    do then.
     """
     check_choice("what to estimate (by)", by, ("symbols", "blocks"))
+    mechanism = mechanism_of(designed)
     if feature is not None and by != "symbols":
         raise InputError(
             "question",
@@ -261,7 +328,7 @@ def ask(
             )
     elif by == "blocks":
         found = _identification(mechanism, rows, values)
-        _refuse_untold(found)
+        _refuse_untold(found, designed)
         blocks = found.blocks
         weights = np.array([[x in block for block in blocks] for x in mechanism.inputs], float)
         names = tuple(block[0] if len(block) == 1 else block for block in blocks)
@@ -271,12 +338,14 @@ def ask(
     untold = [] if hidden else _hidden_answers(question, left[:, _rank(values) :])
     if untold:
         found = _identification(mechanism, rows, values)
-        _refuse_untold(found)
+        if remedy is None:
+            _refuse_untold(found, designed)
         raise DataError(
             "mechanism",
             expected=f"one whose reports tell {listing(untold)}",
             got=f"one where {found}, however many reports there are",
-            remedy=f"estimate by='blocks' (--by blocks) or another feature, or {_REMEDY}",
+            remedy=remedy
+            or f"estimate by='blocks' (--by blocks) or another feature, or {_remedy(designed)}",
         )
     return question
 
@@ -302,7 +371,7 @@ def _hidden_answers(question: Question, hidden: NDArray[np.float64]) -> list[Lab
     return [
         label
         for label, v in zip(question.labels, question.weights.T, strict=True)
-        if np.abs(hidden.T @ v).max() > 1e-6 * max(np.abs(v).max(), 1)
+        if np.abs(hidden.T @ v).max() > _NOTHING * np.abs(v).max()
     ]
 
 

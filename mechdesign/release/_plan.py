@@ -19,7 +19,13 @@ from ..solve._design import Design, find_design
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
-from ._identifiability import ask, ask_as_designed, hidden_answers, report_weights
+from ._identifiability import (
+    ask,
+    ask_as_designed,
+    designed_question,
+    hidden_answers,
+    report_weights,
+)
 from .references import CONFIDENCE, FEWEST, check_confidence, reference_of, refuse_other_than
 from .widest import narrowest
 
@@ -136,7 +142,7 @@ def plan(
 
     Parameters
     ----------
-    mechanism : Mechanism, Design or SubsetSelection
+    mechanism : Mechanism, Design, its public form, or SubsetSelection
         Of a subset selection only the largest error of any share is told.
     error, reports : exactly one of the two
         Half-width of the intervals by inversion (population, delta method), or a number of reports.
@@ -145,7 +151,8 @@ def plan(
     worst : bool
         Plan for the least favourable distribution of each label instead; so does a bare mechanism
         without a prior.
-    confidence, feature, by : as in :func:`estimate`
+    confidence, feature, by : as in :func:`estimate`; a design for questions, or its public form, is
+        planned for these
     best : bool
         Also design the kernel whose widest interval of the same answers is the narrowest, under the
         same notions, and plan with it: :class:`mechdesign.utility.Estimation` with the weights of
@@ -318,9 +325,8 @@ def expected_errors(mechanism: Any, prior: Prior, reports: int) -> Plan:
     found = mechanism_of(mechanism)
     found.check_prior(prior)
     question = ask(found, hidden=True)
-    goal = getattr(mechanism, "utility", None)
-    if isinstance(goal, Estimation) and goal.of is not None:
-        more = goal.question(found.inputs, found.schema)
+    more = designed_question(mechanism)
+    if more is not None:
         labels = tuple(label for label in more.labels if label not in question.labels)
         kept = [label in labels for label in more.labels]
         question = Question(

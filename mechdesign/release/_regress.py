@@ -15,7 +15,7 @@ from ..mechanism import mechanism_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
 from ._estimate import judge_fit
-from ._identifiability import ask
+from ._identifiability import ask_as_designed
 from .codes import check_choice
 from .estimates import Intervals
 from .likelihood import fit_of, maximise
@@ -24,6 +24,7 @@ from .references import CONFIDENCE, check_confidence, reference_of
 from .regressions import (
     Setting,
     Solved,
+    ask_symbols,
     asked_terms,
     covariate_of,
     linear,
@@ -146,6 +147,8 @@ def regress(
     feature : function or mapping of inputs, optional
         Numbers make one coefficient of the privatised column, and are needed for a privatised
         response of a linear regression whose symbols are no numbers; other values are groups.
+        Without it a design for questions (``of``) has these as its terms, and one for a single
+        answer has that as a response; a logistic regression takes reports that tell every symbol.
     reference : symbol (or value of the feature) that others are compared with, the first of them
         when left out
     weights, strata, clusters : name of a column of the table, optional
@@ -202,8 +205,11 @@ def regress(
         return _made(solved, setting, family, response, every, confidence, fit, first, note)
     found = mechanism_of(mechanism, "mechanism of a regression")
     names = columns_beside(column, response, covariates)
-    if family == "logistic" or response != column:
-        ask(found, feature)  # before reports are read: what none of them could tell
+    # Before reports are read: what none of them could tell.
+    if response != column:
+        ask_as_designed(mechanism, feature)
+    if family == "logistic":
+        ask_symbols(mechanism)
     survey = Survey(weights, strata, clusters)
     sample = read_sample(table, found, column, [*names, *survey.columns], missing)
     counts = sample.tally(found)
@@ -222,15 +228,15 @@ def regress(
     if family == "linear":
         best = reference_of(mechanism, found, truth)
         if private:
-            solved = linear_response(setting, found, feature, reference, best)
+            solved = linear_response(setting, mechanism, feature, reference, best)
         else:
-            question, named = asked_terms(found, feature, reference, column)
+            question, named = asked_terms(mechanism, feature, reference, column)
             numbers = sample.numbers(response, "response")
-            covariate = covariate_of(found, question, named, sample.reports, best)
+            covariate = covariate_of(mechanism, question, named, sample.reports, best)
             solved = linear(setting, [covariate], covariate.compared, numbers)
     else:
         other = None if private else response
-        solved = logistic(setting, found, feature, reference, other, likely[0])
+        solved = logistic(setting, mechanism, feature, reference, other, likely[0])
     return _made(solved, setting, family, response, column, confidence, fit, known, note)
 
 

@@ -21,7 +21,7 @@ from ..errors import DataError, InputError, PrecisionWarning, quote, warn
 from ..mechanism import Mechanism
 from ..schema import Schema
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
-from ._identifiability import ask, report_weights
+from ._identifiability import ask_as_designed, report_weights
 from .likelihood import fit_of, maximise
 from .references import FEWEST, reference_of
 from .samples import CountedRows, Sample, named_columns, read_columns
@@ -58,13 +58,14 @@ def estimate_combinations(
     missing: str,
     receipt: Any,
 ) -> tuple[ManyEstimates, dict[str, float]]:
-    """Shares of all combinations of values of columns of a plan, by products of weights.
+    """Shares of all combinations of values of columns of a plan, by products of weights; of
+    designs for shares of features, those of their combinations.
 
     Returns the shares, without the fit of all columns together, and the p-value of the fit of each.
 
     Raises :class:`DataError` for reports that are none of the plan's, fewer than 10 of them, too
     many combinations, and for weights, strata, clusters or a population that cannot be used;
-    :class:`InputError` for groups.
+    :class:`InputError` for groups, and for designs for questions that are no shares.
     """
     if survey.by_group is not None:
         raise InputError(
@@ -74,7 +75,16 @@ def estimate_combinations(
             remedy=f"estimate fewer of them at a time, such as column={list(names[:1])!r}",
         )
     kernels = kernels_of(plan, names)
-    cells = math.prod(kernel.shape[0] for kernel in kernels.values())
+    asked = {name: ask_as_designed(plan[name]) for name in kernels}
+    for name, question in asked.items():
+        if not np.isin(question.weights, (0, 1)).all():
+            raise InputError(
+                "columns",
+                expected="shares to estimate of each, where there are so many combinations",
+                got=f"column {quote(name)}, whose design asks for other weighted sums",
+                remedy=f"estimate fewer columns at a time, such as column={list(names[:1])!r}",
+            )
+    cells = math.prod(len(question.labels) for question in asked.values())
     if cells > _MOST_CELLS:
         raise DataError(
             "joint table",
@@ -114,7 +124,7 @@ def estimate_combinations(
     weights, fits = [], {}
     for name, kernel in kernels.items():
         reference = reference_of(plan[name], kernel)
-        weights.append(report_weights(kernel, ask(kernel), reference))
+        weights.append(report_weights(kernel, asked[name], reference))
         fits[name] = _fit(kernel, np.bincount(places[name], sample.repeats, kernel.shape[1]), n)
     tables = _Tables(list(places.values()), weights)
     freedom = math.inf
@@ -138,7 +148,7 @@ def estimate_combinations(
             f"(± {1.96 * float(np.median(errors)):.2g}); estimate fewer columns at a time",
             PrecisionWarning,
         )
-    labels = tuple(product(*(kernel.inputs for kernel in kernels.values())))
+    labels = tuple(product(*(question.labels for question in asked.values())))
     found = ManyEstimates(labels, values, errors, n, confidence, target, 1.0, None, note, freedom)
     return found, fits
 

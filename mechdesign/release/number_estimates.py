@@ -330,8 +330,9 @@ class _Side:
                 "numbers of an estimate",
                 expected="the share of every bin",
                 got="shares of other groups",
-                remedy="estimate without feature= and by='blocks'; where reports tell bins apart "
-                "in groups only, design for estimates (-u estimation)",
+                remedy="estimate without a feature, from a design for questions by='blocks' "
+                "(--by blocks), from others by symbols; where reports tell bins apart in groups "
+                "only, ask for the mean itself (--feature, and in a design --of)",
             ) from None
         low, high = _closed(bins, ends)
         middle = np.where(np.isfinite(low + high), (low + high) / 2, bins.midpoints)

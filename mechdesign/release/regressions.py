@@ -8,16 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, listing
-from ..mechanism import Mechanism
+from ..mechanism import mechanism_of
 from ..utility.estimation import Asked
 from ..utility.questions import Question
-from ._identifiability import ask, hidden_answers, least_variance, report_weights
+from ._identifiability import (
+    ask,
+    ask_as_designed,
+    designed_question,
+    hidden_answers,
+    least_variance,
+    report_weights,
+)
 from .codes import ABSENT, Codebook
 from .latent import Latent, maximise_latent, refuse_free
 from .samples import Sample
@@ -114,13 +122,21 @@ def public_design(sample: Sample, covariates: list[str], mass: Vector) -> tuple[
 
 
 def asked_terms(
-    mechanism: Mechanism, feature: Asked, reference: Label, column: str
+    designed: Any, feature: Asked, reference: Label, column: str
 ) -> tuple[Question, tuple[list[str], Label]]:
-    """Columns of the design for each symbol, their names, and what they are compared with.
+    """Columns of the regression for each symbol, their names, and what they are compared with: what
+    a design for questions asks, where no feature is named.
 
     Raises :class:`DataError` for symbols that the reports do not tell apart.
     """
-    question = ask(mechanism, feature)
+    question = ask_as_designed(designed, feature)
+    return terms_of(question, reference, column)
+
+
+def terms_of(
+    question: Question, reference: Label, column: str
+) -> tuple[Question, tuple[list[str], Label]]:
+    """The same of a question; raises :class:`UnknownNameError` for a reference that is none."""
     v = question.weights
     grouped = bool(np.isin(v, (0, 1)).all() and (v.sum(axis=1) == 1).all())
     if not grouped:
@@ -180,7 +196,7 @@ class Covariate:
 
 
 def covariate_of(
-    mechanism: Mechanism,
+    designed: Any,
     question: Question,
     named: tuple[list[str], Label],
     reports: NDArray[np.int64],
@@ -190,7 +206,7 @@ def covariate_of(
 
     Raises :class:`DataError` for reports that do not tell the squares of the columns.
     """
-    v = question.weights
+    mechanism, v = mechanism_of(designed), question.weights
     size = v.shape[1]
     products = Question(
         tuple((i, j) for i in range(size) for j in range(size)),
@@ -201,7 +217,9 @@ def covariate_of(
             "mechanism",
             expected="one whose reports tell the squares of the feature, too",
             got="one where they do not, however many there are",
-            remedy="take the symbols themselves, or design with md.utility.Estimation()",
+            remedy="take the symbols themselves, or design with md.utility.Estimation()"
+            if designed_question(designed) is None
+            else "design for its squares and products beside it, md.utility.Estimation([…]) (--of)",
         )
     weights = report_weights(mechanism, question, reference)
     squares = least_variance(mechanism.kernel, products, reference).reshape(-1, size, size)
@@ -286,10 +304,9 @@ def _warn_of_rare(setting: Setting, z: Vector, names: list[str]) -> None:
 
 
 def linear_response(
-    setting: Setting, mechanism: Mechanism, feature: Asked, reference: Label, best: Vector
+    setting: Setting, designed: Any, feature: Asked, reference: Label, best: Vector
 ) -> Solved:
     """Least squares for the unbiased numbers that reports stand for."""
-    inputs = mechanism.inputs
     if reference is not None:
         raise InputError(
             "reference",
@@ -297,17 +314,15 @@ def linear_response(
             got=quote(reference),
             remedy="leave it out, or pass family='logistic'",
         )
-    if feature is None and all(is_number(label) for label in inputs):
-        feature = {label: label for label in inputs}
-    question = None if feature is None else ask(mechanism, feature)
-    if question is None or question.labels != ("mean",):
+    question = number_asked(designed, feature)
+    if question is None:
         raise InputError(
             "privatised response of a linear regression",
             expected="a number for each symbol",
             got="none" if feature is None else "other values",
             remedy="pass feature={'no': 0, 'yes': 1}, or family='logistic'",
         )
-    z = report_weights(mechanism, question, best)[setting.sample.reports, 0]
+    z = report_weights(mechanism_of(designed), question, best)[setting.sample.reports, 0]
     c, mass = setting.public, setting.mass
     moments = (mass[:, None] * c).T @ c
     beta = np.linalg.solve(moments, (mass * z) @ c)
@@ -315,23 +330,42 @@ def linear_response(
     return setting.terms, beta, covariance, "sandwich", None, None
 
 
-def is_number(label: Label) -> bool:
-    """Whether a label is a number and no truth value."""
+def number_asked(designed: Any, feature: Asked) -> Question | None:
+    """The number of each symbol that is a response: a feature, what a design for one answer asks,
+    or the symbols themselves; ``None`` where there is none.
+    """
+    inputs, own = mechanism_of(designed).inputs, designed_question(designed)
+    if feature is None and own is not None and len(own.labels) == 1:
+        return ask_as_designed(designed)
+    if feature is None and all(map(_is_number, inputs)):
+        feature = {label: label for label in inputs}
+    found = None if feature is None else ask(designed, feature)
+    return found if found is not None and found.labels == ("mean",) else None
+
+
+def _is_number(label: Label) -> bool:
     return isinstance(label, (int, float)) and not isinstance(label, bool)
+
+
+def ask_symbols(designed: Any) -> None:
+    """Raise :class:`DataError` unless the reports tell every symbol, of which groups by a feature
+    are made in a likelihood.
+    """
+    remedy = "pass family='linear', which takes what the design asks"
+    ask(designed, remedy=None if designed_question(designed) is None else remedy)
 
 
 def logistic(
     setting: Setting,
-    mechanism: Mechanism,
+    designed: Any,
     feature: Asked,
     reference: Label,
     response: str | None,
     likely: Vector,
 ) -> Solved:
     """Maximum likelihood over the symbols that may have made each report."""
-    sample = setting.sample
-    ask(mechanism)  # groups by a feature are made of symbols here, each of which must be told
-    question, (names, compared) = asked_terms(mechanism, feature, reference, setting.column)
+    sample, mechanism = setting.sample, mechanism_of(designed)
+    ask_symbols(designed)
     inputs = list(mechanism.inputs)
     # What the shares are compared with must occur.
     first = int(np.argmax(likely))
@@ -343,9 +377,11 @@ def logistic(
                 got="one",
                 remedy="leave it out; shares of symbols are regressed",
             )
+        _, (_, compared) = terms_of(ask(mechanism), reference, setting.column)
         first = inputs.index(compared)
         told = None
     else:
+        question, (names, compared) = asked_terms(designed, feature, reference, setting.column)
         outcome = binary(sample, response, setting.mass)
         told = Told(question.weights, names, compared, outcome, float(setting.mass @ outcome))
     return likeliest(setting, [mechanism.kernel.T[sample.reports]], told, first, likely)

@@ -16,6 +16,8 @@ from ..labels import Label
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..schema import Schema
 from ..solve.columns_plan import KernelPlan, product_kernel
+from ..utility.questions import Question
+from ._identifiability import AskedKernel, designed_question, told_by
 from .codes import Codebook, labels_of_cells
 from .counts import check_missing, count_rows
 from .receipts import Receipt, check_receipt, load_receipt, read_receipts, receipts_of
@@ -114,7 +116,27 @@ def _of_plan(
     together = together.with_schema(Schema(tuple(names), tuple(bins)))
     outputs = [kernel.outputs for kernel in made]
     reports = _count(reports, names, together, outputs, missing, beside)
-    return Reports(reports, together, None, None, note)
+    asked = _asked_together([plan[name] for name in names], made)
+    return Reports(reports, AskedKernel(together, asked), None, None, note)
+
+
+def _asked_together(designs: Sequence[Any], kernels: Sequence[Mechanism]) -> Question | None:
+    """Products of what the designs of several columns ask, of others the share of every symbol;
+    ``None`` where none is for questions.
+    """
+    asked = [designed_question(one) for one in designs]
+    if not any(asked):
+        return None
+    parts = [
+        Question(kernel.inputs, np.eye(kernel.shape[0]))
+        if own is None
+        else told_by(own, [kernel]) or own
+        for own, kernel in zip(asked, kernels, strict=True)
+    ]
+    weights = np.ones((1, 1))
+    for one in parts:
+        weights = np.asarray(np.kron(weights, one.weights), dtype=np.float64)
+    return Question(tuple(product(*(one.labels for one in parts))), weights)
 
 
 def kernels_of(plan: KernelPlan, names: Sequence[str]) -> dict[str, Mechanism]:

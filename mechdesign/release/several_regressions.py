@@ -21,7 +21,7 @@ from ..mechanism import Mechanism, mechanism_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.questions import Question
 from ._estimate import judge_fit
-from ._identifiability import ask, report_weights
+from ._identifiability import report_weights
 from .likelihood import fit_of, maximise
 from .receipts import Receipt, trace
 from .references import reference_of
@@ -29,12 +29,13 @@ from .regressions import (
     Setting,
     Solved,
     Told,
+    ask_symbols,
     asked_terms,
     binary,
     covariate_of,
-    is_number,
     likeliest,
     linear,
+    number_asked,
     public_design,
 )
 from .samples import CountedRows, read_columns
@@ -150,7 +151,7 @@ def solve_several(
         (),
     )
     asked = {
-        name: asked_terms(kernels[name], features.get(name), references.get(name), name)
+        name: asked_terms(columns.designs[name], features.get(name), references.get(name), name)
         for name in columns.covariates
     }
     if family == "linear":
@@ -188,22 +189,19 @@ def _linear(
     """Least squares by corrected moments, of a response in the open or reported itself."""
     covariates = []
     for name, (question, named) in asked.items():
-        kernel = columns.kernels[name]
-        best = reference_of(columns.designs[name], kernel)
-        covariates.append(covariate_of(kernel, question, named, places[name], best))
+        designed = columns.designs[name]
+        best = reference_of(designed, columns.kernels[name])
+        covariates.append(covariate_of(designed, question, named, places[name], best))
     compared = tuple(each.compared for each in covariates)
     if columns.response is None:
         return linear(setting, covariates, compared, setting.sample.numbers(response, "response"))
     kernel = columns.kernels[response]
-    feature = features.get(response)
-    if feature is None and all(map(is_number, kernel.inputs)):
-        feature = {label: label for label in kernel.inputs}
-    number = None if feature is None else ask(kernel, feature)
-    if number is None or number.labels != ("mean",):
+    number = number_asked(columns.designs[response], features.get(response))
+    if number is None:
         raise InputError(
             "privatised response of a linear regression",
             expected="a number for each symbol",
-            got="none" if feature is None else "other values",
+            got="other values" if response in features else "none",
             remedy=f"pass feature={{{response!r}: {{'no': 0, 'yes': 1}}}}, or family='logistic'",
         )
     best = reference_of(columns.designs[response], kernel)
@@ -238,8 +236,8 @@ def _logistic(
             remedy="leave out columns, merge values before they are privatised, or pass "
             "family='linear'",
         )
-    for each in kernels:
-        ask(each)
+    for name in columns.covariates:
+        ask_symbols(columns.designs[name])
     symbols = tuple(product(*(kernel.inputs for kernel in kernels)))
     where = np.unravel_index(np.arange(len(symbols)), [kernel.shape[0] for kernel in kernels])
     pairs = list(zip(asked.values(), where, strict=True))
@@ -261,7 +259,7 @@ def _logistic(
             got=str(len(inputs)),
             remedy="merge them before they are privatised, or regress it on public covariates",
         )
-    ask(columns.kernels[response])
+    ask_symbols(columns.designs[response])
     base = inputs[0] if response not in references else references[response]
     if base not in inputs:
         raise UnknownNameError("reference", base, map(str, inputs))

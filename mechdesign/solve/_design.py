@@ -38,6 +38,7 @@ from ..privacy.notion import PrivacyNotion, hides_symbols
 from ..requirement.base import Requirement
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
+from ..utility.questions import Question
 from ..utility.truths import rational_masses
 from ..utility.worst_case import WorstCase
 from .choice import (
@@ -140,6 +141,15 @@ class Design:
         linear; infinite where it is unknown.
         """
         return self.certificate.gap
+
+    @property
+    def question(self) -> Question | None:
+        """What a design for questions (``of``) asks: names of the answers and the coefficients
+        ``(N, F)`` of each symbol in each. ``None`` for other designs.
+        """
+        if not isinstance(self.utility, Estimation) or self.utility.of is None:
+            return None
+        return self.utility.question(self.mechanism.inputs, self.mechanism.schema)
 
     @property
     def risk(self) -> float:

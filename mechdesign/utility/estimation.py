@@ -27,7 +27,7 @@ from ..numeric import float_array
 from ..prior import Prior, sampled_prior
 from ..schema import Schema
 from .base import Utility
-from .questions import Question, feature_question
+from .questions import LARGEST, SMALLEST, Question, check_sizes, feature_question
 from .truths import Truths, Worst
 
 Vector = NDArray[np.float64]
@@ -36,8 +36,6 @@ Asked = Mapping[Any, Any] | Callable[[Any], Any] | Sequence[Any] | NDArray[np.fl
 
 #: The truth of which nothing is known: the worst of all distributions counts.
 ANY = "any"
-#: Sizes of coefficients of questions and of weights, so that no square leaves the floats.
-_SMALLEST, _LARGEST = 1e-60, 1e60
 # Precisions of enclosures, and the relative accuracy at which they end.
 _PRECISIONS = (256, 1024, 4096, 16384)
 _DIGITS = 80
@@ -247,22 +245,12 @@ class Estimation(Utility):
     def _survey(self, prior: Prior, masses: tuple[Fraction, ...]) -> Survey:
         question = self.question(prior.labels, prior.schema).weights
         kept = prior.support
-        self._check_sizes(question)
+        check_sizes(question)
         return Survey.of(
             [[Fraction(v) for v in row] for row in question[kept].T.tolist()],
             self._weight_rows(question.shape[1]),
             tuple(masses[x] for x in kept.tolist()),
         )
-
-    def _check_sizes(self, question: Vector) -> None:
-        sizes = np.abs(question[question != 0])
-        if sizes.size and not (sizes.min() >= _SMALLEST and sizes.max() <= _LARGEST):
-            raise UtilityError(
-                "questions of an estimation",
-                expected=f"coefficients of zero, or of size {_SMALLEST:g} to {_LARGEST:g}",
-                got=f"{sizes.min():.3g} to {sizes.max():.3g}",
-                remedy="multiply them by a constant",
-            )
 
     def _weight_rows(self, answers: int) -> Vector:
         """Rows U with W = UᵀU, or W itself where it is diagonal, as a vector."""
@@ -525,10 +513,10 @@ def _checked_weights(weights: Any) -> Vector:
         good = bool((found >= 0).all())
     sizes = np.abs(found[found != 0])
     good = good and sizes.size > 0
-    if good and not (sizes.min() >= _SMALLEST and sizes.max() <= _LARGEST):
+    if good and not (sizes.min() >= SMALLEST and sizes.max() <= LARGEST):
         raise UtilityError(
             "weights of an estimation",
-            expected=f"weights of zero, or of size {_SMALLEST:g} to {_LARGEST:g}",
+            expected=f"weights of zero, or of size {SMALLEST:g} to {LARGEST:g}",
             got=f"{sizes.min():.3g} to {sizes.max():.3g}",
             remedy="multiply them by a constant, as only their ratios matter",
         )

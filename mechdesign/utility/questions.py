@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError
+from ..errors import DataError, InputError, UtilityError
 from ..labels import Label, distinct, values_at
 from ..schema import Schema, attribute_values
+
+#: Sizes of coefficients of questions and of weights, so that no square leaves the floats.
+SMALLEST, LARGEST = 1e-60, 1e60
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,18 @@ class Question:
 
     labels: tuple[Label, ...]
     weights: NDArray[np.float64]
+
+
+def check_sizes(weights: NDArray[np.float64]) -> None:
+    """Raise :class:`UtilityError` for coefficients whose squares would leave the floats."""
+    sizes = np.abs(weights[weights != 0])
+    if sizes.size and not (sizes.min() >= SMALLEST and sizes.max() <= LARGEST):
+        raise UtilityError(
+            "questions of an estimation",
+            expected=f"coefficients of zero, or of size {SMALLEST:g} to {LARGEST:g}",
+            got=f"{sizes.min():.3g} to {sizes.max():.3g}",
+            remedy="multiply them by a constant",
+        )
 
 
 def feature_question(

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import jsonschema
+import numpy as np
 import pytest
 from verify_cases import (
     IMPOSSIBLE,
@@ -26,6 +27,7 @@ from verify_cases import (
 import mechdesign as md
 from mechdesign.certificate import verify
 from mechdesign.storage import to_json
+from mechdesign.utility.questions import Question
 
 FOLDER = Path(verify.__file__).parent
 SCHEMA = json.loads((FOLDER / "design.schema.json").read_text(encoding="utf-8"))
@@ -112,6 +114,8 @@ def test_every_name_of_a_file_is_described():
     files += [impossible(name) for name in IMPOSSIBLE]
     files += [md.subset_selection(["a", "b", "c"], md.ALIP(1, 0.5))]
     files += [md.PublicDesign.of(files[0].mechanism, [md.RobustPML(1, files[0].prior)])]
+    asked = Question(("x",), np.eye(len(files[0].prior))[:, :1])
+    files += [md.PublicDesign.of(files[0].mechanism, [], question=asked)]
 
     def names(part):
         if isinstance(part, dict):

@@ -417,6 +417,83 @@ def test_reports_that_tell_groups_only_are_estimated_by_groups(start):
     assert [row["label"] for row in shown["rows"]] == [["a", "b"], "c"]
 
 
+COUNTED = md.Prior.from_counts({"a": 70211, "b": 20113, "c": 9067, "d": 609})
+ODD = "<b>late & odd</b>"
+ASKED = md.utility.Estimation(
+    [{x: x in "cd" for x in COUNTED.labels}], names=[float("inf"), (ODD, 2)]
+)
+
+
+@pytest.fixture(scope="module")
+def asking():
+    """A design for shares of two groups, whose reports tell no symbol."""
+    return md.design(COUNTED, ASKED, md.LDP(1))
+
+
+@pytest.mark.parametrize("form", ["whole", "public", "of before"])
+def test_a_design_for_questions_is_estimated_for_what_it_asks(start, tmp_path, asking, form):
+    """End to end: file, reports of devices, counts, JSON, page; and without the question."""
+    path = tmp_path / "asking.json"
+    md.save(asking, path, public=form != "whole")
+    if form == "of before":
+        content = json.loads(path.read_text())
+        kept = {k: v for k, v in content.items() if k not in ("questions", "answers", "digest")}
+        path.write_text(json.dumps(md.storage.seal(kept)))
+    (collected,) = load_kernels([path])
+    client = start(collected.public)
+    drawn = md.Sampler(asking, rng=1).draw(["a"] * 300 + ["d"] * 100)
+    # Devices name the kernel, or it with its guarantee: those of every form count together.
+    named = [digest(asking.mechanism), md.published.public_form(asking).fingerprint]
+    sent = [{**report(label, k), "kernel": named[k % 2]} for k, label in enumerate(drawn)]
+    assert client.post("/reports", json=sent).json()["counted"] == 400
+    (shown,) = client.get("/estimate").json()["kernels"]
+    page = client.get("/").text
+    assert shown["problem"] == ""
+    assert "-u estimation" not in page
+    assert ("made for the answers below" in page) is (form != "of before")
+    assert ODD not in page
+    if form == "of before":
+        assert [row["label"] for row in shown["rows"]] == [["a", "b"], ["c", "d"]]
+        return
+    assert [row["label"] for row in shown["rows"]] == [{"float": "inf"}, [ODD, 2]]
+    made = md.estimate(counted(client), md.load(path), truth=md.Prior.uniform(list("abcd")))
+    for row, own in zip(shown["rows"], made.rows(), strict=True):
+        assert [row[k] for k in ("estimate", "error", "lower", "upper")] == [
+            own[k] for k in ("estimate", "error", "lower", "upper")
+        ]
+    assert abs(made.values[1] - 0.25) < 4 * made.errors[1]
+    assert "&lt;b&gt;late &amp; odd&lt;/b&gt;" in page
+    # What is handed out asks the same, and says nothing of who was counted.
+    (shared,) = client.get("/kernels").json()
+    again = md.storage.from_json(shared)
+    assert again.question.labels == asking.question.labels
+    assert again.question.weights.tolist() == asking.question.weights.tolist()
+    everything = [json.dumps(shared), page, json.dumps(shown)]
+    for text in (*everything, (tmp_path / "collected.sqlite").read_bytes().decode("latin-1")):
+        assert not any(str(count) in text for count in (70211, 20113, 9067))
+    # A collector that knows the design without its question has the same reports.
+    later = start(md.PublicDesign.of(asking.mechanism, asking.notions))
+    assert len(counted(later)) == 400
+
+
+def test_columns_of_a_plan_are_estimated_for_what_each_asks(start, tmp_path, asking):
+    asked = md.published.public_form(asking).with_schema("late")
+    kind = md.design(md.Prior.uniform(["f", "m"]), md.utility.Estimation(), md.LDP(1))
+    plain = md.published.public_form(kind).with_schema("sex")
+    md.save(md.PublicPlan.of(["sex", "late"], [plain, asked], md.LDP(2.1)), tmp_path / "p.json")
+    client = start(*[one.public for one in load_kernels([tmp_path / "p.json"])])
+    for number, found in enumerate((kind, asking)):
+        secrets = list(found.mechanism.inputs) * 50
+        drawn = md.Sampler(found, rng=2).draw(secrets)
+        sent = [report(y, 1000 * number + k, found.mechanism) for k, y in enumerate(drawn)]
+        assert client.post("/reports", json=sent).status_code == 200
+    labels = [
+        [row["label"] for row in shown["rows"]]
+        for shown in client.get("/estimate").json()["kernels"]
+    ]
+    assert labels == [["f", "m"], [{"float": "inf"}, [ODD, 2]]]
+
+
 def test_several_kernels_are_collected_side_by_side(start):
     client = start(YES_NO, NUMBERS)
     client.post("/reports", json=[report("no", 1), report(1, 2, NUMBERS), report(1, 3, NUMBERS)])
