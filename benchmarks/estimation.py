@@ -233,7 +233,9 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         f"keeps the notion. Computed {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on "
         f"a machine with {machines}. Of {len(off)} risks measured over {rows[0]['surveys']:,} "
         f"simulated surveys {within} are within three standard errors of the formula; the largest "
-        f"deviation is {max(map(abs, off), default=0.0):.1f}.",
+        f"deviation is {max(map(abs, off), default=0.0):.1f} (a kernel that hardly tells some "
+        "symbols apart owes nearly all of its error to reports that are too rare to be drawn "
+        "here).",
         "",
         "| case | risk | gap | CPU s | " + " | ".join(names) + " |",
         "| --- | --- | --- | --- | " + " | ".join("---" for _ in names) + " |",

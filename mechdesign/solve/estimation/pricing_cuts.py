@@ -121,7 +121,15 @@ def _sums(moments: Array) -> Cuts:
     change = np.vstack([np.eye(n), -np.eye(n)])
     sign, own = np.repeat([1.0, -1.0], n), np.tile(np.diagonal(second), 2)
     found: dict[bytes, tuple[float, Array, float]] = {}
-    values = _neighbouring(np.einsum("ij,ij->i", c @ second, c), c @ mean)[0]
+
+    def keep(value: float, row: Array, k: float) -> None:
+        if row[np.flatnonzero(row)[0]] < 0:  # the same product
+            row, k = 0 - row, -k - 1
+        found[row.tobytes()] = value, row, k
+
+    values, wholes = _neighbouring(np.einsum("ij,ij->i", c @ second, c), c @ mean)
+    for i in np.flatnonzero(values < _VIOLATED).tolist():
+        keep(float(values[i]), c[i], float(wholes[i]))
     for _ in range(_STEPS):
         image = c @ second
         squares = np.einsum("ij,ij->i", image, c)
@@ -129,10 +137,7 @@ def _sums(moments: Array) -> Cuts:
         near, wholes = _neighbouring(others, (c @ mean)[:, None] + sign * np.tile(mean, 2))
         near[np.abs(c[:, None, :] + change).max(axis=2) > _LARGEST] = np.inf
         for i, j in np.argwhere(near < _VIOLATED).tolist():
-            row, k = c[i] + change[j], float(wholes[i, j])
-            if row[np.flatnonzero(row)[0]] < 0:  # the same product
-                row, k = 0 - row, -k - 1
-            found[row.tobytes()] = float(near[i, j]), row, k
+            keep(float(near[i, j]), c[i] + change[j], float(wholes[i, j]))
         best = near.argmin(axis=1)
         rows = np.arange(len(c))
         better = near[rows, best] < values - _BETTER
