@@ -409,7 +409,6 @@ def test_products_of_cuts_are_never_negative_at_extreme_columns():
     found = violated(moments, Cuts.none(n), whole=True)
     assert ((found.one @ z) * (found.two @ z)).min() >= 0
     assert (((found.one @ moments) * found.two).sum(axis=1) < -1e-4).all()
-    # All symbols at once is where the search starts, so that it must be looked at itself.
     assert np.array_equal(found.one[0], [-2, *[1] * n])
     assert len(violated(moments, found, whole=True)) == 0
     assert len(violated(moments, Cuts.none(n), whole=False)) == 0
