@@ -175,7 +175,7 @@ def test_nothing_needs_fewer_reports_and_errors_are_those_predicted(prior, notio
 def test_cases_can_be_picked_by_their_number_of_symbols():
     assert {survey.size for survey in surveys([4, 6])} == {4, 6}
     names = [survey.name for survey in surveys(range(1, 101))]
-    assert len(set(names)) == len(names) == 4 * (6 * 2 + 4 + 1)
+    assert len(set(names)) == len(names) == 4 * (6 * 2 + 4 + 1) + 3 * 2 * 2
 
 
 def test_the_table_of_estimation():
