@@ -13,7 +13,7 @@ from estimation_cases import designed, harmonic
 
 import mechdesign as md
 from mechdesign.certificate.estimation import symmetric_bound
-from mechdesign.errors import GapWarning, NoMethodError
+from mechdesign.errors import GapWarning, NoMethodError, UntoldError
 from mechdesign.solve.column_generation.exact_columns import extreme_rays
 from mechdesign.solve.estimation.master import optimal_masses
 from mechdesign.solve.estimation.method import listed
@@ -233,3 +233,10 @@ def test_a_search_cut_short_is_as_good_as_subset_selection():
     least = float((held * (1 - held)).sum() / (rate - other) ** 2)
     assert found.risk <= least * (1 + 1e-9)
     assert -found.bound <= found.risk
+
+
+@pytest.mark.parametrize("notion", [md.LDP(0), md.PML(0)], ids=str)
+def test_kernels_of_one_column_end_the_search(notion):
+    """However many columns are drawn they are the same, and no mixture of them answers."""
+    with pytest.raises(UntoldError):
+        md.design(harmonic(14), Estimation(), notion)
