@@ -872,6 +872,7 @@ def test_whatever_is_typed_ends_with_0_or_2(capsys, prior, spec):
         assert lines[0].startswith("error: ")
 
 
+@pytest.mark.slow
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.one_of(
     st.sampled_from(["design", "audit", "show", "data", "titanic", "--column", "class", "--prior",

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign.storage import seal
@@ -229,7 +230,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("case", MISTAKES)
+@pytest.mark.parametrize("case", slow_but(2, MISTAKES))
 def test_mistakes_are_one_line(folder, case):
     option, path, said = MISTAKES[case]
     more = ("-p", "ldp:1") if option == "-u" else ()

@@ -183,6 +183,7 @@ def test_matched_by_loss():
     assert found.rankings == ()
 
 
+@pytest.mark.slow
 def test_losses_are_chosen_for_each_utility():
     goals = [md.utility.Hamming(), md.utility.MutualInformation()]
     found = md.compare(PRIOR, goals, [md.PML], match="loss")

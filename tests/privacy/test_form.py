@@ -70,6 +70,8 @@ def offences(source, place):
     """What a module outside privacy/ does that only notions may do."""
     found = []
     for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, (ast.Attribute, ast.ImportFrom)):
+            continue
         if isinstance(node, ast.Attribute) and node.attr == "pairing":
             found.append("looks at how a bound pairs its hypotheses")
         scales = isinstance(node, ast.Attribute) and node.attr == "scales"
