@@ -261,6 +261,7 @@ def test_maximal_leakage_and_hamming_in_closed_form(n, epsilon, seed):
     assert found.value == pytest.approx(min(expected, 1.0), abs=1e-8)
 
 
+@pytest.mark.slow
 @given(st.floats(0, 1.5), st.floats(0.01, 0.9))
 def test_approximate_randomised_response_of_a_fair_bit(epsilon, delta):
     """Accuracy (e^ε + δ)/(1 + e^ε): the dominating pair of (ε, δ)-privacy."""

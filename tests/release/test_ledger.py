@@ -77,6 +77,7 @@ def apply(source="people.csv", target="reports.csv", *more):
 # Nothing is lost
 
 
+@pytest.mark.slow
 def test_releases_at_the_same_time_are_all_recorded(place):
     for i in range(6):
         Path(f"{i}.csv").write_text("x\n" + "\n".join("abc"[: i % 3 + 1] * (20 + i)) + "\n")
@@ -626,6 +627,7 @@ def test_leftovers_of_an_output_of_another_name_are_removed_unless_it_is_being_w
     assert not [p for p in place.iterdir() if p.name.startswith(".")]
 
 
+@pytest.mark.slow
 def test_of_several_processes_with_one_output_one_is_refused_nothing_mixed(place):
     for force in ((), ("--force",)):
         works = [start(*apply("people.csv", "one.csv", *force)) for _ in range(4)]

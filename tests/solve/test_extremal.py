@@ -31,6 +31,7 @@ def is_private(mechanism, prior, notion):
     return notion.check(mechanism, prior).verdict is Verdict.YES
 
 
+@pytest.mark.slow
 @given(
     prior=PRIORS, share=st.floats(0.05, 0.95), which=st.sampled_from(["PML", "PMC", "LIP", "ALIP"])
 )
@@ -228,6 +229,7 @@ def test_information_under_ldp_has_a_bound_without_prior(prior, e):
     assert md.design(prior, INFORMATION, md.LDP(e)).value <= most * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["PML", "LIP", "LDP"])
 def test_a_thousand_symbols_through_the_window(which):
     prior = md.Prior(np.random.default_rng(1).dirichlet(np.ones(1000)))
