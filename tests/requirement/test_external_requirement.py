@@ -127,6 +127,7 @@ def test_a_file_that_names_it_needs_its_module(tmp_path):
     assert "the requirement 'LiesLittle' is not known here; import the module" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_command_line_names_it_by_its_path(tmp_path):
     text = """
 from dataclasses import dataclass
