@@ -218,7 +218,12 @@ CONTRACT = (
     methods_agree,
 )
 #: Parts that solve many programs each.
-COSTLY = (feasible_kernels_mix, compiled_program_agrees_with_the_measurement, methods_agree)
+COSTLY = (
+    designs_stay_within_their_level,
+    feasible_kernels_mix,
+    compiled_program_agrees_with_the_measurement,
+    methods_agree,
+)
 
 
 def satisfies(program: SparseProgram, kernel: NDArray[np.float64]) -> bool:

@@ -132,7 +132,8 @@ def test_there_is_a_file_of_every_requirement():
     assert asked == own == set(verify.REQUIREMENTS)
 
 
-@pytest.mark.parametrize("share", slow_but(1, range(3)))
+@pytest.mark.slow
+@pytest.mark.parametrize("share", range(3))
 def test_required_files_are_proved(share):
     states = [check_honest(data) for data in required_files(range(80 * share, 80 * share + 80))]
     assert len(states) > 60

@@ -79,6 +79,7 @@ FORGET = """new Promise((done, failed) => {
 }).then(() => null)"""
 
 
+@pytest.mark.slow
 def test_a_report_survives_a_reload_and_a_new_tab(context, url):
     page = opened(context, url)
     ask = "Promise.all(kernel.inputs.map((label) => new Client().report(label)))"

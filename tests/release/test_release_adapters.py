@@ -204,6 +204,7 @@ def test_measurements_are_refused_where_there_is_no_level(opendp):
     refused(lambda: to_opendp(mixed), "int, str", error=InputError)
 
 
+@pytest.mark.slow
 def test_measurements_need_the_features_of_opendp():
     pytest.importorskip("opendp")
     script = """

@@ -106,7 +106,7 @@ def is_satisfied(function, kernel, tolerance):
     return True
 
 
-@pytest.mark.parametrize("notions", NOTIONS, ids=str)
+@pytest.mark.parametrize("notions", slow_but(1, NOTIONS), ids=str)
 @pytest.mark.parametrize("name", [*LINEAR, *CURVED])
 def test_the_optimum_is_that_of_a_dense_program(name, notions):
     function = {**LINEAR, **CURVED}[name]
