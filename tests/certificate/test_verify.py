@@ -113,6 +113,7 @@ def required_files(seeds, possible_alone=False):
 # Honest files
 
 
+@pytest.mark.slow
 def test_every_file_is_judged_as_it_was_made():
     assert list(faults(verify, all_cases())) == []
 
