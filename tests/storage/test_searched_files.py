@@ -37,6 +37,7 @@ def claiming(content, share):
     return changed(content, ("certificate", "bound_exact"), write_fraction(read_fraction(moved)))
 
 
+@pytest.mark.slow
 def test_what_is_proved_again_is_kept(many):
     again = from_json(many)
     assert again.bound == pytest.approx(many["certificate"]["bound"], rel=1e-6)

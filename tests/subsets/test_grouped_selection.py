@@ -183,6 +183,7 @@ def test_a_million_symbols_under_bounds_of_the_lift():
     assert len(found.outputs) < 1 << 62
 
 
+@pytest.mark.slow
 def test_many_symbols_in_four_groups():
     counts = [5000] * 10 + [50] * 1000 + [5] * 20_000 + [1] * 178_990
     found = md.subset_selection(md.Prior.from_counts(counts), md.LDP(1))

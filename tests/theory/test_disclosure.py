@@ -454,6 +454,7 @@ def test_numbers_out_of_range_are_told():
 # The checks in the register can fail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "name", "broken", "result"),
     [

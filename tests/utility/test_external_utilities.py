@@ -193,6 +193,7 @@ def test_parameters_that_no_file_holds(outside, tmp_path, parameters):
 # Notions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [lambda m: m.AgainstOne(0.5, "b"), lambda m: m.SharedLeakage(0.6, np.int64(3))],
