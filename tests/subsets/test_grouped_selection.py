@@ -64,7 +64,8 @@ def cases():
         ([5, 5] + [1] * 8, [md.PMC(1)], (None, 3)),
     ):
         name = f"{masses} {' '.join(map(str, notions))} over {bases}"
-        yield pytest.param((masses, notions, bases), id=name)
+        marks = [pytest.mark.slow] * (len(masses) > 15)
+        yield pytest.param((masses, notions, bases), id=name, marks=marks)
 
 
 @pytest.fixture(scope="module", params=cases())
