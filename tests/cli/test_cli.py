@@ -752,6 +752,7 @@ def test_an_interrupt_is_one_line_and_no_traceback(run, tmp_path, monkeypatch):
 # Processes
 
 
+@pytest.mark.slow
 def test_bad_input_as_a_process(tmp_path):
     for arguments in (BAD["negative prior"][0], BAD["unknown column"][0], BAD["long output"][0]):
         found = in_process(*arguments, cwd=tmp_path)

@@ -283,6 +283,7 @@ def test_installed_modules_come_before_files_of_the_folder(folder):
     )
 
 
+@pytest.mark.slow
 def test_only_the_command_line_reaches_what_imports():
     """The module that imports what a text names is called by the files of the commands alone."""
     reaching = set()

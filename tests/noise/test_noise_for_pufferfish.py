@@ -26,6 +26,7 @@ def random_rows(rng, n=3):
     return md.Prior.from_counts(rng.integers(1, 9, len(rows)).tolist(), rows)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), LEVELS)
 def test_calibrated_noise_keeps_the_information(seed, epsilon):
     """Theorem 3 and Remark 6 on databases of three bits, by integration of the densities."""

@@ -438,6 +438,7 @@ def test_symbols_of_zero_mass_are_hollow():
     md.plot_leakage(md.audit(design_of(prior).mechanism, prior))
 
 
+@pytest.mark.slow
 def test_tiny_masses_and_exact_ones():
     prior = md.Prior.from_counts([Fraction(1, 10**12), 1, 1])
     for picture in PICTURES.values():

@@ -252,6 +252,7 @@ def test_information_agrees_with_a_second_conic_solver(name, number):
     assert found.bound == pytest.approx(best, abs=1e-6)
 
 
+@pytest.mark.slow
 @given(st.integers(2, 7), st.floats(0.01, 2.5), st.integers(0, 10**6))
 def test_maximal_leakage_and_hamming_in_closed_form(n, epsilon, seed):
     p = np.sort(np.random.default_rng(seed).dirichlet(np.ones(n)))[::-1]

@@ -289,6 +289,7 @@ def any_numbers(rng, cone, outputs):
     return tuple(tuple(map(spoiled, part)) for part in cone.no_duals(outputs))
 
 
+@pytest.mark.slow
 @each_way
 def test_any_dual_variables_take_nothing_off_columns_of_the_cone(case):
     """⟨w, k⟩ ≤ 0 up to the rounding of sums of so many terms, exactly evaluated."""

@@ -159,6 +159,7 @@ def test_what_a_design_asks_is_what_is_estimated_and_planned():
     assert md.plan(one, error=0.05).labels == ("mean 1",)
 
 
+@pytest.mark.slow
 def test_best_plans_of_few_outputs_take_one_round_for_one_answer():
     few = md.require.outputs(2)
     asked = Estimation({"a": 1.0, "b": 2.0, "c": 4.0, "d": 3.0})

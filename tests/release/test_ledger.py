@@ -100,6 +100,7 @@ md.privatize_file("people.csv", "reports.csv", "x", md.load("design.json"))
 """
 
 
+@pytest.mark.slow
 def test_a_release_that_was_killed_is_counted_and_its_leftovers_are_removed(place):
     work = start(script=STOPPED.format(where="files.Claim.publish"))
     work.communicate()
@@ -614,6 +615,7 @@ def test_a_path_that_is_no_ledger_is_not_called_an_output(run, place):
 # One output, one process
 
 
+@pytest.mark.slow
 def test_leftovers_of_an_output_of_another_name_are_removed_unless_it_is_being_written(place):
     with claimed("busy.csv", overwrite=False) as claim:
         part = claim.part()

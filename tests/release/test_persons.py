@@ -318,6 +318,7 @@ md.privatize_file("one.csv", "r.csv", "x", md.load("design.json"), person="id",
 """
 
 
+@pytest.mark.slow
 def test_a_kill_between_both_files_counts_and_goes_on(place):
     write("zero.csv", ["a"])
     release("zero.csv", "r0.csv")

@@ -34,6 +34,7 @@ def transformer():
     return Privatizer
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_transformer_passes_the_checks_of_scikit_learn():
     from sklearn.utils.estimator_checks import check_estimator

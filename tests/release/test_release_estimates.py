@@ -270,6 +270,7 @@ def test_intervals_of_another_confidence_cover_less(jobs):
     assert coverage(jobs, "population", 3, confidence=0.8).max() < 0.95 - SLACK
 
 
+@pytest.mark.slow
 def test_intervals_for_the_sample_do_not_cover_the_population(jobs):
     """A control: the two targets differ by more than chance."""
     codes, found, truth = jobs
@@ -377,6 +378,7 @@ def test_mixtures_of_rows_cannot_be_told_from_their_parts():
     assert "all 2 symbols" in str(md.identifiability(FLIP))
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_blocks_are_what_the_reports_fix(data):
     """By linear programs: totals of blocks are fixed by q = pK, other symbols are not."""

@@ -552,6 +552,7 @@ def test_estimates_take_the_folder_that_apply_wrote(data, capsys):
     assert "one mechanism in all files" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_counts_of_a_stopped_folder_say_so(data):
     stopped()
     with pytest.warns(LeftoverWarning, match="only some"):

@@ -165,6 +165,7 @@ def test_several_questions_with_weights_go_through_both_rounds():
 # Adding rounds up
 
 
+@pytest.mark.slow
 def test_rounds_are_added_up_with_the_least_variance():
     sizes = (300, 600)
     designs = [NOISY, SECOND]

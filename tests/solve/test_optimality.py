@@ -228,6 +228,7 @@ def staircases(masses, ratio, rng):
     return columns
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.floats(0.01, 1), st.integers(0, 30)), min_size=3, max_size=5),
     st.floats(-3, 1),

@@ -66,6 +66,7 @@ def test_every_notion_and_utility_is_drawn():
     assert drawn >= {cls.__name__ for cls in ours} - {"WorstCase", "Estimation"}
 
 
+@pytest.mark.slow
 def test_masses_levels_and_sizes_are_hostile():
     masses, levels, sizes = [], [], set()
     for number in range(MANY):

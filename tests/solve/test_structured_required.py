@@ -274,6 +274,7 @@ def test_a_symbol_whose_limits_exclude_each_other_is_no_answer():
         Structured().solve(program)
 
 
+@pytest.mark.slow
 def test_its_failure_gives_way_to_the_next_method(monkeypatch):
     def fails(self, program):
         raise SolverError("it broke down")

@@ -137,6 +137,7 @@ def source(rng, prior, kind):
 KINDS = (*naive.ROWS, "both", "pairs", "pairs and ldp")
 
 
+@pytest.mark.slow
 @given(priors(1, 5), st.integers(0, 10**6), st.sampled_from(KINDS))
 def test_tight_levels_agree_with_dense_programs_and_are_attained(prior, seed, kind):
     rng = np.random.default_rng(seed)
@@ -175,6 +176,7 @@ def test_no_kernel_exceeds_a_tight_level(prior, seed, kind):
         share /= 2
 
 
+@pytest.mark.slow
 @given(priors(2, 6), levels(0.01, 4), levels(0.01, 4), st.booleans())
 def test_closed_forms_knapsacks_and_programs_agree(prior, first, second, ratio):
     notions = [md.LDP(first)] if ratio else [md.ALIP(first, second)]
@@ -339,6 +341,7 @@ def test_chains_bound_levels_that_are_too_large_for_floats():
         assert found.target.epsilon == 3 * level
 
 
+@pytest.mark.slow
 def test_many_symbols():
     rng = np.random.default_rng(3)
     prior = md.Prior.from_counts(rng.dirichlet(np.ones(400)))
@@ -373,6 +376,7 @@ def test_vertices_of_sets_of_priors_reach_what_is_least_over_them(n, seed):
             assert min(values) == found.least(column)
 
 
+@pytest.mark.slow
 def test_sets_with_too_many_vertices_are_named():
     prior = md.Prior.uniform(range(40))
     ranges = dict.fromkeys(range(40), (0.01, 0.04))

@@ -123,6 +123,7 @@ def test_a_sub_convex_utility_of_ones_own(outside, tmp_path):
     assert table.points[1].value == pytest.approx(found.value, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_an_unknown_sub_convex_utility_is_named_and_not_imported(outside, tmp_path):
     found = md.design(PRIOR, outside("outside_sublinear").NormGain(3.0), md.LDP(1.0))
     kept(found, tmp_path)
