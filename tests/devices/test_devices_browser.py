@@ -64,6 +64,7 @@ def opened(context, url):
     return page
 
 
+@pytest.mark.slow
 def test_the_browser_has_the_weights_of_python(context, url):
     told = opened(context, url).evaluate(
         "[kernel.digest, kernel.inputs, kernel.outputs, kernel.weights.map((r) => r.map(String))]"

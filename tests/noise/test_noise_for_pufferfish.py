@@ -161,6 +161,7 @@ def test_the_published_variation_bound_fails_for_one_prior():
 FLU = md.Prior([0.1, 0.15, 0.5, 0.15, 0.1])
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(2, 6))
 def test_distance_is_the_best_coupling(seed, n):
     """W∞ by feasibility of transport plans within a distance."""

@@ -232,6 +232,7 @@ def at_the_edge(cone, column):
 # Rows
 
 
+@pytest.mark.slow
 @each_way
 def test_rows_are_stricter_than_the_pairs(case):
     _, _, cone, rng = case

@@ -475,6 +475,7 @@ def test_the_whole_way_on_the_command_line(run):
     assert md.plan(found, error=0.05).reports >= planned["best"]["reports"]
 
 
+@pytest.mark.slow
 def test_reports_for_a_reviewer_show_error_bars(run):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")

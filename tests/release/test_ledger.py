@@ -465,6 +465,7 @@ def test_a_ledger_that_others_wrote_on_is_no_damage(place, monkeypatch):
 # What it holds
 
 
+@pytest.mark.slow
 def test_the_ledger_holds_no_secrets_and_stays_small(place):
     labels = [f"label {i}" for i in range(300)]
     found = md.design(md.Prior.uniform(labels), md.utility.Hamming(), md.LDP(1))

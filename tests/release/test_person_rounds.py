@@ -72,6 +72,7 @@ def test_averaging_fails_within_a_round_and_succeeds_over_many():
     assert guessed(range(ROUNDS)) > 0.95
 
 
+@pytest.mark.slow
 @allowed
 def test_averaging_over_rounds_fails_where_a_budget_stops_fresh_draws():
     """Thirty rounds are asked, and the budget allows two: the others add nothing."""

@@ -174,6 +174,7 @@ def opendp():
     return prelude
 
 
+@pytest.mark.slow
 def test_a_measurement_draws_and_states_its_loss(opendp):
     from mechdesign.release.measurement import to_opendp
 

@@ -284,6 +284,7 @@ def test_intervals_for_the_sample_do_not_cover_the_population(jobs):
     assert hits / REPETITIONS < 0.95 - SLACK
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.MisfitWarning")
 def test_a_kernel_that_did_not_make_the_reports_is_not_covered(jobs):
     """A control: reports of LDP(2) read with the kernel of LDP(1.9)."""

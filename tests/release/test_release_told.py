@@ -113,6 +113,7 @@ def test_a_plan_for_uninformative_reports_is_refused(run):
     assert md.plan(sure, error=0.9, worst=True).reports == 10  # as many as an estimate takes
 
 
+@pytest.mark.slow
 def test_the_page_says_what_can_be_estimated():
     pytest.importorskip("jinja2")
     from mechdesign.views.pages import report_page

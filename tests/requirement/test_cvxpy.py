@@ -455,6 +455,7 @@ def test_what_is_not_linear_cannot_be_saved(tmp_path):
     md.save(best_of("frobenius").mechanism, tmp_path / "kernel.json")
 
 
+@pytest.mark.slow
 def test_a_convex_requirement_is_asked_of_kernels_of_one_shape():
     (asked,) = (r for r in best_of("frobenius").requirements if isinstance(r, Convex))
     assert md.design(PRIOR, HAMMING, md.PML(0.6), subject_to=asked).value == pytest.approx(

@@ -118,6 +118,7 @@ def test_one_that_is_not_registered_is_not_written(tmp_path):
         md.save(hidden, tmp_path / "d.json")
 
 
+@pytest.mark.slow
 def test_a_file_that_names_it_needs_its_module(tmp_path):
     found = md.design(ABC, HAMMING, md.LDP(1.5), subject_to=LiesLittle(1.4))
     md.save(found, tmp_path / "d.json")

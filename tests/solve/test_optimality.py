@@ -606,6 +606,7 @@ def test_files_of_earlier_versions_may_claim_less_and_no_more(tmp_path):
 # Audits
 
 
+@pytest.mark.slow
 def test_leakages_on_average_are_rounded_up_in_an_audit():
     """They came from floats, to either side of what the kernel leaks."""
     rng = np.random.default_rng(5)

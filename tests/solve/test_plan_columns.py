@@ -92,6 +92,7 @@ def test_ldp_adds_up_over_all_combinations(titanic):
     assert md.plan_columns(TWINS, None, md.LDP(1)).product().shape[0] == 9
 
 
+@pytest.mark.slow
 def test_no_other_split_has_a_smaller_risk(titanic):
     """Over a grid of splits, each column designed anew."""
     alone = [TITANIC.marginal(name) for name in ("class", "sex")]

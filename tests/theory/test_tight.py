@@ -10,7 +10,7 @@ from typing import ClassVar
 import naive
 import numpy as np
 import pytest
-from checks import refused
+from checks import refused, slow_but
 from family_notions import MAKERS
 from hypothesis import given
 from hypothesis import strategies as st
@@ -159,6 +159,7 @@ def test_tight_levels_agree_with_dense_programs_and_are_attained(prior, seed, ki
             assert below.check(entry.witness, prior).verdict is md.Verdict.NO
 
 
+@pytest.mark.slow
 @given(priors(2, 5), st.integers(0, 10**6), st.sampled_from(KINDS))
 def test_no_kernel_exceeds_a_tight_level(prior, seed, kind):
     """Columns drawn inside the cone, and far out on its rays, stay below the level."""
@@ -389,7 +390,7 @@ def test_sets_with_too_many_vertices_are_named():
     assert tight_conversion(md.LDP(0.5), floor, prior).target.epsilon < 0.5
 
 
-@pytest.mark.parametrize("level", [0.3, 2.0])
+@pytest.mark.parametrize("level", slow_but(1, [0.3, 2.0]))
 def test_any_two_notions_of_the_family_agree_with_dense_programs(level):
     """Neighbours, distances, features, side information, sets of priors: all against all."""
     rng = np.random.default_rng(8)

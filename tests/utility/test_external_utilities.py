@@ -86,6 +86,7 @@ def test_a_linear_utility_of_ones_own(outside, tmp_path):
     assert "quantile of a numeric secret" in goal.description
 
 
+@pytest.mark.slow
 def test_gains_say_all_where_the_class_is_not_known(outside, tmp_path):
     """The file of a linear utility holds its gains, so anybody can check it, and nothing is run."""
     found = md.design(PRIOR, outside("outside_linear").Pinball(0.8), md.PML(0.5))
