@@ -150,7 +150,6 @@ def test_the_two_reports_show_the_same_numbers(run):
     assert "PML(0.5): yes" in audited.out
 
 
-@pytest.mark.slow
 def test_the_main_job_as_a_process_of_its_own(tmp_path):
     designed = in_process(
         "design", "titanic", "--column", "class", "-p", "pml:0.5", "-o", "m.json", cwd=tmp_path

@@ -41,7 +41,6 @@ def made(capsys, *more):
     return out
 
 
-@pytest.mark.slow
 def test_it_is_made_and_shown(place, capsys):
     assert "300 symbols" in made(capsys)
     code, out, _ = run(capsys, "show", "s.json")
