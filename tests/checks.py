@@ -22,3 +22,13 @@ def refused(make, *words, error=InputError):
     for word in words:
         assert word in text, text
     return found
+
+
+def slow_but(fast, values):
+    """Parameters of tests: all are slow but for the first few, or those that ``fast`` holds of."""
+    found = []
+    for number, value in enumerate(values):
+        is_fast = fast(value) if callable(fast) else number < fast
+        parts = value if isinstance(value, tuple) else (value,)
+        found.append(pytest.param(*parts, marks=[] if is_fast else [pytest.mark.slow]))
+    return found

@@ -217,6 +217,13 @@ CONTRACT = (
     exact_levels_agree_with_the_measurement,
     methods_agree,
 )
+#: Parts that solve many programs each.
+COSTLY = (
+    designs_stay_within_their_level,
+    feasible_kernels_mix,
+    compiled_program_agrees_with_the_measurement,
+    methods_agree,
+)
 
 
 def satisfies(program: SparseProgram, kernel: NDArray[np.float64]) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import GapWarning, InfeasibleError, LevelError, UntoldError
-from ..exact import LARGEST_LEVEL
 from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.free_level import Family, as_families
 from ..progress import counter
 from ..solve._design import Design, find_design
+from ..solve.level_search import LevelSearch, Probe
 from ..utility.estimation import Estimation
 from ..utility.questions import Question
 from ._plan import Plan, check_numbers, largest_variance, open_error, plan, told_variances
@@ -27,8 +25,6 @@ from .widest import narrowest
 
 # Precisions that can be asked for; that of kernels themselves is a thousandth.
 _FINEST, _COARSEST = 1e-6, 0.5
-# Levels tried on the way to one that is large or small enough, and between the two.
-_MOST_STEPS = 60
 _ROUNDING = 1e-9
 
 
@@ -87,15 +83,13 @@ class SmallestForReports:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, eq=False)
-class _Probe:
-    """The least largest variance at a level: of a kernel that was found, and a bound for all.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Probe(Probe):
+    """A bound on the largest variance of every kernel, and a kernel that was found.
 
-    Both are infinite where there is no kernel, as ``failure`` says.
+    There is none where what is asked clashes, as ``failure`` says, or where nothing is told.
     """
 
-    level: float
-    variance: float
     bound: float
     design: Design | None = None
     failure: InfeasibleError | None = None
@@ -166,8 +160,15 @@ def smallest_for_reports(
             advance(1)
             return _designed(families[0], known, level, target, subject_to, time_limit)
 
-        search = _Search(probe, families[0].name, target)
+        search = LevelSearch(probe)
         low, high = search.narrowed(share)
+    if not high.reaches:
+        name = families[0].name
+        raise high.failure or InfeasibleError(
+            f"no level of {name} was found at which so many reports keep every interval that "
+            "narrow; ask for a larger error or more reports",
+            (name,),
+        )
     assert high.design is not None
     made = plan(high.design, reports=reports, confidence=confidence)
     below = None
@@ -183,7 +184,7 @@ def smallest_for_reports(
         high.design,
         made,
         below,
-        search.steps,
+        len(search.probes),
     )
 
 
@@ -212,73 +213,15 @@ def _designed(
             warnings.simplefilter("ignore", GapWarning)
             least = narrowest(count, designed, variances, target)
     except UntoldError as failure:
-        return _Probe(level, math.inf, math.inf if failure.is_proved else 0.0)
+        proved = failure.is_proved
+        return _Probe(level=level, misses=proved, bound=math.inf if proved else 0.0)
     except InfeasibleError as failure:
-        return _Probe(level, math.inf, math.inf, failure=failure)
-    return _Probe(level, float(least.variances.max()), float(least.bound), least.design)
-
-
-class _Search:
-    """A level that provably misses a variance and one that reaches it, narrowed."""
-
-    def __init__(self, probe: Callable[[float], _Probe], family: str, target: float) -> None:
-        self._ask, self._family, self._target = probe, family, target
-        self._low: _Probe | None = None
-        self._high: _Probe | None = None
-        self._undecided: list[float] = []
-        self.steps = 0
-
-    def _probe(self, level: float) -> _Probe:
-        """Design for a level, and take in what it decides."""
-        found = self._ask(level)
-        self.steps += 1
-        if found.variance <= self._target:
-            self._high = found
-        elif found.bound > self._target:
-            self._low = found
-        else:
-            self._undecided.append(level)
-        return found
-
-    def narrowed(self, precision: float) -> tuple[_Probe | None, _Probe]:
-        """Both levels, the lower one ``None`` where level zero reaches the variance."""
-        with suppress(LevelError):  # the notion takes positive levels alone
-            self._probe(0.0)
-        if self._high is not None:
-            return None, self._high
-        level = 0.5
-        while self._high is None:
-            found = self._probe(level)
-            if self._high is None and level >= LARGEST_LEVEL:
-                raise found.failure or InfeasibleError(
-                    f"no level of {self._family} was found at which so many reports keep every "
-                    "interval that narrow; ask for a larger error or more reports",
-                    (self._family,),
-                )
-            level = min(2 * level, float(LARGEST_LEVEL))
-        for _ in range(_MOST_STEPS):
-            if self._low is not None and self._low.level:
-                break
-            assert self._high is not None
-            self._probe(min([self._high.level, *filter(None, self._undecided)]) / 2)
-        for _ in range(_MOST_STEPS):
-            step = self._widest(precision)
-            if step is None:
-                break
-            self._probe(step)
-        return self._low, self._high
-
-    def _widest(self, precision: float) -> float | None:
-        """The middle of the wider of the two parts that no level lies in yet, on either side of
-        those that are not decided; ``None`` where both are narrow.
-        """
-        assert self._high is not None
-        if self._low is None or not self._low.level:
-            return None
-        low, high = self._low.level, self._high.level
-        between = [level for level in self._undecided if low < level < high]
-        parts = [(low, high)]
-        if between:
-            parts = [(low, min(between)), (max(between), high)]
-        below, above = max(parts, key=lambda part: part[1] / part[0])
-        return math.sqrt(below * above) if above > below * (1 + precision) else None
+        return _Probe(level=level, misses=True, bound=math.inf, failure=failure)
+    # Kernels are the best only as far as it takes to decide, so that a secant would mislead.
+    return _Probe(
+        level=level,
+        reaches=float(least.variances.max()) <= target,
+        misses=least.bound > target,
+        bound=float(least.bound),
+        design=least.design,
+    )

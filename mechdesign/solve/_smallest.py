@@ -16,27 +16,23 @@ from ..errors import (
     LevelError,
     SolverError,
 )
-from ..exact import LARGEST_LEVEL, float_at_least
+from ..exact import float_at_least
 from ..numeric import finite_number
 from ..prior import Prior
-from ..privacy.free_level import Family, as_families
+from ..privacy.free_level import as_families
 from ..progress import counter
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
 from ._design import Design
 from ._sweep import Walk
 from .choice import check_solver
+from .level_search import LevelSearch, Probe
 from .method import Method
 from .problem import Problem, designable, state_problem
 from .program import LinearProgram
 
-# Levels are told apart down to this, whatever their size.
-_CLOSEST = 1e-12
 # Precisions that can be asked for.
 _FINEST, _COARSEST = 1e-12, 0.5
-_MOST_STEPS = 200
-# Steps of the secant after which one halves the interval where it has shrunk by less than that.
-_PATIENCE = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,25 +80,18 @@ class SmallestLevel:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, eq=False)
-class _Probe:
-    """What is known at a level: a design with its value and bound, or that there is none.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Probe(Probe):
+    """A design with its value and bound, or that there is none.
 
     Nothing is known where the design failed, as it can at a level that hardly leaves any kernel.
     """
 
-    level: float
     value: Fraction | None = None
     bound: Fraction | None = None
     design: Design | None = None
     proof: Infeasibility | None = None
     failure: SolverError | CertificateError | None = None
-
-    def reaches(self, target: Fraction) -> bool:
-        return self.value is not None and self.value >= target
-
-    def misses(self, target: Fraction) -> bool:
-        return self.proof is not None or (self.bound is not None and self.bound < target)
 
 
 def smallest(
@@ -179,8 +168,13 @@ def smallest(
         return designable(state_problem(prior, utility, notions, outputs, time_limit, subject_to))
 
     with counter(None, "levels", show=progress) as advance:
-        search = _Search(families[0], state, target, Walk(solver), advance)
+        levels = _Levels(families[0].name, state, target, Walk(solver), advance)
+        search = LevelSearch(levels.probe)
         low, high = search.narrowed(share)
+    if not high.reaches:
+        raise levels.never(high)
+    if low is None and len(search.probes) > 1:
+        raise levels.undecided()
     assert high.design is not None
     bound = None if low is None or low.bound is None else float_at_least(low.bound)
     return SmallestLevel(
@@ -195,12 +189,12 @@ def smallest(
     )
 
 
-class _Search:
-    """Levels that reach a value and levels that do not, narrowed."""
+class _Levels:
+    """Designs of a family's levels, each compared with those before it."""
 
     def __init__(
         self,
-        family: Family,
+        family: str,
         state: Callable[[float], Problem],
         target: Fraction,
         walk: Walk,
@@ -208,53 +202,73 @@ class _Search:
     ) -> None:
         self._family, self._state, self._target = family, state, target
         self._walk, self._advance = walk, advance
-        self.probes: list[_Probe] = []
+        self._probes: list[_Probe] = []
 
-    def narrowed(self, precision: float) -> tuple[_Probe | None, _Probe]:
-        """A level that misses the value, none where level zero reaches it, and one that does."""
-        low = self._first()
-        if low.reaches(self._target):
-            return None, low
-        high = self._last(max(low.level, 0.5))
-        if not low.misses(self._target):
-            low = self._lower(high)
-        return self._between(low, high, precision)
+    def probe(self, level: float) -> _Probe:
+        problem = self._state(level)
+        self._advance(1)
+        program, proof = problem.program, None
+        if isinstance(program, LinearProgram) and program.is_restricted:
+            proof = prove_infeasible(problem)
+        if proof is not None:
+            found = _Probe(level=level, misses=True, proof=proof)
+        else:
+            found = self._designed(problem, level)
+        for other in self._probes:
+            self._compare(*sorted((other, found), key=lambda probe: probe.level))
+        self._probes.append(found)
+        return found
 
-    def _first(self) -> _Probe:
-        """Level zero, or the smallest that the notion takes, as far as that is tried."""
-        level = 0.0
-        while True:
-            try:
-                return self._probe(level)
-            except LevelError:
-                if level > 1:
-                    raise
-            level = max(16 * level, 1e-9)
-
-    def _last(self, start: float) -> _Probe:
-        """A finite level that reaches the value."""
+    def _designed(self, problem: Problem, level: float) -> _Probe:
         try:
-            most = self._probe(math.inf)
-        except LevelError:  # the notion takes finite levels alone
-            most = None
-        if most is not None and not most.reaches(self._target):
-            raise self._never(most)
-        level = start
-        while True:
-            found = self._probe(level)
-            if found.reaches(self._target):
-                return found
-            if level >= LARGEST_LEVEL:
-                raise self._never(found)
-            level = min(2 * level, float(LARGEST_LEVEL))
+            design = self._walk.step(problem)
+        except (SolverError, CertificateError) as failure:
+            return _Probe(level=level, failure=failure)
+        enclosed = problem.enclose(design.mechanism)
+        value = None if enclosed is None else enclosed.low
+        bound = Fraction(design.bound) if math.isfinite(design.bound) else None
+        return _Probe(
+            level=level,
+            reaches=value is not None and value >= self._target,
+            misses=bound is not None and bound < self._target,
+            excess=None if value is None else float(value - self._target),
+            value=value,
+            bound=bound,
+            design=design,
+        )
 
-    def _never(self, most: _Probe) -> InfeasibleError | SolverError | CertificateError:
+    def _compare(self, first: _Probe, second: _Probe) -> None:
+        """Refuse a family that provably gives less at a larger level."""
+        if first.level == second.level or first.value is None:
+            return
+        falls = second.bound is not None and second.bound < first.value
+        if falls or second.proof is not None:
+            got = "nothing" if second.bound is None else f"at most {float(second.bound):.9g}"
+            raise LevelError(
+                f"notion {self._family}",
+                expected="values that do not fall as the level grows",
+                got=f"{float(first.value):.9g} at level {first.level:.9g} and {got} at "
+                f"{second.level:.9g}",
+                remedy="pass a notion that asks less at larger levels",
+            )
+
+    def undecided(self) -> InfeasibleError:
+        """That no level provably misses the value."""
+        return InfeasibleError(
+            f"no level of {self._family} was found at which {float(self._target):.12g} is "
+            "provably out of reach; ask for a value that is farther from that of an uninformative "
+            "kernel, or for another solver",
+            (self._family,),
+        )
+
+    def never(self, most: _Probe) -> InfeasibleError | SolverError | CertificateError:
+        """That no level reaches the value, from what is known at the largest."""
         if most.failure is not None:
             return most.failure
         asked = f"{float(self._target):.12g} at least"
         if most.proof is not None:
             return self._impossible(asked, most)
-        if most.misses(self._target):
+        if most.misses:
             assert most.bound is not None
             why = f"no kernel is above {float_at_least(most.bound):.12g}"
         elif math.isinf(most.level) or most.value is None:
@@ -264,9 +278,9 @@ class _Search:
             why = f"the best kernel found lacks {short:.3g}"
         at = "with no bound on privacy" if math.isinf(most.level) else f"at level {most.level:g}"
         return InfeasibleError(
-            f"{asked} is not reached at any level of {self._family.name}: {at} {why}; ask for a "
+            f"{asked} is not reached at any level of {self._family}: {at} {why}; ask for a "
             "smaller value",
-            (self._family.name,),
+            (self._family,),
         )
 
     def _impossible(self, asked: str, most: _Probe) -> InfeasibleError:
@@ -277,111 +291,8 @@ class _Search:
         except InfeasibleError as found:
             why = found
         return InfeasibleError(
-            f"{asked} is not reached at any level of {self._family.name}, nor is any other value: "
-            f"{why}",
+            f"{asked} is not reached at any level of {self._family}, nor is any other value: {why}",
             why.clash,
             why.proof or most.proof,
             why.levels,
         )
-
-    def _lower(self, high: _Probe) -> _Probe:
-        """A level that provably misses the value, where the first one was not decided."""
-        level = high.level
-        for _ in range(60):
-            level /= 2
-            found = self._probe(level)
-            if found.misses(self._target):
-                return found
-        raise InfeasibleError(
-            f"no level of {self._family.name} was found at which {float(self._target):.12g} is "
-            "provably out of reach; ask for a value that is farther from that of an uninformative "
-            "kernel, or for another solver",
-            (self._family.name,),
-        )
-
-    def _between(self, low: _Probe, high: _Probe, precision: float) -> tuple[_Probe, _Probe]:
-        undecided: list[float] = []
-        weights, last = [1.0, 1.0], 0
-        slow, width = 0, high.level - low.level
-        for _ in range(_MOST_STEPS):
-            room = max(precision * high.level, _CLOSEST)
-            if high.level - low.level <= room:
-                break
-            between = [v for v in undecided if low.level < v < high.level]
-            if between:
-                gaps = (min(between) - low.level, high.level - max(between))
-                if max(gaps) <= room:
-                    break
-                level = low.level + gaps[0] / 2 if gaps[0] > gaps[1] else high.level - gaps[1] / 2
-            else:
-                level = self._estimate(low, high, weights, room, halve=slow >= _PATIENCE)
-            if not low.level < level < high.level:
-                break
-            found = self._probe(level)
-            # An end that stays a second time loses half of its weight (Illinois).
-            if found.reaches(self._target):
-                high, weights = found, [weights[0] / 2 if last > 0 else 1.0, 1.0]
-                last = 1
-            elif found.misses(self._target):
-                low, weights = found, [1.0, weights[1] / 2 if last < 0 else 1.0]
-                last = -1
-            else:
-                undecided.append(level)
-            now = high.level - low.level
-            slow, width = (0, now) if now <= width / 2 else (slow + 1, width)
-        return low, high
-
-    def _estimate(
-        self, low: _Probe, high: _Probe, weights: list[float], room: float, *, halve: bool
-    ) -> float:
-        """The next level: by the secant of values whose ends that stay lose weight, or the middle.
-
-        At least half of the room from either end, so that the ends close in from both sides.
-        """
-        middle = (low.level + high.level) / 2
-        if halve or low.value is None or high.value is None:
-            return middle
-        missing = weights[0] * float(self._target - low.value)
-        spare = weights[1] * float(high.value - self._target)
-        if not (missing > 0 and spare >= 0 and math.isfinite(missing + spare)):
-            return middle
-        level = low.level + (high.level - low.level) * missing / (missing + spare)
-        near = min(room, high.level - low.level) / 2
-        return min(max(level, low.level + near), high.level - near)
-
-    def _probe(self, level: float) -> _Probe:
-        problem = self._state(level)
-        self._advance(1)
-        program, proof = problem.program, None
-        if isinstance(program, LinearProgram) and program.is_restricted:
-            proof = prove_infeasible(problem)
-        found = _Probe(level, proof=proof) if proof is not None else self._designed(problem, level)
-        for other in self.probes:
-            self._compare(*sorted((other, found), key=lambda probe: probe.level))
-        self.probes.append(found)
-        return found
-
-    def _designed(self, problem: Problem, level: float) -> _Probe:
-        try:
-            design = self._walk.step(problem)
-        except (SolverError, CertificateError) as failure:
-            return _Probe(level, failure=failure)
-        enclosed = problem.enclose(design.mechanism)
-        value = None if enclosed is None else enclosed.low
-        bound = Fraction(design.bound) if math.isfinite(design.bound) else None
-        return _Probe(level, value, bound, design)
-
-    def _compare(self, first: _Probe, second: _Probe) -> None:
-        """Refuse a family that provably gives less at a larger level."""
-        if first.level == second.level or first.value is None:
-            return
-        falls = second.bound is not None and second.bound < first.value
-        if falls or second.proof is not None:
-            got = "nothing" if second.bound is None else f"at most {float(second.bound):.9g}"
-            raise LevelError(
-                f"notion {self._family.name}",
-                expected="values that do not fall as the level grows",
-                got=f"{float(first.value):.9g} at level {first.level:.9g} and {got} at "
-                f"{second.level:.9g}",
-                remedy="pass a notion that asks less at larger levels",
-            )

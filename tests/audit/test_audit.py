@@ -319,6 +319,7 @@ def test_asymmetric_levels_are_decided_one_by_one():
         assert found == ("no" if -0.1 in (a, b) else "undecided" if 0 in (a, b) else "yes")
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(st.integers(1, 20), min_size=2, max_size=2), min_size=2, max_size=4),
     st.lists(st.sampled_from([-7e-7, -1e-10, 0.0, 3e-11, 9e-7]), min_size=4, max_size=4),

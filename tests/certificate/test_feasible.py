@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import slow_but
 from plain_requirements import WISHES, faults, names, random_case
 from random_designs import MAKERS
 
@@ -59,7 +60,7 @@ def is_right(case, weights):
     assert not faults(case, weights.tolist(), DENOMINATOR_BITS), str(case)
 
 
-@pytest.mark.parametrize("number", range(72))
+@pytest.mark.parametrize("number", slow_but(36, range(72)))
 def test_what_repair_returns_satisfies_everything(number):
     rng, case, problem = drawn(number)
     program = problem.program
@@ -90,6 +91,7 @@ def test_a_kernel_that_is_said_to_lie_inside_is_not_believed(number):
         is_right(case, weights)
 
 
+@pytest.mark.slow
 def test_repair_finds_something_wherever_a_design_does():
     found = 0
     for number in range(60):

@@ -177,6 +177,7 @@ def test_levels_at_or_next_to_zero_leave_equal_rows(level):
         assert all(v is Verdict.YES for v in verdicts(weights, bounds))
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_feasible_kernels_are_only_rounded(data):
     prior = data.draw(priors())

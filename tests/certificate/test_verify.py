@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks import slow_but
 from plain_requirements import WISHES, names, random_case
 from random_designs import MAKERS, random_asking
 from verify_cases import (
@@ -113,6 +114,7 @@ def required_files(seeds, possible_alone=False):
 # Honest files
 
 
+@pytest.mark.slow
 def test_every_file_is_judged_as_it_was_made():
     assert list(faults(verify, all_cases())) == []
 
@@ -134,6 +136,7 @@ def test_there_is_a_file_of_every_requirement():
     assert asked == own == set(verify.REQUIREMENTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(3))
 def test_required_files_are_proved(share):
     states = [check_honest(data) for data in required_files(range(80 * share, 80 * share + 80))]
@@ -167,7 +170,7 @@ def test_a_goal_that_is_not_required_is_checked_all_the_same():
     assert (states["goal 1"], states["goal 2"]) == ("proved", "refuted")
 
 
-@pytest.mark.parametrize("share", range(4))
+@pytest.mark.parametrize("share", slow_but(1, range(4)))
 def test_honest_files_are_proved(share):
     states = [check_honest(data) for data in random_files(range(80 * share, 80 * share + 80))]
     assert len(states) > 60
@@ -183,6 +186,7 @@ def test_two_thousand_honest_files_are_proved(share):
     assert states.count("proved") > 0.7 * len(states)
 
 
+@pytest.mark.slow
 def test_files_of_version_0_1_are_proved_or_named():
     with gzip.open(RECORDED / "designs.jsonl.gz", "rb") as file:
         states = [check_honest(line) for line in file.read().splitlines()]
@@ -335,6 +339,7 @@ def test_forged_files_are_not_proved():
     assert check_forged(random_files(range(80)), 8) > 250
 
 
+@pytest.mark.slow
 def test_forged_requirements_are_not_proved():
     assert check_forged(required_files(range(60), True), 8) > 150
 

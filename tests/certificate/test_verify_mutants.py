@@ -170,6 +170,7 @@ def missed(first: int, step: int) -> tuple[int, list[tuple[str, str]]]:
     return tried, found
 
 
+@pytest.mark.slow
 def test_the_file_itself_has_no_mistake():
     tree = ast.parse(SOURCE)
     names = {name for name, _, _ in mutants()}
@@ -184,6 +185,7 @@ def test_what_is_called_equivalent_is_there():
         assert len(reason) > 20
 
 
+@pytest.mark.slow
 def test_a_sample_of_mistakes_is_seen():
     tried, found = missed(7, SAMPLE)
     assert found == []

@@ -93,6 +93,7 @@ def test_what_the_channel_attains_is_exact():
     assert point.at_least == pytest.approx(naive(kernel.kernel, prior.probabilities, 0.4), abs=1e-9)
 
 
+@pytest.mark.slow
 @given(st.integers(2, 6), st.floats(0.1, 3.0))
 def test_randomised_response_leaks_its_level_always_and_more_never(n, epsilon):
     """Under equal masses every report leaks the same, before and after any post-processing."""

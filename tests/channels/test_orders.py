@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import refused, slow_but
 
 import mechdesign as md
 from mechdesign.errors import KernelError, LevelError
@@ -73,7 +73,7 @@ def drawn(seed, n):
     return one, two / two.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize("n", slow_but(2, [2, 3, 4]))
 @pytest.mark.parametrize("seed", range(6))
 def test_verdicts_agree_with_brute_force_over_priors(n, seed):
     one, two = drawn(seed, n)

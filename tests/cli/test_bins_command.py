@@ -79,6 +79,7 @@ def test_from_numbers_to_a_mean(place, capsys):
     assert json.loads(out)["numbers"][0]["most"] == "inf"
 
 
+@pytest.mark.slow
 def test_the_default_utility_of_bins_is_a_distance(place, capsys):
     for more, expected in ([[], "hamming"], [["--bins", "0,50,100"], "Distance(absolute)"]):
         code, out, err = run(

@@ -752,6 +752,7 @@ def test_an_interrupt_is_one_line_and_no_traceback(run, tmp_path, monkeypatch):
 # Processes
 
 
+@pytest.mark.slow
 def test_bad_input_as_a_process(tmp_path):
     for arguments in (BAD["negative prior"][0], BAD["unknown column"][0], BAD["long output"][0]):
         found = in_process(*arguments, cwd=tmp_path)
@@ -872,6 +873,7 @@ def test_whatever_is_typed_ends_with_0_or_2(capsys, prior, spec):
         assert lines[0].startswith("error: ")
 
 
+@pytest.mark.slow
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.one_of(
     st.sampled_from(["design", "audit", "show", "data", "titanic", "--column", "class", "--prior",

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign.storage import seal
@@ -161,6 +162,7 @@ def test_a_sub_convex_utility_and_the_file_it_was_designed_for(folder):
     assert done(folder, "--import", "mine.utilities", "show", "m.json").startswith(text)
 
 
+@pytest.mark.slow
 def test_a_notion_in_every_command_that_takes_one(folder):
     path = "mine.notions:AgainstUniform"
     text = done(folder, "design", *PRIOR, "-p", f"{path}:0.5", "-o", "m.json")
@@ -193,7 +195,7 @@ def test_an_instance_brings_its_own_levels(folder, name):
     assert "expected no levels, as it names an instance" in line
 
 
-@pytest.mark.parametrize("name", ["bars", "figure"])
+@pytest.mark.parametrize("name", slow_but(1, ["bars", "figure"]))
 def test_a_picture(folder, name):
     done(folder, "design", *PRIOR, "-p", "pml:.5", "-p", "ldp:2", "-o", "m.json")
     done(folder, "plot", "m.json", "-k", f"mine.pictures:{name}", "-o", "m.svg")
@@ -229,7 +231,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("case", MISTAKES)
+@pytest.mark.parametrize("case", slow_but(2, MISTAKES))
 def test_mistakes_are_one_line(folder, case):
     option, path, said = MISTAKES[case]
     more = ("-p", "ldp:1") if option == "-u" else ()
@@ -250,6 +252,7 @@ def test_a_missing_function_is_named(folder):
 # Nothing but the command line imports what a text names
 
 
+@pytest.mark.slow
 def test_a_file_never_causes_an_import(folder):
     (folder / "sly.py").write_text("open('imported', 'w').close()\n")
     prior = md.Prior([0.5, 0.3, 0.2])
@@ -280,6 +283,7 @@ def test_installed_modules_come_before_files_of_the_folder(folder):
     )
 
 
+@pytest.mark.slow
 def test_only_the_command_line_reaches_what_imports():
     """The module that imports what a text names is called by the files of the commands alone."""
     reaching = set()

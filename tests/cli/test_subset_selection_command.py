@@ -123,6 +123,7 @@ def test_audits(place, capsys):
     assert run(capsys, "audit", "s.json", "--prior", "0.5,0.5")[0] == 2
 
 
+@pytest.mark.slow
 def test_symbols_of_a_few_masses(place, capsys):
     masses = {f"w{i}": (0.1 if i < 5 else 0.5 / 295) for i in range(300)}
     (place / "masses.json").write_text(json.dumps(masses))

@@ -264,6 +264,7 @@ def test_reports_of_a_subset_selection_are_integers(start):
 # Limits
 
 
+@pytest.mark.slow
 def test_a_body_of_ten_megabytes_is_refused(start):
     client = start()
 

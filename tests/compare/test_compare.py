@@ -156,6 +156,7 @@ def test_matched_by_implied_ldp():
     assert "none can give more than LDP" in " ".join(found.verdict)
 
 
+@pytest.mark.slow
 def test_matched_by_achieved_pml():
     found = md.compare(PRIOR, md.utility.Hamming(), NOTIONS, [0.4, 0.8], match="pml")
     for point in found:
@@ -183,6 +184,7 @@ def test_matched_by_loss():
     assert found.rankings == ()
 
 
+@pytest.mark.slow
 def test_losses_are_chosen_for_each_utility():
     goals = [md.utility.Hamming(), md.utility.MutualInformation()]
     found = md.compare(PRIOR, goals, [md.PML], match="loss")
@@ -445,6 +447,7 @@ def test_command_line(capsys, tmp_path):
     assert "Verdict" in printed
 
 
+@pytest.mark.slow
 def test_command_line_writes_every_kind_of_file(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arguments = [

@@ -135,6 +135,7 @@ def cluster():
         yield found
 
 
+@pytest.mark.slow
 @needs_postgresql
 @pytest.mark.parametrize("name", BINS)
 def test_postgresql_places_numbers_as_python_does(cluster, name):

@@ -64,6 +64,7 @@ def opened(context, url):
     return page
 
 
+@pytest.mark.slow
 def test_the_browser_has_the_weights_of_python(context, url):
     told = opened(context, url).evaluate(
         "[kernel.digest, kernel.inputs, kernel.outputs, kernel.weights.map((r) => r.map(String))]"
@@ -79,6 +80,7 @@ FORGET = """new Promise((done, failed) => {
 }).then(() => null)"""
 
 
+@pytest.mark.slow
 def test_a_report_survives_a_reload_and_a_new_tab(context, url):
     page = opened(context, url)
     ask = "Promise.all(kernel.inputs.map((label) => new Client().report(label)))"

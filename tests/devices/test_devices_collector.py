@@ -81,6 +81,7 @@ def test_a_thousand_reports_from_node_are_counted(collect, tmp_path):
     assert set(drawn) == {report_text(label) for label in LABELS}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     find_chromium() is None, reason="THERE IS NO CHROMIUM: the module is not opened in any browser"
 )

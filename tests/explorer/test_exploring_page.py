@@ -224,6 +224,7 @@ def test_a_visitor_sees_the_design_of_the_library(visiting):
     visiting(scene)
 
 
+@pytest.mark.slow
 def test_dragging_a_slider_to_its_end_and_back_leaves_everything_as_it_was(visiting):
     async def scene(visit):
         before = visit.settings.shares
@@ -278,6 +279,7 @@ def test_masses_are_typed(visiting):
     visiting(scene)
 
 
+@pytest.mark.slow
 def test_symbols_are_named_added_and_removed(visiting):
     async def scene(visit):
         visit.write("Name of symbol 4", "staff & <crew>")
@@ -304,6 +306,7 @@ def test_symbols_are_named_added_and_removed(visiting):
     visiting(scene)
 
 
+@pytest.mark.slow
 def test_priors_by_rule_and_from_tables(visiting):
     async def scene(visit):
         visit.press("Uniform")
@@ -347,6 +350,7 @@ def test_notions_levels_and_utilities_are_chosen(visiting):
     visiting(scene)
 
 
+@pytest.mark.slow
 def test_without_a_design_its_parts_are_hidden_and_come_back(visiting):
     async def scene(visit):
         visit.choose("Utility", "absolute")
@@ -365,6 +369,7 @@ def test_without_a_design_its_parts_are_hidden_and_come_back(visiting):
     visiting(scene)
 
 
+@pytest.mark.slow
 def test_what_is_taken_away_is_what_is_shown(visiting, tmp_path):
     async def scene(visit):
         visit.drag("Level ε of PML", -0.7)
@@ -384,6 +389,7 @@ def test_what_is_taken_away_is_what_is_shown(visiting, tmp_path):
     visiting(scene)
 
 
+@pytest.mark.slow
 def test_a_visitor_loads_a_file(visiting, tmp_path):
     table = "colour,number\nred,3\nblue,1\nred,2\n,4\n"
 
@@ -421,6 +427,7 @@ def test_a_visitor_loads_a_file(visiting, tmp_path):
     visiting(scene)
 
 
+@pytest.mark.slow
 def test_what_was_chosen_last_counts_and_large_files_are_read_elsewhere(
     visiting, background, monkeypatch
 ):
@@ -463,6 +470,7 @@ def test_what_was_chosen_last_counts_and_large_files_are_read_elsewhere(
     visiting(scene)
 
 
+@pytest.mark.slow
 def test_visitors_share_nothing_and_leave_nothing(visiting, tmp_path):
     async def scene(visit):
         first = visit.state
@@ -484,6 +492,7 @@ def test_visitors_share_nothing_and_leave_nothing(visiting, tmp_path):
     visiting(scene)
 
 
+@pytest.mark.slow
 def test_thirty_symbols_with_long_names(visiting):
     names = [f"a very long name of the symbol with the number {i}, and more" for i in range(30)]
 
@@ -501,6 +510,7 @@ def test_thirty_symbols_with_long_names(visiting):
 # Places of a map
 
 
+@pytest.mark.slow
 def test_places_are_designed_when_asked_for(visiting, tmp_path):
     async def scene(visit):
         assert not visit.elements(classes="map")
@@ -528,6 +538,7 @@ def test_places_are_designed_when_asked_for(visiting, tmp_path):
     visiting(scene)
 
 
+@pytest.mark.slow
 def test_a_file_of_visits_weighs_places_until_it_is_left_out(visiting, tmp_path):
     async def scene(visit):
         visit.write("Cells, as rows x columns", "2x2")

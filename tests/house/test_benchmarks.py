@@ -328,6 +328,7 @@ def test_protocols_estimate_without_bias(kind, level):
     assert (np.abs(np.mean(found, axis=0) - shares) < 5 * error).all()
 
 
+@pytest.mark.slow
 def test_peers_have_the_errors_of_their_papers():
     """k-ary randomised response and unary encoding have closed forms; ours is the least."""
     n, level = 400, 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import re
 
@@ -47,6 +48,7 @@ def set_by_methods(owner):
     return found
 
 
+@functools.cache
 def is_module(name):
     try:
         importlib.import_module(name)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from house.test_layering import FILES, TREES
 
 import mechdesign
 from mechdesign.evidence.controls import controls
@@ -45,13 +46,12 @@ MARK = re.compile(r"(?<![\w\])])\[([A-Za-z]{3,}(?:\d{4})?[A-Za-z]*)\](?!\()")
 
 
 def docstrings():
-    for path in sorted(ROOT.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for name, tree in TREES.items():
         for node in ast.walk(tree):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
                 text = ast.get_docstring(node)
                 if text:
-                    yield f"{path.name}:{getattr(node, 'name', 'module')}", text
+                    yield f"{FILES[name].name}:{getattr(node, 'name', 'module')}", text
 
 
 def subclasses(cls):

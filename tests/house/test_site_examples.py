@@ -15,7 +15,18 @@ from mechdesign.cli import main
 
 PAGES = sorted(SITE.rglob("*.md"))
 #: Pages that take more than a second or two.
-SLOW = {"learn/researcher", "do/compare-notions", "coming-from/opendp", "coming-from/cvxpy"}
+SLOW = {
+    "learn/researcher",
+    "learn/auditor",
+    "do/compare-notions",
+    "do/joint-table",
+    "do/many-symbols",
+    "do/several-columns",
+    "do/show-a-reviewer",
+    "do/write-your-own",
+    "coming-from/opendp",
+    "coming-from/cvxpy",
+}
 
 
 def name_of(path):

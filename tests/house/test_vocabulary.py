@@ -7,6 +7,7 @@ capitals too, and held against the terms of its room.
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import re
 import tokenize
@@ -98,6 +99,7 @@ def texts(source):
             yield token.start[0], token.string
 
 
+@functools.cache
 def words_of(text):
     """Lower-case words with one space between them; ``DualNumber`` and ``dual_number`` are two."""
     text = re.sub(r"\.items\(", "(", text)  # in the example of a docstring
@@ -108,11 +110,8 @@ def words_of(text):
 def offences(source, terms):
     """The lines and forbidden terms of a module."""
     pattern = re.compile(rf"\b(?:{'|'.join(terms)})\b")
-    return [
-        (line, found.group())
-        for line, text in texts(source)
-        for found in pattern.finditer(words_of(text))
-    ]
+    told = functools.cache(lambda text: [f.group() for f in pattern.finditer(words_of(text))])
+    return [(line, term) for line, text in texts(source) for term in told(text)]
 
 
 def modules():

@@ -7,6 +7,7 @@ terms for sentences; templates of pages are text as a whole.
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import re
 import tokenize
@@ -136,6 +137,7 @@ def texts(source, tree):
             yield token.string
 
 
+@functools.cache
 def cut(text):
     """Lower-case words with one space between them, cut at underscores and capitals too."""
     split = re.sub(r"(?<=[a-zà-ÿ0-9])(?=[A-Z])", " ", text)
@@ -151,13 +153,12 @@ def offences(source):
     """The forbidden terms of a module."""
     tree = ast.parse(source)
     found = set()
-    for name in names(tree):
+    for name in set(names(tree)):
         found |= told(name, [*PARTS, *SENTENCES])
         found |= {name} if re.fullmatch("|".join(NAMES), name) else set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            found |= told(node.attr, [*PARTS, *SENTENCES])
-    for text in texts(source, tree):
+    for name in {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}:
+        found |= told(name, [*PARTS, *SENTENCES])
+    for text in set(texts(source, tree)):
         found |= told(text, SENTENCES)
     return found
 

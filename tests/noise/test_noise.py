@@ -195,6 +195,7 @@ def test_the_worst_value_may_lie_inside():
     assert noise.sup_pml() > max(noise.pml(-9.0), noise.pml(9.0)) + 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.2])
 @pytest.mark.parametrize("name", LAWS)
 def test_calibration_gives_the_level_back(name, epsilon):
@@ -279,6 +280,7 @@ def test_the_published_remark_on_domination_does_not_hold():
     assert stats.norm(0.5, math.sqrt(8)).sf(1.0) == pytest.approx(0.43, abs=5e-3)
 
 
+@pytest.mark.slow
 def test_gaussian_calibration_by_tail():
     for law in (CENTRED["signs"], CENTRED["uniform"]):
         noise = GaussianNoise.for_tail(law, 1.0, 1e-3)

@@ -26,6 +26,7 @@ def random_rows(rng, n=3):
     return md.Prior.from_counts(rng.integers(1, 9, len(rows)).tolist(), rows)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), LEVELS)
 def test_calibrated_noise_keeps_the_information(seed, epsilon):
     """Theorem 3 and Remark 6 on databases of three bits, by integration of the densities."""
@@ -160,6 +161,7 @@ def test_the_published_variation_bound_fails_for_one_prior():
 FLU = md.Prior([0.1, 0.15, 0.5, 0.15, 0.1])
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(2, 6))
 def test_distance_is_the_best_coupling(seed, n):
     """W∞ by feasibility of transport plans within a distance."""

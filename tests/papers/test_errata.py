@@ -147,6 +147,7 @@ def test_density_on_the_unit_interval_by_quadrature():
     assert integrate.quad(density, 0, 1, points=[0.75])[0] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_gaussian_tail_by_quadrature():
     def cost(y):
         average = (stats.norm.pdf(y - 1) + stats.norm.pdf(y + 1)) / 2

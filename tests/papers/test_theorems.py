@@ -181,6 +181,7 @@ def test_few_results_have_slack():
     assert [r.id for r in RESULTS if r.slack] == ["PML-Prop-3.6", "PML-Rem-B.1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("result", [r for r in RESULTS if r.tight], ids=lambda result: result.id)
 def test_one_percent_breaks_every_tight_result(result):
     """The check of a tight result sees a claim that is 1% too strong, on every instance."""

@@ -115,6 +115,7 @@ def test_it_takes_a_design_a_mechanism_or_an_array(own):
     assert own.plot_guesses(kernel, [0.5, 0.5], ax=given) is given
 
 
+@pytest.mark.slow
 def test_the_command_line_draws_it_by_its_import_path(own, capsys):
     md.save(design_of(3), "m.json")
     arguments = ["plot", "m.json", "-k", "own_pictures:plot_guesses", "-o"]

@@ -9,6 +9,7 @@ from itertools import combinations
 import matplotlib as mpl
 import numpy as np
 import pytest
+from checks import slow_but
 from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
@@ -139,7 +140,7 @@ def overlaps(texts, allowed=1.0):
 DRAWN = [(name, size) for name in PICTURES for size in PRIORS if (name, size) != ("regions", "1")]
 
 
-@pytest.mark.parametrize(("name", "size"), DRAWN)
+@pytest.mark.parametrize(("name", "size"), slow_but(lambda case: case[1] in ("1", "3 long"), DRAWN))
 def test_nothing_overlaps_and_nothing_is_cut(name, size):
     axes = PICTURES[name](PRIORS[size], None)
     figure = axes.figure
@@ -195,7 +196,7 @@ def test_settings_of_the_user_stay(name):
 
 
 @pytest.mark.parametrize("name", PICTURES)
-@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+@pytest.mark.parametrize("ending", slow_but(2, ["svg", "pdf", "png"]))
 def test_files_are_the_same_each_time(name, ending, tmp_path):
     for part in ("a", "b"):
         save_figure(PICTURES[name](PRIORS["3 long"], None).figure, tmp_path / f"{part}.{ending}")
@@ -437,6 +438,7 @@ def test_symbols_of_zero_mass_are_hollow():
     md.plot_leakage(md.audit(design_of(prior).mechanism, prior))
 
 
+@pytest.mark.slow
 def test_tiny_masses_and_exact_ones():
     prior = md.Prior.from_counts([Fraction(1, 10**12), 1, 1])
     for picture in PICTURES.values():
@@ -447,7 +449,8 @@ def test_tiny_masses_and_exact_ones():
 
 
 @pytest.mark.parametrize(
-    "kind", ["kernel", "lifts", "leakage", "binding", "regions", "pml-regions"]
+    "kind",
+    slow_but(2, ["kernel", "lifts", "leakage", "binding", "regions", "pml-regions"]),
 )
 def test_command_line(kind, tmp_path, capsys):
     md.save(design_of(PRIORS["3 long"], md.PML(0.5)), tmp_path / "m.json")

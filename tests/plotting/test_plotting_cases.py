@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import numpy as np
 import pytest
-from checks import refused
+from checks import refused, slow_but
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 from pictures import check_picture, drawn, tick_texts
@@ -70,7 +70,7 @@ def designs():
     return {name: make() for name, make in DESIGNS.items()}
 
 
-@pytest.mark.parametrize("case", DESIGNS)
+@pytest.mark.parametrize("case", slow_but(lambda case: "thirty" not in case, DESIGNS))
 @pytest.mark.parametrize("kind", PICTURES)
 def test_nothing_overlaps_and_nothing_is_cut(designs, kind, case):
     """On a figure that no window shows, as a page or a program would make it."""
@@ -112,6 +112,7 @@ def test_other_backends(designs, backend):
         mpl.use("Agg")
 
 
+@pytest.mark.slow
 def test_another_process_writes_the_same_bytes(designs, tmp_path):
     md.save(designs["several notions"], tmp_path / "m.json")
     script = "import sys; from mechdesign.cli import main; sys.exit(main(sys.argv[1:]))"

@@ -92,6 +92,7 @@ def test_the_legend_in_axes_of_others_covers_no_other_axes(width, beside):
     pyplot.close(figure)
 
 
+@pytest.mark.slow
 @given(priors(2, 6))
 def test_points_of_equal_ratios_lie_on_the_same_curves(prior):
     assume(prior.pmin > 1e-5)

@@ -11,7 +11,7 @@ import cvxpy
 import naive
 import numpy as np
 import pytest
-from checks import refused
+from checks import refused, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -230,7 +230,7 @@ def by_cvxpy(p, gains, informations, epsilon):
     return task.value
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", slow_but(2, range(8)))
 @pytest.mark.parametrize("name", ["information", "MI Pufferfish", "MI Pufferfish, two priors"])
 def test_information_agrees_with_a_second_conic_solver(name, number):
     rng = np.random.default_rng([9, number])
@@ -252,6 +252,7 @@ def test_information_agrees_with_a_second_conic_solver(name, number):
     assert found.bound == pytest.approx(best, abs=1e-6)
 
 
+@pytest.mark.slow
 @given(st.integers(2, 7), st.floats(0.01, 2.5), st.integers(0, 10**6))
 def test_maximal_leakage_and_hamming_in_closed_form(n, epsilon, seed):
     p = np.sort(np.random.default_rng(seed).dirichlet(np.ones(n)))[::-1]
@@ -261,6 +262,7 @@ def test_maximal_leakage_and_hamming_in_closed_form(n, epsilon, seed):
     assert found.value == pytest.approx(min(expected, 1.0), abs=1e-8)
 
 
+@pytest.mark.slow
 @given(st.floats(0, 1.5), st.floats(0.01, 0.9))
 def test_approximate_randomised_response_of_a_fair_bit(epsilon, delta):
     """Accuracy (e^ε + δ)/(1 + e^ε): the dominating pair of (ε, δ)-privacy."""
@@ -292,6 +294,7 @@ def test_together_with_a_bound_on_ratios(name):
 # Bounds and exact checks
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.sampled_from(sorted(MAKERS)))
 def test_bounds_hold_for_duals_of_any_quality(seed, name):
     rng = np.random.default_rng(seed)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from checks import slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from notion_contract import (
     CONTRACT,
+    COSTLY,
     compiled_program_agrees_with_the_measurement,
     constant_kernels_leak_nothing,
     designs_stay_within_their_level,
@@ -31,7 +33,9 @@ from mechdesign.solve import closed_form
 from mechdesign.solve.method import Candidate
 
 
-@pytest.mark.parametrize("part", CONTRACT, ids=lambda part: part.__name__)
+@pytest.mark.parametrize(
+    "part", slow_but(lambda part: part not in COSTLY, CONTRACT), ids=lambda part: part.__name__
+)
 @pytest.mark.parametrize("cls", plain_notions(), ids=lambda cls: cls.__name__)
 def test_registered_notion(cls, part):
     part(cls)

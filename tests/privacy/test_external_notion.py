@@ -182,6 +182,7 @@ def test_the_fingerprint_tells_features_apart():
     assert len(prints) == 2
 
 
+@pytest.mark.slow
 def test_feature_keeps_the_contract():
     """All of it but relabelling, as the feature is tied to the order of symbols."""
     for part in (

@@ -70,6 +70,8 @@ def offences(source, place):
     """What a module outside privacy/ does that only notions may do."""
     found = []
     for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, (ast.Attribute, ast.ImportFrom)):
+            continue
         if isinstance(node, ast.Attribute) and node.attr == "pairing":
             found.append("looks at how a bound pairs its hypotheses")
         scales = isinstance(node, ast.Attribute) and node.attr == "scales"
@@ -230,6 +232,7 @@ def at_the_edge(cone, column):
 # Rows
 
 
+@pytest.mark.slow
 @each_way
 def test_rows_are_stricter_than_the_pairs(case):
     _, _, cone, rng = case
@@ -287,6 +290,7 @@ def any_numbers(rng, cone, outputs):
     return tuple(tuple(map(spoiled, part)) for part in cone.no_duals(outputs))
 
 
+@pytest.mark.slow
 @each_way
 def test_any_dual_variables_take_nothing_off_columns_of_the_cone(case):
     """⟨w, k⟩ ≤ 0 up to the rounding of sums of so many terms, exactly evaluated."""

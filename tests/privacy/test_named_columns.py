@@ -90,6 +90,7 @@ def test_answers_of_several_columns_are_told_apart():
     assert shares.labels == (1, 2)  # not a mean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "utility",
     [

@@ -11,11 +11,11 @@ import naive
 import notion_contract
 import numpy as np
 import pytest
-from checks import refused
+from checks import refused, slow_but
 from family_notions import MAKERS, N
 from hypothesis import given
 from hypothesis import strategies as st
-from notion_contract import CONTRACT, relabelling_changes_nothing
+from notion_contract import CONTRACT, COSTLY, relabelling_changes_nothing
 from scipy.optimize import linprog
 from strategies import exact_mechanism, random_gains, random_level, random_mechanism
 
@@ -39,7 +39,9 @@ def four_symbols(monkeypatch):
     monkeypatch.setattr(notion_contract, "instances", instances)
 
 
-@pytest.mark.parametrize("part", CONTRACT, ids=lambda part: part.__name__)
+@pytest.mark.parametrize(
+    "part", slow_but(lambda part: part not in COSTLY, CONTRACT), ids=lambda part: part.__name__
+)
 @pytest.mark.parametrize("name", MAKERS)
 def test_contract(name, part, four_symbols):
     if name == "entry" and part is relabelling_changes_nothing:

@@ -183,6 +183,7 @@ def test_every_first_and_second_byte_gives_what_the_definition_says(mechanism):
         assert ((script.read > 8) == np.repeat(is_open, len(words) // 256)).all()
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_words_about_every_change_give_what_the_definition_says(data):
     n, m = data.draw(sizes(1, 4)), data.draw(sizes(1, 9))
@@ -200,6 +201,7 @@ def test_words_about_every_change_give_what_the_definition_says(data):
     assert drawn.tolist() == expected
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_every_word_of_a_small_kernel_gives_each_outcome_its_weight(data):
     """With at most 16 bits the two bytes are the whole word: all of them are drawn, and counted."""

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from checks import refused
+from checks import refused, slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,6 +159,7 @@ def test_what_a_design_asks_is_what_is_estimated_and_planned():
     assert md.plan(one, error=0.05).labels == ("mean 1",)
 
 
+@pytest.mark.slow
 def test_best_plans_of_few_outputs_take_one_round_for_one_answer():
     few = md.require.outputs(2)
     asked = Estimation({"a": 1.0, "b": 2.0, "c": 4.0, "d": 3.0})
@@ -209,7 +210,7 @@ def measured(surveys, name):
     return squares.mean(), squares.std(ddof=1) / math.sqrt(len(squares))
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", slow_but(lambda name: name != "prior", DESIGNS))
 def test_measured_errors_are_those_that_were_designed_for(surveys, name):
     found, (error, uncertain) = DESIGNS[name], measured(surveys, name)
     assert abs(error - found.risk / PEOPLE) <= 3 * uncertain
@@ -474,6 +475,7 @@ def test_the_whole_way_on_the_command_line(run):
     assert md.plan(found, error=0.05).reports >= planned["best"]["reports"]
 
 
+@pytest.mark.slow
 def test_reports_for_a_reviewer_show_error_bars(run):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from checks import refused
+from checks import refused, slow_but
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -135,7 +135,7 @@ def killed(mechanism, when="after", at=2, key=""):
     assert done.returncode == 9
 
 
-@pytest.mark.parametrize("kind", RELEASES)
+@pytest.mark.parametrize("kind", slow_but(1, RELEASES))
 @pytest.mark.parametrize(("when", "at"), [("before", 1), ("after", 2)])
 def test_what_was_finished_is_not_drawn_again(data, kind, when, at):
     """Reports without a key are random: those that may have been seen stay as they are.
@@ -162,6 +162,7 @@ def test_what_was_finished_is_not_drawn_again(data, kind, when, at):
         refused(lambda: release("lost.parquet", **again), "reports", error=DataError)
 
 
+@pytest.mark.slow
 def test_another_run_draws_other_reports(data):
     """The control."""
     killed(PLAN)
@@ -181,6 +182,7 @@ def test_under_a_key_a_removed_file_comes_back_with_the_same_reports(data):
     assert len(Ledger().releases()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -201,6 +203,7 @@ def test_another_release_does_not_go_on_with_a_stopped_one(data, options, said):
     assert release().rows == 900
 
 
+@pytest.mark.slow
 def test_other_names_for_reports_do_not_go_on_either(data):
     killed(SUBSETS)
     with pytest.raises(StorageError, match="into"):

@@ -77,6 +77,7 @@ def apply(source="people.csv", target="reports.csv", *more):
 # Nothing is lost
 
 
+@pytest.mark.slow
 def test_releases_at_the_same_time_are_all_recorded(place):
     for i in range(6):
         Path(f"{i}.csv").write_text("x\n" + "\n".join("abc"[: i % 3 + 1] * (20 + i)) + "\n")
@@ -99,6 +100,7 @@ md.privatize_file("people.csv", "reports.csv", "x", md.load("design.json"))
 """
 
 
+@pytest.mark.slow
 def test_a_release_that_was_killed_is_counted_and_its_leftovers_are_removed(place):
     work = start(script=STOPPED.format(where="files.Claim.publish"))
     work.communicate()
@@ -463,6 +465,7 @@ def test_a_ledger_that_others_wrote_on_is_no_damage(place, monkeypatch):
 # What it holds
 
 
+@pytest.mark.slow
 def test_the_ledger_holds_no_secrets_and_stays_small(place):
     labels = [f"label {i}" for i in range(300)]
     found = md.design(md.Prior.uniform(labels), md.utility.Hamming(), md.LDP(1))
@@ -613,6 +616,7 @@ def test_a_path_that_is_no_ledger_is_not_called_an_output(run, place):
 # One output, one process
 
 
+@pytest.mark.slow
 def test_leftovers_of_an_output_of_another_name_are_removed_unless_it_is_being_written(place):
     with claimed("busy.csv", overwrite=False) as claim:
         part = claim.part()
@@ -626,6 +630,7 @@ def test_leftovers_of_an_output_of_another_name_are_removed_unless_it_is_being_w
     assert not [p for p in place.iterdir() if p.name.startswith(".")]
 
 
+@pytest.mark.slow
 def test_of_several_processes_with_one_output_one_is_refused_nothing_mixed(place):
     for force in ((), ("--force",)):
         works = [start(*apply("people.csv", "one.csv", *force)) for _ in range(4)]

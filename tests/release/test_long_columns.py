@@ -6,6 +6,7 @@ import hashlib
 
 import numpy as np
 import pytest
+from checks import slow_but
 from scipy.stats import chi2
 
 import mechdesign as md
@@ -55,7 +56,7 @@ def naive(values):
     return joined.hexdigest()[:32]
 
 
-@pytest.mark.parametrize("kind", ["dictionary", "text", "chunks"])
+@pytest.mark.parametrize("kind", slow_but(1, ["text", "dictionary", "chunks"]))
 def test_a_long_column_has_the_reports_of_its_parts(kind):
     secrets, codes = table(kind)
     made = md.privatize(secrets, "x", FOUND, missing="keep", rng=5)
@@ -83,7 +84,9 @@ def test_one_report_changed_in_a_later_part_changes_the_fingerprint():
     assert len({one.values for one in found}) == 2
 
 
-@pytest.mark.parametrize("frame", ["pandas", "categorical", "polars", "enum", "polars cat"])
+@pytest.mark.parametrize(
+    "frame", slow_but(1, ["pandas", "categorical", "polars", "enum", "polars cat"])
+)
 def test_frames_of_all_kinds_keep_their_type_and_nulls(frame):
     secrets, codes = table("dictionary")
     made = {

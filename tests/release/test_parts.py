@@ -246,6 +246,7 @@ def test_long_columns_come_back_as_what_they_were(kind):
         assert made["x"].dtype == given["x"].dtype
 
 
+@pytest.mark.slow
 def test_more_outputs_than_two_bytes_number():
     size = 70_000
     weights = np.ones((2, size), dtype=np.int64)

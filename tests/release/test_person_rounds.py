@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -71,6 +72,7 @@ def test_averaging_fails_within_a_round_and_succeeds_over_many():
     assert guessed(range(ROUNDS)) > 0.95
 
 
+@pytest.mark.slow
 @allowed
 def test_averaging_over_rounds_fails_where_a_budget_stops_fresh_draws():
     """Thirty rounds are asked, and the budget allows two: the others add nothing."""
@@ -365,7 +367,7 @@ def joint(table):
 
 @allowed
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.CountsWarning")
-@pytest.mark.parametrize("made", [planned, joint])
+@pytest.mark.parametrize("made", slow_but(lambda made: made is joint, [planned, joint]))
 def test_several_columns_are_one_account(made):
     table = two_columns()
     table.to_csv("one.csv", index=False)

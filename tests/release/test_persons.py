@@ -295,6 +295,7 @@ md.privatize_file("{0}.csv", "r{0}.csv", "x", md.load("design.json"), person="id
 """
 
 
+@pytest.mark.slow
 def test_of_two_processes_at_once_one_finds_the_budget_spent(place):
     write("0.csv", ["a"] * 50)
     write("1.csv", ["b"] * 50)
@@ -317,6 +318,7 @@ md.privatize_file("one.csv", "r.csv", "x", md.load("design.json"), person="id",
 """
 
 
+@pytest.mark.slow
 def test_a_kill_between_both_files_counts_and_goes_on(place):
     write("zero.csv", ["a"])
     release("zero.csv", "r0.csv")

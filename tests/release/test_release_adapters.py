@@ -34,6 +34,7 @@ def transformer():
     return Privatizer
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_transformer_passes_the_checks_of_scikit_learn():
     from sklearn.utils.estimator_checks import check_estimator
@@ -173,6 +174,7 @@ def opendp():
     return prelude
 
 
+@pytest.mark.slow
 def test_a_measurement_draws_and_states_its_loss(opendp):
     from mechdesign.release.measurement import to_opendp
 
@@ -204,6 +206,7 @@ def test_measurements_are_refused_where_there_is_no_level(opendp):
     refused(lambda: to_opendp(mixed), "int, str", error=InputError)
 
 
+@pytest.mark.slow
 def test_measurements_need_the_features_of_opendp():
     pytest.importorskip("opendp")
     script = """

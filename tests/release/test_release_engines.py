@@ -58,6 +58,7 @@ def by_identity(people):
     return md.privatize(people, "x", FOUND, row="id", key=KEY)["x"].tolist()
 
 
+@pytest.mark.slow
 def test_missing_engines_fail_where_all_must_run():
     """What .ci/run relies on, so that no test of an engine is left out there."""
     for value, outcome in (("1", "failed"), ("0", "skipped")):

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import refused, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
@@ -71,6 +71,7 @@ def test_what_reports_tell_is_decided_by_few_decompositions(kernel, by, told, mo
     assert shapes == [(len(kernel), 2)] * most
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_weights_on_reports_are_unbiased_for_every_distribution(data):
     n, m = data.draw(sizes(1, 5)), data.draw(sizes(1, 7))
@@ -246,7 +247,7 @@ def coverage(jobs, target, seed, wrong=None, **options):
 SLACK = 4 * np.sqrt(0.95 * 0.05 / REPETITIONS)
 
 
-@pytest.mark.parametrize("target", ["population", "sample"])
+@pytest.mark.parametrize("target", slow_but(1, ["population", "sample"]))
 @pytest.mark.parametrize("method", ["inversion", "likelihood"])
 def test_intervals_by_the_delta_method_cover_at_the_stated_rate(jobs, method, target):
     found = coverage(jobs, target, 1, method=method)
@@ -269,6 +270,7 @@ def test_intervals_of_another_confidence_cover_less(jobs):
     assert coverage(jobs, "population", 3, confidence=0.8).max() < 0.95 - SLACK
 
 
+@pytest.mark.slow
 def test_intervals_for_the_sample_do_not_cover_the_population(jobs):
     """A control: the two targets differ by more than chance."""
     codes, found, truth = jobs
@@ -282,6 +284,7 @@ def test_intervals_for_the_sample_do_not_cover_the_population(jobs):
     assert hits / REPETITIONS < 0.95 - SLACK
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.MisfitWarning")
 def test_a_kernel_that_did_not_make_the_reports_is_not_covered(jobs):
     """A control: reports of LDP(2) read with the kernel of LDP(1.9)."""
@@ -289,7 +292,7 @@ def test_a_kernel_that_did_not_make_the_reports_is_not_covered(jobs):
     assert coverage(jobs, "sample", 5, wrong=other).min() < 0.8
 
 
-@pytest.mark.parametrize("method", ["inversion", "likelihood"])
+@pytest.mark.parametrize("method", slow_but(1, ["inversion", "likelihood"]))
 def test_joint_and_conditional_intervals_cover_at_the_stated_rate(survey, jobs, method):
     codes, found, _ = jobs
     had = (survey["affairs"] > 0).to_numpy().astype(int)
@@ -376,6 +379,7 @@ def test_mixtures_of_rows_cannot_be_told_from_their_parts():
     assert "all 2 symbols" in str(md.identifiability(FLIP))
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_blocks_are_what_the_reports_fix(data):
     """By linear programs: totals of blocks are fixed by q = pK, other symbols are not."""

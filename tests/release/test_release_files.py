@@ -254,6 +254,7 @@ def test_persons_with_several_rows(people):
     md.privatize_file("people.csv", "once.csv", "class", FOUND, person="id", ledger=False)
 
 
+@pytest.mark.slow
 def test_progress_is_shown_on_standard_error(people):
     script = """
 import mechdesign as md

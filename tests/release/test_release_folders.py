@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import refused, slow_but
 from filelock import FileLock
 
 import mechdesign as md
@@ -340,7 +340,9 @@ def killed(when, at, key="", source="in"):
     assert found.returncode == 9
 
 
-@pytest.mark.parametrize(("when", "at"), [("before", 1), ("after", 1), ("before", 3), ("after", 3)])
+@pytest.mark.parametrize(
+    ("when", "at"), slow_but(1, [("before", 1), ("after", 1), ("before", 3), ("after", 3)])
+)
 def test_what_was_finished_is_not_drawn_again(data, when, at):
     """Reports without a key are random: each that may have been seen is the one that stays."""
     killed(when, at)
@@ -367,7 +369,7 @@ def test_what_was_finished_is_not_drawn_again(data, when, at):
     refused(lambda: release("lost.parquet", "again.parquet"), "reports", error=DataError)
 
 
-@pytest.mark.parametrize("at", [1, 2, 3, 4])
+@pytest.mark.parametrize("at", slow_but(1, [1, 2, 3, 4]))
 def test_a_csv_file_has_its_receipt_whenever_the_kill_came(tmp_path, monkeypatch, at):
     monkeypatch.chdir(tmp_path)
     for index in range(2):
@@ -381,6 +383,7 @@ def test_a_csv_file_has_its_receipt_whenever_the_kill_came(tmp_path, monkeypatch
     assert len(there("out")) == 4
 
 
+@pytest.mark.slow
 def test_a_control_another_run_draws_other_reports(data):
     killed("after", 1)
     visible = contents("out")
@@ -392,6 +395,7 @@ def stopped(at=2, key=""):
     killed("after", at, key)
 
 
+@pytest.mark.slow
 def test_a_finished_file_that_was_removed_is_drawn_again_under_a_key_only(data):
     stopped()
     content = Path("out/day=1/part-0.parquet").read_bytes()
@@ -433,13 +437,16 @@ def damaged_run():
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [
-        (change_reports, "1 that was changed since"),
-        (change_secrets, "1 file that changed"),
-        (more_secrets, "1 file that changed"),
-        (foreign_file, "did not make"),
-        (damaged_run, "something else"),
-    ],
+    slow_but(
+        1,
+        [
+            (change_reports, "1 that was changed since"),
+            (change_secrets, "1 file that changed"),
+            (more_secrets, "1 file that changed"),
+            (foreign_file, "did not make"),
+            (damaged_run, "something else"),
+        ],
+    ),
 )
 def test_what_changed_since_is_not_mixed_with_what_was_finished(data, change, said):
     stopped()
@@ -449,6 +456,7 @@ def test_what_changed_since_is_not_mixed_with_what_was_finished(data, change, sa
     assert contents("out") == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -544,6 +552,7 @@ def test_estimates_take_the_folder_that_apply_wrote(data, capsys):
     assert "one mechanism in all files" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_counts_of_a_stopped_folder_say_so(data):
     stopped()
     with pytest.warns(LeftoverWarning, match="only some"):

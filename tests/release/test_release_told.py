@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import refused, slow_but
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -113,6 +113,7 @@ def test_a_plan_for_uninformative_reports_is_refused(run):
     assert md.plan(sure, error=0.9, worst=True).reports == 10  # as many as an estimate takes
 
 
+@pytest.mark.slow
 def test_the_page_says_what_can_be_estimated():
     pytest.importorskip("jinja2")
     from mechdesign.views.pages import report_page
@@ -154,7 +155,9 @@ def test_raw_data_is_refused_instead_of_estimated_from(run):
 
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.PrecisionWarning")
-@pytest.mark.parametrize("people", [[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]])
+@pytest.mark.parametrize(
+    "people", slow_but(1, [[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]])
+)
 def test_honest_reports_are_not_refused(people):
     """At the corners and edges, where noise leaves what is possible every other time."""
     rng = np.random.default_rng(11)

@@ -86,6 +86,7 @@ def test_a_second_round_takes_fewer_reports():
             assert best.risk * (1 - 1e-9) <= found < (best.risk + one_stage) / 2
 
 
+@pytest.mark.slow
 def test_the_error_of_a_second_round_is_the_one_designed_for():
     people = 500
     at_truth = Estimation(GRADES, truth=STEEP)
@@ -165,6 +166,7 @@ def test_several_questions_with_weights_go_through_both_rounds():
 # Adding rounds up
 
 
+@pytest.mark.slow
 def test_rounds_are_added_up_with_the_least_variance():
     sizes = (300, 600)
     designs = [NOISY, SECOND]

@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -144,7 +145,7 @@ def test_names_that_the_table_has_are_refused(engine):
         md.privatize(ENGINES[engine](FRAME), RELEASES["tuples"], into=["sex", "class"])
 
 
-@pytest.mark.parametrize("engine", [None, *ENGINES])
+@pytest.mark.parametrize("engine", slow_but(2, [None, *ENGINES]))
 def test_a_combination_that_was_not_planned_for_is_refused(engine):
     """What a plan guarantees under a prior is about the combinations that the prior has."""
     make = ENGINES.get(engine, lambda frame: frame)
@@ -464,7 +465,7 @@ def counted_plan(frame, notion=None):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-@pytest.mark.parametrize("notion", [md.LDP(3), md.PML(2)])
+@pytest.mark.parametrize("notion", slow_but(1, [md.LDP(3), md.PML(2)]))
 def test_a_plan_from_the_very_counts_is_warned_of_once(tmp_path, ending, notion):
     source, plan = saved(tmp_path, ending), counted_plan(FRAME, notion)
     told = counts_warnings(lambda: md.privatize_file(source, tmp_path / f"r{ending}", plan))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from checks import slow_but
 from scipy.stats import norm
 
 import mechdesign as md
@@ -35,7 +36,7 @@ def simulated(selection, truth, n, rng):
 
 
 @pytest.mark.parametrize("notion", NOTIONS, ids=str)
-@pytest.mark.parametrize("size", [23, 200])
+@pytest.mark.parametrize("size", slow_but(1, [23, 200]))
 def test_measured_and_predicted_errors_agree(notion, size):
     """Within 3 standard errors of the mean over surveys, and so do the shares."""
     selection, truth, n = md.subset_selection(size, notion), truth_of(size), 3000

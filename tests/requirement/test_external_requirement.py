@@ -118,6 +118,7 @@ def test_one_that_is_not_registered_is_not_written(tmp_path):
         md.save(hidden, tmp_path / "d.json")
 
 
+@pytest.mark.slow
 def test_a_file_that_names_it_needs_its_module(tmp_path):
     found = md.design(ABC, HAMMING, md.LDP(1.5), subject_to=LiesLittle(1.4))
     md.save(found, tmp_path / "d.json")
@@ -127,6 +128,7 @@ def test_a_file_that_names_it_needs_its_module(tmp_path):
     assert "the requirement 'LiesLittle' is not known here; import the module" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_command_line_names_it_by_its_path(tmp_path):
     text = """
 from dataclasses import dataclass

@@ -193,6 +193,7 @@ def test_entries_that_are_forbidden_stay_zero_for_far_kernels():
         assert told.value < 1
 
 
+@pytest.mark.slow
 def test_wishes_that_no_kernel_satisfies_are_an_error_with_its_proof():
     for duals in (None, Duals(), [0.1] * N):
         for asked in (md.require.diagonal(0.9), md.require.zero("a")):
@@ -204,6 +205,7 @@ def test_wishes_that_no_kernel_satisfies_are_an_error_with_its_proof():
 numbers = st.floats(-1e3, 1e3) | st.just(0.0) | st.floats(-1e300, 1e300)
 
 
+@pytest.mark.slow
 @given(
     wish=st.sampled_from(["floors", "cost", "invariant", "share", "monotone", "symmetric"]),
     notion=st.sampled_from(["pml", "lip", "leakage"]),

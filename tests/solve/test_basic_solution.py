@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign.solve.estimation import basic_solution as basic_solutions
@@ -63,7 +64,7 @@ def test_where_every_column_is_needed_nothing_is_left_out():
     assert basic_solution(rng.random((8, 5)), np.ones(5)) is None
 
 
-@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(1), md.LIP(1)], ids=str)
+@pytest.mark.parametrize("notion", slow_but(1, [md.LDP(1), md.PML(1), md.LIP(1)]), ids=str)
 def test_designs_of_many_symbols_have_few_outputs(notion):
     n = 15
     prior = md.Prior.from_counts(np.round(1e6 / np.arange(1, n + 1)).astype(int).tolist())

@@ -107,6 +107,7 @@ def test_a_kernel_of_a_solver_in_floats_is_made_exactly_private():
     assert told.value == pytest.approx(top, abs=1e-7)
 
 
+@pytest.mark.slow
 @given(prior=priors(1, 4), data=st.data(), m=st.integers(1, 4), notion=notions(0.01, 10))
 def test_kernels_of_every_shape(prior, data, m, notion):
     n = len(prior)
@@ -116,6 +117,7 @@ def test_kernels_of_every_shape(prior, data, m, notion):
     assert is_sound(told, md.design(prior, gains, notion))
 
 
+@pytest.mark.slow
 @given(prior=priors(2, 4), data=st.data(), m=st.integers(1, 5), level=levels(0.05, 5))
 def test_sub_convex_utilities(prior, data, m, level):
     kernel = data.draw(kernels(len(prior), m))

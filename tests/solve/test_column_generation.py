@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import refused, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_columns import CURVES, best_value, vertices_of
@@ -54,7 +54,7 @@ def draw(seed):
     return md.Prior(p / p.sum()), kind, epsilons, name
 
 
-@pytest.mark.parametrize("seed", range(225))
+@pytest.mark.parametrize("seed", slow_but(60, range(225)))
 def test_values_are_those_of_brute_force(seed):
     prior, kind, epsilons, name = draw(seed)
     p = prior.probabilities
@@ -214,6 +214,7 @@ def test_a_search_that_is_cut_short_is_the_same_beside_any_other_work(counted_cl
     assert readings[0] == readings[1] < 500
 
 
+@pytest.mark.slow
 def test_at_the_time_limit_the_gap_is_honest():
     """Hard prior, no time: a private kernel with a gap that is told, not a silent success."""
     prior = md.Prior((1 / np.arange(1, 41)).tolist() / (1 / np.arange(1, 41)).sum())

@@ -143,6 +143,7 @@ def test_an_objective_of_ones_own():
     np.testing.assert_allclose(kernel.value, md.randomised_response(prior, 1).kernel, atol=1e-4)
 
 
+@pytest.mark.slow
 @given(prior=priors(1, 4), data=st.data(), level=levels(0.01, 5), m=st.integers(1, 4))
 def test_kernels_of_every_shape(prior, data, level, m):
     """Any number of symbols and outputs; a private kernel is feasible, with its auxiliaries."""

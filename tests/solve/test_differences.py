@@ -347,6 +347,7 @@ def test_a_saved_design_comes_back_with_its_proof(tmp_path):
     assert again.gap <= 1e-6
 
 
+@pytest.mark.slow
 def test_half_the_digits_while_the_gap_is_large_change_nothing():
     """Blocks that half the digits are too few for are factored with all of them."""
     labels, d, _ = square(12)

@@ -13,6 +13,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from checks import slow_but
 from naive_estimates import exact_risk
 
 import mechdesign as md
@@ -259,7 +260,9 @@ def moved_risk(prior, level, most, rng):
     return found.fun if kept and found.success else math.inf
 
 
-@pytest.mark.parametrize(("most", "known"), [(4, 2.0995477), (5, 1.9397406), (6, 1.8503121)])
+@pytest.mark.parametrize(
+    ("most", "known"), slow_but(1, [(4, 2.0995477), (5, 1.9397406), (6, 1.8503121)])
+)
 def test_few_outputs_are_as_good_as_any_kernel_that_is_known(most, known):
     # Columns of so few outputs are no extreme ones.
     prior = md.Prior.uniform(4)
@@ -292,6 +295,7 @@ def test_two_outputs_more_than_symbols_lose_little():
     assert found.gap < 0.08
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", ["any", [[5, 1, 1, 1, 1], [1, 1, 1, 1, 5]]])
 def test_a_limit_for_the_worst_truth(truth):
     found = limited(HARMONIC, md.PML(1), 8, truth=truth)
@@ -349,6 +353,7 @@ def test_two_outputs_answer_one_question_as_well_as_any_two_can():
     assert steps == [answer * steps[0] for answer in answers.astype(int).tolist()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [3, 4])
 def test_few_outputs_answer_two_questions(most):
     prior = md.Prior.from_counts([60, 30, 20, 15, 12])
@@ -466,6 +471,7 @@ def test_thirty_equal_symbols_are_solved_in_closed_form(notion):
     assert len(found.mechanism.outputs) <= 450
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "most"), [(12, 16), (20, 30)])
 def test_sets_of_larger_designs_answer_with_a_few_outputs_more_than_symbols(n, most):
     """Symbols that are left out of a block design leave the others as balanced as they were."""
@@ -516,6 +522,7 @@ def test_many_outputs_are_merged_at_once_where_time_is_short(monkeypatch):
     assert next(ticks) < 250
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("notion", "most"), [(md.PML(1), 7), (md.PML(0.5), 6)], ids=str)
 def test_entries_next_to_zero_are_zero(notion, most):
     prior = md.Prior.from_csv("fair", "occupation", weights="count")
@@ -524,6 +531,7 @@ def test_entries_next_to_zero_are_zero(notion, most):
     assert kernel[kernel > 0].min() > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [4, 5, 6])
 def test_a_question_with_few_outputs_ends_in_no_raw_error(most):
     prior = md.Prior([0.5, 0.3, 0.15, 0.05])

@@ -31,6 +31,7 @@ def is_private(mechanism, prior, notion):
     return notion.check(mechanism, prior).verdict is Verdict.YES
 
 
+@pytest.mark.slow
 @given(
     prior=PRIORS, share=st.floats(0.05, 0.95), which=st.sampled_from(["PML", "PMC", "LIP", "ALIP"])
 )
@@ -199,6 +200,7 @@ def test_binary_mechanism():
 # The window and the universal bounds
 
 
+@pytest.mark.slow
 @given(prior=PRIORS, e=st.floats(0.05, 3), which=st.sampled_from(["PML", "LIP", "LDP"]))
 @settings(max_examples=60)
 def test_windows_are_private_mixtures_below_the_universal_bound(prior, e, which):
@@ -213,12 +215,14 @@ def test_windows_are_private_mixtures_below_the_universal_bound(prior, e, which)
     assert best.value <= universal_bound(family) * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @given(prior=PRIORS, e=st.floats(0.05, 3))
 def test_information_under_lip_is_at_most_e_tanh_half_e(prior, e):
     """C(l, h) for l = e^-ε, h = e^ε, whatever the prior."""
     assert md.design(prior, INFORMATION, md.LIP(e)).value <= e * math.tanh(e / 2) * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @given(prior=PRIORS, e=st.floats(0.05, 3))
 def test_information_under_ldp_has_a_bound_without_prior(prior, e):
     big = math.exp(e)
@@ -228,6 +232,7 @@ def test_information_under_ldp_has_a_bound_without_prior(prior, e):
     assert md.design(prior, INFORMATION, md.LDP(e)).value <= most * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["PML", "LIP", "LDP"])
 def test_a_thousand_symbols_through_the_window(which):
     prior = md.Prior(np.random.default_rng(1).dirichlet(np.ones(1000)))

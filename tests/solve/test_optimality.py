@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -168,7 +169,7 @@ def test_tiny_masses_in_every_cone(utility, notion):
 
 @pytest.mark.parametrize("utility", UTILITIES, ids=repr)
 @pytest.mark.parametrize("cls", [md.LDP, md.PML, md.PMC, md.LIP])
-@pytest.mark.parametrize("small", SMALL)
+@pytest.mark.parametrize("small", slow_but(3, SMALL))
 def test_two_symbols_are_bounded_by_the_exact_optimum(utility, cls, small):
     """Total variation at masses of 1e-4 to 1e-12 had bounds 2e-13 to 2e-3 below its value."""
     getcontext().prec = DIGITS if small > 1e-100 else MANY_DIGITS
@@ -180,7 +181,7 @@ def test_two_symbols_are_bounded_by_the_exact_optimum(utility, cls, small):
         check(found, binary_optimum(utility, masses, notion))
 
 
-@pytest.mark.parametrize("level", [709.0, 710.0, 745.0, 2000.0, 1e6, math.inf])
+@pytest.mark.parametrize("level", slow_but(2, [710.0, math.inf, 709.0, 745.0, 2000.0, 1e6]))
 @pytest.mark.parametrize("cls", [md.LDP, md.PML, md.PMC, md.LIP])
 def test_levels_beyond_the_largest_float_still_have_an_optimum(cls, level):
     """e^710 is beyond floats, and two symbols ended in "bound 0.0 is below the value"."""
@@ -227,6 +228,7 @@ def staircases(masses, ratio, rng):
     return columns
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.floats(0.01, 1), st.integers(0, 30)), min_size=3, max_size=5),
     st.floats(-3, 1),
@@ -604,6 +606,7 @@ def test_files_of_earlier_versions_may_claim_less_and_no_more(tmp_path):
 # Audits
 
 
+@pytest.mark.slow
 def test_leakages_on_average_are_rounded_up_in_an_audit():
     """They came from floats, to either side of what the kernel leaks."""
     rng = np.random.default_rng(5)

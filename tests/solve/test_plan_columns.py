@@ -13,6 +13,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign.certificate import verify
@@ -60,7 +61,9 @@ def test_levels_of_dependent_columns_do_not_add_up(twins):
     assert sum(level for (level,) in twins.levels.values()) < 0.8
 
 
-@pytest.mark.parametrize("notion", [md.PML(1), md.PML(0.3), md.LIP(1), md.PMC(0.7)], ids=str)
+@pytest.mark.parametrize(
+    "notion", slow_but(1, [md.PML(1), md.PML(0.3), md.LIP(1), md.PMC(0.7)]), ids=str
+)
 def test_all_reports_together_keep_the_total_level(notion):
     plan = md.plan_columns(TWINS, None, notion)
     assert plan.check.verdict is md.Verdict.YES
@@ -89,6 +92,7 @@ def test_ldp_adds_up_over_all_combinations(titanic):
     assert md.plan_columns(TWINS, None, md.LDP(1)).product().shape[0] == 9
 
 
+@pytest.mark.slow
 def test_no_other_split_has_a_smaller_risk(titanic):
     """Over a grid of splits, each column designed anew."""
     alone = [TITANIC.marginal(name) for name in ("class", "sex")]
@@ -204,6 +208,7 @@ def test_other_totals_are_refused(total):
         md.plan_columns(TITANIC, None, total)
 
 
+@pytest.mark.slow
 def test_reports_too_many_to_be_checked_are_refused(monkeypatch):
     monkeypatch.setattr("mechdesign.solve.product_lifts.MOST_CELLS", 1000)
     frame = pd.DataFrame({name: [f"{name}{i * k % 9}" for i in range(900)] for k, name in
@@ -212,6 +217,7 @@ def test_reports_too_many_to_be_checked_are_refused(monkeypatch):
         md.plan_columns(frame, list("abcd"), md.PML(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", [md.LDP(2), md.PML(1)], ids=str)
 def test_relaxations_find_the_split_that_designs_find(notion, monkeypatch):
     """For columns of many symbols a search goes by relaxations; here both can be afforded."""

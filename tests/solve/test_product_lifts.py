@@ -85,6 +85,7 @@ def test_other_notions_are_not_told():
     )
 
 
+@pytest.mark.slow
 def test_plans_whose_product_kernel_is_too_large(monkeypatch):
     """The plan is the same as where it is small enough."""
     _, prior = random_case(5, (4, 3), (4, 3))

@@ -12,6 +12,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign.certificate import verify
@@ -145,7 +146,7 @@ def test_the_command_line_makes_and_shows_it(titanic, tmp_path, capsys):
     [md.PML(1), md.LIP(0.5), md.PMC(0.7), md.ALIP(1, 0.5), md.LDP(1.5)],
     ids=str,
 )
-@pytest.mark.parametrize("prior", [TWINS, TITANIC], ids=["twins", "titanic"])
+@pytest.mark.parametrize("prior", slow_but(1, [TWINS, TITANIC]), ids=["twins", "titanic"])
 def test_the_checker_proves_the_total_level(notion, prior):
     content = to_json(md.plan_columns(prior, None, notion, joint=False))
     state, report = told(content)

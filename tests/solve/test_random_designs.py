@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import slow_but
 from plain_check import Asked, Claim, Opinion, at_most, best_private_value, check, exp_between
 from random_designs import INFORMATIONS, MAKERS, Asking, Tally, claim_of, judge, random_asking
 
@@ -38,7 +39,7 @@ def nothing_is_wrong(tally):
     assert tally.challenged >= 0.03 * tally.designs
 
 
-@pytest.mark.parametrize("start", range(0, FEW, FEW // 4))
+@pytest.mark.parametrize("start", slow_but(1, range(0, FEW, FEW // 4)))
 def test_random_designs(start):
     nothing_is_wrong(judged(range(start, start + FEW // 4)))
 
@@ -65,6 +66,7 @@ def test_every_notion_and_utility_is_drawn():
     assert drawn >= {cls.__name__ for cls in ours} - {"WorstCase", "Estimation"}
 
 
+@pytest.mark.slow
 def test_masses_levels_and_sizes_are_hostile():
     masses, levels, sizes = [], [], set()
     for number in range(MANY):
@@ -242,13 +244,16 @@ def test_comparisons_with_exponentials_are_decided_on_either_side():
 
 @pytest.mark.parametrize(
     ("asked", "expected"),
-    [
-        (Asked("PML", (0.3,)), 0.1702978141),
-        (Asked("LDP", (1.0,)), 0.1219734732),
-        (Asked("LIP", (1.0,)), 0.3698877799),
-        (Asked("ALIP", (0.5, 0.3)), 0.0633001471),
-    ],
-    ids=["PML", "LDP", "LIP", "ALIP"],
+    slow_but(
+        2,
+        [
+            (Asked("PML", (0.3,)), 0.1702978141),
+            (Asked("LIP", (1.0,)), 0.3698877799),
+            (Asked("LDP", (1.0,)), 0.1219734732),
+            (Asked("ALIP", (0.5, 0.3)), 0.0633001471),
+        ],
+    ),
+    ids=["PML", "LIP", "LDP", "ALIP"],
 )
 def test_its_optimum_is_that_of_the_reference_values(asked, expected):
     masses = tuple(Fraction(k, 10) for k in (1, 2, 3, 4))

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign import prior as prior_module
@@ -36,15 +37,18 @@ class Counted:
 
 @pytest.mark.parametrize(
     "make",
-    [
-        lambda: md.Prior([1 / MILLION] * MILLION),
-        lambda: md.Prior(np.full(MILLION, 1 / MILLION)),
-        lambda: md.Prior.from_counts(range(1, MILLION + 1)),
-        lambda: md.Prior.from_counts({f"street {i}": 1 for i in range(MILLION)}),
-        lambda: md.Prior.uniform(MILLION),
-        lambda: md.Prior.from_data([*range(MILLION)], max_symbols=MILLION),
-    ],
-    ids=["floats", "array", "counts", "labels", "uniform", "data"],
+    slow_but(
+        4,
+        [
+            lambda: md.Prior([1 / MILLION] * MILLION),
+            lambda: md.Prior(np.full(MILLION, 1 / MILLION)),
+            lambda: md.Prior.from_counts(range(1, MILLION + 1)),
+            lambda: md.Prior.uniform(MILLION),
+            lambda: md.Prior.from_counts({f"street {i}": 1 for i in range(MILLION)}),
+            lambda: md.Prior.from_data([*range(MILLION)], max_symbols=MILLION),
+        ],
+    ),
+    ids=["floats", "array", "counts", "uniform", "labels", "data"],
 )
 def test_a_million_symbols_take_no_exact_sum_each(make, monkeypatch):
     """Rational numbers are reduced one by one; a million of them are a handful of integers."""

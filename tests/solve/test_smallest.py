@@ -172,6 +172,7 @@ def test_what_clashes_at_every_level_is_named():
     assert "ask for a smaller value" not in str(told.value)
 
 
+@pytest.mark.slow
 def test_levels_at_which_designs_fail_are_undecided():
     """The search itself comes near levels that leave kernels no room for rounding."""
     goal = WorstCase([Hamming()], goals=[0.8])

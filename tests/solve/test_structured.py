@@ -48,6 +48,7 @@ def test_agrees_with_the_general_program(name, shape, level):
     assert found.gap < 1e-7
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(2, 9), st.integers(1, 12), st.floats(0.05, 3))
 def test_its_bound_and_value_enclose_the_optimum(seed, n, m, level):
     prior, utility = random_case(seed, n, m)

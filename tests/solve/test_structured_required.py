@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign import require
@@ -103,7 +104,7 @@ def agree(problem):
     return True
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
+@pytest.mark.parametrize("notion", slow_but(1, NOTIONS))
 @pytest.mark.parametrize("kind", REQUIREMENTS)
 def test_each_kind_agrees_with_the_general_program(notion, kind):
     if kind == "zeros" and notion != "upper lift":
@@ -273,6 +274,7 @@ def test_a_symbol_whose_limits_exclude_each_other_is_no_answer():
         Structured().solve(program)
 
 
+@pytest.mark.slow
 def test_its_failure_gives_way_to_the_next_method(monkeypatch):
     def fails(self, program):
         raise SolverError("it broke down")

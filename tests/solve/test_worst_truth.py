@@ -240,6 +240,7 @@ def test_twenty_symbols_under_ldp_have_subset_selections_value(notions, level):
     assert (again.risk, again.bound, again.gap) == (found.risk, found.bound, found.gap)
 
 
+@pytest.mark.slow
 def test_fifty_symbols_of_unequal_mass():
     found = designed(md.Prior.from_counts(range(1, 51)), md.LDP(2), truth="any")
     assert found.method == "uniform-truth"
@@ -257,6 +258,7 @@ def test_the_uniform_truth_is_not_taken_where_symbols_differ(prior, notion, aske
     assert found.least_favourable.probabilities.max() > 0.21
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", [md.LDP(1), md.PML(1)], ids=str)
 def test_lists_of_truths_for_thirteen_symbols(notion):
     prior = md.Prior.from_counts([60 // x for x in range(1, 14)])

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign._audit import audit
@@ -117,7 +118,7 @@ def shown(found, capsys):
     return [line for line in lines if line and not line.startswith(RECORDS)]
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=slow_but(lambda name: name in ("linear", "average"), CASES))
 def design(request):
     return md.design(*CASES[request.param])
 

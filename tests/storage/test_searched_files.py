@@ -37,6 +37,7 @@ def claiming(content, share):
     return changed(content, ("certificate", "bound_exact"), write_fraction(read_fraction(moved)))
 
 
+@pytest.mark.slow
 def test_what_is_proved_again_is_kept(many):
     again = from_json(many)
     assert again.bound == pytest.approx(many["certificate"]["bound"], rel=1e-6)
@@ -67,6 +68,7 @@ def test_a_bound_below_the_value_of_the_kernel_is_refused(many):
         from_json(claiming(many, -0.1))
 
 
+@pytest.mark.slow
 def test_where_all_columns_are_priced_a_bound_that_is_too_low_is_refused():
     prior = md.Prior.from_counts([600 // x for x in range(1, 15)])
     with warnings.catch_warnings():

@@ -417,6 +417,7 @@ def test_every_part_is_needed(content):
 JUNK = [None, True, -1, 0, 1.5, "x", "", [], {}, [[]], math.inf, math.nan, "1/0", "inf", 10**30]
 
 
+@pytest.mark.slow
 def test_junk_in_any_place_is_refused_or_leaves_a_design_that_works(content):
     """Whatever stands in whatever place: a storage error, or a sound design that can be shown."""
     loaded, crashes = 0, set()

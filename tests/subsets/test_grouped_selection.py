@@ -64,7 +64,8 @@ def cases():
         ([5, 5] + [1] * 8, [md.PMC(1)], (None, 3)),
     ):
         name = f"{masses} {' '.join(map(str, notions))} over {bases}"
-        yield pytest.param((masses, notions, bases), id=name)
+        marks = [pytest.mark.slow] * (len(masses) > 15)
+        yield pytest.param((masses, notions, bases), id=name, marks=marks)
 
 
 @pytest.fixture(scope="module", params=cases())
@@ -183,6 +184,7 @@ def test_a_million_symbols_under_bounds_of_the_lift():
     assert len(found.outputs) < 1 << 62
 
 
+@pytest.mark.slow
 def test_many_symbols_in_four_groups():
     counts = [5000] * 10 + [50] * 1000 + [5] * 20_000 + [1] * 178_990
     found = md.subset_selection(md.Prior.from_counts(counts), md.LDP(1))

@@ -12,6 +12,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign.errors import CertificateError, InputError, KernelError, LevelError
@@ -266,7 +267,7 @@ def test_no_column_beats_the_bound(notions, size):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("size", [3, 5, 10])
+@pytest.mark.parametrize("size", slow_but(2, [3, 5, 10]))
 def test_levels_together_have_the_risk_of_all_extreme_columns(notions, size):
     """Bounds on ratios and on lifts: dense designs list the columns, one by one."""
     best = md.design(
@@ -302,7 +303,9 @@ def test_small_numbers_of_symbols_are_near_the_optimum(size, epsilon):
     assert selection.gap == pytest.approx(selection.risk / ye_barg(size, epsilon) - 1, abs=1e-9)
 
 
-@pytest.mark.parametrize("notion", [md.LDP(1), md.LDP(3), md.PML(1), md.PMC(1), md.LIP(1)], ids=str)
+@pytest.mark.parametrize(
+    "notion", slow_but(2, [md.LDP(1), md.LDP(3), md.PML(1), md.PMC(1), md.LIP(1)]), ids=str
+)
 def test_a_million_symbols_are_next_to_the_optimum(notion):
     selection = md.subset_selection(1_000_000, notion)
     assert selection.gap < 5e-3

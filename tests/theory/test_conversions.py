@@ -355,6 +355,7 @@ def test_loose_conversions_are_found():
     assert math.inf in coin["PMC-Thm-4.1"].published.levels
 
 
+@pytest.mark.slow
 @given(priors(2, 5), levels(0.01, 3))
 def test_conversions_marked_tight_are_tight(prior, level):
     tight = {rule.id for rule in RULES.values() if rule.tight}

@@ -357,6 +357,7 @@ def binomial_tail(n, m, p):
     return sum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(m + 1, n + 1))
 
 
+@pytest.mark.slow
 @given(st.integers(1, 40), st.data())
 def test_both_answers_of_a_threshold_query(n, data):
     m = data.draw(st.integers(0, n - 1))
@@ -454,6 +455,7 @@ def test_numbers_out_of_range_are_told():
 # The checks in the register can fail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "name", "broken", "result"),
     [

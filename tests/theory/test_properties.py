@@ -173,6 +173,7 @@ def test_averages_of_the_pointwise_measures(case):
 # Accounting
 
 
+@pytest.mark.slow
 @given(cases(number=3, most=2))
 def test_accounts_are_exact_and_their_bounds_hold(case):
     prior, mechanisms = case
@@ -214,6 +215,7 @@ def test_levels_of_independent_secrets_add_up(first, second):
         assert found.level == pytest.approx(found.bound, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(cases(most=3), st.integers(1, 4))
 def test_repeated_runs_by_counts(case, times):
     prior, (mechanism,) = case

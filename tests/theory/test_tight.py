@@ -10,7 +10,7 @@ from typing import ClassVar
 import naive
 import numpy as np
 import pytest
-from checks import refused
+from checks import refused, slow_but
 from family_notions import MAKERS
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,6 +137,7 @@ def source(rng, prior, kind):
 KINDS = (*naive.ROWS, "both", "pairs", "pairs and ldp")
 
 
+@pytest.mark.slow
 @given(priors(1, 5), st.integers(0, 10**6), st.sampled_from(KINDS))
 def test_tight_levels_agree_with_dense_programs_and_are_attained(prior, seed, kind):
     rng = np.random.default_rng(seed)
@@ -158,6 +159,7 @@ def test_tight_levels_agree_with_dense_programs_and_are_attained(prior, seed, ki
             assert below.check(entry.witness, prior).verdict is md.Verdict.NO
 
 
+@pytest.mark.slow
 @given(priors(2, 5), st.integers(0, 10**6), st.sampled_from(KINDS))
 def test_no_kernel_exceeds_a_tight_level(prior, seed, kind):
     """Columns drawn inside the cone, and far out on its rays, stay below the level."""
@@ -175,6 +177,7 @@ def test_no_kernel_exceeds_a_tight_level(prior, seed, kind):
         share /= 2
 
 
+@pytest.mark.slow
 @given(priors(2, 6), levels(0.01, 4), levels(0.01, 4), st.booleans())
 def test_closed_forms_knapsacks_and_programs_agree(prior, first, second, ratio):
     notions = [md.LDP(first)] if ratio else [md.ALIP(first, second)]
@@ -339,6 +342,7 @@ def test_chains_bound_levels_that_are_too_large_for_floats():
         assert found.target.epsilon == 3 * level
 
 
+@pytest.mark.slow
 def test_many_symbols():
     rng = np.random.default_rng(3)
     prior = md.Prior.from_counts(rng.dirichlet(np.ones(400)))
@@ -373,6 +377,7 @@ def test_vertices_of_sets_of_priors_reach_what_is_least_over_them(n, seed):
             assert min(values) == found.least(column)
 
 
+@pytest.mark.slow
 def test_sets_with_too_many_vertices_are_named():
     prior = md.Prior.uniform(range(40))
     ranges = dict.fromkeys(range(40), (0.01, 0.04))
@@ -385,7 +390,7 @@ def test_sets_with_too_many_vertices_are_named():
     assert tight_conversion(md.LDP(0.5), floor, prior).target.epsilon < 0.5
 
 
-@pytest.mark.parametrize("level", [0.3, 2.0])
+@pytest.mark.parametrize("level", slow_but(1, [0.3, 2.0]))
 def test_any_two_notions_of_the_family_agree_with_dense_programs(level):
     """Neighbours, distances, features, side information, sets of priors: all against all."""
     rng = np.random.default_rng(8)

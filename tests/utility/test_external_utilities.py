@@ -86,6 +86,7 @@ def test_a_linear_utility_of_ones_own(outside, tmp_path):
     assert "quantile of a numeric secret" in goal.description
 
 
+@pytest.mark.slow
 def test_gains_say_all_where_the_class_is_not_known(outside, tmp_path):
     """The file of a linear utility holds its gains, so anybody can check it, and nothing is run."""
     found = md.design(PRIOR, outside("outside_linear").Pinball(0.8), md.PML(0.5))
@@ -123,6 +124,7 @@ def test_a_sub_convex_utility_of_ones_own(outside, tmp_path):
     assert table.points[1].value == pytest.approx(found.value, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_an_unknown_sub_convex_utility_is_named_and_not_imported(outside, tmp_path):
     found = md.design(PRIOR, outside("outside_sublinear").NormGain(3.0), md.LDP(1.0))
     kept(found, tmp_path)
@@ -193,6 +195,7 @@ def test_parameters_that_no_file_holds(outside, tmp_path, parameters):
 # Notions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [lambda m: m.AgainstOne(0.5, "b"), lambda m: m.SharedLeakage(0.6, np.int64(3))],

@@ -218,6 +218,7 @@ def test_value_is_the_expected_gain():
     assert Distance(GAINS).value(mechanism, ABC) == pytest.approx(-by_hand, rel=1e-15)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-1e6, 1e6), min_size=4, max_size=4))
 def test_value_is_linear_in_the_gains(values):
     u = np.reshape(values, (2, 2))

@@ -108,6 +108,7 @@ def test_the_page_says_what_was_found(found):
         assert f"{row['most']:.4g}" in text
 
 
+@pytest.mark.slow
 def test_the_same_design_gives_the_same_page(found):
     assert report_page(found) == report_page(found)
 
@@ -190,6 +191,7 @@ def test_a_broken_promise_is_not_made():
     assert "⇒" not in text
 
 
+@pytest.mark.slow
 def test_levels_and_gaps_are_rounded_up():
     """log 2 = 0.6931471… is 0.693147 to the nearest sixth digit, which it exceeds."""
     kernel = [[0.6, 0.4], [0.3, 0.7]]
@@ -200,6 +202,7 @@ def test_levels_and_gaps_are_rounded_up():
     assert float(shown[1]) >= found.gap > 0
 
 
+@pytest.mark.slow
 def test_commands_are_shown_where_they_say_the_same(found):
     """A comma or an equals sign in a label would be read as another prior."""
     assert "design --prior &#39;a=0.4,b=0.3" in report_page(found)
@@ -288,6 +291,7 @@ def test_outside_notions_have_a_page():
     assert "Bounds what I want to bound." in text
 
 
+@pytest.mark.slow
 def test_files(found, tmp_path):
     path = tmp_path / "r.html"
     md.write_report(found, path, title="For the board")
@@ -313,6 +317,7 @@ def test_a_missing_library_is_said_before_any_work(found, tmp_path, monkeypatch)
 # Command line
 
 
+@pytest.mark.slow
 def test_command_line(found, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     md.save(found, "m.json")
@@ -381,6 +386,7 @@ def test_fingerprints_look_the_same_wherever_they_are_shown(tmp_path, monkeypatc
     assert whole in page
 
 
+@pytest.mark.slow
 def test_outputs_that_stand_for_sets_are_explained(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MECHDESIGN_LEDGER", str(tmp_path / "ledger"))
@@ -405,6 +411,7 @@ def test_outputs_that_stand_for_sets_are_explained(tmp_path, monkeypatch, capsys
     assert sentence not in read(report_page(plain))
 
 
+@pytest.mark.slow
 def test_a_missing_value_has_one_spelling_alone_and_in_combinations(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MECHDESIGN_LEDGER", str(tmp_path / "ledger"))

@@ -251,8 +251,10 @@ def generate(program: EstimationProgram, deadline: float) -> Generated:
         except SolverError:
             if best is None and lifts.shape[1] < _MOST_TRIED * n:
                 # What was drawn may have no mixture that is a kernel.
-                lifts = _joined(lifts, search.pricing.first(2 * lifts.shape[1]))
-                continue
+                wider = _joined(lifts, search.pricing.first(2 * lifts.shape[1]))
+                if wider.shape[1] > lifts.shape[1]:
+                    lifts = wider
+                    continue
             if best is None or search.bounding is None:
                 raise
             break  # what was found before stands

@@ -1,0 +1,93 @@
+"""The search that brackets a smallest level, on levels whose answer is known.
+
+The adversary: levels at which nothing is known, a scale that misleads the secant, and a level taken
+for proved that was not.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from mechdesign.errors import LevelError
+from mechdesign.solve.level_search import LevelSearch, Probe
+
+
+def asked(threshold, *, unknown=(math.nan, math.nan), excess=lambda over: over, least=0.0):
+    """What is known where everything from the threshold on reaches what is asked."""
+
+    def ask(level):
+        if level < least:
+            raise LevelError("level", expected=f"{least} or more", got=str(level), remedy="raise")
+        if unknown[0] <= level <= unknown[1]:
+            return Probe(level=level)
+        over = None if excess is None else excess(level - threshold)
+        return Probe(level=level, reaches=level >= threshold, misses=level < threshold, excess=over)
+
+    return ask
+
+
+@pytest.mark.parametrize("threshold", [1e-9, 3e-3, 0.5, 0.7, 1.0, 37.3, 1999.0])
+@pytest.mark.parametrize("precision", [1e-9, 1e-3, 0.3])
+@pytest.mark.parametrize(
+    "excess",
+    [None, lambda over: over, lambda over: over**3, lambda over: 1e-3 if over >= 0 else over * 1e6],
+    ids=["unknown", "even", "flat", "noisy"],
+)
+def test_both_sides_close_in(threshold, precision, excess):
+    search = LevelSearch(asked(threshold, excess=excess))
+    low, high = search.narrowed(precision)
+    assert low.level < threshold <= high.level
+    assert high.level - low.level <= max(precision * high.level, 1e-12)
+    # Three steps of the secant before each that halves, at worst.
+    assert len(search.probes) < 150
+
+
+def test_nothing_is_asked_twice():
+    search = LevelSearch(asked(5.3))
+    search.narrowed(1e-6)
+    levels = [probe.level for probe in search.probes]
+    assert len(set(levels)) == len(levels)
+
+
+@pytest.mark.parametrize("unknown", [(0.9, 1.2), (0.3, 1.0), (1.0, 1.01)])
+def test_levels_at_which_nothing_is_known_stay_between(unknown):
+    search = LevelSearch(asked(1.0, unknown=unknown))
+    low, high = search.narrowed(1e-3)
+    assert low.misses
+    assert high.reaches
+    assert low.level < unknown[0]
+    assert unknown[0] - low.level <= 2e-3
+    assert high.level - max(unknown[1], 1.0) <= 2e-3
+
+
+def test_levels_at_which_nothing_is_known_are_left_behind():
+    low, high = LevelSearch(asked(1.0, unknown=(0.3, 0.95))).narrowed(1e-3)
+    assert 0.999 <= low.level < 1.0 <= high.level <= 1.001
+
+
+def test_what_is_not_known_at_level_zero_is_looked_for_above_it():
+    low, high = LevelSearch(asked(1e-4, unknown=(0.0, 1e-6))).narrowed(1e-3)
+    assert 1e-6 < low.level < 1e-4 <= high.level <= low.level * 1.01
+    low, high = LevelSearch(asked(1e-4, unknown=(0.0, 9.99e-5))).narrowed(1e-3)
+    assert low is None or low.level > 9.99e-5
+    assert high.level >= 1e-4
+
+
+def test_no_level_reaches_it():
+    search = LevelSearch(asked(math.inf, unknown=(math.inf, math.inf)))
+    low, high = search.narrowed(1e-3)
+    assert low is None
+    assert not high.reaches
+    assert high.level == math.inf
+    assert len(search.probes) == 2
+
+
+def test_the_smallest_level_that_is_taken():
+    low, high = LevelSearch(asked(-1.0)).narrowed(1e-3)
+    assert (low, high.level) == (None, 0.0)
+    low, high = LevelSearch(asked(0.7, least=0.1)).narrowed(1e-3)
+    assert 0.1 <= low.level < 0.7 <= high.level
+    with pytest.raises(LevelError):
+        LevelSearch(asked(0.7, least=1e6)).narrowed(1e-3)
