@@ -37,10 +37,10 @@ def selected(masses, notions):
     return md.subset_selection(md.Prior.from_counts(masses), notions, tolerance=0)
 
 
-def geometric(masses, notions, bases):
+def geometric(masses, notions, bases, dimension=1):
     """A selection whose subsets are blocks of a geometry, as those of large groups are."""
     prior = md.Prior.from_counts(masses)
-    plan, bounds = _Plan(Layout.of(prior), bases), asked_bounds(notions)
+    plan, bounds = _Plan(Layout.of(prior), bases, dimension), asked_bounds(notions)
     least = min(plan.layout.masses)
     best = best_mixture(plan.groups, shapes_of(bounds, least, outside=False))
     exact = Groups.of_symbols(plan.layout.sizes, plan.layout.masses)
@@ -53,7 +53,7 @@ def geometric(masses, notions, bases):
 def cases():
     for masses, notions in CASES:
         yield pytest.param((masses, notions, None), id=f"{masses} {' '.join(map(str, notions))}")
-    for masses, notions, bases in (
+    for masses, notions, bases, *more in (
         ([3, 3, 3, 1, 1, 1, 1], [md.LDP(1)], (2, 2)),
         ([3, 3, 3, 1, 1, 1, 1, 1], [md.LDP(0.5)], (3, 3)),
         ([9, 3, 3, 1, 1, 1, 1, 1], [md.LIP(1)], (None, 2, 5)),
@@ -62,16 +62,21 @@ def cases():
         ([2] * 8 + [1] * 7, [md.PML(1)], (3, 3)),
         ([2] * 5 + [1] * 11, [md.LIP(1.5)], (3, 5)),
         ([5, 5] + [1] * 8, [md.PMC(1)], (None, 3)),
+        # One direction, and so one class of directions, for all groups in larger spaces.
+        ([4] * 2 + [2] * 4 + [1] * 5, [md.PML(1)], (3, 3, 3), 2),
+        ([4] * 2 + [2] * 4 + [1] * 5, [md.LIP(0.7)], (3, 3, 3), 2),
+        ([3] * 4 + [1] * 10, [md.PML(2)], (2, 2), 4),
+        ([4] * 2 + [2] * 4 + [1] * 11, [md.PML(1.5)], (3, 3, 3), 3),
     ):
-        name = f"{masses} {' '.join(map(str, notions))} over {bases}"
+        name = f"{masses} {' '.join(map(str, notions))} over {bases} {' '.join(map(str, more))}"
         marks = [pytest.mark.slow] * (len(masses) > 15)
-        yield pytest.param((masses, notions, bases), id=name, marks=marks)
+        yield pytest.param((masses, notions, bases, *more), id=name, marks=marks)
 
 
 @pytest.fixture(scope="module", params=cases())
 def case(request):
-    masses, notions, bases = request.param
-    found = selected(masses, notions) if bases is None else geometric(masses, notions, bases)
+    masses, notions, bases, *more = request.param
+    found = selected(masses, notions) if bases is None else geometric(masses, notions, bases, *more)
     rows = [[found.probability(x, y) for y in found.outputs] for x in found.inputs]
     return found, np.array(rows, dtype=object), [Fraction(m, sum(masses)) for m in masses]
 
@@ -181,6 +186,16 @@ def test_a_million_symbols_under_bounds_of_the_lift():
     # Directions at which a group is uneven are few, and give way alone.
     found = md.subset_selection(md.Prior.from_counts([100] * 1000 + [1] * 999_000), md.PML(1))
     assert found.gap < 0.01
+    assert len(found.outputs) < 1 << 62
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notion", [md.PML(3), md.LIP(1), md.LDP(3)], ids=str)
+def test_a_million_symbols_in_three_groups(notion):
+    # Residues among many, so that few symbols are raised; means that are bounded by class.
+    counts = [30] * 10_000 + [5] * 100_000 + [1] * 890_000
+    found = md.subset_selection(md.Prior.from_counts(counts), notion)
+    assert 0 <= found.gap < 0.02
     assert len(found.outputs) < 1 << 62
 
 
