@@ -1184,6 +1184,11 @@ def estimate_cases() -> Iterator[Case]:
     for claim in ("bound_exact", "value_exact"):
         data = in_bytes(changed(content, (*saved, claim), "-1/2"))
         yield Case(f"another {claim} of a risk", data, refuted)
+    sure = json.loads(in_bytes(md.design(md.Prior([1.0], ["a"]), estimation(), md.LDP(1))))
+    yield Case("one symbol alone", in_bytes(sure), {"proved"}, PROVED)
+    for name, file, exact in (("one symbol", sure, "1/7"), ("some symbols", content, "0")):
+        data = in_bytes(changed(file, (*saved, "value_exact"), exact))
+        yield Case(f"risk of {name} {exact}", data, refuted, {"value_exact": "refuted"})
     below = changed(content, (*saved, "bound"), value * (1 + 1e-6))
     yield Case("a bound below the value", in_bytes(below), refuted, {"bound": "refuted"})
     apart = changed(content, (*saved, "bound"), value * (1 - 1e-3))

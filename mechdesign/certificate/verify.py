@@ -1365,7 +1365,8 @@ def _check_risk(
         rounded = _float_up(_exact(saved["bound_exact"]))
         report.add("bound, rounded", bound == max(Fraction(rounded), said), "up")
     if saved.get("value_exact") is not None:
-        report.add("value_exact", False, "of a risk there is none")
+        is_sure = sum(map(bool, prior.weights)) == 1 and not _exact(saved["value_exact"])
+        report.add("value_exact", is_sure, "" if is_sure else "of a risk there is none")
     share = math.inf if bound > said == 0 else _float_up((bound - said) / (abs(said) or 1))
     fits = gap == share or abs(gap - share) <= 1e-9 * share + 1e-14 < math.inf
     is_known = _every([fits, holds, proved])

@@ -72,8 +72,8 @@ class WorstTruthProgram(EstimationProgram):
 
     @cached_property
     def revealed_value(self) -> float:
-        """Minus the risk of an open survey at the prior, or the worst of the list."""
-        return nearest_float(-self.truths.open_risk)
+        """Minus the worst risk of an open survey."""
+        return self.value(np.eye(len(self.prior)))
 
     def value(self, kernel: Array) -> float:
         """Minus the worst risk of a kernel, −∞ where some answer cannot be told."""

@@ -45,6 +45,13 @@ def test_values_of_estimates_are_proved(name):
     assert set(found.values()) == {"proved"}
 
 
+def test_a_design_of_one_symbol_is_proved():
+    content = to_json(md.design(md.Prior([1.0], ["a"]), Estimation(), md.LDP(1)))
+    assert set(states(content).values()) == {"proved"}
+    wrong = changed(content, ("certificate", "value_exact"), "1/7")
+    assert states(wrong)["value_exact"] == "refuted"
+
+
 def test_bounds_of_many_symbols_are_left_open():
     prior = md.Prior.from_counts(range(3, 16))
     found = states(to_json(md.design(prior, Estimation(), md.LDP(1))))

@@ -46,6 +46,13 @@ def test_points_are_designs_and_level_zero_has_none(part):
     assert all("answer what is to be estimated" in m.reason for m in part.missing)
 
 
+def test_an_open_survey_is_at_its_worst_truth_where_kernels_are():
+    asked = Estimation({"a": 1, "b": 0, "c": 0}, truth="any")
+    (point,) = md.compare(md.Prior([0.9, 0.05, 0.05], ["a", "b", "c"]), asked, [md.PML], [0.05])
+    assert point.kept == pytest.approx(0.25 / point.risk, rel=1e-9)
+    assert point.loss == pytest.approx(point.risk - 0.25, rel=1e-9)
+
+
 def test_tables_show_risks_and_stay_as_they_were_elsewhere(found, part):
     lines = part.pivot()[1]
     assert lines[0] == [0.0, None, None, None]
