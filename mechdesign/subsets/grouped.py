@@ -157,7 +157,8 @@ class GroupedSelection(SubsetSelection):
         groups = Groups.of_symbols(self.layout.sizes, self.layout.masses)
         tolerance = tolerance_for(self.layout.sizes)
         least = least_objective(groups, shapes, self.prices, tolerance)
-        bound = max(Fraction(least) - self.layout.certain, Fraction(0))
+        # Nor is any risk below that of an open survey.
+        bound = max(Fraction(least), Fraction(1)) - self.layout.certain
         return SymmetryCertificate(checks, self.errors.risk, bound)
 
     @property

@@ -16,7 +16,6 @@ import numpy as np
 from ..errors import CertificateError, InputError, LevelError, quote
 from ..exact import (
     DENOMINATOR_BITS,
-    LARGEST_LEVEL,
     Verdict,
     compare_with_exp,
     exp_bounds,
@@ -37,6 +36,9 @@ from .risk import least_risk, scores, uniform_risk, variances, worst_variance
 
 # Rounding of logarithms, generously.
 _ROUNDING = 1e-12
+# The level above which bounds are taken for one at it in designs, and for none in bounds: weights
+# have 53 bits, and what floats hold of larger factors is no more than that of these.
+_HIGHEST = Fraction(40)
 _REMEDY = "name LDP, PML, PMC, LIP or ALIP, or design for a prior of fewer symbols with md.design"
 
 
@@ -321,9 +323,9 @@ def asked_bounds(notions: Iterable[PrivacyNotion], *, outside: bool = False) -> 
     lower, upper, ratio = Fraction(0), None, None
     for notion in notions:
         for kind, _, level in _parts(notion):
-            if level is None or (outside and level > LARGEST_LEVEL):
+            if level is None or (outside and level > _HIGHEST):
                 continue
-            factor = exp_bounds(min(level, Fraction(LARGEST_LEVEL)))[outside]
+            factor = exp_bounds(min(level, _HIGHEST))[outside]
             if kind == "lower":
                 lower = max(lower, 1 / factor)
             elif kind == "upper":

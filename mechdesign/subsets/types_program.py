@@ -15,6 +15,7 @@ the lift). Types are priced by search, and bounded by halving boxes of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -304,7 +305,8 @@ def _placed(groups: Groups, types: Types) -> tuple[Types, NDArray[np.bool_]]:
     for k, shape in enumerate(types.shapes):
         rows = np.flatnonzero(types.shape == k)
         if isinstance(shape, TwoLevels):
-            scale = 1 / ((1 + (shape.ratio - 1) * counts[rows] / groups.cells) @ groups.masses)
+            means = (1 + (shape.ratio - 1) * counts[rows] / groups.cells) @ groups.masses
+            scale = 1 / np.where(means == 0, math.inf, means)  # of counts below zero
             possible[rows] = (scale >= shape.least) & (scale <= shape.most)
             continue
         possible[rows] = shape.high > shape.low

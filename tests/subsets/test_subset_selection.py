@@ -480,3 +480,13 @@ def test_reports_for_an_error():
 def test_no_upper_bound_is_a_chord_to_the_end():
     assert LiftBounds(lower=Fraction(1, 2)).ends(5) == (Fraction(1, 2), 3)
     assert LiftBounds().chord(5) == 20
+
+
+@pytest.mark.parametrize("notion", [md.LDP(30), md.LDP(800), md.PML(1e30), md.LIP(400)], ids=str)
+def test_levels_above_all_that_floats_hold_reveal_everything(notion):
+    for prior in (md.Prior.uniform(200), md.Prior.from_counts([3] * 50 + [1] * 150)):
+        found = md.subset_selection(prior, notion)
+        open_risk = 1 - float((prior.probabilities**2).sum())
+        assert found.risk == pytest.approx(open_risk, rel=1e-9)
+        assert found.bound <= found.risk
+        assert 0 <= found.gap <= 1e-9
