@@ -1515,7 +1515,9 @@ def _rays(asked: _Asked) -> list[list[int]]:
                 ray = [values[i] * b - values[j] * a for a, b in zip(rays[i], rays[j], strict=True)]
                 found.append(([v // math.gcd(*ray) for v in ray], both | {number}))
         rays, met = [ray for ray, _ in found], [tight for _, tight in found]
-    return rays
+    # Columns of a kernel add up to ones: where these meet a row with equality every column does.
+    tight = [row for row in rows if not sum(row)]
+    return [ray for ray in rays if not any(_dot(row, ray) for row in tight)]
 
 
 def _turned(table: _Rows) -> list[list[Any]]:

@@ -554,3 +554,42 @@ def test_linear_and_information_designs_keep_them_too():
             assert from_json(content).value == found.value
             states = {f["state"] for f in verify.check(json.dumps(content).encode()).claims}
             assert "refuted" not in states
+
+
+# Requirements that every kernel meets with equality
+
+
+@pytest.mark.parametrize("notion", [md.PML(1), md.LDP(1)], ids=str)
+def test_rows_that_ones_meet_with_equality_hold_so_of_every_column(notion):
+    """P(y | a) ≤ P(y | b) for all y makes the rows equal: the others are asked as one symbol."""
+    equal = R.ratio("a", "b", 1)
+    found = designed(ABC, notion, equal, {"a": 0, "b": 0, "c": 1})
+    assert np.array_equal(found.mechanism.weights[0], found.mechanism.weights[1])
+    merged = md.Prior.from_counts({"ab": ABC.mass(0) + ABC.mass(1), "c": ABC.mass(2)})
+    alone = md.design(merged, Estimation({"ab": 0, "c": 1}), notion)
+    if notion == md.LDP(1):  # the level knows no masses
+        assert found.risk == pytest.approx(alone.risk, rel=1e-6)
+    assert found.risk >= alone.risk * (1 - 1e-6)
+    states = {fact["state"] for fact in verify.check(json.dumps(to_json(found)).encode()).claims}
+    assert states == {"proved"}
+    with pytest.raises(UntoldError) as caught:
+        md.design(ABC, Estimation(), notion, subject_to=equal)
+    assert caught.value.is_proved
+
+
+@pytest.mark.parametrize(
+    "asked", [R.posterior("a", at_most=0.5), R.ratio("a", "b", 1), R.lift("a", at_most=1)], ids=str
+)
+def test_requirements_that_leave_nothing_to_tell_are_said_so(asked):
+    two = md.Prior.from_counts({"a": 1, "b": 1})
+    with pytest.raises(UntoldError, match="got none") as caught:
+        md.design(two, Estimation(), md.PML(0.3), subject_to=asked)
+    assert caught.value.is_proved
+
+
+def test_requirements_next_to_equality_end_with_a_kernel_and_its_gap():
+    for notion in (md.PML(1), md.LDP(1)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GapWarning)
+            found = md.design(ABC, Estimation(), notion, subject_to=R.ratio("a", "b", 1.0001))
+        assert 0 <= found.gap <= 1e-5

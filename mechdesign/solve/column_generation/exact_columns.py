@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -167,12 +168,18 @@ def columns_of_cone(cone: Cone, sides: TwoSided | None, rounding: Rounding) -> I
     """Every extreme column of a cone: by the sides that its rows amount to, or without any by the
     rows themselves, whose factors are rounded as asked.
 
+    Columns that no kernel can have are left out: the columns of one add up to ones, so that where
+    these meet a row with equality every column does.
+
     Raises :class:`SolverError` for rows too many to list.
     """
     if sides is not None:
         return listed_columns(cone.prior, sides)
-    rays = extreme_rays(cone.inequalities(rounding), len(cone.prior))
-    return columns_of_rays(cone.prior, rays)
+    rows = cone.inequalities(rounding)
+    rays = extreme_rays(rows, len(cone.prior))
+    tight = [row for row in rows if sum(row) == 0]
+    met = [ray for ray in rays if not any(sum(map(mul, row, ray)) for row in tight)]
+    return columns_of_rays(cone.prior, met)
 
 
 def columns_of_rays(prior: Prior, rays: Sequence[Sequence[int]]) -> Iterator[Deviations]:

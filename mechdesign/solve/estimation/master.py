@@ -29,8 +29,9 @@ _Step = Callable[[Vector, Vector, Vector, Vector], tuple[Vector, Vector, Vector]
 _Solve = Callable[[Vector, Vector], tuple[Vector, Vector]]
 
 _STEPS = 120
-#: Relative complementarity at which the method ends, and the one that it must reach.
-_FINE, _ENOUGH = 1e-11, 1e-7
+#: Relative complementarity at which the method ends, the one after which it does not try for long,
+#: and the one that it must reach: what is left is told by the bound of the design.
+_FINE, _ENOUGH, _MOST = 1e-11, 1e-7, 1e-5
 # Directions in which columns differ by less than this share of the largest are not told.
 _RANK = 1e-11
 #: The share of what is asked that may lie in such directions.
@@ -297,7 +298,7 @@ class _InteriorPoint:
             matrix = (points.T * w) @ points
         assert best is not None
         left, point = best
-        if left > max(_ENOUGH, tolerance):
+        if left > max(_MOST, tolerance):
             raise SolverError(
                 f"the interior point method of the estimation design stopped at a gap of {left:.2g}"
             )

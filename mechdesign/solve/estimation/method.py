@@ -27,7 +27,7 @@ from ..method import Candidate, Duals, Method, handles_estimation
 from ..program import EstimationProgram, TwoSided
 from .fewer import fewer_columns, is_partial
 from .generation import Columns, generate
-from .master import UNTOLD_BY_ALL, optimal_masses
+from .master import UNTOLD, UNTOLD_BY_ALL, optimal_masses
 from .pricing import QuadraticPricing
 
 Vector = NDArray[np.float64]
@@ -212,6 +212,8 @@ def kernel_of(program: EstimationProgram, columns: Columns, masses: Vector, risk
         # A small share of a kernel under which J is regular keeps the last digits from deciding.
         both = (1 - _LITTLE) * masses + _LITTLE * inside
         best = min(best, _mixed(program, columns, both, risk), key=lambda pair: pair[0])
+    if best[0] == math.inf and _value(program, best[1]) == -math.inf:
+        raise UntoldError(UNTOLD)
     return best[1]
 
 
