@@ -1263,7 +1263,9 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
         for claim, wrong in (("value", False), ("bound", top < value), ("gap", is_less)):
             known = False if wrong else None
             report.add(claim, known, "of a sub-convex utility: not rational, or searched for")
-    report.add("optimal", _every([_flag(saved["optimal"]) is (gap <= GAP_TOLERANCE), is_proved]))
+    said = _flag(saved["optimal"])
+    how = "the file says it is" if said else "the file says that it is not"
+    report.add("optimal", _every([said is (gap <= GAP_TOLERANCE), is_proved]), how)
 
 
 def _check_claims(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Annotated
 
@@ -11,10 +12,12 @@ from ..errors import StorageError
 from ..progress import waiting
 from .options import AsJson, Force, Public, Reports, note, print_json, say, say_advice
 
+_REPORTS = 1000
+
 
 def show(
     file: Annotated[str, typer.Argument(help="A file written by 'mechdesign design --output'.")],
-    reports: Reports = 1000,
+    reports: Reports = _REPORTS,
     public: Public = None,
     as_json: AsJson = False,
     force: Force = False,
@@ -77,3 +80,8 @@ def show(
         say_advice(identifiability(loaded))
     else:
         say(repr(loaded))
+        if reports != _REPORTS:
+            note(
+                "errors are shown at a distribution, and this file holds none; "
+                f"mechdesign plan {shlex.quote(file)} --reports {reports} shows them"
+            )

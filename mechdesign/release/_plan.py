@@ -86,6 +86,8 @@ class Plan:
         """How many times as many people privacy takes."""
         if not np.isfinite(self.errors).all():
             return math.inf
+        if not self.errors.any():
+            return 1.0  # everything is known before anybody is asked
         return self.reports / self.without_privacy
 
     def rows(self) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UtilityError, ZeroMassWarning, is_iterable, listed, quote
+from ..errors import PriorError, UtilityError, ZeroMassWarning, is_iterable, listed, quote
 from ..exact import ball_ends, common_integers, nearest_float
 from ..labels import Label, check_labels, listing
 from ..mechanism import Mechanism
@@ -548,8 +548,16 @@ def _checked_truth(truth: Any) -> Prior | tuple[Prior, ...] | str:
     several = not isinstance(truth, Mapping) and is_iterable(truth)
     some = listed(truth, "truth of an estimation", "masses", UtilityError, "") if several else []
     if any(isinstance(one, (Prior, Mapping)) or is_iterable(one) for one in some):
-        return tuple(one if isinstance(one, Prior) else sampled_prior(one) for one in some)
-    return sampled_prior(truth)
+        return tuple(one if isinstance(one, Prior) else _sampled_truth(one) for one in some)
+    return _sampled_truth(truth)
+
+
+def _sampled_truth(masses: Any) -> Prior:
+    """Masses or counts of a sample; messages name the truth in place of a prior."""
+    try:
+        return sampled_prior(masses)
+    except PriorError as error:
+        raise PriorError(f"truth of an estimation: {str(error).removeprefix('prior: ')}") from error
 
 
 def _checked_names(names: Any) -> tuple[Label, ...]:

@@ -138,6 +138,30 @@ def test_a_truth_without_mass_is_not_called_a_prior(capsys):
     assert "a design is made on the others" not in said
 
 
+def test_masses_below_zero_are_those_of_a_truth(capsys):
+    asked = ["design", "--prior", "a=.4,b=.6", "-p", "pml:1", "-u", "estimation"]
+    assert main([*asked, "--truth", "a=1,b=-1"]) != 0
+    told = capsys.readouterr().err
+    assert "truth of an estimation: expected non-negative numbers" in told
+    assert "prior:" not in told
+
+
+def test_what_is_known_before_is_not_dearer_with_privacy():
+    alone = md.Prior.from_counts({"a": 1})
+    found = md.plan(md.design(alone, Estimation(), md.PML(1)), reports=100)
+    assert found.cost == 1
+    assert "privacy costs 1 times" in repr(found)
+
+
+def test_reports_of_a_form_without_a_prior_are_shown_by_a_plan(tmp_path, capsys):
+    form = tmp_path / "form of a design.json"
+    md.save(md.design(md.Prior.uniform(3), Estimation(), md.LDP(1)), form, public=True)
+    assert main(["show", str(form)]) == 0
+    assert "mechdesign plan" not in capsys.readouterr().err
+    assert main(["show", str(form), "--reports", "600"]) == 0
+    assert f"mechdesign plan '{form}' --reports 600" in capsys.readouterr().err
+
+
 def test_nothing_that_tells_symbols_apart_is_no_failure_of_a_solver(capsys):
     asked = ["design", "--prior", "a=0.5,b=0.3,c=0.2", "-u", "estimation"]
     assert main([*asked, "-p", "ldp:0"]) == 4
