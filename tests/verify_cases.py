@@ -1141,6 +1141,10 @@ def cut_cases() -> Iterator[Case]:
         assert wish.check(free.mechanism, FIVE).verdict is Verdict.NO
         states = {f"requirement: {type(wish).__name__}": "refuted", "bound": "proved"}
         yield Case(f"not {name}", claiming(free, requirements=[wish]), refuted, states)
+    # Columns that are not alike there are none of a kernel.
+    asked = md.utility.Estimation({x: "abcde".find(x) // 2 for x in FIVE.labels})
+    equal = md.design(FIVE, asked, md.PML(1), subject_to=R.ratio("a", "b", 1))
+    yield Case("estimates, rows that are alike", in_bytes(equal), {"proved"}, PROVED)
     nine = md.Prior.from_counts(range(3, 12))
     wide = md.design(nine, estimation, md.LDP(1), subject_to=R.ratio(0, 8, 1.3))
     yield Case("estimates, a cut of many", in_bytes(wide), {"not proved here"}, SEARCHED)
