@@ -144,7 +144,11 @@ def _plans(layout: Layout, told: Mixture, *, by_mean: bool) -> Iterator[_Plan]:
     ]
     if all(permuted):
         yield _Plan(layout, (None,) * len(layout.sizes))
-    stay = [n == 1 or (ok and n <= _SMALL) for n, ok in zip(layout.sizes, permuted, strict=True)]
+
+    def staying(most: int) -> list[bool]:
+        return [n == 1 or (ok and n <= most) for n, ok in zip(layout.sizes, permuted, strict=True)]
+
+    stay = staying(_SMALL)
     if all(stay):
         return
     if len(layout.sizes) > 1:
@@ -152,8 +156,7 @@ def _plans(layout: Layout, told: Mixture, *, by_mean: bool) -> Iterator[_Plan]:
         some = zip(layout.sizes, permuted, strict=True)
         larger = {n for n, ok in some if by_mean and ok and _SMALL < n < max(layout.sizes)}
         for limit in (_SMALL, *sorted(larger)):
-            few = zip(layout.sizes, permuted, strict=True)
-            yield from _sharing(layout, [n == 1 or (ok and n <= limit) for n, ok in few])
+            yield from _sharing(layout, staying(limit))
     most = min(limit for limit in _RESIDUES if limit >= len(layout.sizes))
     alike = [[base] * len(layout.sizes) for base in _RESIDUES[most]]
     if by_mean:

@@ -93,16 +93,14 @@ def _pairs(moments: Array) -> Cuts:
     """Products of one symbol each, the worst first."""
     n = len(moments) - 1
     unit = np.eye(n + 1)
-    low, high = unit[1:], unit[0] - unit[1:]
+    sides = np.vstack([unit[1:], unit[0] - unit[1:]])  # t, then 1 − t
     upper, off = np.triu_indices(n, 1), np.nonzero(~np.eye(n, dtype=bool))
-    kinds = ((low, low, upper), (low, high, off), (high, high, upper))
-    sizes = [(one @ moments @ two.T)[places] for one, two, places in kinds]
-    size = np.concatenate(sizes)
+    one = np.concatenate([upper[0], off[0], n + upper[0]])
+    two = np.concatenate([upper[1], n + off[1], n + upper[1]])
+    size = (sides @ moments @ sides.T)[one, two]
     places = np.argsort(size, kind="stable")[: _PAIRS * n]
     places = places[size[places] < _VIOLATED]
-    left = np.concatenate([one[x] for one, _, (x, _) in kinds]) if len(places) else unit
-    right = np.concatenate([two[z] for _, two, (_, z) in kinds]) if len(places) else unit
-    return Cuts(left[places], right[places])
+    return Cuts(sides[one[places]], sides[two[places]])
 
 
 def _sums(moments: Array) -> Cuts:
