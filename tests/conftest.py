@@ -83,6 +83,23 @@ def own_ledger():
         yield
 
 
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Commands in a folder of the test's own: exit code, standard output and standard error."""
+    from mechdesign.cli import main
+
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        capsys.readouterr()
+        code = main([str(a) for a in arguments])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return call
+
+
 class _Failures:
     """Names of tests that fail, as they do: a run that is cut short keeps them."""
 

@@ -7,24 +7,16 @@ import json
 import pytest
 
 import mechdesign as md
-from mechdesign.cli import main
 
 KERNEL = md.Mechanism([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.2, 0.3, 0.5]])
 PRIOR = [0.2, 0.3, 0.5]
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def run(run):
     md.save(KERNEL, "kernel.json")
     md.save(md.design(md.Prior(PRIOR), md.utility.Hamming(), md.PML(0.4)), "design.json")
-
-    def call(*arguments):
-        capsys.readouterr()
-        code = main(list(arguments))
-        return code, *capsys.readouterr()
-
-    return call
+    return run
 
 
 @pytest.mark.parametrize("more", [[], ["--risk-averse"]], ids=["pml", "pmc"])

@@ -7,21 +7,13 @@ import json
 import pytest
 
 import mechdesign as md
-from mechdesign.cli import main
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def run(run):
     md.save(md.Mechanism([[0.55, 0, 0.45], [0, 0.55, 0.45]]), "erase.json")
     md.save(md.Mechanism([[0.8, 0.2], [0.2, 0.8]]), "flip.json")
-
-    def call(*arguments):
-        capsys.readouterr()
-        code = main(list(arguments))
-        return code, *capsys.readouterr()
-
-    return call
+    return run
 
 
 def test_the_three_orders_are_told_apart(run):

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mechdesign as md
-from mechdesign.cli import main
 from mechdesign.errors import (
     CountsWarning,
     DataError,
@@ -421,18 +420,6 @@ def test_tables_and_pictures_of_errors_say_what_is_not_told():
 
 
 # The command line
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        capsys.readouterr()
-        code = main([str(a) for a in arguments])
-        return code, *capsys.readouterr()
-
-    return call
 
 
 def test_the_whole_way_on_the_command_line(run):

@@ -10,7 +10,6 @@ import pytest
 from checks import refused
 
 import mechdesign as md
-from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, LevelError, PrecisionWarning, StorageError
 from mechdesign.release.codes import Codebook
 from mechdesign.release.ledger import Ledger
@@ -35,20 +34,6 @@ KINDS = [
     (HAMMING, md.ApproximateLDP(1, 0.05)),
     (HAMMING, [md.MaximalLeakage(0.5), md.PML(0.6)]),
 ]
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        capsys.readouterr()
-        code = main([str(a) for a in arguments])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
-
-    return call
 
 
 @pytest.mark.parametrize(("utility", "privacy"), KINDS, ids=str)

@@ -9,7 +9,6 @@ import pytest
 from checks import refused, slow_but
 
 import mechdesign as md
-from mechdesign.cli import main
 from mechdesign.errors import (
     CountsWarning,
     DataError,
@@ -32,18 +31,11 @@ NOTHING = "reports tell none of the 3 symbols apart"
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def run(run):
     md.save(USELESS, "useless.json")
     md.save(USEFUL, "useful.json")
     pd.DataFrame({"x": ["a"] * 1600 + ["b"] * 200 + ["c"] * 200}).to_csv("people.csv", index=False)
-
-    def call(*arguments):
-        capsys.readouterr()
-        code = main([str(a) for a in arguments])
-        return code, *capsys.readouterr()
-
-    return call
+    return run
 
 
 def test_a_useless_design_is_said_to_be_one_when_it_is_made(run):

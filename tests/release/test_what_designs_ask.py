@@ -14,7 +14,6 @@ import pytest
 from checks import refused
 
 import mechdesign as md
-from mechdesign.cli import main
 from mechdesign.errors import DataError
 from mechdesign.published import public_form
 from mechdesign.release import mode_wise
@@ -440,18 +439,6 @@ def test_what_reports_do_not_tell_is_seen_at_every_scale(scale):
 
 
 # The command line
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        capsys.readouterr()
-        code = main([str(a) for a in arguments])
-        return code, *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture
