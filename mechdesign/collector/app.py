@@ -154,7 +154,7 @@ class Health:
                     self._problem = None
                 self._until = self._clock() + _HEALTH
         if self._problem is not None:
-            raise self._problem
+            raise self._problem.with_traceback(None)  # it would grow with each request
 
 
 class Collector:
