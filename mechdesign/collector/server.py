@@ -75,7 +75,7 @@ def reserve(host: str, port: int) -> socket.socket:
     """
     try:
         if not 0 <= port <= 0xFFFF or "%" in host:
-            raise OverflowError  # the system would take the rest of a division
+            raise OverflowError  # of a port the system would take the rest; zones are not served
         (family, kind, protocol, _, address), *_ = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
@@ -173,6 +173,7 @@ async def _serve(app: Any, reserved: socket.socket, told: str, database: str) ->
     """Serve until a signal, which lets those who are served have their answer."""
     from granian.constants import HTTPModes, Interfaces
     from granian.http import HTTP1Settings
+    from granian.log import LogLevels
     from granian.server.embed import Server
 
     host, port = reserved.getsockname()[:2]
@@ -188,7 +189,7 @@ async def _serve(app: Any, reserved: socket.socket, told: str, database: str) ->
         http1_settings=HTTP1Settings(
             header_read_timeout=1000 * _HEADER_SECONDS, max_buffer_size=_HEADER_BYTES
         ),
-        log_level="error",
+        log_level=LogLevels.error,
         log_dictconfig=_LOG,
     )
     stopped = asyncio.Event()
@@ -196,17 +197,18 @@ async def _serve(app: Any, reserved: socket.socket, told: str, database: str) ->
     async with app.router.lifespan_context(app):
         with _at_signals(stop):
             serving = asyncio.ensure_future(server.serve())
-            await _until_listening(host, port, serving)
-            reserved.close()
-            _limit_unread(port)
-            print(told, flush=True)
-            print(f"collects into {database}; Ctrl-C ends it", file=sys.stderr, flush=True)
-            stopping = asyncio.ensure_future(stopped.wait())
-            await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if await _is_listening(host, port, serving):
+                reserved.close()
+                _limit_unread(port)
+                print(told, flush=True)
+                print(f"collects into {database}; Ctrl-C ends it", file=sys.stderr, flush=True)
+                stopping = asyncio.ensure_future(stopped.wait())
+                await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
             server.stop()
             await asyncio.wait({serving}, timeout=_LAST_SECONDS)
         if not stopped.is_set():
-            raise MechdesignError("the server of the collector has ended by itself; start it again")
+            why, *_ = f"{serving.exception() or 'it does not say why'}".splitlines()
+            raise MechdesignError(f"the server has ended by itself ({why}); start it again")
 
 
 @contextmanager
@@ -221,20 +223,17 @@ def _at_signals(stop: Callable[[], object]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-async def _until_listening(host: str, port: int, serving: asyncio.Future[None]) -> None:
-    """Return once connections are taken; raises what has ended the server before."""
+async def _is_listening(host: str, port: int, serving: asyncio.Future[None]) -> bool:
+    """Whether connections are taken, once they are, or the server has ended before."""
     if ipaddress.ip_address(host).is_unspecified:
         host = "::1" if ":" in host else HOST
-    while True:
-        if serving.done():
-            await serving
-        try:
+    while not serving.done():
+        await asyncio.sleep(0.01)
+        with suppress(OSError):
             _, writer = await asyncio.open_connection(host, port)
-        except OSError:
-            await asyncio.sleep(0.01)
-        else:
             writer.close()
-            return
+            return not serving.done()
+    return False
 
 
 def _limit_unread(port: int) -> None:

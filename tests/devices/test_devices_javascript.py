@@ -553,8 +553,8 @@ const tried = {
   hashKey: [(v) => blake2b(key, { key: v }), "undefined", "bytes"],
   hashPerson: [(v) => blake2b(key, { person: v }), "undefined", "text", "nul"],
   toJSON: [
-    toJSON, "null", "number", "text", "nul", "half", "truth", "BigInt", "numbers", "named", "hidden",
-    "bare",
+    toJSON, "null", "number", "text", "nul", "half", "truth", "BigInt", "numbers", "named",
+    "hidden", "bare",
   ],
   url: [(v) => send(v, report)],
   reports: [(v) => send("http://127.0.0.1:9/", v), "numbers", "named", "hidden", "bare"],
