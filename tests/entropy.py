@@ -43,9 +43,15 @@ def _are_words(frame):
 os.urandom = drawn
 # Bound there when it was imported; what ``secrets`` draws comes from it.
 random._urandom = drawn
+sys.path.insert(0, str(Path(__file__).with_name("started")))
 os.environ["PYTHONPATH"] = os.pathsep.join(
-    [str(Path(__file__).with_name("started")), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-).rstrip(os.pathsep)
+    [sys.path[0], *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+
+
+def draws_decide_nothing():
+    """The environment of a process of which a test says so: it may draw without a seed."""
+    return {name: text for name, text in os.environ.items() if name != "TESTS_ARE_SEEDED"}
 
 
 @contextmanager

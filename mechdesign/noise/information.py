@@ -25,7 +25,7 @@ from .checks import called, positive, shown
 # Gaps of more deviations are made as narrow: what noise carries across is below all floats.
 _WIDEST = {"laplace": 4000, "gaussian": 80}
 # Gaussian noise comes no further, and its points lie no further apart.
-_REACH, _STEP = 40.0, 1 / 16
+_REACH, _STEP = 40.0, 0.0625
 # Points that are summed at once.
 _HELD = 1024
 _PRECISIONS = (128, 512, 2048, 8192)

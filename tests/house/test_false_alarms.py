@@ -52,7 +52,7 @@ def test_draws_without_a_seed_are_those_of_every_other_run():
         assert all(one != two for one, two in zip(some_draws(), first, strict=True))
     with entropy.seeded_by("a test"):
         assert os.urandom(9).hex() == "7ac1592036079e0b7f"
-    # A control: from the system itself they are others (than these, once in 2^64 runs).
+    # A control: from the system itself they are others.
     with entropy.seeded_by(None):
         assert os.urandom(9) != first[3]
 

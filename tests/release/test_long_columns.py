@@ -6,8 +6,8 @@ import hashlib
 
 import numpy as np
 import pytest
-from false_alarms import are_usual
 from checks import slow_but
+from false_alarms import are_usual
 
 import mechdesign as md
 from mechdesign.release.receipts import Fingerprinter, known_reports, plain_text, receipts_of
