@@ -33,6 +33,8 @@ def spark_session():
     with pytest.MonkeyPatch.context() as patch:
         # Its workers have it from Spark, and no other process of a later test from here.
         patch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+        # They draw reports: see false_alarms.
+        patch.delenv("TESTS_ARE_SEEDED", raising=False)
         session = (
             sql.SparkSession.builder.master("local[2,3]")
             .config("spark.ui.enabled", "false")

@@ -85,6 +85,7 @@ CHANCES = {
     "release/test_long_columns.py::test_reports_of_the_system_follow_the_kernel": (
         9 * 2 * TAIL + seems_usual(190_000, response(1.5)[1], response(1.5)[0])
     ),
+    "release/test_release_engines.py::test_spark_repeats_itself_and_nothing_else": 9 * 2 * TAIL,
     # Browsers. Of three reports, drawn sixteen times, all are always the same.
     "devices/test_devices_browser.py::test_a_report_survives_a_reload_and_a_new_tab": (
         _OWN**16 + 2 * _OTHER**16

@@ -31,10 +31,15 @@ ELSEWHERE = {
     "house/test_import_time.py": "nothing is drawn",
     "house/test_names_of_before.py": "nothing is drawn",
     "house/test_site_examples.py": "names of pages",
+    "release/test_binned_reports.py": "Spark draws by a key",
+    "release/test_report_counts.py": "Spark counts",
     "release/test_release_adapters.py": "measurements draw as our own reports do",
+    "release/test_release_machines.py": "reports of Spark are compared with what they were before",
     "views/test_accessibility.py": "a browser shows pages",
 }
-_HAS_ENTROPY = re.compile(r"opendp|running_cluster|playwright|diffprivlib|\[NODE|os\.fork")
+_HAS_ENTROPY = re.compile(
+    r"opendp|running_cluster|playwright|diffprivlib|spark_session|\[NODE|os\.fork"
+)
 
 
 def some_draws():
