@@ -304,7 +304,7 @@ def _factors(bound: Bound) -> Array:
 def _binding_pairs(bound: Bound, kernel: Array) -> list[tuple[int, int, int]]:
     """Hypotheses i over j whose likelihoods at output y are as far apart as they may be.
 
-    Point masses, and sets of priors, are the same for every prior: one of those that agree is named.
+    Point masses and sets of priors are the same for every prior: one of those that agree is named.
     """
     sides = bound.over, bound.under
     fixed = [side.indices is not None or isinstance(side, PriorSet) for side in sides]
@@ -337,7 +337,11 @@ def _ratios(
     bounds = find(prior)
     used = {b for b, *_ in pairs}
     sides = {
-        b: (bounds[b].over.of_kernel(kernel), bounds[b].under.of_kernel(kernel), _factors(bounds[b]))
+        b: (
+            bounds[b].over.of_kernel(kernel),
+            bounds[b].under.of_kernel(kernel),
+            _factors(bounds[b]),
+        )
         for b in used
     }
     found = []

@@ -67,9 +67,14 @@ def is_public(item: object) -> bool:
 
 
 def given_back(designs: Iterable[Design]) -> str:
-    """What their kernels give back of the priors, in words; nothing where none is known to."""
+    """What their kernels give back of the priors, in words; nothing where none is known to.
+
+    Of a prior with noise everything may be known, see :meth:`Prior.with_noise`.
+    """
     said = []
     for design in designs:
+        if design.prior.noise is not None:
+            continue
         about = [notion for notion in design.notions if notion.uses_prior]
         _, untold = told_in_public(design.notions)
         found = determined_prior(design)
@@ -92,10 +97,15 @@ REMEDY = (
 
 def _warn(designs: Iterable[Design]) -> None:
     if found := given_back(designs):
-        warn(f"the public form holds no prior, but its kernel tells: {found}; {REMEDY}", CountsWarning)
+        warn(
+            f"the public form holds no prior, but its kernel tells: {found}; {REMEDY}",
+            CountsWarning,
+        )
 
 
 def _warn_of_groups(selection: GroupedSelection) -> None:
+    if selection.prior.noise is not None:
+        return
     found = determined_prior(selection)
     warn(
         "the public form holds no prior, but it tells which symbols have equal masses, which "

@@ -16,7 +16,7 @@ def discrete_laplace(scale: Fraction, source: random.Random) -> int:
 
     >>> source = random.Random(1)
     >>> [discrete_laplace(Fraction(3, 2), source) for _ in range(8)]
-    [0]
+    [0, 0, 3, 0, 4, 0, -1, 0]
     """
     t, s = scale.numerator, scale.denominator
     while True:

@@ -78,6 +78,8 @@ class Prior:
     schema: Schema | None = None
     #: How many people masses were counted from, where whole counts were given.
     counted: int | None = None
+    #: The level at which noise protects the people that masses were counted from.
+    noise: float | None = None
     #: Labels without mass that :meth:`restricted` left out.
     _left_out: frozenset[Label] = frozenset()
 
@@ -351,7 +353,12 @@ class Prior:
         kept = [int(i) for i in self.support]
         found = Prior._from_masses([self.weights[i] for i in kept], [self.labels[i] for i in kept])
         found._left_out = frozenset(self.labels) - frozenset(found.labels)
-        return found.with_schema(self.schema)
+        return self._known_of(found.with_schema(self.schema))
+
+    def _known_of(self, found: Prior) -> Prior:
+        """The same masses in another form: where they are from stays known."""
+        found.counted, found.noise = self.counted, self.noise
+        return found
 
     def marginal(self, names: str | Sequence[str]) -> Prior:
         """The prior of one of the columns that symbols are made of, or of several of them.
@@ -385,7 +392,8 @@ class Prior:
         with warnings.catch_warnings():
             # Symbols without mass were named when the prior was made.
             warnings.simplefilter("ignore", ZeroMassWarning)
-            return Prior._from_masses(list(masses.values()), list(masses)).with_schema(kept)
+            found = Prior._from_masses(list(masses.values()), list(masses)).with_schema(kept)
+            return self._known_of(found)
 
     # What a kernel may give back of it
 
@@ -457,11 +465,13 @@ class Prior:
         Raises
         ------
         PriorError
-            For levels that are no number of at least 1e-9, and for a prior that is not counted from so many people.
+            For levels that are no number of at least 1e-9, and for a prior that is not counted
+            from so many people.
 
         Examples
         --------
-        >>> Prior.from_counts({"a": 1237, "b": 731, "c": 0}).with_noise(1, seed=5)
+        >>> Prior.from_counts({"a": 1237, "b": 731, "c": 3}).with_noise(0.1, seed=2)
+        Prior({a: 0.6232, b: 0.3763, c: 0.0005051})
         """
         level = fraction(finite_number(epsilon, "level of noise", 1e-9, error=PriorError))
         total = self.counted if people is None else people
@@ -475,13 +485,17 @@ class Prior:
         source = secrets.SystemRandom() if seed is None else random.Random(seed)
         scale, each = 2 / level, int(total) // self.total
         counts = [weight * each + discrete_laplace(scale, source) for weight in self.weights]
-        return self._with_masses([max(count, 1) for count in counts])
+        found = self._with_masses([max(count, 1) for count in counts])
+        found.noise = float(level)
+        return found
 
     def _with_masses(self, masses: Sequence[int]) -> Prior:
         """Other masses on the same symbols; who made the prior was told of those without."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ZeroMassWarning)
-            return Prior._from_masses(masses, self.labels).with_schema(self.schema)
+            found = Prior._from_masses(masses, self.labels).with_schema(self.schema)
+        found.noise = self.noise
+        return found
 
     def with_schema(self, schema: Any) -> Prior:
         """The same prior with names for the columns that its symbols are made of.
@@ -520,7 +534,7 @@ class Prior:
             # Symbols without mass were named when the prior was made.
             warnings.simplefilter("ignore", ZeroMassWarning)
             masses = [self.weights[self.index(label)] for label in labels]
-            return Prior._from_masses(masses, labels).with_schema(self.schema)
+            return self._known_of(Prior._from_masses(masses, labels).with_schema(self.schema))
 
     def index(self, label: Any) -> int:
         """Position of a label."""

@@ -24,7 +24,7 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,7 @@ from .stored_values import (
     question_from_json,
     question_to_json,
 )
+from .subsets import GroupedSelection, PublicSelection, SubsetSelection, stored
 from .utility import (
     UTILITIES,
     Distance,
@@ -93,10 +94,7 @@ from .utility import (
     WorstCase,
 )
 
-if TYPE_CHECKING:
-    from .subsets import SubsetSelection
-
-Saved: TypeAlias = "Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan"
+Saved: TypeAlias = Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan
 
 # What a mechanism alone has not: its claims would be read by nobody.
 CLAIMS = frozenset({"prior", "notions", "stated", "utility", "certificate"})
@@ -239,24 +237,21 @@ def _proof_out(proof: Infeasibility) -> dict[str, Any]:
 
 
 def _subsets_out(item: Any) -> dict[str, Any]:
-    from .subsets import GroupedSelection, PublicSelection, SubsetSelection
-    from .subsets.stored import groups_to_numbers, public_to_numbers, to_numbers
-
     if not isinstance(item, SubsetSelection):
         raise StorageError(
             f"save: expected a Design or a Mechanism, got {type(item).__name__}; pass the "
             "result of design(), or what has a kernel by its .mechanism."
         )
+    told: dict[str, Any] = {"notions": [_notion_out(notion) for notion in item.notions]}
     if isinstance(item, GroupedSelection):
-        asked = [_notion_out(notion) for notion in item.notions]
-        content = {"prior": prior_to_json(item.prior), "notions": asked}
-        return {"kind": "grouped selection", **content, **groups_to_numbers(item)}
-    labels = {"labels": [label_to_json(label) for label in item.inputs]} if item.has_names else {}
-    told = {**labels, "notions": [_notion_out(notion) for notion in item.notions]}
+        told["prior"] = prior_to_json(item.prior)
+        return {"kind": "grouped selection", **told, **stored.groups_to_numbers(item)}
+    if item.has_names:
+        told["labels"] = [label_to_json(label) for label in item.inputs]
     if isinstance(item, PublicSelection):
         stated = {"stated": list(item.stated)} if item.stated else {}
-        return {"kind": "public selection", **told, **stated, **public_to_numbers(item)}
-    return {"kind": "subset selection", **told, **to_numbers(item)}
+        return {"kind": "public selection", **told, **stated, **stored.public_to_numbers(item)}
+    return {"kind": "subset selection", **told, **stored.to_numbers(item)}
 
 
 def _plan_out(plan: ColumnsPlan) -> dict[str, Any]:
@@ -578,18 +573,16 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
 
 
 def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
-    from .subsets.stored import from_numbers, groups_from_numbers, public_from_numbers
-
     labels = (
         [label_from_json(label) for label in content["labels"]] if "labels" in content else None
     )
     notions = [_notion_in(part, name) for part in content["notions"]]
     try:
         if content["kind"] == "grouped selection":
-            return groups_from_numbers(content, prior_from_json(content["prior"]), notions)
+            return stored.groups_from_numbers(content, prior_from_json(content["prior"]), notions)
         if content["kind"] == "public selection":
-            return public_from_numbers(content, labels, notions, _stated_in(content))
-        return from_numbers(content, labels, notions)
+            return stored.public_from_numbers(content, labels, notions, _stated_in(content))
+        return stored.from_numbers(content, labels, notions)
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
 

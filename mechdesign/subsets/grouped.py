@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import LevelError
 from ..exact import DENOMINATOR
 from ..labels import Label
-from ..errors import LevelError
 from ..prior import Prior
 from ..privacy import LDP
 from ..privacy.notion import PrivacyNotion

@@ -133,7 +133,7 @@ class SubsetSelection(ImplicitKernel):
 
     @property
     def prior(self) -> Prior | None:
-        """The uniform prior that notions of a prior are kept under; ``None`` where it is not told."""
+        """The uniform prior that notions of a prior are kept under; ``None`` where none is told."""
         return Prior.uniform(self.inputs if self.has_names else len(self.inputs))
 
     # What it is good for

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import warnings
 from pathlib import Path
 
 import jsonschema
@@ -17,7 +18,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.certificate import verify
-from mechdesign.errors import DataError, StorageError, UtilityError
+from mechdesign.errors import CountsWarning, DataError, StorageError, UtilityError
 from mechdesign.storage import from_json, seal, to_json
 from mechdesign.utility import Estimation
 from mechdesign.utility.questions import Question
@@ -60,7 +61,9 @@ def reports_of(found, scale=3000):
 
 
 def content_of(found):
-    return json.loads(json.dumps(to_json(md.public_form(found))))
+    with warnings.catch_warnings():  # of kernels that give their prior back
+        warnings.simplefilter("ignore", CountsWarning)
+        return json.loads(json.dumps(to_json(md.public_form(found))))
 
 
 def resealed(content):
