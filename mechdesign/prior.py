@@ -451,8 +451,8 @@ class Prior:
         symbols that nobody has too: no mass is negative or zero, and which symbols occurred does
         not show. The list of symbols itself is not protected; it must not come from the data.
 
-        Each call draws anew, and levels of several add up. Notions of a prior hold under the one
-        with noise, which the design is made for.
+        Every call has noise of its own, and levels of several add up. Notions of a prior hold under
+        the one with noise, which the design is made for.
 
         Parameters
         ----------
@@ -475,7 +475,7 @@ class Prior:
         """
         level = fraction(finite_number(epsilon, "level of noise", 1e-9, error=PriorError))
         total = self.counted if people is None else people
-        if not is_whole(total, 1) or total % self.total:
+        if total is None or not is_whole(total, 1) or total % self.total:
             raise PriorError(
                 "people of a prior",
                 expected="how many people its masses were counted from",

@@ -126,9 +126,9 @@ def test_kernels_that_are_best_for_all_priors_nearby_give_no_equation(tmp_path):
         md.save(found, tmp_path / "p.json", public=True, overwrite=True)
     even = md.design(md.Prior.uniform(3), U.MutualInformation(), md.PML(1))
     assert md.determined_prior(even).equations == 0
-    for item in (found.mechanism, md.public_form(found), P, None):
+    for thing in (found.mechanism, md.public_form(found), P, None):
         with pytest.raises(InputError, match="which knows its prior"):
-            md.determined_prior(item)
+            md.determined_prior(thing)
 
 
 @given(

@@ -121,9 +121,9 @@ def numbers_in(part):
         for value in part:
             yield from numbers_in(value)
     elif isinstance(part, str):
-        for word in part.replace("/", " ").replace("(", " ").replace(")", " ").split():
+        for piece in part.replace("/", " ").replace("(", " ").replace(")", " ").split():
             try:
-                yield Fraction(word.strip(","))
+                yield Fraction(piece.strip(","))
             except ValueError:
                 continue
     elif isinstance(part, (int, float)) and not isinstance(part, bool):
@@ -155,13 +155,13 @@ def things():
 def test_no_number_of_a_prior_is_in_the_public_form_of_any_kind(things, tmp_path):
     """Neither in what is saved, nor in what a collector hands out; all are in the other file."""
     path = tmp_path / "f.json"
-    for name, item, priors in things:
+    for name, thing, priors in things:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CountsWarning)
-            md.save(item, path, public=True, overwrite=True)
+            md.save(thing, path, public=True, overwrite=True)
             texts = [json.loads(path.read_text())]
             texts += [json.loads(one.text) for one in load_kernels([path])]
-            md.save(item, path, overwrite=True)
+            md.save(thing, path, overwrite=True)
             texts += [json.loads(one.text) for one in load_kernels([path])]
         whole = json.loads(path.read_text())
         for text in texts:
@@ -183,14 +183,14 @@ def test_only_the_owner_may_read_a_file_that_holds_a_prior(things, tmp_path):
     path = tmp_path / "f.json"
     proof = proof_of_none()
     extra = [("proof", proof, [P]), ("kernel", things[0][1].mechanism, [])]
-    for name, item, priors in (*things, *extra):
-        md.save(item, path, overwrite=True)
+    for name, thing, priors in (*things, *extra):
+        md.save(thing, path, overwrite=True)
         assert stat.S_IMODE(path.stat().st_mode) == (0o600 if priors else 0o644), name
         if name == "proof":
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CountsWarning)
-            md.save(item, path, overwrite=True, public=True)
+            md.save(thing, path, overwrite=True, public=True)
         assert stat.S_IMODE(path.stat().st_mode) == 0o644, name
 
 
@@ -201,20 +201,20 @@ def test_what_is_not_known_to_be_public_is_refused(things, tmp_path):
     class Derived(md.SubsetSelection):
         pass
 
-    equal = next(item for name, item, _ in things if name == "equal symbols")
+    equal = next(thing for name, thing, _ in things if name == "equal symbols")
     derived = copy.copy(equal)
     derived.__class__ = Derived
-    for item in (proof, derived, P, {"prior": [0.5, 0.5]}, None):
+    for thing in (proof, derived, P, {"prior": [0.5, 0.5]}, None):
         with pytest.raises(StorageError, match="of which nothing can be told"):
-            md.save(item, tmp_path / "f.json", public=True)
+            md.save(thing, tmp_path / "f.json", public=True)
         with pytest.raises(StorageError, match="of which nothing can be told"):
-            Collected.of(item)
+            Collected.of(thing)
     assert not (tmp_path / "f.json").exists()
-    for name, item, priors in things:
+    for name, thing, priors in things:
         if priors:
             with pytest.raises(InputError, match="public form"):
-                Collected("x", item)
-        form = quiet(md.public_form, item)
+                Collected("x", thing)
+        form = quiet(md.public_form, thing)
         assert quiet(md.public_form, form) is form, name
 
 
