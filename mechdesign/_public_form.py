@@ -7,7 +7,7 @@ none, and is refused: nothing is public because nobody thought of it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from ._determined_prior import determined_prior
 from .errors import CountsWarning, StorageError, warn
@@ -35,24 +35,30 @@ def public_form(item: object) -> Public:
     Raises :class:`StorageError` for anything else. Warns (:class:`CountsWarning`) where the prior
     follows from the kernel, and says how many digits of it.
     """
-    made: Public
+    made = quiet_form(item)
     if isinstance(item, Design):
-        made = _of_design(item)
         _warn([item])
     elif isinstance(item, ColumnsPlan):
-        made = PublicPlan.of(item.names, list(map(_of_design, item.designs)), item.total)
         _warn(item.designs)
     elif isinstance(item, GroupedSelection):
-        made = PublicSelection.of(item)
         _warn_of_groups(item)
-    elif is_public(item):
-        made = item  # type: ignore[assignment]
-    else:
-        raise StorageError(
-            f"public form: expected a kernel, a design, a plan or a subset selection, got "
-            f"{type(item).__name__}, of which nothing can be told; keep it to yourself."
-        )
     return made
+
+
+def quiet_form(item: object) -> Public:
+    """The same for who keeps it to himself: nothing is warned of."""
+    if isinstance(item, Design):
+        return _of_design(item)
+    if isinstance(item, ColumnsPlan):
+        return PublicPlan.of(item.names, list(map(_of_design, item.designs)), item.total)
+    if isinstance(item, GroupedSelection):
+        return PublicSelection.of(item)
+    if is_public(item):
+        return cast("Public", item)
+    raise StorageError(
+        f"public form: expected a kernel, a design, a plan or a subset selection, got "
+        f"{type(item).__name__}, of which nothing can be told; keep it to yourself."
+    )
 
 
 def _of_design(design: Design) -> PublicDesign:

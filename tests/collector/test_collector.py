@@ -113,6 +113,21 @@ def test_a_nonce_is_the_same_in_either_case(start):
     assert answer.json()["status"] == "already counted"
 
 
+def test_what_a_database_holds_of_a_kernel_becomes_its_public_form(tmp_path):
+    """An earlier version may have written more."""
+    store = Store(tmp_path / "collected.sqlite")
+    kept = Collected.of(YES_NO)
+    (number,) = store.register([kept])
+    with sqlite3.connect(tmp_path / "collected.sqlite") as file:
+        file.execute("UPDATE mechdesign_kernels SET public = '{\"prior\": [3, 4]}'")
+    file.close()
+    assert store.register([kept]) == [number]
+    with sqlite3.connect(tmp_path / "collected.sqlite") as file:
+        assert list(file.execute("SELECT public FROM mechdesign_kernels")) == [(kept.text,)]
+    file.close()
+    store.close()
+
+
 def test_what_was_committed_and_not_answered_is_not_counted_again(start, tmp_path):
     """The collector is gone between commit and answer; whoever got none sends it again."""
     store = Store(tmp_path / "collected.sqlite")
