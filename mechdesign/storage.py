@@ -24,12 +24,13 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import __version__
+from ._public_form import is_public, public_form
 from .certificate.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
 from .certificate.enclosures import CUT_SHORT, RELAXED, SEARCHED
 from .certificate.infeasible import Infeasibility, stated_proof
@@ -57,14 +58,14 @@ from .labels import Label
 from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, notion_fields
-from .published import PublicDesign, public_form
+from .published import PublicDesign
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .schema import Schema
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.columns_plan import ColumnsPlan, KernelPlan
 from .solve.problem import Problem, state_problem
-from .solve.public_plan import PublicPlan, public_plan
+from .solve.public_plan import PublicPlan
 from .stored_duals import duals_from_json, duals_to_json
 from .stored_plans import (
     plan_from_parts,
@@ -80,6 +81,7 @@ from .stored_values import (
     question_from_json,
     question_to_json,
 )
+from .subsets import GroupedSelection, PublicSelection, SubsetSelection, stored
 from .utility import (
     UTILITIES,
     Distance,
@@ -92,10 +94,7 @@ from .utility import (
     WorstCase,
 )
 
-if TYPE_CHECKING:
-    from .subsets import SubsetSelection
-
-Saved: TypeAlias = "Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan"
+Saved: TypeAlias = Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan
 
 # What a mechanism alone has not: its claims would be read by nobody.
 CLAIMS = frozenset({"prior", "notions", "stated", "utility", "certificate"})
@@ -112,13 +111,15 @@ _WRONG = KeyError, TypeError, ValueError, IndexError, AttributeError, Arithmetic
 def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool = False) -> None:
     """Write a design, a mechanism, or the proof that nothing does what is asked, to a JSON file.
 
-    The file appears under its name only when it is complete. The file of a design holds its prior
-    exactly, which may be the counts of people, so that only its owner may read it; with ``public``
-    it holds what others may have: kernel, labels, guarantee and what the design asks, without the
-    prior. That loads as a :class:`PublicDesign`, from which estimates and plans are made.
+    The file appears under its name only when it is complete. A file that holds a prior holds it
+    exactly, which may be the counts of people, so that only its owner may read it (mode 0600);
+    everybody may read one that holds none. With ``public`` it holds what others may have, see
+    :func:`public_form`: of a design kernel, labels, guarantee and what it asks. That loads as a
+    :class:`PublicDesign`, from which estimates and plans are made.
 
-    Raises :class:`StorageError` when the file exists and ``overwrite`` is false, or when it cannot
-    be written. Warns (:class:`CountsWarning`) when a public kernel reveals the masses of its prior.
+    Raises :class:`StorageError` when the file exists and ``overwrite`` is false, when it cannot be
+    written, and for a public form of what has none. Warns (:class:`CountsWarning`) when a public
+    kernel gives its prior back, and says how many digits.
 
     Examples
     --------
@@ -129,13 +130,9 @@ def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool
     ...     md.load(folder + "/m.json").mechanism == found.mechanism
     True
     """
-    if public and isinstance(item, Design):
-        item = public_form(item)
-    elif public and isinstance(item, ColumnsPlan):
-        item = public_plan(item)
-    text = json.dumps(to_json(item), indent=1) + "\n"
-    private = isinstance(item, (Design, Infeasibility, ColumnsPlan))
-    write_text(text, path, overwrite=overwrite, private=private)
+    held = public_form(item) if public else item
+    text = json.dumps(to_json(held), indent=1) + "\n"
+    write_text(text, path, overwrite=overwrite, private=not is_public(held))
 
 
 def load(path: str | Path) -> Saved:
@@ -240,21 +237,21 @@ def _proof_out(proof: Infeasibility) -> dict[str, Any]:
 
 
 def _subsets_out(item: Any) -> dict[str, Any]:
-    from .subsets import GroupedSelection, SubsetSelection
-    from .subsets.stored import groups_to_numbers, to_numbers
-
     if not isinstance(item, SubsetSelection):
         raise StorageError(
             f"save: expected a Design or a Mechanism, got {type(item).__name__}; pass the "
             "result of design(), or what has a kernel by its .mechanism."
         )
+    told: dict[str, Any] = {"notions": [_notion_out(notion) for notion in item.notions]}
     if isinstance(item, GroupedSelection):
-        asked = [_notion_out(notion) for notion in item.notions]
-        content = {"prior": prior_to_json(item.prior), "notions": asked}
-        return {"kind": "grouped selection", **content, **groups_to_numbers(item)}
-    labels = {"labels": [label_to_json(label) for label in item.inputs]} if item.has_names else {}
-    notions = [_notion_out(notion) for notion in item.notions]
-    return {"kind": "subset selection", **labels, "notions": notions, **to_numbers(item)}
+        told["prior"] = prior_to_json(item.prior)
+        return {"kind": "grouped selection", **told, **stored.groups_to_numbers(item)}
+    if item.has_names:
+        told["labels"] = [label_to_json(label) for label in item.inputs]
+    if isinstance(item, PublicSelection):
+        stated = {"stated": list(item.stated)} if item.stated else {}
+        return {"kind": "public selection", **told, **stated, **stored.public_to_numbers(item)}
+    return {"kind": "subset selection", **told, **stored.to_numbers(item)}
 
 
 def _plan_out(plan: ColumnsPlan) -> dict[str, Any]:
@@ -514,7 +511,7 @@ def _content_in(content: Any, name: str) -> Saved:
             return _public_in(content, name)
         if content["kind"] == "infeasible":
             return _proof_in(content, name)
-        if content["kind"] in ("subset selection", "grouped selection"):
+        if content["kind"] in ("subset selection", "grouped selection", "public selection"):
             return _subsets_in(content, name)
         if content["kind"] == "plan":
             return _plan_in(content, name)
@@ -539,7 +536,7 @@ def _content_in(content: Any, name: str) -> Saved:
 
 def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     notions = [_notion_in(part, name) for part in content["notions"]]
-    stated = [_name_in(text) for text in content.get("stated", [])]
+    stated = _stated_in(content)
     try:
         mechanism, asked = _whole_mechanism(content["mechanism"]), question_from_json(content)
         made = PublicDesign.of(mechanism, notions, stated, asked)
@@ -548,6 +545,11 @@ def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     if made.fingerprint != content["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another design; get it again.")
     return made
+
+
+def _stated_in(content: dict[str, Any]) -> list[str]:
+    """Notions whose parameters are not told."""
+    return [_name_in(text) for text in content.get("stated", [])]
 
 
 def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
@@ -571,16 +573,16 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
 
 
 def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
-    from .subsets.stored import from_numbers, groups_from_numbers
-
     labels = (
         [label_from_json(label) for label in content["labels"]] if "labels" in content else None
     )
     notions = [_notion_in(part, name) for part in content["notions"]]
     try:
         if content["kind"] == "grouped selection":
-            return groups_from_numbers(content, prior_from_json(content["prior"]), notions)
-        return from_numbers(content, labels, notions)
+            return stored.groups_from_numbers(content, prior_from_json(content["prior"]), notions)
+        if content["kind"] == "public selection":
+            return stored.public_from_numbers(content, labels, notions, _stated_in(content))
+        return stored.from_numbers(content, labels, notions)
     except CertificateError as failure:
         raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
 

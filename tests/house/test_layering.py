@@ -20,6 +20,7 @@ LAYERS = (
     ("_version", "errors", "data"),
     (
         "exact",
+        "discrete_laplace",
         "numeric",
         "labels",
         "progress",
@@ -40,7 +41,8 @@ LAYERS = (
     ("requirement", "published"),
     ("subsets",),
     ("solve", "certificate"),
-    ("theory", "noise", "_audit", "evidence"),
+    ("theory", "noise", "_audit", "evidence", "_determined_prior"),
+    ("_public_form",),
     ("channels",),
     ("places",),
     ("stored_duals", "stored_plans", "stored_values"),
