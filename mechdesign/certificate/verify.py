@@ -36,7 +36,7 @@ MOST_LISTED, SMALLEST_SHARE = 12, 2.0**-60  # symbols whose columns are priced; 
 LONGEST_CLAIM = 2000
 MOST_CUT = 8  # symbols whose columns are priced where the cone is of another kind
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
-MOST_WORK = 300_000_000  # steps of arithmetic that a file may ask for
+LEAST_WORK, WORK_PER_BYTE = 20_000_000, 200  # steps of arithmetic that a file may ask for
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {REFUTED: 1, UNREADABLE: 2, OPEN: 3, PROVED: 0}  # the worst first
 WRONG = ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error
@@ -58,16 +58,16 @@ def _need(holds: Any, message: str) -> None:
         raise UnreadableError(message)
 
 
-_work = [0]
+_work = {"done": 0, "most": LEAST_WORK}
 
 
 def _afford(steps: int, bits: int = 64) -> None:
     """Count steps of arithmetic on numbers of so many bits before they are done; the unit is what
     a step on short numbers takes, about a microsecond.
     """
-    _work[0] += steps * (1 + (bits >> 9) ** 2 // 16)
-    if _work[0] > MOST_WORK:
-        raise WorkError(f"it would take more than {MOST_WORK} steps")
+    _work["done"] += steps * (1 + (bits >> 9) ** 2 // 16)
+    if _work["done"] > _work["most"]:
+        raise WorkError(f"it takes more than {_work['most']:,} steps of arithmetic")
 
 
 class Report:
@@ -439,7 +439,11 @@ _DEFINED: dict[str, _Form] = {
         _BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _only({"fraction": _of("fraction")})
     ),
     "exact": _any(_numbers(0), _only({"fraction": _of("share")})),
-    "share": {"type": "string", "pattern": f"^{_PATTERN}(/[1-9][0-9]*)?$", "maxLength": 20000},
+    "share": {
+        "type": "string",
+        "pattern": f"^{_PATTERN}(/[1-9][0-9]*)?$",
+        "maxLength": LONGEST_NUMBER,
+    },
     "level": _any(_numbers(0), _INF),
     "levels": _list(_LEVEL, least=1, most=2),
     "digits": {"type": "string", "pattern": f"^{_PATTERN}$", "maxLength": MOST_DIGITS},
@@ -728,7 +732,7 @@ def _mixture(masses: Sequence[Fraction]) -> dict[int, Fraction]:
 
 
 def _likelihoods(family: _Family, column: Sequence[int]) -> list[Any]:
-    _afford(sum(map(len, family)))
+    _afford(len(family) + sum(map(len, family)) // 4)
     return [sum(m * column[x] for x, m in row.items()) for row in family]
 
 
@@ -1312,6 +1316,7 @@ class _Space:
         return self.Pattern([[int(d <= most) for d in row] for row in table])
 
     def Monotone(self) -> Iterator[_Limit]:
+        _afford(len(self.n) * len(self.m) ** 2)
         for x in self.n[:-1]:
             for y in self.m[1:]:
                 tails = {(x + i, z): _ONE - 2 * i for i in (0, 1) for z in self.m[y:]}
@@ -1403,6 +1408,7 @@ class _Space:
     def EqualError(self, groups: Any, tolerance: Any, costs: Any) -> Iterator[_Limit]:
         differ = [[Fraction(a != b) for b in self.outputs] for a in self.labels]
         table, laws = differ if costs is None else self._grid(costs), list[dict[int, Fraction]]()
+        _afford(len(groups) ** 2 * len(self.n) * len(self.m))
         for group in groups:
             inside = {self.labels.index(label) for label in group}
             law = _mixture([self.masses[x] if x in inside else _ZERO for x in self.n])
@@ -1514,7 +1520,7 @@ def _close(zeros: set[tuple[int, int]], cone: list[_Part], n: int) -> None:
     before = -1
     while before < (before := len(zeros)):
         for y in {y for _, y in zeros}:
-            _afford(n)
+            _afford(n * n)
             column = [int((x, y) not in zeros) for x in range(n)]
             for over, under, _ in [group for part in cone for group in part.groups]:
                 if not _least(under, column):
@@ -1530,7 +1536,8 @@ def _bound(asked: _Asked, functions: list[_Function], duals: Any) -> Fraction:
     live = {x for f in functions for x, scale in enumerate(f.scales) if scale}
     _need(live <= set(asked.kept), "a prior of use over other symbols")
     asked.check(duals, len(functions))
-    _afford(len(functions) * len(asked.kept) * len(functions[0].terms[0]))
+    bits = sum(asked.prior.weights).bit_length()
+    _afford(20 * len(functions) * len(asked.kept) * len(functions[0].terms[0]), bits)
     given = [max(_real(v), 0.0) for v in duals.get("mixture") or [1.0] * len(functions)]
     shares = [Fraction(v) / sum(map(Fraction, given)) for v in given]
     base = sum((share * f.base for share, f in zip(shares, functions, strict=True)), _ZERO)
@@ -1680,6 +1687,7 @@ def _priced(asked: _Asked, rates: _Rows, prices: list[float]) -> list[Fraction]:
         left = [row[y] - pi for row, ys, pi in known for y in ys] or [_ZERO]
         # Forbidden entries are far below the others, where they are in no supremum.
         far = min(left) - 1024 * (max(left) - min(left) + max(map(abs, left)))
+        _afford(40 * len(rates) * len(rates[0]), sum(p.weights).bit_length())
         for y in range(len(rates[0])):
             off = [row[y] - pi if y in ys else far for row, ys, pi in known]
             column = list(zip(off, p.masses, strict=True))
@@ -2078,11 +2086,13 @@ def _rays(asked: _Asked) -> list[list[int]]:
             if v >= 0
         ]
         ups, downs = ([i for i, v in enumerate(values) if v * s > 0] for s in (1, -1))
-        _afford(len(ups) * len(downs))
+        _afford(len(ups) * len(downs) // 8)
         for i, j in product(ups, downs):
             both = met[i] & met[j]
-            _afford(len(met) // 8)
-            if len(both) >= n - 2 and sum(both <= other for other in met) == 2:
+            if len(both) < n - 2:
+                continue
+            _afford(len(met) // 20)
+            if sum(both <= other for other in met) == 2:
                 ray = [values[i] * b - values[j] * a for a, b in zip(rays[i], rays[j], strict=True)]
                 found.append(([v // math.gcd(*ray) for v in ray], both | {number}))
         rays, met = [ray for ray, _ in found], [tight for _, tight in found]
@@ -2466,7 +2476,8 @@ def _canonical(value: Any) -> str:
 
 def check(data: bytes) -> Report:
     """Every claim of a file; raises :class:`UnreadableError` for one of another form."""
-    content, _work[0] = parse(data), 0
+    content = parse(data)
+    _work.update(done=0, most=LEAST_WORK + WORK_PER_BYTE * len(data))
     _need(isinstance(content, dict) and content.get("format") == "mechdesign", "no mechdesign file")
     try:
         _fit(FORM, content, {})
