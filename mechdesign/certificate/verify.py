@@ -93,7 +93,8 @@ def _every(answers: Iterable[bool | None]) -> bool | None:
 
 
 # The form of a file: JSON Schema, with ``length`` for lists that are as long as others of that name
-# in the same file or, where it is a small letter, in the same definition
+# in the same file or, where it is a small letter, in the same definition, and ``double`` for
+# numbers that are written with a point or an exponent
 
 _Form = dict[str, Any]
 
@@ -133,6 +134,10 @@ def _numbers(*ends: float, **more: Any) -> _Form:
     return {"type": "number"} | dict(zip(named, ends, strict=True)) | more
 
 
+def _double(*ends: float, **more: Any) -> _Form:
+    return _numbers(*ends, **more) | {"double": True}
+
+
 def _whole(*ends: int) -> _Form:
     return _numbers(*ends) | {"type": "integer"}
 
@@ -151,7 +156,7 @@ _INF: _Form = {"const": "inf"}
 _ENDLESS: _Form = {"enum": ["inf", "-inf"]}
 _NAME = _any(_TEXT, _only({"text": _ENDLESS}))
 _LABEL, _VALUE, _EXACT, _LEVEL = _of("label"), _of("parameter"), _of("exact"), _of("level")
-_FACTOR = _any(_numbers(exclusiveMinimum=0), _INF)
+_FACTOR = _any(_double(exclusiveMinimum=0), _INF)
 _MASSES = _list(_row(_VALUE, _EXACT), least=1)
 _LEVELS_OF = {"levels_of": _list(_row(_VALUE, _FACTOR), least=1)}
 _PRIORS = _any(_NULL, _list(_MASSES, least=1))
@@ -164,7 +169,7 @@ _SECRETS = {
 _DISTANCES = _any(
     {"enum": ["absolute", "discrete", "hamming", "euclidean"]},
     _row({"const": "graph"}, _list(_row(_VALUE, _VALUE, _EXACT))),
-    _row({"const": "matrix"}, _matrices(_any(_numbers(0), _INF), "N", "N")),
+    _row({"const": "matrix"}, _matrices(_any(_double(0), _INF), "N", "N")),
 )
 _SETS = _any(
     _row({"const": "vertices"}, _list(_MASSES, least=1)),
@@ -173,7 +178,7 @@ _SETS = _any(
     _row({"const": "ball"}, _MASSES, _EXACT),
 )
 _RELATION = _any({"enum": ["all", "adjacent", "hamming"]}, _list(_row(_VALUE, _VALUE)))
-_DELTA = {"delta": _numbers(0, 1)}
+_DELTA = {"delta": _double(0, 1)}
 _NO_MORE: dict[str, _Form] = {}
 #: Parameters of notions beside their levels.
 _NOTION_FORMS: dict[str, dict[str, _Form]] = {
@@ -182,7 +187,7 @@ _NOTION_FORMS: dict[str, dict[str, _Form]] = {
     **dict.fromkeys(("SymbolPML", "SymbolPMC", "SymbolLIP", "InputDiscriminativeLDP"), _LEVELS_OF),
     "ContextAwareLDP": {"levels_of": _list(_row(_VALUE, _VALUE, _FACTOR))},
     "UtilityOptimisedLDP": {"sensitive": _list(_VALUE, least=1)},
-    "InferenceCost": {"costs": _matrices(_numbers(0), "N", "guess")},
+    "InferenceCost": {"costs": _matrices(_double(0), "N", "guess")},
     "DP": {"neighbours": _RELATION},
     "MetricPrivacy": {"distances": _DISTANCES},
     "EntryPML": {"entries": _whole(1), "low": _EXACT, "high": _EXACT},
@@ -199,46 +204,47 @@ _NOTION_FORMS: dict[str, dict[str, _Form]] = {
         "priors": _PRIORS,
     },
 }
-_COSTS, _END = _matrices(_NUMBER, "N", "M"), _any(_NULL, _numbers(0, 1))
-_TOLERANCE = {"tolerance": _any(_NULL, _numbers(0))}
-_RIGHT = {"right": _list(_NUMBER, "rows"), "name": _TEXT} | _TOLERANCE
+_REAL = _double()
+_COSTS, _END = _matrices(_REAL, "N", "M"), _any(_NULL, _double(0, 1))
+_TOLERANCE = {"tolerance": _any(_NULL, _double(0))}
+_RIGHT = {"right": _list(_REAL, "rows"), "name": _TEXT} | _TOLERANCE
 #: Parameters of requirements.
 _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "Entry": {"x": _VALUE, "y": _VALUE, "low": _END, "high": _END},
     "Diagonal": {"limits_of": _list(_row(_VALUE, _END, _END), least=1)},
     "Pattern": {"allowed": _COSTS},
-    "Within": {"limit": _numbers(0), "distance": _any(_NULL, _COSTS)},
+    "Within": {"limit": _double(0), "distance": _any(_NULL, _COSTS)},
     "Monotone": {},
     "Symmetric": _TOLERANCE,
     "Rows": {"matrices": _list(_COSTS, "rows"), "sense": {"enum": ["<=", ">=", "=="]}} | _RIGHT,
     "Sums": {
         "shape": _row(_whole(1), _whole(1)),
         "places": _list(_list(_whole(0)), "rows"),
-        "values": _list(_list(_NUMBER), "rows"),
+        "values": _list(_list(_REAL), "rows"),
         "sense": {"enum": ["<=", "=="]},
     }
     | _RIGHT,
     "FewOutputs": {"most": _whole(1)},
     "Apart": {"symbols": _list(_VALUE, least=2)},
-    "EveryOutput": {"coefficients": _list(_row(_VALUE, _NUMBER), least=2)},
+    "EveryOutput": {"coefficients": _list(_row(_VALUE, _REAL), least=2)},
     "Posterior": {
         "symbols": _list(_VALUE, least=1),
-        **dict.fromkeys(("low", "high"), _any(_NULL, _numbers(0))),
+        **dict.fromkeys(("low", "high"), _any(_NULL, _double(0))),
         "relative": _FLAG,
     },
-    "Cost": {"costs": _COSTS, "limit": _NUMBER, "each": _FLAG},
+    "Cost": {"costs": _COSTS, "limit": _REAL, "each": _FLAG},
     "LeastGain": {
         "gains": _COSTS,
-        "least": _NUMBER,
+        "least": _REAL,
         "masses": _any(_NULL, _list(_EXACT, "N")),
         "name": _TEXT,
     },
-    "OutputShare": {"y": _VALUE, "low": _numbers(0, 1), "high": _numbers(0, 1)},
+    "OutputShare": {"y": _VALUE, "low": _double(0, 1), "high": _double(0, 1)},
     "Invariant": _TOLERANCE,
-    "Unbiased": {"values": _list(_row(_VALUE, _NUMBER), least=1)} | _TOLERANCE,
+    "Unbiased": {"values": _list(_row(_VALUE, _REAL), least=1)} | _TOLERANCE,
     "EqualError": {
         "groups": _list(_list(_VALUE, least=1), least=2),
-        "tolerance": _numbers(0),
+        "tolerance": _double(0),
         "costs": _any(_NULL, _COSTS),
     },
 }
@@ -444,7 +450,7 @@ _DEFINED: dict[str, _Form] = {
         "pattern": f"^{_PATTERN}(/[1-9][0-9]*)?$",
         "maxLength": LONGEST_NUMBER,
     },
-    "level": _any(_numbers(0), _INF),
+    "level": _any(_double(0), _INF),
     "levels": _list(_LEVEL, least=1, most=2),
     "digits": {"type": "string", "pattern": f"^{_PATTERN}$", "maxLength": MOST_DIGITS},
     "fraction": {"type": "string", "pattern": f"^-?{_PATTERN}(/[1-9][0-9]*)?$"},
@@ -525,6 +531,9 @@ def _fit(form: Any, value: Any, sizes: dict[str, int]) -> None:
     elif isinstance(value, (int, float)):
         fits = form.get("minimum", value) <= value <= form.get("maximum", value)
         _need(fits and value > form.get("exclusiveMinimum", -math.inf), ": out of range")
+        is_short = isinstance(value, float) or abs(value) <= 1 << 53 or kinds != "number"
+        _need(is_short, ": an integer that no double is")
+        _need(isinstance(value, float) or not form.get("double"), ": a number without a point")
     elif isinstance(value, list):
         name = form.get("length")
         same = not name or len(value) == sizes.setdefault(name, len(value))
@@ -1512,7 +1521,8 @@ class _Asked:
         """That there are as many dual variables as there is to be priced."""
         lists = [("prices", len(self.kept)), ("limits", len(self.limits)), ("mixture", functions)]
         for name, size in lists:
-            _need(len(duals.get(name) or range(size)) == size, f"{name}: another length")
+            given = duals.get(name)
+            _need(given is None or len(given) == size, f"{name}: another length")
 
 
 def _close(zeros: set[tuple[int, int]], cone: list[_Part], n: int) -> None:
@@ -1538,14 +1548,15 @@ def _bound(asked: _Asked, functions: list[_Function], duals: Any) -> Fraction:
     asked.check(duals, len(functions))
     bits = sum(asked.prior.weights).bit_length()
     _afford(20 * len(functions) * len(asked.kept) * len(functions[0].terms[0]), bits)
-    given = [max(_real(v), 0.0) for v in duals.get("mixture") or [1.0] * len(functions)]
+    given = [max(_real(v), 0.0) for v in duals.get("mixture", [1.0] * len(functions))]
     shares = [Fraction(v) / sum(map(Fraction, given)) for v in given]
     base = sum((share * f.base for share, f in zip(shares, functions, strict=True)), _ZERO)
     columns = [[f.scales[x] for f in functions] for x in asked.kept]
     scales = [sum(_times_each(shares, column), _ZERO) for column in columns]
-    etas = [Fraction(_real(v)) for v in duals.get("limits") or [0.0] * len(asked.limits)]
+    etas = [Fraction(v) for v in duals.get("limits", [0.0] * len(asked.limits))]
     largest = max(map(abs, etas), default=_ZERO)
-    offset, power = Fraction(_real(duals.get("offset", 0))), duals.get("power", 0)
+    offset, power = Fraction(duals.get("offset", 0)), duals.get("power", 0)
+    _need(abs(offset) <= LARGEST_GAIN * Fraction(1, 1 << -power), "offset: out of range")
     unit, found = Fraction(1, 1 << -power), []
     for noise in (largest / 10**9, largest):  # limits whose dual variables count, or none
         terms = [[-scale * offset / unit] * len(functions[0].terms[0]) for scale in scales]
@@ -1876,6 +1887,7 @@ def _check_risk(
 ) -> bool | None:
     """Minus the risk of estimates, the worst of several truths; whether the gap is proved."""
     saved, utility, n = content["certificate"], content["utility"], len(prior.n)
+    _afford(50 * n**3, n * sum(prior.weights).bit_length())
     asked, weights = utility["questions"] or _unit([1] * n), utility["weights"]
     is_matrix = bool(weights) and isinstance(weights[0], list)
     rows, f = list(zip(*_grid(asked, len(asked), n), strict=True)), len(asked)
@@ -1884,6 +1896,7 @@ def _check_risk(
     given, truths = utility["truth"], list[list[Fraction]]()
     for part in [] if given == "any" else given if isinstance(given, list) else [given]:
         truth = prior if part is None else _read_prior(part, report)
+        _afford(50 * n**3, n * sum(truth.weights).bit_length())
         named = prior.n if set(truth.labels) != set(prior.labels) else prior.labels
         masses = [truth.masses[truth.labels.index(label)] for label in named]
         fits = all(bool(v) is bool(w) for v, w in zip(masses, prior.weights, strict=True))
@@ -1962,7 +1975,7 @@ def _least_risk(
     asked.check(duals, len(truths) or n)
     if n > MOST_LISTED or not all(p) or None in (duals.get("inverse"), duals["prices"]):
         return None
-    given = duals.get("mixture") or [1.0] * len(truths)
+    given = duals.get("mixture", [1.0] * len(truths))
     weights = [Fraction(max(v, SMALLEST_SHARE)) for v in given]
     truths = [[truth[x] for x in asked.kept] for truth in truths]
     if not weights:
@@ -2418,6 +2431,8 @@ def _check_plan(content: dict[str, Any], report: Report) -> None:
         claims = _check_content(own).claims
         report.claims += [{**fact, "claim": f"{name}: {fact['claim']}"} for fact in claims]
     kernels = [_Kernel(own["mechanism"], Report()) for own in files]
+    own_names = [[one["name"] for one in kernel.attributes or []] for kernel in kernels]
+    _need(own_names == [[name] for name in names], "a column with the kernel of another")
     sizes, labels, weights = [len(k.inputs) for k in kernels], list[Any](), list[int]()
     if content.get("prior") is not None:
         prior = _read_prior(content["prior"], report)
