@@ -523,6 +523,8 @@ def _content_in(content: Any, name: str) -> Saved:
             f"{quote(content.get('schema'))} (written by mechdesign "
             f"{quote(content.get('version', 'unknown'), 20)}); upgrade mechdesign to read it."
         )
+    if not isinstance(content.get("version"), str):
+        raise StorageError(f"{name}: expected a version as text; take the original file.")
     try:
         digest = _digest(content)
     except (ValueError, TypeError, RecursionError):
@@ -675,6 +677,10 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     )
     if not isinstance(saved["bound_source"], str):
         raise TypeError("bound_source is no text")
+    if "worst" in saved:
+        masses = [read_integer(w) for w in saved["worst"]]
+        if len(masses) != prior.support.size or min(masses) < 1:
+            raise ValueError("worst: expected a positive mass for each symbol that has some")
     width = problem.program.width(certificate.value)
     if RELAXED in certificate.bound_source or CUT_SHORT in certificate.bound_source:
         content = _settled(content, certificate, width, problem.program.time_limit, name)

@@ -93,6 +93,10 @@ def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
     for name, given, count in zip(("multipliers", "averages"), lists, counts, strict=True):
         if given is not None and (len(given) != count or not all(given)):
             raise ValueError(f"{name} of {len(given)} parts in place of {count}")
+    if isinstance(program, LinearProgram) and part["multipliers"] is not None:
+        own = [[list(m.shape) for m in row] for row in program.cone.no_duals(program.shape[1])]
+        if [[m["shape"] for m in row] for row in part["multipliers"]] != own:
+            raise ValueError("multipliers of other shapes")
     multipliers, sums = (
         None if parts is None else tuple(tuple(_sparse_in(m, most) for m in row) for row in parts)
         for parts in lists

@@ -261,7 +261,7 @@ def _asked_forms(forms: dict[str, dict[str, _Form]], levels: bool) -> _Form:
         parameters = _only(dict.fromkeys(own if levels else (), _LEVEL) | also)
         given[name] = {"properties": {"parameters": parameters}}
     free = {"type": "object", "additionalProperties": _VALUE}
-    return _object({"name": _TEXT, "parameters": free}, allOf=_by("name", given))
+    return _only({"name": _TEXT, "parameters": free}) | {"allOf": _by("name", given)}
 
 
 _PRIOR, _KERNEL, _HASH, _DIGITS = map(_of, ("prior", "kernel", "hash", "digits"))
@@ -1675,7 +1675,8 @@ def _matrix(part: Any, n: int, m: int) -> _Terms:
     _need(part["shape"] == [n, m], f"dual variables of another shape than {n, m}")
     places = list(zip(part["rows"], part["columns"], strict=True))
     fits = all(i < n and y < m for i, y in places)
-    _need(fits and len(set(places)) == len(places), "places outside a matrix, or twice")
+    fits = fits and all(part["values"])
+    _need(fits and len(set(places)) == len(places), "places outside a matrix, twice, or of zeros")
     values = zip(places, map(_real, part["values"]), strict=True)
     return {place: Fraction(v) for place, v in values if v > 0}
 
@@ -1902,6 +1903,8 @@ def _check_risk(
     asked, weights = utility["questions"] or _unit([1] * n), utility["weights"]
     is_matrix = bool(weights) and isinstance(weights[0], list)
     rows, f = list(zip(*_grid(asked, len(asked), n), strict=True)), len(asked)
+    told = {row for row, w in zip(rows, prior.weights, strict=True) if w}
+    _need(len(told) > 1 or not utility["questions"], "questions that ask nothing")
     table = _grid(weights if is_matrix else _unit(weights or [1] * f), f, f)
     loss = [[_dot(r, [_dot(w, c) for w in table]) for c in rows] for r in rows]
     given, truths = utility["truth"], list[list[Fraction]]()
