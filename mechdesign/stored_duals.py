@@ -93,10 +93,6 @@ def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
     for name, given, count in zip(("multipliers", "averages"), lists, counts, strict=True):
         if given is not None and (len(given) != count or not all(given)):
             raise ValueError(f"{name} of {len(given)} parts in place of {count}")
-    if isinstance(program, LinearProgram) and part["multipliers"] is not None:
-        own = [[list(m.shape) for m in row] for row in program.cone.no_duals(program.shape[1])]
-        if [[m["shape"] for m in row] for row in part["multipliers"]] != own:
-            raise ValueError("multipliers of other shapes")
     multipliers, sums = (
         None if parts is None else tuple(tuple(_sparse_in(m, most) for m in row) for row in parts)
         for parts in lists
@@ -119,6 +115,18 @@ def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
     inverse = _numbers_in(part, "inverse", inverses * len(prior), len(prior))
     every = prices, multipliers, sums, offset, power, limits, mixture, branches
     return Duals(*every, inverse=inverse)
+
+
+def check_shapes(duals: Duals, problem: Problem) -> None:
+    """Raise ``ValueError`` for multipliers of other shapes than those of the parts of the cone."""
+    program = problem.program
+    if isinstance(program, LinearProgram) and duals.multipliers is not None:
+        own = program.cone.no_duals(program.shape[1])
+        found, asked = (
+            [[m.shape for m in row] for row in part] for part in (duals.multipliers, own)
+        )
+        if found != asked:
+            raise ValueError(f"multipliers of shapes {found} in place of {asked}")
 
 
 def _branches_in(part: dict[str, Any], outputs: int) -> list[dict[str, Any]] | None:
