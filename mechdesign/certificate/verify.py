@@ -18,9 +18,11 @@ import hashlib
 import json
 import math
 import operator
+import os
 import re
 import struct
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -1636,12 +1638,12 @@ def _take_off(left: list[list[Fraction]], part: _Part, given: Any, least: Fracti
         for x, mass in row.items():
             left[x][y] -= weight * mass
 
+    _need(len(given) == 1 + (part.kind in ("all", "information")), "dual variables of another kind")
     if part.kind == "information":
         return _ZERO
     m, factor, (over, under, _) = len(left[0]), part.factor(), part.groups[0]
     is_paired = part.kind in ("matched", "excess")
     a = _matrix(given[0], len(part.groups if is_paired else over), m)
-    _need(len(given) == {"matched": 1, "all": 2}.get(part.kind, len(given)), "of another kind")
     if part.kind in ("excess", "maxima", "minima"):
         # Solvers have a factor a little below e^level, and at most 10^7: what a takes off the ν.
         own = factor or _ONE
@@ -2559,6 +2561,11 @@ def _check_content(content: dict[str, Any]) -> Report:
     return report
 
 
+def _end_with_input() -> None:
+    sys.stdin.read()
+    os._exit(CODES[UNREADABLE])
+
+
 _WORDS = "--json", "--progress", "--schema", "--with-parent", "--help", "-h"
 
 
@@ -2567,6 +2574,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     as JSON Schema. Returns the exit code.
     """
     given, results = [*(sys.argv[1:] if arguments is None else arguments)], list[dict[str, Any]]()
+    if "--with-parent" in given:  # whoever started it holds its input open while alive
+        threading.Thread(target=_end_with_input, daemon=True).start()
     for name in [word for word in given if word not in _WORDS]:
         try:
             with open(name, "rb") as file:
