@@ -382,7 +382,7 @@ _KINDS = {
     "infeasible": _object(
         {
             "prior": _PRIOR,
-            "notions": _ASKED,
+            "notions": _ASKED | {"minItems": 1},
             "requirements": _list(_of("requirement"), least=1),
             "outputs": _list(_LABEL, "M"),
             "below_zero": _numbers(0),
@@ -1501,6 +1501,7 @@ class _Asked:
 
     def __init__(self, content: dict[str, Any], prior: _Prior, outputs: tuple[Any, ...]) -> None:
         notions, wished = content["notions"], content.get("requirements", [])
+        _table((json.dumps(part, sort_keys=True), None) for part in wished)
         known = [part for part in notions if part["name"] in NOTIONS]
         named = [part for part in wished if part["name"] in REQUIREMENTS]
         held = [(p["name"], limit) for p in named for limit in _Space(prior, outputs).asks(p)]
@@ -1917,6 +1918,7 @@ def _check_risk(
     rows, f = list(zip(*_grid(asked, len(asked), n), strict=True)), len(asked)
     told = {row for row, w in zip(rows, prior.weights, strict=True) if w}
     _need(len(told) > 1 or not utility["questions"], "questions that ask nothing")
+    _labels(utility["answers"] or [])
     table = _grid(weights if is_matrix else _unit(weights or [1] * f), f, f)
     loss = [[_dot(r, [_dot(w, c) for w in table]) for c in rows] for r in rows]
     given, truths = utility["truth"], list[list[Fraction]]()

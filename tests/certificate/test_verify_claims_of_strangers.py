@@ -160,7 +160,7 @@ def test_parameters_that_ask_nothing_or_two_things_are_refused_as_the_library_do
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        ("Unbiased", {"values": [["a", 1.0], ["b", 0.5], ["c", 0.0], ["z", 1e300]], "tolerance": None}),
+        ("Unbiased", {"values": [*map(list, zip("abcz", [1.0, 0.5, 0.0, 1e300], strict=True))], "tolerance": None}),
         ("Entry", {"x": "a", "y": "a", "low": None, "high": None}),
         ("Entry", {"x": "a", "y": "a", "low": "", "high": None}),
         ("Posterior", {"symbols": [], "low": None, "high": 0.9, "relative": False}),
@@ -185,8 +185,8 @@ def test_a_claim_shows_all_parameters():
     shown = "privacy: SymbolPML(0.5, levels_of=(('a', 1.0), ('b', 2.0), ('c', 3.0)))"
     assert states(to_json(found))[shown] == verify.PROVED
     far = md.MetricPrivacy(1, [[float(x != y) for x in range(22)] for y in range(22)])
-    (claim,) = (c for c in states(to_json(md.design(md.Prior.uniform(22), md.utility.Hamming(), far)))
-                if c.startswith("privacy"))  # fmt: skip
+    many = states(to_json(md.design(md.Prior.uniform(22), md.utility.Hamming(), far)))
+    (claim,) = (name for name in many if name.startswith("privacy"))
     assert len(claim) < 2200
     assert "SHA-256" in claim
 
