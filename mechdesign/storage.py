@@ -31,23 +31,22 @@ from numpy.typing import NDArray
 
 from . import __version__
 from ._public_form import is_public, public_form
-from .certificate.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
-from .certificate.enclosures import CUT_SHORT, RELAXED, SEARCHED
+from .certificate.certificate import UNKNOWN, Certificate, examine
+from .certificate.enclosures import CUT_SHORT, RELAXED
 from .certificate.infeasible import Infeasibility, stated_proof
 from .certificate.repair import Repair
 from .errors import (
     CertificateError,
-    GapWarning,
     InputError,
     MechdesignError,
     StorageError,
     quote,
     visible,
-    warn,
 )
 from .exact import (
     Verdict,
-    nearest_float,
+    common_integers,
+    float_at_most,
     read_fraction,
     read_integer,
     write_fraction,
@@ -66,7 +65,8 @@ from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.columns_plan import ColumnsPlan, KernelPlan
 from .solve.problem import Problem, state_problem
 from .solve.public_plan import PublicPlan
-from .stored_duals import duals_from_json, duals_to_json
+from .stored_claims import compare_claims, difference, settled
+from .stored_duals import check_shapes, duals_from_json, duals_to_json
 from .stored_plans import (
     plan_from_parts,
     plan_to_json,
@@ -101,8 +101,6 @@ CLAIMS = frozenset({"prior", "notions", "stated", "utility", "certificate"})
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
 SCHEMA, REQUIRED_SCHEMA = 1, 2
-# What rounding may change of a value, a bound (or one of a search), as a share of what is gained.
-_AGREEMENT, _SEARCHED = 1e-12, 1e-8
 _LONGEST_NAME = 200
 # What parts that are missing or of another form raise.
 _WRONG = KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError
@@ -195,32 +193,48 @@ def _design_out(design: Design) -> dict[str, Any]:
         "mechanism": mechanism_to_json(design.mechanism),
         "method": design.method,
         "agreement": [_agreement_out(row) for row in design.agreement],
-        "certificate": {
-            "verdicts": [str(check.verdict) for check in c.checks],
-            "achieved": [list(map(number_to_json, check.achieved)) for check in c.checks],
-            "value": number_to_json(c.value),
-            "value_exact": _exact_out(c.value_exact),
-            "bound": number_to_json(c.bound),
-            "bound_exact": _exact_out(c.bound_exact),
-            "bound_source": c.bound_source,
-            "gap": _gap_out(c.gap),
-            "gain_gap": c.gain_gap,
-            "optimal": c.is_optimal,
-            "arithmetic": "floats" if c.rests_on_floats else "exact",
-            "repair": {
-                "merged": list(c.repair.merged),
-                "mixed": c.repair.mixed,
-                "rounds": c.repair.rounds,
-                "constant": c.repair.constant,
-                **({"moved": c.repair.moved} if c.repair.moved else {}),
-                **({"inside": c.repair.inside} if c.repair.inside else {}),
-                "loss": _gap_out(c.repair_loss),
-            },
-            "solver": c.solver,
-            "duals": duals_to_json(c.duals),
-            "fingerprint": c.fingerprint,
-        },
+        "certificate": {**_certificate_out(c), **_worst_out(design)},
     }
+
+
+def _certificate_out(c: Certificate) -> dict[str, Any]:
+    return {
+        "verdicts": [str(check.verdict) for check in c.checks],
+        "achieved": [list(map(number_to_json, check.achieved)) for check in c.checks],
+        "value": number_to_json(c.value),
+        "value_exact": _exact_out(c.value_exact),
+        "bound": number_to_json(c.bound),
+        "bound_exact": _exact_out(c.bound_exact),
+        "bound_source": c.bound_source,
+        "gap": _gap_out(c.gap),
+        "gain_gap": c.gain_gap,
+        "optimal": c.is_optimal,
+        "arithmetic": "floats" if c.rests_on_floats else "exact",
+        "repair": {
+            "merged": list(c.repair.merged),
+            "mixed": c.repair.mixed,
+            "rounds": c.repair.rounds,
+            "constant": c.repair.constant,
+            **({"moved": c.repair.moved} if c.repair.moved else {}),
+            **({"inside": c.repair.inside} if c.repair.inside else {}),
+            "loss": _gap_out(c.repair_loss),
+        },
+        "solver": c.solver,
+        "duals": duals_to_json(c.duals),
+        "fingerprint": c.fingerprint,
+    }
+
+
+def _worst_out(design: Design) -> dict[str, Any]:
+    """Where the risk of a kernel is largest, for designs for every truth: what proves its value."""
+    utility = design.utility
+    truths = utility.truths(design.prior) if isinstance(utility, Estimation) else None
+    if truths is None or not truths.every:
+        return {}
+    worst = truths.worst(design.mechanism.weights[design.prior.support])
+    if worst is None:
+        return {}
+    return {"worst": [write_integer(w) for w in common_integers(worst.truth)[0]]}
 
 
 def _proof_out(proof: Infeasibility) -> dict[str, Any]:
@@ -231,7 +245,7 @@ def _proof_out(proof: Infeasibility) -> dict[str, Any]:
         "notions": [_notion_out(notion) for notion in problem.notions],
         "requirements": [requirement_to_json(r) for r in problem.requirements],
         "outputs": [label_to_json(label) for label in problem.outputs],
-        "below_zero": number_to_json(-nearest_float(proof.bound)),
+        "below_zero": float_at_most(-proof.bound),
         "duals": duals_to_json(proof.duals),
     }
 
@@ -387,7 +401,7 @@ def _named_out(utility: Utility) -> dict[str, Any]:
 
 def _utility_of(part: dict[str, Any]) -> Utility | None:
     """The registered utility that a file names; ``None`` where it is not known here."""
-    name = str(part["name"])
+    name = part["name"]
     kind, _, rest = name.partition(":")
     which, _, of = rest.partition(":")
     if kind == "distance" and which in ("absolute", "squared", "discrete"):
@@ -491,6 +505,8 @@ def _content_in(content: Any, name: str) -> Saved:
             f"{quote(content.get('schema'))} (written by mechdesign "
             f"{quote(content.get('version', 'unknown'), 20)}); upgrade mechdesign to read it."
         )
+    if not isinstance(content.get("version"), str):
+        raise StorageError(f"{name}: expected a version as text; take the original file.")
     try:
         digest = _digest(content)
     except (ValueError, TypeError, RecursionError):
@@ -501,29 +517,15 @@ def _content_in(content: Any, name: str) -> Saved:
             "design again, or take the original file."
         )
     try:
-        if content["kind"] == "mechanism":
-            if CLAIMS & content.keys():
-                raise ValueError("a mechanism alone with what designs claim")
-            return mechanism_from_json(content["mechanism"])
-        if content["kind"] == "design":
-            return _design_in(content, name)
-        if content["kind"] == "public":
-            return _public_in(content, name)
-        if content["kind"] == "infeasible":
-            return _proof_in(content, name)
-        if content["kind"] in ("subset selection", "grouped selection", "public selection"):
-            return _subsets_in(content, name)
-        if content["kind"] == "plan":
-            return _plan_in(content, name)
-        if content["kind"] == "public plan":
-            parts = [_content_in(part["public"], name) for part in content["columns"]]
-            return public_plan_from_parts(content, parts, _notion_in(content["total"], name), name)
-        raise StorageError(
-            f"{name}: expected a design or a mechanism, got {quote(content['kind'])}; upgrade "
-            "mechdesign to read it."
-        )
+        found = _item_in(content, name)
+        other = difference(content, to_json(found))
+        if other is not None:
+            raise ValueError(f"{other} stands there otherwise than it would be written")
+        return found
     except StorageError:
         raise
+    except CertificateError as failure:
+        raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
     except InputError as problem:
         raise StorageError(f"{name}: {problem}") from None
     except _WRONG as problem:
@@ -534,14 +536,37 @@ def _content_in(content: Any, name: str) -> Saved:
         ) from None
 
 
+def _item_in(content: dict[str, Any], name: str) -> Saved:
+    match content["kind"]:
+        case "mechanism":
+            if CLAIMS & content.keys():
+                raise ValueError("a mechanism alone with what designs claim")
+            return mechanism_from_json(content["mechanism"])
+        case "design":
+            return _design_in(content, name)
+        case "public":
+            return _public_in(content, name)
+        case "infeasible":
+            return _proof_in(content, name)
+        case "subset selection" | "grouped selection" | "public selection":
+            return _subsets_in(content, name)
+        case "plan":
+            return _plan_in(content, name)
+        case "public plan":
+            parts = [_content_in(part["public"], name) for part in content["columns"]]
+            return public_plan_from_parts(content, parts, _notion_in(content["total"], name), name)
+        case other:
+            raise StorageError(
+                f"{name}: expected a design or a mechanism, got {quote(other)}; upgrade "
+                "mechdesign to read it."
+            )
+
+
 def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     notions = [_notion_in(part, name) for part in content["notions"]]
     stated = _stated_in(content)
-    try:
-        mechanism, asked = _whole_mechanism(content["mechanism"]), question_from_json(content)
-        made = PublicDesign.of(mechanism, notions, stated, asked)
-    except CertificateError as failure:
-        raise StorageError(f"{name}: the file was altered ({failure}); get it again.") from None
+    mechanism, asked = _whole_mechanism(content["mechanism"]), question_from_json(content)
+    made = PublicDesign.of(mechanism, notions, stated, asked)
     if made.fingerprint != content["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another design; get it again.")
     return made
@@ -563,8 +588,8 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
             f"{name}: the dual variables do not prove that no kernel satisfies what is asked, so "
             "the file was altered; design again."
         )
-    claimed, found = float(number_from_json(content["below_zero"])), -nearest_float(proof.bound)
-    if not _near(claimed, found, _AGREEMENT * max(1.0, found)):
+    claimed, found = float(number_from_json(content["below_zero"])), float_at_most(-proof.bound)
+    if not 0 <= claimed <= found:
         raise StorageError(
             f"{name}: the file claims a bound of {quote(-claimed)}, its numbers give "
             f"{quote(-found)}; design again."
@@ -577,14 +602,11 @@ def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
         [label_from_json(label) for label in content["labels"]] if "labels" in content else None
     )
     notions = [_notion_in(part, name) for part in content["notions"]]
-    try:
-        if content["kind"] == "grouped selection":
-            return stored.groups_from_numbers(content, prior_from_json(content["prior"]), notions)
-        if content["kind"] == "public selection":
-            return stored.public_from_numbers(content, labels, notions, _stated_in(content))
-        return stored.from_numbers(content, labels, notions)
-    except CertificateError as failure:
-        raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
+    if content["kind"] == "grouped selection":
+        return stored.groups_from_numbers(content, prior_from_json(content["prior"]), notions)
+    if content["kind"] == "public selection":
+        return stored.public_from_numbers(content, labels, notions, _stated_in(content))
+    return stored.from_numbers(content, labels, notions)
 
 
 def _plan_in(content: dict[str, Any], name: str) -> ColumnsPlan:
@@ -608,22 +630,25 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     asked = tuple(requirement_from_json(part, name) for part in content.get("requirements", ()))
     problem = state_problem(prior, utility, notions, outputs, None, asked)
     repair, loss = _repair_in(saved["repair"], mechanism), saved["repair"]["loss"]
-    try:
-        certificate = examine(
-            problem,
-            mechanism,
-            duals_from_json(saved["duals"], problem),
-            repair,
-            UNKNOWN if loss == "unknown" else _share(loss, math.inf),
-            confirmed_solver(_name_in(saved["solver"])),
-        )
-    except CertificateError as failure:
-        raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
-    width = problem.program.width(certificate.value)
+    certificate = examine(
+        problem,
+        mechanism,
+        duals_from_json(saved["duals"], problem),
+        repair,
+        UNKNOWN if loss == "unknown" else _share(loss, math.inf),
+        confirmed_solver(_name_in(saved["solver"])),
+    )
+    check_shapes(certificate.duals, problem)
+    if not isinstance(saved["bound_source"], str):
+        raise TypeError("bound_source is no text")
+    if "worst" in saved:
+        masses = [read_integer(w) for w in saved["worst"]]
+        if len(masses) != prior.support.size or min(masses) < 1:
+            raise ValueError("worst: expected a positive mass for each symbol that has some")
+    width, found = problem.program.width(certificate.value), _certificate_out(certificate)
     if RELAXED in certificate.bound_source or CUT_SHORT in certificate.bound_source:
-        content = _settled(content, certificate, width, problem.program.time_limit, name)
-        saved = content["certificate"]
-    _compare_claims(content, certificate, prior, width, name)
+        saved = settled(saved, certificate, found, width, problem.program.time_limit, name)
+    compare_claims(saved, certificate, found, width, name)
     if certificate.fingerprint != saved["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
     if not isinstance(content["agreement"], list):
@@ -637,6 +662,8 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
 def _repair_in(part: dict[str, Any], mechanism: Mechanism) -> Repair:
     """The record of the repair; ``ValueError`` for one that no repair can have left."""
     merged, rounds, constant = part["merged"], part["rounds"], part["constant"]
+    if not isinstance(merged, list):
+        raise TypeError("the record of merged outputs is no list")
     whole = [*merged, rounds]
     if not all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in whole):
         raise ValueError("the record of the repair holds other things than whole numbers")
@@ -665,102 +692,6 @@ def _name_in(text: Any) -> str:
             f"expected a name of at most {_LONGEST_NAME} characters, got {quote(text)}"
         )
     return text
-
-
-def _settled(
-    content: dict[str, Any], certificate: Certificate, width: float, limit: float, name: str
-) -> dict[str, Any]:
-    """The content with the bound that is proved here, where a longer search may have proved more.
-
-    A claim that is better than what is proved is told and not kept. Raises :class:`StorageError`
-    for one that the kernel itself refutes.
-    """
-    saved, value = content["certificate"], certificate.value
-    bound, gap = float(number_from_json(saved["bound"])), _gap_in(saved["gap"])
-    margin = _SEARCHED * max(v for v in (1.0, width, abs(value)) if v < math.inf)
-    exact = saved.get("bound_exact")
-    least = bound if exact is None else min(bound, nearest_float(read_fraction(exact)))
-    if not (bound >= value and least >= value - _AGREEMENT * max(1.0, abs(value)) and gap >= 0):
-        raise StorageError(
-            f"{name}: the file claims bound {quote(bound)} and gap {quote(saved['gap'])}, its "
-            f"kernel has the value {quote(value)}; design again."
-        )
-    better = least < certificate.bound - margin or gap * width < certificate.gap * width - margin
-    if better or (saved["optimal"] and not certificate.is_optimal):
-        warn(
-            f"{name}: the file claims a bound of {least:.9g} and a gap of {gap:.2g}, which was not "
-            f"proved within {limit:g} seconds; {certificate.bound:.9g} and {certificate.gap:.2g} "
-            "were and are kept; design again with the time limit that it was made with",
-            GapWarning,
-        )
-    proved = {
-        "bound": number_to_json(certificate.bound),
-        "gap": _gap_out(certificate.gap),
-        "optimal": certificate.is_optimal,
-    }
-    if "bound_exact" in saved:
-        proved["bound_exact"] = _exact_out(certificate.bound_exact)
-    return {**content, "certificate": {**saved, **proved}}
-
-
-def _compare_claims(
-    content: dict[str, Any], certificate: Certificate, prior: Prior, width: float, name: str
-) -> None:
-    """Refuse a file whose claims its own numbers do not bear out.
-
-    Value, bound and gap are computed afresh. A file of a version that proved less, which does not
-    name its arithmetic, may claim less than its numbers give; and where numbers are so small that
-    rounding alone decided whether a design is optimal, what they give is what counts.
-    """
-    saved, earlier = content["certificate"], "arithmetic" not in content["certificate"]
-    source = certificate.bound_source.removesuffix(", at the least favourable truth")
-    agreement = _SEARCHED if source == SEARCHED else _AGREEMENT
-    margin = agreement * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
-    gap_margin = margin / width if width > 0 else margin
-    achieved = [level for check in certificate.checks for level in check.achieved]
-    value, bound = (number_from_json(saved[name]) for name in ("value", "bound"))
-    gap, optimal = _gap_in(saved["gap"]), certificate.is_optimal
-    claims: list[tuple[str, Any, Any, bool]] = [
-        ("value", value, certificate.value, _near(value, certificate.value, margin)),
-        ("bound", bound, certificate.bound, _near(bound, certificate.bound, margin, earlier)),
-        ("gap", gap, certificate.gap, _near(gap, certificate.gap, gap_margin, earlier)),
-        (
-            "optimal",
-            saved["optimal"],
-            optimal,
-            saved["optimal"] == optimal or (earlier and (optimal or gap_margin > GAP_TOLERANCE)),
-        ),
-    ]
-    for claim, found, room in (
-        ("value_exact", certificate.value_exact, 0),
-        ("bound_exact", certificate.bound_exact, margin),
-    ):
-        said = saved.get(claim)
-        near = (said is None) == (found is None)
-        if said is not None and found is not None:
-            near = abs(read_fraction(said) - found) <= Fraction(room)
-        if claim in saved:
-            claims.append((claim, said, found, near))
-    exact: list[tuple[str, Any, Any]] = [
-        ("verdicts", saved["verdicts"], [str(c.verdict) for c in certificate.checks]),
-        ("achieved", [number_from_json(v) for row in saved["achieved"] for v in row], achieved),
-        ("probabilities", content["prior"]["probabilities"], prior.probabilities.tolist()),
-    ]
-    claims += [(claim, said, found, said == found) for claim, said, found in exact]
-    for claim, said, found, borne_out in claims:
-        if not borne_out:
-            raise StorageError(
-                f"{name}: the file claims {claim} {quote(said)}, its numbers give "
-                f"{quote(found)}; design again."
-            )
-
-
-def _near(said: float, found: float, margin: float, or_more: bool = False) -> bool:
-    return said == found or abs(found - said) <= margin or (or_more and said > found)
-
-
-def _gap_in(gap: Any) -> float:
-    return UNKNOWN if gap == "unknown" else float(gap)
 
 
 # From JSON: parts
@@ -850,6 +781,8 @@ def _utility_in(
     part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...], file: str
 ) -> Utility:
     """The utility that was written: a registered one, or its matrix of gains over the outputs."""
+    if not isinstance(part["name"], str):
+        raise TypeError("the name of a utility is no text")
     if "parts" in part:
         return _worst_case_in(part, prior, outputs, file)
     if "questions" in part:
@@ -868,9 +801,19 @@ def _utility_in(
     gains = np.array(part["gains"], dtype=float)
     named = _utility_of(part)
     # Only where it gives the gains of the file: what they are is what was designed for.
-    if isinstance(named, LinearUtility) and np.array_equal(named.gains(prior, outputs), gains):
+    if isinstance(named, LinearUtility) and _gives(named, gains, prior, outputs):
         return named
     return Matrix(gains, outputs)
+
+
+def _gives(
+    utility: LinearUtility, gains: NDArray[Any], prior: Prior, outputs: tuple[Label, ...]
+) -> bool:
+    """Whether a utility is one for these labels, and has these gains."""
+    try:
+        return np.array_equal(utility.gains(prior, outputs), gains)
+    except InputError:
+        return False
 
 
 def _worst_case_in(

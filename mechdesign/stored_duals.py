@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .exact import read_integer
+from .privacy.sums import ColumnMaxima, ColumnMinima, HockeyStick, InformationLimit
 from .solve.few_outputs import MOST_PROGRAMS
 from .solve.least_program import LeastProgram
 from .solve.method import Branch, Duals
@@ -19,6 +20,11 @@ from .solve.problem import Problem
 from .solve.program import LinearProgram
 from .solve.worst_truth_program import WorstTruthProgram
 
+# How many matrices the dual variables of a sum are.
+_SUM_MATRICES: dict[type, int] = {
+    **dict.fromkeys((ColumnMaxima, ColumnMinima, HockeyStick), 1),
+    InformationLimit: 2,
+}
 # Dual variables of small problems may take this many entries.
 _SMALL_MATRIX = 10**6
 # Matrices of dual variables that belong to one bound, and some more.
@@ -88,12 +94,16 @@ def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
     )
     if total > _MATRICES * most * max(1, len(problem.notions), len(parts)):
         raise ValueError(f"dual variables of {total} entries together")
+    program = problem.program
+    counts = (len(parts), len(program.sums))
+    for name, given, count in zip(("multipliers", "averages"), lists, counts, strict=True):
+        if given is not None and (len(given) != count or not all(given)):
+            raise ValueError(f"{name} of {len(given)} parts in place of {count}")
     multipliers, sums = (
         None if parts is None else tuple(tuple(_sparse_in(m, most) for m in row) for row in parts)
         for parts in lists
     )
     offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
-    program = problem.program
     count = len(program.limits) if isinstance(program, LinearProgram) else 0
     limits = _numbers_in(part, "limits", count)
     count = len(program.alternatives) if isinstance(program, LeastProgram) else 0
@@ -111,6 +121,21 @@ def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
     inverse = _numbers_in(part, "inverse", inverses * len(prior), len(prior))
     every = prices, multipliers, sums, offset, power, limits, mixture, branches
     return Duals(*every, inverse=inverse)
+
+
+def check_shapes(duals: Duals, problem: Problem) -> None:
+    """Raise ``ValueError`` for dual variables of another form than parts of a program have."""
+    program = problem.program
+    if isinstance(program, LinearProgram) and duals.multipliers is not None:
+        own = program.cone.no_duals(program.shape[1])
+        found, asked = (
+            [[m.shape for m in row] for row in part] for part in (duals.multipliers, own)
+        )
+        if found != asked:
+            raise ValueError(f"multipliers of shapes {found} in place of {asked}")
+    for constraint, numbers in zip(program.sums, duals.sums or (), strict=bool(duals.sums)):
+        if len(numbers) != _SUM_MATRICES.get(type(constraint), len(numbers)):
+            raise ValueError(f"{len(numbers)} matrices of dual variables of {constraint}")
 
 
 def _branches_in(part: dict[str, Any], outputs: int) -> list[dict[str, Any]] | None:

@@ -45,7 +45,7 @@ LAYERS = (
     ("_public_form",),
     ("channels",),
     ("places",),
-    ("stored_duals", "stored_plans", "stored_values"),
+    ("stored_claims", "stored_duals", "stored_plans", "stored_values"),
     ("storage",),
     ("kernel_files",),
     ("release",),
