@@ -32,6 +32,8 @@ PALE = "0.85"
 #: Sizes of text in points.
 SMALL, NORMAL = 8, 9
 ENDINGS = (".png", ".pdf", ".svg")
+#: Above so many, points and cells are stored as pixels: an SVG would have a line for each.
+MANY_POINTS = 2500
 # Marks axes that new_axes made, which fit_figure may resize; inches around what is drawn.
 _OURS, _MARGIN = "mechdesign-axes", 0.08
 # Share of the width of others' axes that a legend beside them leaves at least.

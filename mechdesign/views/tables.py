@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 #: chance is a probability, shown as 0 or 1 only where it is that.
 Kind = Literal["text", "label", "number", "level", "chance", "verdict"]
 
+#: Tables of symbols, answers or inputs on a page have so many rows, and count the others.
+MOST_ROWS = 50
 # Libraries whose version matters to who wants the same numbers again.
 _LIBRARIES = ("numpy", "scipy", "highspy", "clarabel", "python-flint", "matplotlib", "jinja2")
 

@@ -170,10 +170,12 @@ def print_design(found: Design, report: AuditReport, reports: int | None = None)
     if reports is None:
         return
     # With what it plans by, this takes as long to load as all the rest.
-    from ..release._plan import MOST_PLANNED, expected_errors
+    from ..release._plan import NOT_SHOWN, errors_to_show
 
-    if max(found.mechanism.shape) <= MOST_PLANNED:
-        planned = expected_errors(found, found.prior, reports)
+    planned = errors_to_show(found, found.prior, reports)
+    if planned is None:
+        out.line(NOT_SHOWN)
+    else:
         out.table(tables.error_table(planned, _MOST_ROWS))
 
 
