@@ -631,8 +631,8 @@ KINDS = (
     Kind(
         "MD703",
         "output",
-        "Output cannot be written, for want of space or permission.",
-        "Choose another place, or make room.",
+        "Output cannot be written, as standard output is closed or full.",
+        "Send it to a file with room, or to /dev/null.",
     ),
     Kind(
         "MD800",

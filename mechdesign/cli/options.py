@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
-from typer.models import ArgumentInfo
+from typer.models import ArgumentInfo, ParameterInfo
 
 from ..arguments import (
     OF_COLUMNS,
@@ -158,7 +158,8 @@ KernelFile = Annotated[
     str, typer.Argument(help="A saved design, or a kernel as CSV with labels or as JSON rows.")
 ]
 PriorTable = Annotated[
-    str | None, typer.Option("--data", help="CSV file or shipped table for the prior.")
+    str | None,
+    typer.Option("--data", metavar="TABLE", help="CSV file or shipped table for the prior."),
 ]
 Normalise = Annotated[
     bool, typer.Option("--normalise", help="Accept rows that do not sum to one, and divide.")
@@ -834,6 +835,20 @@ class KernelSource(PriorOption):
 
 # What help calls the value of an option, by a part of the name of its type.
 _VALUES = {"int": "NUMBER", "float": "NUMBER", "Path": "FILE"}
+# … and which of these stand for files where the type is text.
+_FILES = ("FILE", "TABLE", "KERNEL", "DESIGN", "VISITS", "FIRST", "SECOND")
+
+
+def _file_name(text: str) -> str:
+    """The text of an option that names a file; an empty one would stand for the current folder."""
+    if not text or "\0" in text:
+        got = "a text with a zero byte" if text else "an empty text"
+        raise typer.BadParameter(f"expected the name of a file, got {got}")
+    return text
+
+
+def _path(text: str) -> Path:
+    return Path(_file_name(text))
 
 
 def _named_for_readers(name: str, hint: Any) -> Any:
@@ -847,9 +862,13 @@ def _named_for_readers(name: str, hint: Any) -> Any:
     told = "|".join(str(part) for part in get_args(kind)) or getattr(kind, "__name__", str(kind))
     value = next((shown for part, shown in _VALUES.items() if part in told), "TEXT")
     for place, extra in enumerate(extras):
-        if getattr(extra, "metavar", "given") is None and "bool" not in told:
-            extras[place] = copy.copy(extra)
-            extras[place].metavar = name.upper() if isinstance(extra, ArgumentInfo) else value
+        if not isinstance(extra, ParameterInfo) or "bool" in told:
+            continue
+        changed = extras[place] = copy.copy(extra)
+        if changed.metavar is None:
+            changed.metavar = name.upper() if isinstance(extra, ArgumentInfo) else value
+        if "Path" in told or changed.metavar.rstrip(".") in _FILES:
+            changed.parser = _path if "Path" in told else _file_name
     return Annotated[(kind, *extras)]
 
 

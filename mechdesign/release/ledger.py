@@ -37,7 +37,7 @@ from ..errors import (
     is_iterable,
     warn,
 )
-from ..files import check_folder, check_writable, read_json, read_text, write_text
+from ..files import check_folder, check_named, check_writable, read_json, read_text, write_text
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion, parse_notion
@@ -144,6 +144,7 @@ class Ledger:
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
+        check_named(path, "ledger")
         self.path = default_ledger() if path is None else Path(path)
         self._is_own = path is None
         self._known_key: bytes | None = None

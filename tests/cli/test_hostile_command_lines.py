@@ -7,9 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.cli.application import application
+from mechdesign.errors import MechdesignError
+from mechdesign.release.ledger import Ledger
 from mechdesign.storage import seal, to_json
 
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -250,3 +254,31 @@ def test_a_table_in_the_place_of_the_design_is_not_quoted(tmp_path, monkeypatch,
     assert "m.json people.csv" in line
     assert "26.1" not in line
     assert not Path("out.csv").exists()
+
+
+def test_an_empty_text_is_no_file_in_any_command(folder, capsys):
+    """A path would take it for the current folder, and read or write what lies there."""
+    asked = []
+    for name, command in get_command(application([])).commands.items():
+        for parameter in getattr(command, "params", ()):
+            files = ("FILE", "TABLE", "KERNEL", "DESIGN", "VISITS", "FIRST", "SECOND")
+            if (parameter.metavar or "").rstrip(".") not in files:
+                continue
+            option = [parameter.opts[0], ""] if parameter.opts[0].startswith("-") else [""]
+            asked.append([name, *option])
+            assert main([name, *option]) == 2
+            out, err = capsys.readouterr()
+            assert out == ""
+            assert "expected the name of a file, got an empty text" in err, (name, parameter.opts)
+    assert len(asked) > 60
+    kernel = md.Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    for call in (
+        lambda: md.load(""),
+        lambda: md.privatize_file("", "o.csv", "x", kernel),
+        lambda: md.privatize_file("t.csv", "", "x", kernel),
+        lambda: md.Prior.from_csv("", "x"),
+        lambda: md.release_key(""),
+        lambda: Ledger(""),
+    ):
+        with pytest.raises(MechdesignError, match="expected the name of a file"):
+            call()
