@@ -36,6 +36,7 @@ from ..exact import (
     float_at_most,
     log_upper,
 )
+from ..labels import counted
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..solve.backends.highs import Model
@@ -174,8 +175,8 @@ class LeakageEnvelope:
     def __repr__(self) -> str:
         kind = "Λ" if self.risk_averse else "ℓ"
         return (
-            f"<LeakageEnvelope of {kind}: {len(self.points)} levels up to {self.levels.max():.4g}, "
-            f"largest leakage {self.largest:.4g}>"
+            f"<LeakageEnvelope of {kind}: {counted(len(self.points), 'level')} "
+            f"up to {self.levels.max():.4g}, largest leakage {self.largest:.4g}>"
         )
 
 

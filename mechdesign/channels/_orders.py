@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from ..errors import KernelError
 from ..exact import Verdict
+from ..labels import counted
 from ..mechanism import as_mechanism
 from ..prior import Prior
 from ..theory.leakage import quiet_prior
@@ -76,13 +77,13 @@ class ChannelOrder:
         if self.verdict is Verdict.YES:
             how = f"by post-processing (up to {self.at_most:.3g} in total variation)"
             if self.pieces:
-                how = f"for all priors, in {self.pieces} pieces"
+                how = f"for all priors, in {counted(self.pieces, 'piece')}"
             return f"yes: the first is {self.order}, {how}"
         if self.verdict is Verdict.NO:
             assert self.prior is not None
             at = ", ".join(f"{p:.4g}" for p in self.prior.probabilities)
             return f"no: the first is not {self.order}; the second is ahead at the prior ({at})"
-        return f"undecided after {self.pieces} pieces; allow more with limit="
+        return f"undecided after {counted(self.pieces, 'piece')}; allow more with limit="
 
 
 def less_noisy(

@@ -31,6 +31,7 @@ from ..arguments import (
 )
 from ..errors import EdgesWarning, InputError, LevelError, quote, visible, visible_lines
 from ..extensions import check_name_or_module, find, is_import_path, make, naming_own_code
+from ..labels import counted
 from ..progress import waiting
 from .held_warnings import holding_back
 
@@ -709,7 +710,8 @@ def say_receipt(receipt: Receipt) -> None:
 
     kept = ", ".join(receipt.notions) or "no notion was checked"
     kernel = shown_fingerprint(receipt.kernel)
-    say(f"{receipt.rows} reports of {receipt.column!r}: {kept}, kernel {kernel} (fingerprint)")
+    number = counted(receipt.rows, "report")
+    say(f"{number} of {receipt.column!r}: {kept}, kernel {kernel} (fingerprint)")
     say(f"random words: {receipt.source}")
     if receipt.key is not None:
         say(f"key: fingerprint {shown_fingerprint(receipt.key)}")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import CertificateError, InputError, KernelError, LevelError, quote
 from ..exact import DENOMINATOR_BITS, log_bounds, nearest_float
+from ..labels import counted
 from ..mechanism import Mechanism, mechanism_of
 from ..noise.planar import geometric_masses
 from ..numeric import finite_number
@@ -87,7 +88,7 @@ class TwoLevels:
         a, b = (self.places.names[i] for i in self.pair)
         parts = "" if self.blocks is None else f" in {len(self.blocks.mechanism.inputs)} blocks"
         return (
-            f"{len(self.places)} places{parts}: "
+            f"{counted(len(self.places), 'place')}{parts}: "
             f"{self.achieved:.9g} nats within {self.within:g} m over all pairs (exact, decided by "
             f"{a} and {b}), expected loss {self.loss:.6g}, {self.inside:.0%} of the level inside"
         )

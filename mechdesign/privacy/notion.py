@@ -237,14 +237,21 @@ class PrivacyNotion(ABC):
     @property
     def spec(self) -> str:
         """How the notion is written on the command line, such as ``pml:0.5``."""
-        parts = [repr(level) for level in self.levels]
-        more = [getattr(self, name) for name, _ in zip(self.needs, self.written, strict=False)]
-        # Tables have no text that could be written there.
-        parts += [str(value) for value in more if not isinstance(value, tuple)]
+        parts = [*map(repr, self.levels), *self._texts()]
         return f"{type(self).__name__.lower()}:{','.join(parts)}"
 
-    def __str__(self) -> str:
+    def _texts(self) -> list[str]:
+        """Parameters as texts; tables, and objects of one's own, have none."""
+        more = [getattr(self, name) for name, _ in zip(self.needs, self.written, strict=False)]
+        return [str(value) for value in more if isinstance(value, (str, int, float))]
+
+    @property
+    def title(self) -> str:
+        """Name and levels without parameters, as they are told in public."""
         return f"{type(self).__name__}({', '.join(f'{level:.6g}' for level in self.levels)})"
+
+    def __str__(self) -> str:
+        return f"{', '.join([self.title[:-1], *self._texts()])})"
 
 
 def _numbers(found: Any) -> NDArray[np.float64] | None:
@@ -432,8 +439,13 @@ class DeltaNotion(AverageNotion, register=False):
         super().__post_init__()
         object.__setattr__(self, "delta", checked_delta(self.delta))
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """Name, level and δ."""
         return f"{type(self).__name__}({self.levels[0]:.6g}, delta={self.delta:.6g})"
+
+    def __str__(self) -> str:
+        return self.title
 
 
 def checked_delta(value: Any) -> float:
@@ -607,7 +619,7 @@ def told_apart(
 
     >>> from mechdesign import DP, LDP
     >>> told_apart([LDP(1), DP(1, "adjacent"), DP(1, "hamming")])
-    ['LDP(1)', "DP(1) (neighbours='adjacent')", "DP(1) (neighbours='hamming')"]
+    ['LDP(1)', 'DP(1, adjacent)', 'DP(1, hamming)']
     """
     listed = list(notions)
     texts = [text(notion) for notion in listed]

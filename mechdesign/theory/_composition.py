@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, KernelError, LevelError, UnknownNameError, listed, quote
 from ..exact import float_at_least, is_whole
+from ..labels import counted
 from ..mechanism import Mechanism, kernel_of, mechanism_of
 from ..prior import Prior
 from ..privacy import (
@@ -489,7 +490,7 @@ class Composition:
 
     def __str__(self) -> str:
         who = "together" if self.people == "same" else "of different people, for each of them"
-        return f"{self.reports} reports {who}: " + ", ".join(map(str, self.found))
+        return f"{counted(self.reports, 'report')} {who}: " + ", ".join(map(str, self.found))
 
 
 def compose(

@@ -15,7 +15,7 @@ from ..certificate.certificate import gap_text
 from ..errors import MechdesignError, MissingLibraryError, PriorError, quote, visible_lines
 from ..exact import Verdict
 from ..files import check_writable, write_text
-from ..labels import parse_labels, told_of_sets
+from ..labels import counted, parse_labels, told_of_sets
 from ..mechanism import Mechanism
 from ..plotting._plot_binding import plot_binding
 from ..plotting._plot_estimate import plot_estimate
@@ -201,7 +201,9 @@ def _title(design: Design | None, report: AuditReport) -> str:
     n, m = report.mechanism.shape
     asked = ", ".join(str(check.notion) for check in report.checks)
     what = "Mechanism" if design is not None else "Kernel"
-    return f"{what} with {n} inputs and {m} outputs" + (f": {asked}" if asked else "")
+    return f"{what} with {counted(n, 'input')} and {counted(m, 'output')}" + (
+        f": {asked}" if asked else ""
+    )
 
 
 def disclosure_lines(mechanism: Mechanism, prior: Prior) -> list[str]:

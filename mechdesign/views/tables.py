@@ -24,7 +24,7 @@ from ..certificate.certificate import gap_out_of, gap_text
 from ..data import EXAMPLES
 from ..errors import MechdesignError
 from ..exact import rounded_up
-from ..labels import Label, listing, short_names, shorten
+from ..labels import Label, counted, listing, short_names, shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import parse_notion
@@ -588,7 +588,7 @@ def error_table(planned: Plan, most: int | None = None) -> Table:
         )
     ]
     return _table(
-        f"Standard errors of {planned.reports} reports",
+        f"Standard errors of {counted(planned.reports, 'report')}",
         [
             "answer",
             column("value", "assumed", is_number=True),

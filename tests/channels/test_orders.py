@@ -162,7 +162,7 @@ def test_a_limit_that_is_reached_is_undecided():
     found = md.less_noisy(erasure(lost), flip(WRONG), limit=1)
     assert found.verdict is Verdict.UNDECIDED
     assert not found
-    assert "undecided after 1 pieces" in str(found)
+    assert "undecided after 1 piece;" in str(found)
 
 
 def test_a_kernel_is_above_itself_and_above_what_tells_nothing():
