@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from mechdesign.cli import main
 from mechdesign.cli.application import application
 from mechdesign.errors import MechdesignError
 from mechdesign.release.ledger import Ledger
+from mechdesign.release.persons import read_budget
 from mechdesign.storage import seal, to_json
 
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -237,6 +239,21 @@ def test_a_level_beyond_floats_is_not_read_as_none_at_all(level, capsys):
     assert main(["design", "--prior", "0.5,0.5", "-p", spec]) == 2
     assert "a number of nats" in capsys.readouterr().err
     assert main(["design", "--prior", "0.5,0.5", "-p", "ldp:inf"]) == 0
+
+
+def test_levels_may_be_logarithms_wherever_they_are_read(folder, capsys):
+    for words in (
+        "design --prior .5,.5 -p ldp:ln2 --json",
+        "design --prior .5,.5 -p ldp:ln(2) --json",
+        "compare --prior .5,.5 -n ldp --levels ln2,1 --json",
+        "design t.csv --column x -p ldp:0.6931471805599453 --json",
+    ):
+        assert main(words.split()) == 0
+        assert "0.6931471805599453" in capsys.readouterr().out
+    assert read_budget("ln2").notion == read_budget("ldp:ln2").notion == md.LDP(math.log(2))
+    for level in ("ln", "ln0", "ln(2", "lnx", "ln1_0", "ln1e400", "ln-2", "ln0.5"):
+        assert main(["design", "--prior", ".5,.5", "-p", f"ldp:{level}"]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("command", ["apply", "estimate", "regress"])
