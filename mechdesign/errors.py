@@ -466,6 +466,10 @@ class DisclosureWarning(MechdesignWarning):
     """A kernel of which one report gives the secret away, so that nothing is hidden in effect."""
 
 
+class GlyphWarning(MechdesignWarning):
+    """A picture has empty boxes in place of characters that no installed font has."""
+
+
 class FormerNameWarning(MechdesignWarning, DeprecationWarning):
     """A name or parameter that a later version takes away; the message names the one to use."""
 
@@ -746,6 +750,13 @@ KINDS = (
         "Ask for a smaller level: under LDP reports of N symbols are guessed right with "
         "probability e^level / (e^level + N - 1) at most. Where nothing needs to be hidden, use it "
         "as it is.",
+    ),
+    Kind(
+        "MD817",
+        "GlyphWarning",
+        "A picture has empty boxes in place of characters that no installed font has.",
+        "Install a font that has them, such as Noto Sans CJK for Chinese, Japanese and Korean, or "
+        "save the picture as .svg, in which they are text.",
     ),
 )
 _KIND_OF_NAME = {kind.name: kind for kind in KINDS}

@@ -203,7 +203,7 @@ def short_names(labels: Sequence[Label], width: int) -> list[str]:
     return names
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: float, one: str, many: str = "") -> str:
     """A number with its noun, in the plural where it is not one.
 
     >>> counted(1, "round"), counted(2, "round"), counted(1, "vertex", "vertices")

@@ -4,9 +4,8 @@ In: arguments, which ``arguments`` and ``options`` read.
 Out: what Python gives for them, shown by ``views`` on standard output; everything else goes to
 standard error. Exit codes: 0 done; 1 an audited kernel does not (provably) meet an asked level, or
 a checked result fails; 2 the input cannot be used; 3 a solver or an exact check failed; 4 no kernel
-does what is asked, which is proved; 5 what was found could not be printed, as standard output is
-closed, full, or no longer read. Those of ``verify`` are its own, but for the last. Errors and
-warnings end with the code of their kind, which ``explain`` explains.
+does what is asked, which is proved; 5 standard output cannot be written. Those of ``verify`` are
+its own, but for 5. Errors and warnings end with the code of their kind (``explain``).
 
 No input makes :func:`main` raise; where code of one's own does, the message names its method.
 """

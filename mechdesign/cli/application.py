@@ -14,7 +14,7 @@ from .. import __version__
 from ..errors import InputError
 from ..extensions import load_module
 from .exit_codes import OK
-from .options import spelled_out
+from .parameters import spelled_out
 
 #: Every command, by the question that it answers, in the order of the help.
 QUESTIONS = {

@@ -806,8 +806,8 @@ def test_what_cannot_be_printed_has_an_exit_code_of_its_own(output, tmp_path):
         pytest.skip("no device that is always full")
     asked = ["audit --prior .5,.5 -p ldp:.1 k.csv", "--version"]
     (tmp_path / "k.csv").write_text("input,a,b\n0,.75,.25\n1,.25,.75\n")
-    for words in asked:
-        command = f"{shlex.quote(sys.executable)} -m mechdesign {words} {OUTPUTS[output]}"
+    for typed in asked:
+        command = f"{shlex.quote(sys.executable)} -m mechdesign {typed} {OUTPUTS[output]}"
         script = f"{command}; echo ${{PIPESTATUS[0]}} >&2"
         found = subprocess.run(
             ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=300

@@ -242,13 +242,13 @@ def test_a_level_beyond_floats_is_not_read_as_none_at_all(level, capsys):
 
 
 def test_levels_may_be_logarithms_wherever_they_are_read(folder, capsys):
-    for words in (
+    for typed in (
         "design --prior .5,.5 -p ldp:ln2 --json",
         "design --prior .5,.5 -p ldp:ln(2) --json",
         "compare --prior .5,.5 -n ldp --levels ln2,1 --json",
         "design t.csv --column x -p ldp:0.6931471805599453 --json",
     ):
-        assert main(words.split()) == 0
+        assert main(typed.split()) == 0
         assert "0.6931471805599453" in capsys.readouterr().out
     assert read_budget("ln2").notion == read_budget("ldp:ln2").notion == md.LDP(math.log(2))
     for level in ("ln", "ln0", "ln(2", "lnx", "ln1_0", "ln1e400", "ln-2", "ln0.5"):
