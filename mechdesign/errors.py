@@ -35,6 +35,7 @@
     ├── AlikeWarning                    symbols that people would take for one
     ├── LeftoverWarning                 unfinished files of a run that was stopped
     ├── DisclosureWarning               a kernel of which one report gives the secret away
+    ├── GlyphWarning                    pictures with boxes in place of characters without a font
     └── FormerNameWarning (DeprecationWarning)  a name or parameter that will be taken away
 
 Each has a code that never changes its meaning, listed in :data:`KINDS`; :func:`explained` and
