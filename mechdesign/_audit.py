@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import KernelError, MechdesignError, PriorError, quote
 from .exact import Verdict, rounded_up
-from .labels import Label, one_line, shorten
+from .labels import Label, one_line, shorten, told_shape
 from .mechanism import ImplicitKernel, Mechanism, as_mechanism
 from .notebook import notebook_table
 from .prior import Prior
@@ -172,7 +172,7 @@ class AuditReport:
 
     def __repr__(self) -> str:
         n, m = self.mechanism.shape
-        lines = [f"Audit of {n} inputs × {m} outputs (nats)"]
+        lines = [f"Audit of {told_shape((n, m))} (nats)"]
         for name, leakage, level_field, worst in self.entries():
             label = name if len(leakage.levels) == 1 else f"{name} {level_field}"
             place = f"at '{shorten(worst.output)}': {worst.about}"

@@ -25,6 +25,7 @@ from .input_tables import csv_header, read_matrix
 from .labels import Label, label_text, near_miss, parse_labels
 from .mechanism import ImplicitKernel, Mechanism
 from .prior import Prior, sampled_prior
+from .privacy.notion import read_level
 from .release.codes import ABSENT, Codebook
 from .utility import (
     ChiSquare,
@@ -95,8 +96,8 @@ def read_levels(text: str) -> list[float]:
     parts = text.split(":") if ":" in text else text.split(",")
     try:
         if ":" not in text:
-            return [float(part) for part in parts]
-        first, last, count = float(parts[0]), float(parts[1]), int(parts[2])
+            return [read_level(part) for part in parts]
+        first, last, count = read_level(parts[0]), read_level(parts[1]), int(parts[2])
         if len(parts) != 3 or count < 1:
             raise ValueError
     except (ValueError, IndexError):
@@ -412,12 +413,9 @@ def read_cells(text: str, subject: str) -> Any:
 
 def read_nats(text: str, subject: str) -> float:
     """A level in nats, as a number or as the logarithm of one, such as ``ln2``."""
-    part = text.strip().lower().replace(" ", "")
     try:
-        if part.startswith("ln"):
-            return math.log(float(part[2:].strip("()")))
-        return float(part)
-    except (ValueError, OverflowError):
+        return read_level(text)
+    except ValueError:
         raise InputError(
             subject,
             expected="a number of nats, or the logarithm of a number",

@@ -35,6 +35,7 @@
     ├── AlikeWarning                    symbols that people would take for one
     ├── LeftoverWarning                 unfinished files of a run that was stopped
     ├── DisclosureWarning               a kernel of which one report gives the secret away
+    ├── GlyphWarning                    pictures with boxes in place of characters without a font
     └── FormerNameWarning (DeprecationWarning)  a name or parameter that will be taken away
 
 Each has a code that never changes its meaning, listed in :data:`KINDS`; :func:`explained` and
@@ -466,6 +467,10 @@ class DisclosureWarning(MechdesignWarning):
     """A kernel of which one report gives the secret away, so that nothing is hidden in effect."""
 
 
+class GlyphWarning(MechdesignWarning):
+    """A picture has empty boxes in place of characters that no installed font has."""
+
+
 class FormerNameWarning(MechdesignWarning, DeprecationWarning):
     """A name or parameter that a later version takes away; the message names the one to use."""
 
@@ -631,8 +636,8 @@ KINDS = (
     Kind(
         "MD703",
         "output",
-        "Output cannot be written, for want of space or permission.",
-        "Choose another place, or make room.",
+        "Output cannot be written, as standard output is closed or full.",
+        "Send it to a file with room, or to /dev/null.",
     ),
     Kind(
         "MD800",
@@ -748,6 +753,13 @@ KINDS = (
         "Ask for a smaller level: under LDP reports of N symbols are guessed right with "
         "probability e^level / (e^level + N - 1) at most. Where nothing needs to be hidden, use it "
         "as it is.",
+    ),
+    Kind(
+        "MD817",
+        "GlyphWarning",
+        "A picture has empty boxes in place of characters that no installed font has.",
+        "Install a font that has them, such as Noto Sans CJK for Chinese, Japanese and Korean, or "
+        "save the picture as .svg, in which they are text.",
     ),
 )
 _KIND_OF_NAME = {kind.name: kind for kind in KINDS}

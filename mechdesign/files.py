@@ -42,11 +42,20 @@ _TAKE_ANOTHER = "pass a saved design, or a kernel as .csv"
 # Reading
 
 
+def check_named(path: object, subject: str = "file") -> None:
+    """Raise :class:`StorageError` for an empty text, which a path takes for the current folder."""
+    if path == "":
+        raise StorageError(
+            f"{subject}: expected the name of a file, got an empty text; name one, or leave it out."
+        )
+
+
 def regular_file(path: str | Path) -> Path:
     """The path of a regular file, or a :class:`StorageError`.
 
     A device or a pipe has no end or none yet, so nothing waits for one.
     """
+    check_named(path)
     try:
         target = Path(path)
         found = target.stat()
@@ -248,6 +257,7 @@ def noticed_interrupts() -> Iterator[Callable[[], None]]:
 
 def check_writable(path: str | Path, *, overwrite: bool, subject: str = "output") -> None:
     """Raise :class:`StorageError` when a file exists that may not be replaced."""
+    check_named(path, subject)
     try:
         target = Path(path)
         target.stat()

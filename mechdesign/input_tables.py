@@ -440,6 +440,8 @@ def _open_text(file: Path) -> IO[str]:
 def open_table(path: str | Path) -> Iterator[tuple[str, Iterable[str]]]:
     """Name and lines of a file or a shipped table; :class:`DataError` where there is none."""
     try:
+        if not path:
+            raise ValueError("a path takes an empty text for the current folder")
         file = example_path(path) or Path(path)
         if file.exists():
             file = regular_file(file)

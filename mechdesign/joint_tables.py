@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -108,8 +108,24 @@ def table_column(table: Any, name: str) -> Any:
             remedy="rename the columns",
         )
     if isinstance(frame, nw.LazyFrame):
-        frame = frame.select(nw.col(name)).collect()
+        frame, name = renamed_columns(table, {"c": name}).collect(), "c"
     return frame.get_column(name).to_native()
+
+
+def renamed_columns(table: Any, names: Mapping[str, str]) -> Any:
+    """A lazy frame of these columns under other names, ``{new: old}``, of a table of any library.
+
+    The old ones are taken as they are written; polars takes some, such as "*" and "^a.*$", for
+    patterns.
+    """
+    import narwhals.stable.v1 as nw
+
+    if type(table).__module__.startswith("polars"):
+        from polars import selectors
+
+        exact = [selectors.by_name(old).alias(new) for new, old in names.items()]
+        return nw.from_native(table.lazy().select(exact))
+    return nw.from_native(table).lazy().select(*(nw.col(o).alias(n) for n, o in names.items()))
 
 
 def _values(column: Any) -> list[Any]:

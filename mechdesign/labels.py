@@ -203,6 +203,24 @@ def short_names(labels: Sequence[Label], width: int) -> list[str]:
     return names
 
 
+def counted(number: float, one: str, many: str = "") -> str:
+    """A number with its noun, in the plural where it is not one.
+
+    >>> counted(1, "round"), counted(2, "round"), counted(1, "vertex", "vertices")
+    ('1 round', '2 rounds', '1 vertex')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def told_shape(shape: tuple[int, int]) -> str:
+    """How large a kernel is.
+
+    >>> told_shape((1, 2))
+    '1 input × 2 outputs'
+    """
+    return f"{counted(shape[0], 'input')} × {counted(shape[1], 'output')}"
+
+
 def listing(labels: Sequence[Label], most: int = 6) -> str:
     """A readable list of labels, the long tail counted."""
     shown = ", ".join(quote_label(label) for label in labels[:most])

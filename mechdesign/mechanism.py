@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import DisclosureWarning, KernelError, is_iterable, quote, warn
 from .exact import dyadic, fraction
-from .labels import Label, check_labels, near_miss, short_names
+from .labels import Label, check_labels, near_miss, short_names, told_shape
 from .numeric import finite_matrix
 from .prior import Prior
 from .schema import Schema
@@ -423,7 +423,7 @@ class Mechanism:
         return range(min(most, self.shape[0])), range(min(most, self.shape[1]))
 
     def __repr__(self) -> str:
-        return f"Mechanism({self.shape[0]} inputs × {self.shape[1]} outputs)\n{self.to_text()}"
+        return f"Mechanism({told_shape(self.shape)})\n{self.to_text()}"
 
     def _repr_html_(self) -> str:
         rows, columns = self._shown(30)
@@ -441,7 +441,7 @@ class Mechanism:
             for i, name in zip(rows, names, strict=True)
         )
         return (
-            f"<table><caption>P(Y|X), {self.shape[0]} inputs × {self.shape[1]} outputs</caption>"
+            f"<table><caption>P(Y|X), {told_shape(self.shape)}</caption>"
             f"<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
 

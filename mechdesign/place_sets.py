@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .errors import DataError, InputError, UnknownNameError, is_iterable, listed, quote
 from .input_tables import MISSING_TEXT, csv_header, open_table
 from .joint_tables import table_column
-from .labels import Label, check_labels
+from .labels import Label, check_labels, counted
 from .numeric import finite_number
 
 Array = NDArray[np.float64]
@@ -130,7 +130,7 @@ class PlaceSet:
     def __repr__(self) -> str:
         if self.shape is not None:
             return f"{self.shape[0]}×{self.shape[1]} places"
-        return f"{len(self)} places{'' if self.roads is None else ' along roads'}"
+        return f"{counted(len(self), 'place')}{'' if self.roads is None else ' along roads'}"
 
     # How far apart they are
 

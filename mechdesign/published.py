@@ -79,7 +79,7 @@ def told_in_public(notions: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[str, 
         ):
             whole.append(notion)
         else:
-            named.append(str(notion))
+            named.append(notion.title)
     return tuple(whole), tuple(named)
 
 

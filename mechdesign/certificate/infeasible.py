@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import CertificateError, InfeasibleError, InputError, SolverError, quote
 from ..exact import LARGEST_LEVEL, nearest_float
-from ..labels import Label
+from ..labels import Label, told_shape
 from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
@@ -84,7 +84,7 @@ class Infeasibility:
 
     def __repr__(self) -> str:
         n, m = len(self.problem.prior), len(self.problem.outputs)
-        lines = [f"No kernel of {n} inputs × {m} outputs satisfies all of"]
+        lines = [f"No kernel of {told_shape((n, m))} satisfies all of"]
         lines += [f"  {part}" for part in self.clash]
         return "\n".join([*lines, f"proof  {self.reason}"])
 

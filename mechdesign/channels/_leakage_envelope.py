@@ -36,8 +36,10 @@ from ..exact import (
     float_at_most,
     log_upper,
 )
+from ..labels import counted
 from ..mechanism import Mechanism
 from ..prior import Prior
+from ..progress import advance, stage
 from ..solve.backends.highs import Model
 from ..theory.leakage import outcome_leakage
 from ..theory.validation import number
@@ -45,6 +47,8 @@ from ._refines import integer_rows
 from .closed_envelope import closed_envelope
 
 Array = NDArray[np.float64]
+# Python's own integers, of any size.
+Integers = NDArray[Any]
 _LEVELS = 33
 # Outcomes with levels of their own in a curve, and how far beside their leakage, relatively.
 _JUMPS, _BESIDE, _ROUNDING = 50, 1e-9, 1e-6
@@ -55,6 +59,8 @@ _HALVINGS = 40
 # Denominator of the shares of a post-processing.
 _BITS = 64
 _ONE = 1 << _BITS
+# Parts of the largest multiplier, of which others may be as small as floats are.
+_MULTIPLIER_BITS = 256
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,12 @@ class LeakageEnvelope:
     ) -> None:
         self.mechanism, self.prior, self.risk_averse = mechanism, prior, risk_averse
         self._kernel = _Kernel(mechanism, prior, risk_averse)
-        self.points = tuple(self._kernel.point(level) for level in levels)
+        points = []
+        with stage("levels", total=len(levels)):
+            for level in levels:
+                points.append(self._kernel.point(level))
+                advance()
+        self.points = tuple(points)
 
     @property
     def levels(self) -> Array:
@@ -174,8 +185,8 @@ class LeakageEnvelope:
     def __repr__(self) -> str:
         kind = "Λ" if self.risk_averse else "ℓ"
         return (
-            f"<LeakageEnvelope of {kind}: {len(self.points)} levels up to {self.levels.max():.4g}, "
-            f"largest leakage {self.largest:.4g}>"
+            f"<LeakageEnvelope of {kind}: {counted(len(self.points), 'level')} "
+            f"up to {self.levels.max():.4g}, largest leakage {self.largest:.4g}>"
         )
 
 
@@ -271,8 +282,8 @@ class _Kernel:
         self.total = sum(prior.weights)
         masses = dot([prior.weights[x] for x in self.symbols], weights)
         self.live = [y for y, mass in enumerate(masses) if mass]
-        self.masses = [masses[y] for y in self.live]
-        self.rows = [[int(row[y]) for y in self.live] for row in weights]
+        self.masses = np.array([int(masses[y]) for y in self.live], dtype=object)
+        self.rows = np.array([[int(row[y]) for y in self.live] for row in weights], dtype=object)
         self.risk_averse = risk_averse
         self.largest = self._largest()
 
@@ -303,42 +314,33 @@ class _Kernel:
         found = closed_envelope(rows, masses, factor, risk_averse=self.risk_averse)
         return None if found is None else float(found)
 
-    def sides(self, factor: Fraction) -> list[list[Fraction]]:
-        """K − e q for each symbol and outcome, or q − e K, times ``one · total``."""
+    def sides(self, factor: Fraction) -> Integers:
+        """K − e q for each symbol and outcome, or q − e K, ``(N, M)`` integers: times ``one ·
+        total`` and the denominator of the factor.
+        """
+        above, below = factor.numerator, factor.denominator
         if self.risk_averse:
-            return [
-                [mass - factor * k * self.total for mass, k in zip(self.masses, row, strict=True)]
-                for row in self.rows
-            ]
-        return [
-            [k * self.total - factor * mass for mass, k in zip(self.masses, row, strict=True)]
-            for row in self.rows
-        ]
+            return np.asarray(below * self.masses - above * self.total * self.rows)
+        return np.asarray(below * self.total * self.rows - above * self.masses)
 
     def point(self, level: float) -> EnvelopePoint:
         """The envelope at a level."""
         lower, upper = exp_bounds(Fraction(level))
         generous, strict = self.sides(lower), self.sides(upper)
         whole = self.one * self.total
-        if all(value < 0 for side in generous for value in side):
+        if (generous < 0).all():
             # Above the largest leakage no joining of outcomes reaches the level.
-            none = [[0] * len(self.masses) for _ in self.rows]
+            none = np.zeros(self.rows.shape, dtype=object)
             return EnvelopePoint(level, 0.0, 0.0, 0.0, self._channel(none))
-        found, multipliers = self._solve(generous)
-        proved = min(Fraction(1), self._bound(generous, multipliers))
-        shares = _feasible(found, strict)
-        reached = sum(
-            sum(share) * mass
-            for share, mass in zip(zip(*shares, strict=True), self.masses, strict=True)
-        ) / Fraction(whole * _ONE)
-        alone = Fraction(
-            sum(mass for y, mass in enumerate(self.masses) if any(side[y] >= 0 for side in strict)),
-            whole,
-        )
-        if alone > reached:
-            # The solver's answer is no better than doing nothing.
-            shares = self._as_they_are(strict)
-            reached = alone
+        alone = Fraction(int(self.masses[(strict >= 0).any(axis=0)].sum()), whole)
+        proved, shares, reached = Fraction(1), self._as_they_are(strict), alone
+        if alone < 1:  # else every outcome leaks as much, and nothing is left to be joined
+            found, multipliers = self._solve(generous, lower.denominator)
+            proved = min(proved, self._bound(generous, lower.denominator, multipliers))
+            joined = _feasible(found, strict)
+            attained = Fraction(int((joined.sum(axis=0) * self.masses).sum()), whole * _ONE)
+            if attained >= alone:  # else the solver's answer is no better than doing nothing
+                shares, reached = joined, attained
         return EnvelopePoint(
             level,
             float_at_least(max(proved, reached)),
@@ -347,25 +349,30 @@ class _Kernel:
             self._channel(shares),
         )
 
-    def _solve(self, sides: list[list[Fraction]]) -> tuple[Array, Array]:
+    def _solve(self, sides: Integers, scale: int) -> tuple[Array, Array]:
         """Shares w and multipliers t by HiGHS; not trusted."""
         from scipy import sparse
 
-        n, m = len(self.rows), len(self.masses)
+        n, m = sides.shape
         whole = self.one * self.total
-        q = np.array([float(Fraction(mass, whole)) for mass in self.masses])
-        ratio = np.array([[float(v / whole) for v in row] for row in sides]) / q
-        # Variables are the masses v = w q, so that no entry is as small as a rare outcome.
-        outcome = sparse.hstack([sparse.eye_array(m)] * n, format="csr")
-        symbol = sparse.csr_array(
-            (ratio.ravel(), (np.repeat(np.arange(n), m), np.arange(n * m))), shape=(n, n * m)
+        q = np.array([mass / whole for mass in self.masses])
+        ratio = (sides / (scale * self.masses)).astype(float)
+        largest = np.maximum(np.abs(ratio).max(axis=1), 1e-300)
+        # Variables are the masses v = w q, symbol by symbol, so that no entry is as small as a rare
+        # outcome. A row for each outcome, then one for each symbol.
+        places = np.arange(n * m)
+        matrix = sparse.csr_array(
+            (
+                np.concatenate([np.ones(n * m), (ratio / largest[:, None]).ravel()]),
+                np.concatenate([places.reshape(n, m).T.ravel(), places]),
+                np.concatenate([n * np.arange(m), n * m + m * np.arange(n + 1)]),
+            ),
+            shape=(m + n, n * m),
         )
-        scale = np.maximum(np.abs(ratio).max(axis=1), 1e-300)
-        symbol = sparse.diags_array(1 / scale) @ symbol
         model = Model()
         model.load(
             np.ones(n * m),
-            sparse.vstack([outcome, symbol]),
+            matrix,
             np.concatenate([np.full(m, -np.inf), np.zeros(n)]),
             np.concatenate([q, np.full(n, np.inf)]),
         )
@@ -374,53 +381,57 @@ class _Kernel:
             # Nothing is lost but tightness: the bound is 1 and the reports stay as they are.
             return np.zeros((n, m)), np.zeros(n)
         shares = np.clip(found.point.reshape(n, m) / q, 0, 1)
-        return shares, np.maximum(-found.duals[m:], 0) / scale
+        return shares, np.maximum(-found.duals[m:], 0) / largest
 
-    def _bound(self, sides: list[list[Fraction]], multipliers: Array) -> Fraction:
-        factors = [Fraction(t) for t in multipliers.tolist()]
-        total = Fraction(0)
-        for y, mass in enumerate(self.masses):
-            best = max(mass + t * side[y] for t, side in zip(factors, sides, strict=True))
-            total += max(best, Fraction(0))
-        return total / (self.one * self.total)
+    def _bound(self, sides: Integers, scale: int, multipliers: Array) -> Fraction:
+        """The bound by any multipliers, which are rounded to whole parts of their largest."""
+        unit = 1 << _MULTIPLIER_BITS
+        top = Fraction(float(multipliers.max()))
+        if not top:
+            return Fraction(1)
+        whole = np.array(
+            [int(Fraction(t) / top * unit) for t in multipliers.tolist()], dtype=object
+        )
+        # All times scale · unit / top.
+        one = Fraction(scale * unit) / top
+        parts = (whole[:, None] * sides).max(axis=0)
+        total = sum(
+            max(one * mass + part, Fraction(0))
+            for mass, part in zip(self.masses.tolist(), parts.tolist(), strict=True)
+        )
+        return Fraction(total) / (one * self.one * self.total)
 
-    def _as_they_are(self, sides: list[list[Fraction]]) -> list[list[int]]:
-        shares = [[0] * len(self.masses) for _ in self.rows]
-        for y in range(len(self.masses)):
-            for x, side in enumerate(sides):
-                if side[y] >= 0:
-                    shares[x][y] = _ONE
-                    break
+    def _as_they_are(self, sides: Integers) -> Integers:
+        """Each outcome that leaks as much by itself, for the first symbol that it does about."""
+        shares = np.zeros(sides.shape, dtype=object)
+        good = sides >= 0
+        live = np.flatnonzero(good.any(axis=0))
+        shares[good.argmax(axis=0)[live], live] = _ONE
         return shares
 
-    def _channel(self, shares: list[list[int]]) -> Mechanism:
+    def _channel(self, shares: Integers) -> Mechanism:
         """The post-processing: an outcome for each symbol that has a share, and the rest."""
-        used = [x for x, share in enumerate(shares) if any(share)]
+        used = np.flatnonzero(shares.any(axis=1)).tolist()
         rows = np.zeros((len(self.outputs), len(used) + 1), dtype=object)
-        for k, y in enumerate(self.live):
-            for j, x in enumerate(used):
-                rows[y, j] = shares[x][k]
+        rows[self.live, :-1] = shares[used].T
         rows[:, -1] = _ONE - rows[:, :-1].sum(axis=1)
         names = [("about", self.inputs[x]) for x in used]
         return Mechanism.from_weights(rows, _BITS, self.outputs, [*names, ("rest", None)])
 
 
-def _feasible(shares: Array, sides: list[list[Fraction]]) -> list[list[int]]:
+def _feasible(shares: Array, sides: Integers) -> Integers:
     """Shares over 2**64 that satisfy every row exactly.
 
     All are rounded down, and those of outcomes that speak against their symbol are reduced.
     """
-    exact = [[int(Fraction(v) * _ONE) for v in row] for row in shares.tolist()]
-    for y in range(shares.shape[1]):
-        total = sum(row[y] for row in exact)
-        if total > _ONE:
-            for row in exact:
-                row[y] = row[y] * _ONE // total
-    for row, side in zip(exact, sides, strict=True):
-        good = sum((w * v for w, v in zip(row, side, strict=True) if v > 0), Fraction(0))
-        bad = sum((-w * v for w, v in zip(row, side, strict=True) if v < 0), Fraction(0))
-        if bad > good:
-            for y, v in enumerate(side):
-                if v < 0:
-                    row[y] = int(row[y] * good / bad)
+    scaled = (shares * float(_ONE)).tolist()
+    exact = np.array([[int(v) for v in row] for row in scaled], dtype=object)
+    totals = exact.sum(axis=0)
+    for y in np.flatnonzero(totals > _ONE):
+        exact[:, y] = exact[:, y] * _ONE // totals[y]
+    products = exact * sides
+    good, bad = (np.where(side, products, 0).sum(axis=1) for side in (sides > 0, sides < 0))
+    for x in np.flatnonzero(-bad > good):
+        row = exact[x]
+        exact[x] = np.where(sides[x] < 0, row * good[x] // -bad[x], row)
     return exact

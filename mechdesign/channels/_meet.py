@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import KernelError
+from ..labels import told_shape
 from ..mechanism import Mechanism, as_mechanism
 from ..prior import Prior
 from ._refines import Refinement, Rows, refines, same_inputs
@@ -53,8 +54,8 @@ class Meet:
     reason: str
 
     def __str__(self) -> str:
-        n, m = self.kernel.shape
-        return f"a kernel of {n} inputs and {m} outputs is the most that both tell: {self.reason}"
+        shape = told_shape(self.kernel.shape)
+        return f"a kernel of {shape} is the most that both tell: {self.reason}"
 
 
 def meet(first: Any, second: Any, prior: Prior | None = None) -> Meet:

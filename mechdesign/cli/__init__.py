@@ -4,8 +4,8 @@ In: arguments, which ``arguments`` and ``options`` read.
 Out: what Python gives for them, shown by ``views`` on standard output; everything else goes to
 standard error. Exit codes: 0 done; 1 an audited kernel does not (provably) meet an asked level, or
 a checked result fails; 2 the input cannot be used; 3 a solver or an exact check failed; 4 no kernel
-does what is asked, which is proved. Those of ``verify`` are its own. Errors and warnings end with
-the code of their kind, which ``explain`` explains.
+does what is asked, which is proved; 5 standard output cannot be written. Those of ``verify`` are
+its own, but for 5. Errors and warnings end with the code of their kind (``explain``).
 
 No input makes :func:`main` raise; where code of one's own does, the message names its method.
 """
@@ -32,7 +32,7 @@ from ..errors import (
     options_alone,
     visible,
 )
-from .exit_codes import BAD_INPUT, FAILED, INFEASIBLE, OK
+from .exit_codes import BAD_INPUT, FAILED, INFEASIBLE, OK, UNWRITTEN
 
 #: New objects after which cycles of them are looked for.
 _OBJECTS = 200_000
@@ -44,6 +44,12 @@ _COMPLETION = "_MECHDESIGN_COMPLETE"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     asked = list(sys.argv[1:] if arguments is None else arguments)
+    _fill_closed_streams()
+    if sys.stdout is None or sys.stdout.closed:
+        text = (
+            "output cannot be written (standard output is closed); send it to a file or /dev/null"
+        )
+        return _fail(text, UNWRITTEN, _OUTPUT)
     with warnings.catch_warnings(), _rare_collections(), options_alone():
         warnings.simplefilter("default")
         # What other libraries will take away concerns whoever writes programs, not who runs this.
@@ -70,11 +76,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             untold = getattr(problem, "is_proved", False)
             return _fail(str(problem), INFEASIBLE if untold else FAILED, problem.code)
         except (BrokenPipeError, SystemExit):
-            # Whoever read our output has seen enough (typer leaves by SystemExit then).
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return OK
+            # Nobody reads our output any more (typer leaves by SystemExit then).
+            _discard(sys.stdout)
+            return UNWRITTEN
         except OSError as problem:
-            return _fail(f"output cannot be written ({problem.strerror})", FAILED, _OUTPUT)
+            _discard(sys.stdout)
+            return _fail(f"output cannot be written ({problem.strerror})", UNWRITTEN, _OUTPUT)
         except Exception as problem:
             if not hasattr(problem, "format_message"):
                 raise
@@ -127,15 +134,46 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
+def _fill_closed_streams() -> None:
+    """Open nothing in place of standard streams that are closed.
+
+    A file that is written would get their numbers, and with it what libraries print there.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+
+
+def _discard(stream: Any) -> None:
+    """Send to nobody what a stream still holds, which Python would write when it ends."""
+    try:
+        number = stream.fileno()
+    except (AttributeError, OSError):  # text in memory
+        return
+    os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+
+
+def _tell(line: str) -> None:
+    """Print a line on standard error; where nobody reads that, the exit code says what is said."""
+    try:
+        print(line, file=sys.stderr)
+    except OSError:
+        _discard(sys.stderr)
+
+
 def _fail(message: str, exit_code: int, code: str) -> int:
-    print(f"error: {_line(message)} [{code}]", file=sys.stderr)
+    _tell(f"error: {_line(message)} [{code}]")
     return exit_code
 
 
 def _show_warning(message: Any, category: type[Warning] = Warning, *_: Any, **__: Any) -> None:
     own = issubclass(category, MechdesignWarning)
     code = f" [{kind_of(category).code}]" if own else ""
-    print(f"warning: {_line(str(message))}{code}", file=sys.stderr)
+    _tell(f"warning: {_line(str(message))}{code}")
 
 
 def _line(text: str) -> str:

@@ -14,7 +14,7 @@ from .. import __version__
 from ..errors import InputError
 from ..extensions import load_module
 from .exit_codes import OK
-from .options import spelled_out
+from .parameters import spelled_out
 
 #: Every command, by the question that it answers, in the order of the help.
 QUESTIONS = {
@@ -74,7 +74,8 @@ def application(arguments: Sequence[str]) -> typer.Typer:
         help="Design, certify and audit optimal privacy mechanisms for finite secrets. "
         "Levels are in nats. Exit codes: 0 done, 1 an audited kernel misses an asked level "
         "or a checked result fails, 2 bad input, 3 a solver or an exact check failed, 4 no kernel "
-        "does what is asked (proved). Errors end with a code: mechdesign explain CODE.",
+        "does what is asked (proved), 5 what was found could not be printed. Errors end with a "
+        "code: mechdesign explain CODE.",
     )
     app.callback(invoke_without_command=True)(_root)
     for name in (asked,) if asked in COMMANDS else COMMANDS:

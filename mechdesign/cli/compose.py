@@ -13,7 +13,7 @@ from .options import AsJson, print_json, say
 
 def compose(
     kernels: Annotated[
-        list[str], typer.Argument(metavar="DESIGN...", help="Saved designs or kernels.")
+        list[str], typer.Argument(metavar="DESIGN...", help="Saved designs, plans or kernels.")
     ],
     times: Annotated[int, typer.Option(help="How often all of them are reported.")] = 1,
     people: Annotated[
@@ -23,13 +23,13 @@ def compose(
     as_json: AsJson = False,
 ) -> None:
     """Say what several reports leak of each person who made them."""
-    from ..kernel_files import load_kernel
+    from ..kernel_files import load_release
     from ..theory._composition import compose as run_compose
     from ..views.plain import composition_json
 
     with waiting("composing", show=sys.stderr.isatty()):
         found = run_compose(
-            *(load_kernel(kernel) for kernel in kernels), times=times, people=people
+            *(load_release(kernel) for kernel in kernels), times=times, people=people
         )
     if as_json:
         print_json(composition_json(found))

@@ -14,6 +14,7 @@ import typer
 from ..arguments import read_feature, read_sizes, read_truth
 from ..bin_arguments import read_ends
 from ..errors import InputError, UnknownNameError, quote
+from ..labels import counted
 from ..progress import waiting
 from ..release.codes import show_values as quote_values
 from .options import (
@@ -740,7 +741,7 @@ def _joint(
     about = f"{columns[0]} (rows) and {columns[1]} (columns)"
     if given is not None:
         about = f"{next(c for c in columns if c != given)} given {given} (rows)"
-    say(f"{about}, from {made.reports} reports")
+    say(f"{about}, from {counted(made.reports, 'report')}")
     say(repr(table))
     if made.note and table is not made:
         note(made.note)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import functools
-import inspect
 import json
 import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.models import ArgumentInfo
 
 from ..arguments import (
     OF_COLUMNS,
@@ -29,10 +26,9 @@ from ..arguments import (
     read_utility,
     read_worst_case,
 )
-from ..errors import EdgesWarning, InputError, LevelError, quote, visible, visible_lines
-from ..extensions import check_name_or_module, find, is_import_path, make, naming_own_code
+from ..errors import InputError, LevelError, quote, visible, visible_lines
+from ..extensions import check_name_or_module, find, is_import_path, make
 from ..progress import waiting
-from .held_warnings import holding_back
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -52,7 +48,7 @@ Privacy = Annotated[
         "--privacy",
         "-p",
         metavar="NOTION:LEVEL",
-        help="Privacy notion and level in nats, such as pml:0.5, ldp:1 or alip:1.0,0.5 "
+        help="Privacy notion and level in nats, such as pml:0.5, ldp:ln2 or alip:1.0,0.5 "
         "(lower, upper); also dp:1,adjacent, metricprivacy:1,absolute, approximateldp:1,1e-5 and "
         "entrypml:0.1,100,0.3 (entries, least chance); featurepml:0.5,COLUMN hides one column "
         "of several; one of your own is written "
@@ -158,7 +154,8 @@ KernelFile = Annotated[
     str, typer.Argument(help="A saved design, or a kernel as CSV with labels or as JSON rows.")
 ]
 PriorTable = Annotated[
-    str | None, typer.Option("--data", help="CSV file or shipped table for the prior.")
+    str | None,
+    typer.Option("--data", metavar="TABLE", help="CSV file or shipped table for the prior."),
 ]
 Normalise = Annotated[
     bool, typer.Option("--normalise", help="Accept rows that do not sum to one, and divide.")
@@ -830,60 +827,3 @@ class KernelSource(PriorOption):
         )
         given = align_prior(given, mechanism.inputs, named=not bare)
         return Asked(designed, mechanism, given, notions)
-
-
-# What help calls the value of an option, by a part of the name of its type.
-_VALUES = {"int": "NUMBER", "float": "NUMBER", "Path": "FILE"}
-
-
-def _named_for_readers(name: str, hint: Any) -> Any:
-    """The hint of a parameter, with the name that help gives its value where it has none.
-
-    Typer would show the type of Python, as in ``<list[str]>``, or not, depending on its version.
-    """
-    if get_origin(hint) is not Annotated:
-        return hint
-    kind, *extras = get_args(hint)
-    told = "|".join(str(part) for part in get_args(kind)) or getattr(kind, "__name__", str(kind))
-    value = next((shown for part, shown in _VALUES.items() if part in told), "TEXT")
-    for place, extra in enumerate(extras):
-        if getattr(extra, "metavar", "given") is None and "bool" not in told:
-            extras[place] = copy.copy(extra)
-            extras[place].metavar = name.upper() if isinstance(extra, ArgumentInfo) else value
-    return Annotated[(kind, *extras)]
-
-
-def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of its groups, such as :class:`PriorSource`, one by one.
-
-    So typer finds each in the signature, and the command gets each group as one argument.
-    """
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: group for name, group in hints.items() if is_dataclass(group)}
-    spelled = []
-    for parameter in inspect.signature(command).parameters.values():
-        if parameter.name not in groups:
-            hint = _named_for_readers(parameter.name, hints[parameter.name])
-            spelled.append(parameter.replace(annotation=hint))
-            continue
-        options = get_type_hints(groups[parameter.name], include_extras=True)
-        for field in fields(groups[parameter.name]):
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            spelled.append(
-                parameter.replace(
-                    name=field.name,
-                    annotation=_named_for_readers(field.name, options[field.name]),
-                    default=default,
-                )
-            )
-
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        with naming_own_code(), holding_back(EdgesWarning):
-            command(**given)
-
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    run.__signature__ = inspect.Signature([p.replace(kind=keyword) for p in spelled])  # type: ignore[attr-defined]
-    return run

@@ -130,10 +130,7 @@ def pram(
                 remedy="leave it out, or add -o",
             )
         check_writable(risk, overwrite=force)
-    limits: dict[str, Any] = {
-        "missing": "drop" if missing == "keep" else "error",
-        "max_symbols": max_symbols,
-    }
+    limits: dict[str, Any] = {"missing": missing, "max_symbols": max_symbols}
     asked = [*(require or []), *(f"zero:{pair}" for pair in zero or [])]
     asked += ["invariant"] * invariant
     asked += [] if pattern is None else [f"pattern:{_cell(pattern)}"]

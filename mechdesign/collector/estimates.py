@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import DataError, MechdesignError, MechdesignWarning
+from ..labels import counted
 from ..release._estimate import MISFIT_REMEDY, Estimate, estimate
 from ..release.references import FEWEST
 from ..release.report_counts import ReportCounts, report_text
@@ -108,7 +109,7 @@ class Estimator:
 
     def _estimate(self, counts: ReportCounts) -> Running:
         if len(counts) < FEWEST:
-            problem = f"{len(counts)} reports so far; estimates begin at {FEWEST}"
+            problem = f"{counted(len(counts), 'report')} so far; estimates begin at {FEWEST}"
             return Running(self.collected, counts, None, problem, ())
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", MechdesignWarning)

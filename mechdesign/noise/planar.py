@@ -21,9 +21,9 @@ from ..exact import DENOMINATOR_BITS, to_weights
 from ..mechanism import Mechanism
 from ..numeric import finite_number
 from ..place_sets import COLUMNS, PlaceSet
-from ..privacy.notion import check_level
+from ..privacy.notion import positive_level
 from ..schema import Schema
-from .checks import checked, shown
+from .checks import checked
 
 Array = NDArray[np.float64]
 
@@ -144,15 +144,8 @@ def _grid(places: Any, subject: str) -> tuple[tuple[int, int], tuple[float, floa
 
 def _rate(places: PlaceSet, level: Any, within: Any) -> float:
     """ε in nats per metre, a little less, as distances were rounded down."""
-    nats = check_level(level, "level of noise")
+    nats = positive_level(level, "level of noise")
     metres = finite_number(within, "within", 1e-3, error=LevelError, remedy="give metres")
-    if not 0 < nats < math.inf:
-        raise LevelError(
-            "level of noise",
-            expected="a positive finite number of nats",
-            got=shown(level),
-            remedy="pass for example math.log(2)",
-        )
     rate = nats / metres
     apart = places.distances
     if places.shape is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -48,7 +49,7 @@ class TightnessRow:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TightnessReport:
     """Published conversions beside the tight ones; iterate for the rows."""
 
@@ -64,6 +65,20 @@ class TightnessReport:
 
     def __getitem__(self, name: str) -> TightnessRow:
         return next(row for row in self.entries if row.id.lower() == name.lower())
+
+    def __repr__(self) -> str:
+        counts = Counter(row.verdict for row in self.entries)
+        said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+        lines = [f"Published conversions at {self.epsilon:.6g} nats: {said}"]
+        texts = [(row.id, str(row.given), str(row.published)) for row in self.entries]
+        wide = [max(map(len, column)) for column in zip(*texts, strict=True)]
+        for (name, given, published), row in zip(texts, self.entries, strict=True):
+            tight = f", {row.tight.target} follows" if row.verdict == "loose" else ""
+            lines.append(
+                f"{name:<{wide[0]}}  {given:<{wide[1]}} ⇒ {published:<{wide[2]}}  "
+                f"{row.verdict}{tight}"
+            )
+        return "\n".join(lines)
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per conversion, for a data frame."""

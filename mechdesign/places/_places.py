@@ -43,6 +43,7 @@ from ..place_sets import (
 )
 from ..prior import Prior
 from ..privacy import InferenceCost, MetricPrivacy, inference_cost
+from ..privacy.notion import positive_level
 from ..schema import Schema
 from .loss import PlaceLoss, check_reports, costs_of
 
@@ -159,7 +160,9 @@ class Places(PlaceSet):
 
         Raises :class:`LevelError` for what are no positive numbers.
         """
-        return MetricPrivacy(level, scaled_distances(self, within))
+        return MetricPrivacy(
+            positive_level(level, "level of places"), scaled_distances(self, within)
+        )
 
     def loss(self, kind: str = "metres", reports: str = "point") -> PlaceLoss:
         """The expected distance of the report from the place, as a utility; see :class:`PlaceLoss`.

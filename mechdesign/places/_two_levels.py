@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 
 from ..errors import CertificateError, InputError, KernelError, LevelError, quote
 from ..exact import DENOMINATOR_BITS, log_bounds, nearest_float
+from ..labels import counted
 from ..mechanism import Mechanism, mechanism_of
 from ..noise.planar import geometric_masses
 from ..numeric import finite_number
 from ..place_sets import PlaceSet, checked_shape, grid_step
 from ..prior import Prior
-from ..privacy.notion import check_level
+from ..privacy.notion import positive_level
 from ..solve._design import Design, find_design
 from ._places import Places, scaled_distances
 from .loss import costs_of
@@ -49,6 +50,7 @@ _SHARES_OF_MANY = (0.0, 1.0)
 # Mass that blocks without visits get, as a share of all.
 _EMPTY = 1e-6
 _MOST_BLOCKS = 400
+_BLOCKS = 6  # in each direction, where nothing is said
 _MOST_BITS = 1000
 # Rows of a kernel that are compared at a time, so that they stay in a processor's cache.
 _ROWS = 32
@@ -87,7 +89,7 @@ class TwoLevels:
         a, b = (self.places.names[i] for i in self.pair)
         parts = "" if self.blocks is None else f" in {len(self.blocks.mechanism.inputs)} blocks"
         return (
-            f"{len(self.places)} places{parts}: "
+            f"{counted(len(self.places), 'place')}{parts}: "
             f"{self.achieved:.9g} nats within {self.within:g} m over all pairs (exact, decided by "
             f"{a} and {b}), expected loss {self.loss:.6g}, {self.inside:.0%} of the level inside"
         )
@@ -99,7 +101,7 @@ def two_levels(
     level: float,
     within: float,
     *,
-    blocks: Any = 6,
+    blocks: Any = None,
     inside: float | None = None,
     kind: str = "metres",
 ) -> TwoLevels:
@@ -109,7 +111,8 @@ def two_levels(
     ----------
     places, prior : Places, and a prior that they made
     level, within : nats between places ``within`` metres apart
-    blocks : rows and columns of blocks, or one number for both
+    blocks : rows and columns of blocks, or one number for both; 6, or as many as there are places
+        for, when left out
     inside : share of the level for the place within a block, from 0 to 1, optional
         1 leaves blocks out and draws from all places by noise alone. Left out, several are tried
         and the one that loses least is kept; beyond 1,000 places these are 0 and 1, as others take
@@ -139,18 +142,11 @@ def two_levels(
     >>> made.achieved <= 1.0
     True
     """
-    nats = check_level(level, "level of two levels")
-    if not 0 < nats < math.inf:
-        raise InputError(
-            "level of two levels",
-            expected="a positive finite number of nats",
-            got=quote(level),
-            remedy="pass for example math.log(2)",
-        )
+    nats = positive_level(level, "level of two levels")
     costs = costs_of(places, kind)
     known = places.ordered(prior)
     apart = scaled_distances(places, within)
-    coarse = _blocks(places, blocks)
+    coarse = _blocks(places, _most_blocks(len(places)) if blocks is None else blocks)
     shares: tuple[float, ...] = _SHARES if len(places) <= _MANY else _SHARES_OF_MANY
     if inside is not None:
         shares = (finite_number(inside, "share of the level inside", 0.0, 1.0),)
@@ -173,6 +169,12 @@ class _Coarse:
     weights: Array
 
 
+def _most_blocks(places: int) -> tuple[int, int]:
+    """Rows and columns of blocks of which there are no more than places."""
+    rows = min(_BLOCKS, math.isqrt(places))
+    return rows, min(_BLOCKS, places // rows)
+
+
 def _blocks(places: Places, blocks: Any) -> _Coarse:
     rows, columns = checked_shape(blocks)
     if rows * columns > min(_MOST_BLOCKS, len(places)):
@@ -180,7 +182,7 @@ def _blocks(places: Places, blocks: Any) -> _Coarse:
             "blocks",
             expected=f"at most {min(_MOST_BLOCKS, len(places))} of them",
             got=f"{rows * columns}",
-            remedy="take fewer, such as blocks=6",
+            remedy=f"take fewer, such as blocks={_most_blocks(len(places))}",
         )
     if places.bounds is not None:
         bounds = places.bounds

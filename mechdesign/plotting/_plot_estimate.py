@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, quote
+from ..labels import counted
 from ..prior import Prior
 from ..release._plan import Plan
 from ..release.estimates import Estimate
@@ -106,7 +107,7 @@ def plot_estimate(
     name_ticks(ax, "y", estimate.labels)
     for place in places[1:]:
         ax.axhline(place - 0.5, color=PALE, lw=0.4, zorder=0)
-    ax.set_xlabel(f"share ({estimate.reports} reports)")
+    ax.set_xlabel(f"share ({counted(estimate.reports, 'report')})")
     legend_beside(ax)
     return fit_figure(ax)
 

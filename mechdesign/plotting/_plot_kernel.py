@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from .coercion import mechanism_of
-from .style import INK, SMALL, fit_figure, new_axes
+from .style import INK, MANY_POINTS, SMALL, fit_figure, new_axes
 from .ticks import name_ticks, short_probability, step_of
 
 # Cells of this many points hold a number of three characters.
 _WIDE, _HIGH = 23.0, 11.0
-# Above so many cells they are stored as pixels; up to so many, white lines separate them.
-_MANY_CELLS, _EDGED = 2500, 1000
+# Up to so many cells, white lines separate them.
+_EDGED = 1000
 _DARK = 0.55
 
 
@@ -66,7 +66,7 @@ def plot_kernel(item: Any, prior: Any = None, ax: Any = None) -> Any:
         vmax=1.0,
         edgecolors="white" if edged else "face",
         linewidth=0.6 if edged else 0.0,
-        rasterized=n * m > _MANY_CELLS,
+        rasterized=n * m > MANY_POINTS,
     )
     ax.set_ylim(n - 0.5, -0.5)
     masses = shares = None

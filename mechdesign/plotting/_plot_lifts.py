@@ -20,7 +20,7 @@ from ..solve._design import Design
 from ..solve.program import Cone
 from ..theory.conversions import implications
 from .coercion import mechanism_and_prior
-from .style import DASHES, INK, MARKERS, PALETTE, fit_figure, legend_beside, new_axes
+from .style import DASHES, INK, MANY_POINTS, MARKERS, PALETTE, fit_figure, legend_beside, new_axes
 from .ticks import mark_infinity, name_outcomes, plain_names
 
 Array = NDArray[np.float64]
@@ -217,6 +217,7 @@ def _draw_points(ax: Any, prior: Prior, heights: Array) -> None:
             style["markerfacecolor"] = "none"
             if n <= _NAMED:
                 style["label"] += ", zero mass"
+        style["rasterized"] = n * m > MANY_POINTS
         ax.plot(places + shift[i], heights[i], linestyle="", zorder=3, **style)
     if n > _NAMED:
         dot: dict[str, Any] = {"color": PALETTE[0], "marker": "o", "ms": 2.5, "linestyle": ""}

@@ -13,7 +13,17 @@ from ..numeric import float_array
 from ..places import Places, of
 from ..prior import Prior
 from ..solve._design import find_design
-from .style import INK, PALE, PALETTE, SMALL, fit_figure, legend_beside, new_axes, series_style
+from .style import (
+    INK,
+    MANY_POINTS,
+    PALE,
+    PALETTE,
+    SMALL,
+    fit_figure,
+    legend_beside,
+    new_axes,
+    series_style,
+)
 
 _WIDEST, _TALLEST = 5.0, 4.5
 
@@ -69,7 +79,7 @@ def plot_places(item: Any, place: Any = None, values: Any = None, ax: Any = None
             vmax=top,
             edgecolors="white",
             linewidth=0.3,
-            rasterized=len(places) > 2500,
+            rasterized=len(places) > MANY_POINTS,
         )
     else:
         lat, lon = places.chart.T

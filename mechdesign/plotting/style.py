@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import InputError, MissingLibraryError, StorageError, quote
 from ..files import new_file
+from .glyphs import no_glyph_warnings, use_fonts_of_labels, warn_of_boxes, without_glyphs
 
 #: Okabe and Ito's colours without yellow, which is too pale for lines; black comes last.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -32,6 +33,8 @@ PALE = "0.85"
 #: Sizes of text in points.
 SMALL, NORMAL = 8, 9
 ENDINGS = (".png", ".pdf", ".svg")
+#: Above so many, points and cells are stored as pixels: an SVG would have a line for each.
+MANY_POINTS = 2500
 # Marks axes that new_axes made, which fit_figure may resize; inches around what is drawn.
 _OURS, _MARGIN = "mechdesign-axes", 0.08
 # Share of the width of others' axes that a legend beside them leaves at least.
@@ -96,11 +99,13 @@ def new_axes(ax: Any = None, size: tuple[float, float] = (4.6, 3.2)) -> Any:
 
 def fit_figure(ax: Any) -> Any:
     """Make the figure of :func:`new_axes` as large as what is drawn; others stay as they are."""
+    use_fonts_of_labels(ax)
     if ax.get_gid() != _OURS:
         return ax
     figure = ax.figure
     width, height = figure.get_size_inches()
-    box = ax.get_tightbbox()
+    with no_glyph_warnings():
+        box = ax.get_tightbbox()
     left, bottom, right, top = (float(v) / figure.dpi for v in box.extents)
     wide, high = right - left + 2 * _MARGIN, top - bottom + 2 * _MARGIN
     figure.set_size_inches(wide, high)
@@ -157,7 +162,13 @@ def check_picture(path: Path) -> None:
 def save_figure(figure: Any, path: Path | str | BytesIO, *, overwrite: bool = True) -> None:
     """Write a figure; the ending says which kind. The same figure gives the same bytes.
 
-    A buffer in place of a path gets SVG.
+    A buffer in place of a path gets SVG. Where no installed font has a character, an SVG holds its
+    texts as text, and other files have a box in its place.
+
+    Warns
+    -----
+    GlyphWarning
+        When a picture has such boxes.
 
     Raises
     ------
@@ -178,7 +189,13 @@ def save_figure(figure: Any, path: Path | str | BytesIO, *, overwrite: bool = Tr
 def _write(figure: Any, target: Path | BytesIO, kind: str) -> None:
     import matplotlib as mpl
 
-    with mpl.rc_context(_SALT):
+    absent = without_glyphs(figure)
+    settings = dict(_SALT)
+    if absent and kind == ".svg":
+        settings["svg.fonttype"] = "none"  # whoever shows the file has other fonts
+    elif absent:
+        warn_of_boxes(absent)
+    with mpl.rc_context(settings), no_glyph_warnings():
         figure.savefig(
             target, format=kind[1:], bbox_inches="tight", dpi=200, metadata=_NO_DATE[kind]
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..labels import Label, cut, one_line, short_names
+from .glyphs import families_for, no_glyph_warnings
 from .style import INK, PALE, SMALL
 
 # Longest name in characters, beside rows and under columns.
@@ -44,8 +45,9 @@ def _text_width(text: str) -> float:
 
     if not text:
         return 0.0
-    properties = FontProperties(size=SMALL)
-    width, _, _ = TextToPath().get_text_width_height_descent(text, properties, ismath=False)
+    properties = FontProperties(size=SMALL, family=families_for(text))
+    with no_glyph_warnings():
+        width, _, _ = TextToPath().get_text_width_height_descent(text, properties, ismath=False)
     return float(width)
 
 

@@ -284,8 +284,13 @@ class _OfFeature(LikelihoodBound, register=False):
         super().__post_init__()
         object.__setattr__(self, "feature", named_feature(self.feature))
 
+    @property
+    def title(self) -> str:
+        """Name, level, and the feature where it has a name."""
+        return super().title[:-1] + feature_text(self.feature) + ")"
+
     def __str__(self) -> str:
-        return super().__str__()[:-1] + feature_text(self.feature) + ")"
+        return self.title
 
     @classmethod
     def from_function(
@@ -403,8 +408,13 @@ class _GivenSide(LikelihoodBound, register=False):
         super().__post_init__()
         object.__setattr__(self, "side", named_feature(self.side, "side information"))
 
+    @property
+    def title(self) -> str:
+        """Name, level, and the feature where it has a name."""
+        return super().title[:-1] + feature_text(self.side) + ")"
+
     def __str__(self) -> str:
-        return super().__str__()[:-1] + feature_text(self.side) + ")"
+        return self.title
 
     @classmethod
     def from_function(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -237,14 +238,21 @@ class PrivacyNotion(ABC):
     @property
     def spec(self) -> str:
         """How the notion is written on the command line, such as ``pml:0.5``."""
-        parts = [repr(level) for level in self.levels]
-        more = [getattr(self, name) for name, _ in zip(self.needs, self.written, strict=False)]
-        # Tables have no text that could be written there.
-        parts += [str(value) for value in more if not isinstance(value, tuple)]
+        parts = [*map(repr, self.levels), *self._texts()]
         return f"{type(self).__name__.lower()}:{','.join(parts)}"
 
-    def __str__(self) -> str:
+    def _texts(self) -> list[str]:
+        """Parameters as texts; tables, and objects of one's own, have none."""
+        more = [getattr(self, name) for name, _ in zip(self.needs, self.written, strict=False)]
+        return [str(value) for value in more if isinstance(value, (str, int, float))]
+
+    @property
+    def title(self) -> str:
+        """Name and levels without parameters, as they are told in public."""
         return f"{type(self).__name__}({', '.join(f'{level:.6g}' for level in self.levels)})"
+
+    def __str__(self) -> str:
+        return f"{', '.join([self.title[:-1], *self._texts()])})"
 
 
 def _numbers(found: Any) -> NDArray[np.float64] | None:
@@ -432,8 +440,13 @@ class DeltaNotion(AverageNotion, register=False):
         super().__post_init__()
         object.__setattr__(self, "delta", checked_delta(self.delta))
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """Name, level and δ."""
         return f"{type(self).__name__}({self.levels[0]:.6g}, delta={self.delta:.6g})"
+
+    def __str__(self) -> str:
+        return self.title
 
 
 def checked_delta(value: Any) -> float:
@@ -494,14 +507,30 @@ def check_level(value: Any, subject: str) -> float:
     return level
 
 
+def positive_level(value: Any, subject: str) -> float:
+    """A :func:`check_level` that is positive and finite, as between places: at 0 all look alike,
+    and at infinity none is hidden.
+    """
+    level = check_level(value, subject)
+    if not 0 < level < math.inf:
+        raise LevelError(
+            subject,
+            expected="a positive finite number of nats",
+            got=quote(value),
+            remedy="pass for example math.log(2)",
+        )
+    return level
+
+
 def parse_notion(spec: str) -> PrivacyNotion:
     """The notion that a text such as ``pml:0.5`` or ``alip:1.0,0.5`` (lower, upper) names.
 
     Some notions take more after the level: ``dp:1,adjacent``, ``metricprivacy:1,absolute``,
-    ``approximateldp:1,1e-5`` (ε, δ) and ``entrypml:0.1,100,0.3`` (entries, least chance).
+    ``approximateldp:1,1e-5`` (ε, δ) and ``entrypml:0.1,100,0.3`` (entries, least chance). Levels
+    are numbers of nats, or logarithms: ``ldp:ln2``.
 
-    >>> parse_notion("pml:0.5"), parse_notion("dp:1,adjacent")
-    (PML(epsilon=0.5), DP(epsilon=1.0, neighbours='adjacent'))
+    >>> parse_notion("pml:0.5"), parse_notion("dp:1,adjacent"), parse_notion("ldp:ln2").epsilon
+    (PML(epsilon=0.5), DP(epsilon=1.0, neighbours='adjacent'), 0.6931471805599453)
     """
     name, colon, rest = spec.strip().partition(":")
     cls = NOTIONS.get(name.strip().lower())
@@ -525,12 +554,29 @@ def parse_notion(spec: str) -> PrivacyNotion:
             got=quote(spec),
             remedy="write the levels in nats after a colon",
         )
-    levels = [_read(float, word, example, "a number of nats") for word in parts[:count]]
+    levels = [_read(read_level, word, example, "a number of nats") for word in parts[:count]]
     more = [
         _read(read, word, example, f"{_KINDS.get(read, 'text that is read')} for {need}")
         for read, word, need in zip(cls.written, parts[count:], cls.needs, strict=True)
     ]
     return cls(*levels, *more) if more else cls.at(*levels)
+
+
+def read_level(text: str) -> float:
+    """A level in nats from a text: a number, or the natural logarithm of one.
+
+    Raises ``ValueError`` for anything else, and for numbers beyond floats: no limit at all is asked
+    for as ``inf``.
+
+    >>> read_level("0.5"), read_level("ln2") == read_level("ln(2)") == math.log(2)
+    (0.5, True)
+    """
+    word = text.strip().lower()
+    logarithm = re.fullmatch(r"ln *(?:\( *([^()]+)\)|([^()]+))", word)
+    found = float(word) if logarithm is None else math.log(float(logarithm[1] or logarithm[2]))
+    if "_" in word or (math.isinf(found) and "inf" not in word):
+        raise ValueError(f"{text!r} is no level")
+    return found
 
 
 _KINDS: dict[Callable[[str], Any], str] = {int: "a whole number", float: "a number"}
@@ -607,7 +653,7 @@ def told_apart(
 
     >>> from mechdesign import DP, LDP
     >>> told_apart([LDP(1), DP(1, "adjacent"), DP(1, "hamming")])
-    ['LDP(1)', "DP(1) (neighbours='adjacent')", "DP(1) (neighbours='hamming')"]
+    ['LDP(1)', 'DP(1, adjacent)', 'DP(1, hamming)']
     """
     listed = list(notions)
     texts = [text(notion) for notion in listed]

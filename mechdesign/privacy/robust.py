@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import LevelError, PriorError, is_iterable, quote
 from ..exact import fraction
-from ..labels import Label, tidy
+from ..labels import Label, counted, tidy
 from ..prior import Prior
 from .constraint import Bound, Hypotheses
 from .notion import LikelihoodBound, factor
@@ -67,6 +67,16 @@ class RobustPML(LikelihoodBound):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "priors", _checked_set(self.priors))
+
+    def __str__(self) -> str:
+        kind, *numbers = self.priors
+        told = {
+            "vertices": lambda: counted(len(numbers[0]), "vertex", "vertices"),
+            "floor": lambda: f"no mass below {float(numbers[0]):.6g}",
+            "box": lambda: f"ranges of {counted(len(numbers[0]), 'mass', 'masses')}",
+            "ball": lambda: f"ball of radius {float(numbers[1]):.6g}",
+        }
+        return f"{self.title[:-1]}, {told[kind]()})"
 
     @classmethod
     def floor(cls, epsilon: float, least: float) -> Self:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, KernelError, listed, quote
-from ..labels import Label
+from ..labels import Label, counted
 from ..mechanism import Mechanism, mechanism_of
 from ..theory._composition import Composition, compose
 from ..utility.estimation import Asked
@@ -56,7 +56,7 @@ class RoundsEstimate(Estimate):
     def describe(self) -> str:
         """Rounds, method, number of reports and what each person gave away, in one line."""
         each = " + ".join(map(str, self.rounds))
-        return f"{len(self.rounds)} rounds ({each}); {super().describe()}; {self.leaked}"
+        return f"{counted(len(self.rounds), 'round')} ({each}); {super().describe()}; {self.leaked}"
 
 
 def estimate_rounds(

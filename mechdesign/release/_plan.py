@@ -33,8 +33,13 @@ from .widest import narrowest
 _LEAST = 1e-12
 #: Reports that errors are shown for where no number is asked for.
 REPORTS = 1000
-#: Kernels with more inputs or outputs are shown without errors: a decomposition takes too long.
-MOST_PLANNED = 500
+# Kernels with more inputs or outputs are shown without errors: a decomposition takes too long.
+_MOST_SHOWN = 500
+#: What stands in place of the errors of larger ones.
+NOT_SHOWN = (
+    f"Errors of estimates are shown up to {_MOST_SHOWN} inputs and outputs; for more of them "
+    "`mechdesign plan`, or md.plan, computes the errors of any number of reports."
+)
 # Numbers of reports that rounding alone puts above a whole number are that number.
 _SLIGHTLY_LESS = 1 - 1e-12
 # Relative rounding of errors.
@@ -335,6 +340,13 @@ def expected_errors(mechanism: Any, prior: Prior, reports: int) -> Plan:
             question.labels + labels, np.hstack([question.weights, more.weights[:, kept]])
         )
     return _planned(mechanism, question, prior, _Size(None, reports, CONFIDENCE))
+
+
+def errors_to_show(mechanism: Any, prior: Prior, reports: int) -> Plan | None:
+    """:func:`expected_errors`, or ``None`` where that takes too long: then :data:`NOT_SHOWN`."""
+    if max(mechanism_of(mechanism).shape) > _MOST_SHOWN:
+        return None
+    return expected_errors(mechanism, prior, reports)
 
 
 def _check_best(mechanism: Any, assumed: Prior | None, privacy: Any) -> None:

@@ -335,7 +335,11 @@ def pram(
         :class:`Prior`, or with ``strata`` (unless pooled) a mapping from stratum to prior. Shares
         and numbers of records, such as those unchanged, are expectations under it.
     weights : name of a column of counts in a CSV file with one line per group
-    missing, max_symbols : as for :meth:`Prior.from_data`
+    missing : {"error", "keep", "drop", "category"}
+        Records without a value: refuse, count none of them (``"keep"`` and ``"drop"`` are the
+        same: they stay missing with ``missing="keep"`` of :func:`privatize`), or a category of
+        their own
+    max_symbols : as for :meth:`Prior.from_data`
     solver : as for :func:`design`
 
     Returns
@@ -550,7 +554,8 @@ def _counts(
             got=quote(strata),
             remedy="name a public column, or leave it out",
         )
-    limits: dict[str, Any] = {"missing": missing, "max_symbols": most}
+    counting = "drop" if missing == "keep" else missing
+    limits: dict[str, Any] = {"missing": counting, "max_symbols": most}
     if isinstance(table, (str, Path)) and Path(table).suffix.lower() != ".parquet":
         if strata is None:
             return {None: count_csv(table, column, weights=weights, **limits)}

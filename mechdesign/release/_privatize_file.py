@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import DataError, InputError, quote
-from ..files import Claim, check_writable, claimed, noticed_interrupts, unstopped
+from ..files import Claim, check_named, check_writable, claimed, noticed_interrupts, unstopped
 from ..mechanism import Mechanism, kernel_of, warn_of_disclosure
 from ..solve.columns_plan import KernelPlan
 from ._identifiability import warn_of_untold
@@ -171,6 +171,7 @@ def privatize_file(
         warn_of_untold(mechanism)
     _warn_of_disclosure(mechanism)
     written = Written.read(drop, only_reports)
+    check_named(target, "output")
     inputs = find_inputs(source)
     most = _budget(budget, spent, row, person, key, ledger)
     source, target = Path(source), Path(target)

@@ -408,6 +408,7 @@ def _polars_values(series: Any) -> Any:
 
     if series.dtype == pl.Object:
         return series.to_list()
+    series = series.alias("")  # a name with a zero byte is none to Arrow, and polars panics
     try:
         if series.dtype == pl.String and _reads_views():
             return series.to_arrow(compat_level=pl.CompatLevel.newest())

@@ -19,6 +19,7 @@ from ..errors import (
     warn,
 )
 from ..input_tables import DROPPED, count_values, is_missing
+from ..joint_tables import renamed_columns
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
 from ..theory._composition import compose
@@ -254,26 +255,15 @@ def count_rows(table: Any, columns: list[str]) -> dict[Any, int]:
             raise UnknownNameError("column", column, names)
         if schema[column].is_nested():
             raise _no_labels(column)
-    if type(table).__module__.startswith("polars"):
-        from polars import selectors
-
-        # It takes some names for patterns, such as "*" and "^a.*$".
-        exact = [selectors.by_name(name).alias(f"c{i}") for i, name in enumerate(columns)]
-        lazy, columns = (
-            nw.from_native(table.lazy().select(exact)),
-            [f"c{i}" for i in range(len(exact))],
-        )
-    rows = "rows" + "_" * max(map(len, columns))
+    keys = {f"c{i}": name for i, name in enumerate(columns)}
     try:
-        grouped = lazy.select(*columns).group_by(*columns).agg(nw.len().alias(rows))
+        grouped = renamed_columns(table, keys).group_by(*keys).agg(nw.len().alias("rows"))
         found = grouped.collect().to_dict(as_series=False)
     except TypeError:  # pandas keeps lists as objects
         raise _no_labels(*columns) from None
-    keys = (
-        found[columns[0]] if len(columns) == 1 else zip(*(found[c] for c in columns), strict=True)
-    )
+    values = found["c0"] if len(keys) == 1 else zip(*(found[key] for key in keys), strict=True)
     counts: dict[Any, int] = {}
-    for key, count in zip(keys, found[rows], strict=True):
+    for key, count in zip(values, found["rows"], strict=True):
         if not isinstance(key, Hashable):
             raise _no_labels(*columns)
         counts[key] = counts.get(key, 0) + int(count)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UnknownNameError
-from ..labels import Label, short_names
+from ..labels import Label, counted, short_names
 from ..notebook import notebook_table
 from ..prior import Prior
 from ..schema import Schema
@@ -127,7 +127,7 @@ class Estimate(Intervals, NumberAnswers):
         way = "unbiased inversion" if self.method == "inversion" else "maximum likelihood"
         about = "all who might be asked" if self.target == "population" else "those who reported"
         return (
-            f"{way} from {self.reports} reports; {100 * self.confidence:g} % intervals "
+            f"{way} from {counted(self.reports, 'report')}; {100 * self.confidence:g} % intervals "
             f"({self.intervals}) for {about}"
         )
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, ExposureWarning, InputError, StorageError, quote, warn
-from ..files import check_folder, write_text
+from ..files import check_folder, check_named, write_text
 from ..input_tables import is_missing
 from ..labels import tidy
 from ..published import shown_fingerprint
@@ -142,6 +142,7 @@ def release_key(path: str | Path | None = None) -> ReleaseKey:
     """
     if path is None:
         return ReleaseKey(secrets.token_bytes(_FEWEST_BYTES))
+    check_named(path, "key file")
     try:
         target = Path(path)
         if not target.exists():

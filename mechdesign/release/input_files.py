@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..errors import DataError
+from ..files import check_named
 from .csv_files import CSV_ENDINGS
 
 #: The hidden folder, in that of the reports, of a run under way or stopped.
@@ -66,6 +67,7 @@ def find_inputs(source: Any) -> Inputs | None:
     """
     if not isinstance(source, (str, os.PathLike)) or "\0" in str(source):
         return None  # what is no path is refused when it is opened
+    check_named(source, "table")
     path = Path(source)
     if os.path.isdir(path):
         found = Inputs(path, tuple(sorted(_walk(path))), True)

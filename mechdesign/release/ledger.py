@@ -38,7 +38,8 @@ from ..errors import (
     is_iterable,
     warn,
 )
-from ..files import check_folder, check_writable, read_json, read_text, write_text
+from ..files import check_folder, check_named, check_writable, read_json, read_text, write_text
+from ..labels import counted
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion, parse_notion
@@ -80,6 +81,7 @@ SCHEMA = 2
 _VARIABLE = "MECHDESIGN_LEDGER"
 _FEWEST = 50  # rows that are not alike by chance
 _START = 400  # characters that say what a file is
+_MOST_NAMES = 3  # of other releases in a warning
 _BESIDE = "mechdesign-ledger.json"  # a ledger of the first kind, beside an output
 _PATIENCE = 60  # seconds to wait for another process that writes a line
 
@@ -145,6 +147,7 @@ class Ledger:
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
+        check_named(path, "ledger")
         self.path = default_ledger() if path is None else Path(path)
         self._is_own = path is None
         self._known_key: bytes | None = None
@@ -752,12 +755,17 @@ def _warn_of(
         are = "are" if open_ > 1 else "is"
         unfinished = f" ({open_} of them {are} under way or stopped, and count{'s' * (open_ == 1)})"
     last = max(row["time"] for row in (*older, *same))
+    own = f"column {column!r} of {name}"
+    # Releases are known by their secrets, too, and those of others keep their own names.
+    told = [*dict.fromkeys(f"column {row['column']!r} of {row['name']}" for row in (*older, *same))]
+    more = f" and {len(told) - _MOST_NAMES} more" if len(told) > _MOST_NAMES else ""
+    as_others = "" if told == [own] else f" (as {', '.join(told[:_MOST_NAMES])}{more})"
     if same and not older and all(row["in_other_order"] for row in same):
-        name += " (its values, in another order)"
+        own += " (its values, in another order)"
     warn(
-        f"column {column!r} of {name} was released {count} time{'s' if count > 1 else ''} before, "
-        f"last on {last[:10]}{unfinished}; {total}; keep the earlier reports instead, unless that "
-        "much leakage is allowed",
+        f"{own} was released {counted(count, 'time')} before{as_others}, last on {last[:10]}"
+        f"{unfinished}; {total}; keep the earlier reports instead, unless that much leakage is "
+        "allowed",
         RepeatWarning,
     )
 

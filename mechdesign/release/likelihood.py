@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..labels import counted
+
 #: A gap below this per report counts as converged.
 GAP = 1e-9
 _ITERATIONS = 100
@@ -43,7 +45,9 @@ class Convergence:
 
     def __str__(self) -> str:
         state = "converged" if self.converged else "NOT converged"
-        return f"{state} in {self.iterations} steps, within {self.gap:.1e} nats per report"
+        return (
+            f"{state} in {counted(self.iterations, 'step')}, within {self.gap:.1e} nats per report"
+        )
 
 
 def maximise(

@@ -19,7 +19,7 @@ from scipy.stats import t as student
 
 from .._bins import Bins
 from ..errors import DataError, InputError, listed, quote
-from ..labels import Label, shorten
+from ..labels import Label, counted, shorten
 from ..notebook import notebook_table
 from ..numeric import finite_number
 from ..schema import Schema
@@ -111,7 +111,9 @@ class Histogram:
 
     def __repr__(self) -> str:
         most = max(float(self.values.max()), 1e-12)
-        lines = [f"{len(self.bins)} bins; {100 * self.confidence:g} % interval of each share"]
+        lines = [
+            f"{counted(len(self.bins), 'bin')}; {100 * self.confidence:g} % interval of each share"
+        ]
         for row in self.rows():
             bar = "█" * max(0, round(24 * row["share"] / most))
             lines.append(
@@ -126,7 +128,7 @@ class Histogram:
             [row["label"], *(f"{row[name]:.5f}" for name in ("share", "error", "lower", "upper"))]
             for row in self.rows()
         ]
-        return notebook_table(head, rows, f"{len(self.bins)} bins")
+        return notebook_table(head, rows, f"{counted(len(self.bins), 'bin')}")
 
 
 class NumberAnswers:

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, RepeatWarning, StorageError, quote, warn
 from ..privacy.differential import LDP
-from ..privacy.notion import parse_notion
+from ..privacy.notion import parse_notion, read_level
 from ..privacy.pointwise import PML
 from ..theory._composition import compose
 from .codes import ABSENT
@@ -286,6 +286,7 @@ def read_budget(budget: Any, on_spent: str = "error") -> Budget | None:
     notion = parse_notion(budget) if isinstance(budget, str) and ":" in budget else budget
     level: Any = notion.epsilon if isinstance(notion, (LDP, PML)) else notion
     try:
+        level = read_level(level) if isinstance(level, str) else level
         level = math.nan if isinstance(level, bool) else float(level)
     except (TypeError, ValueError):
         level = math.nan

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import DataError, StorageError, listed, quote
 from ..files import new_file, parse_json, read_text, regular_file, write_text
-from ..labels import Label, tidy
+from ..labels import Label, counted, tidy
 from ..mechanism import kernel_of
 from ..published import kernel_fingerprint, shown_fingerprint
 from ..stored_values import label_to_json
@@ -161,7 +161,8 @@ class ReportCounts:
 
     def __repr__(self) -> str:
         kernel = shown_fingerprint(self.kernel)
-        return f"{len(self)} reports of kernel {kernel}, {len(self.counts)} outputs met"
+        met = counted(len(self.counts), "output")
+        return f"{counted(len(self), 'report')} of kernel {kernel}, {met} met"
 
     def by_label(self, mechanism: Any) -> dict[Label, int]:
         """Counts by output of the mechanism; raises :class:`DataError` for another kernel."""

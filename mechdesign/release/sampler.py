@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError, is_iterable, quote
 from ..exact import DENOMINATOR_BITS
-from ..labels import Label
+from ..labels import Label, told_shape
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..subsets import GroupedKernel, SubsetSelection
 from .bin_codes import bins_of, encoder_of
@@ -138,7 +138,7 @@ class Sampler:
 
     def __repr__(self) -> str:
         n, m = self.mechanism.shape
-        return f"Sampler({n} inputs × {m} outputs, words from {self.words.source})"
+        return f"Sampler({told_shape((n, m))}, words from {self.words.source})"
 
 
 def _is_hashable(value: Any) -> bool:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..labels import Label, listing, parse_labels, shorten
+from ..labels import Label, counted, listing, parse_labels, shorten
 from ..mechanism import Mechanism
 from ..notebook import notebook_table
 from ..utility.questions import Question
@@ -367,13 +367,13 @@ class SurveyEstimate(Estimate):
 
     def describe(self) -> str:
         """Reports, strata, clusters and what the intervals are about, in one line."""
-        parts = [f"{self.reports} reports"]
+        parts = [f"{counted(self.reports, 'report')}"]
         if abs(self.effective - self.reports) > 0.5:
             parts.append(f"as exact as {self.effective:.1f} of equal weight")
         if self.strata > 1:
-            parts.append(f"{self.strata} strata")
+            parts.append(f"{counted(self.strata, 'stratum', 'strata')}")
         if self.clusters:
-            parts.append(f"{self.clusters} clusters")
+            parts.append(f"{counted(self.clusters, 'cluster')}")
         about = "the population" if self.target == "population" else "those who reported"
         return (
             f"unbiased inversion from {', '.join(parts)}; {100 * self.confidence:g} % intervals "

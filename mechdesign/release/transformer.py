@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, MissingLibraryError, RepeatWarning, warn
 from ..input_tables import is_missing
+from ..labels import counted
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP
@@ -108,26 +109,27 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.mechanism is None:
             goal, privacy = self.utility or Hamming(), self.privacy or LDP(1.0)
             if self.missing == "error":
-                _refuse_missing(X)
+                _refuse_missing(X, self._names)
             priors = [Prior.from_data(X[:, j], missing="drop") for j in range(width)]
             self.designs_ = [design(prior, goal, privacy) for prior in priors]
             self.mechanisms_ = [found.mechanism for found in self.designs_]
         else:
-            given = self.mechanism if isinstance(self.mechanism, list) else [self.mechanism]
-            given = given * width if len(given) == 1 else given
+            given = self.mechanism
+            given = given if isinstance(given, list) else [given] * width
             if len(given) != width:
                 raise InputError(
                     "mechanisms of a Privatizer",
-                    expected=f"one, or one for each of {width} columns",
-                    got=str(len(given)),
-                    remedy="pass a list in the order of the columns",
+                    expected=f"one, or a list of one for each of {counted(width, 'column')}",
+                    got=f"a list of {len(given)}",
+                    remedy="pass a list in the order of the columns, or without a list the one for "
+                    "all of them",
                 )
             self.mechanisms_ = [mechanism_of(designed) for designed in given]
         policy = Policy(self.missing, self.unseen, self.replacement)
         source = self._source()
         self._releases = [
-            ColumnRelease(mechanism, j, words_from(source, f"column {j}"), policy)
-            for j, mechanism in enumerate(self.mechanisms_)
+            ColumnRelease(mechanism, name, words_from(source, f"column {j}"), policy)
+            for j, (name, mechanism) in enumerate(zip(self._names, self.mechanisms_, strict=True))
         ]
         levels = [float(np.log(largest_ratios(m).max())) for m in self.mechanisms_]
         self.together_ = float(sum(levels))
@@ -144,6 +146,12 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         finite = True if self.missing == "error" else "allow-nan"
         return validate_data(self, X, dtype=None, reset=reset, ensure_all_finite=finite)
 
+    @property
+    def _names(self) -> list[Any]:
+        """Names of the columns, or their positions where the table has none."""
+        names = getattr(self, "feature_names_in_", None)
+        return list(range(self.n_features_in_)) if names is None else names.tolist()
+
     def _source(self) -> Any:
         """The seed or generator that ``random_state`` stands for."""
         state = self.random_state
@@ -155,11 +163,13 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Reports for every value, an array like ``X``."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
+        # Rows are counted anew, and words go on from the table before.
+        releases = [release.with_parts() for release in self._releases]
         # Every column is checked before the first report is drawn.
-        codes = [release.encode(X[:, j]) for j, release in enumerate(self._releases)]
+        codes = [release.encode(X[:, j]) for j, release in enumerate(releases)]
         columns = [
             _reported(mechanism_of(release.mechanism), release.draw_codes(found), X.dtype)
-            for release, found in zip(self._releases, codes, strict=True)
+            for release, found in zip(releases, codes, strict=True)
         ]
         out = np.empty(X.shape, dtype=np.result_type(X.dtype, *columns))
         for j, column in enumerate(columns):
@@ -176,13 +186,13 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _refuse_missing(X: NDArray[Any]) -> None:
+def _refuse_missing(X: NDArray[Any], names: list[Any]) -> None:
     """Raise :class:`DataError` for missing values, with the policies that a transformer has."""
-    for j, column in enumerate(X.T):
+    for name, column in zip(names, X.T, strict=True):
         blank = sum(map(is_missing, column.tolist()))
         if blank:
             raise DataError(
-                f"column {j}",
+                f"column {name!r}",
                 expected="no missing values",
                 got=f"{blank} in {len(column)} rows",
                 remedy="fill them in, or choose missing='keep' or 'replace'",

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import DataError, InputError, quote
 from ..exact import Verdict, compare_with_exp, log_upper, rounded_up
-from ..labels import Label
+from ..labels import Label, counted
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP, PrivacyNotion
@@ -176,7 +176,7 @@ class ColumnsPlan(KernelPlan):
             level = ", ".join(f"{level:.6g}" for level in found.notions[0].levels)
             lines.append(
                 f"{quote(name)}: level {level}, risk {found.risk:.6g}, weight {weight:g}, "
-                f"{found.mechanism.shape[1]} outputs"
+                f"{counted(found.mechanism.shape[1], 'output')}"
             )
         lines.append(f"risk together {self.risk:.6g} (squared error times the number of reports)")
         lines += [self.compared(other) for other in self.others]

@@ -23,7 +23,7 @@ from ..errors import (
     quote,
 )
 from ..exact import DENOMINATOR_BITS
-from ..labels import Label, listing, name_outputs, name_subsets
+from ..labels import Label, counted, listing, name_outputs, name_subsets
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
 from ..privacy.notion import PrivacyNotion, as_notions
@@ -163,9 +163,9 @@ class Problem:
         return full
 
     def __str__(self) -> str:
-        size = f"{len(self.program.prior)} symbols"
+        size = f"{counted(len(self.program.prior), 'symbol')}"
         if isinstance(self.program, LinearProgram):
-            size += f" × {len(self.outputs)} outputs"
+            size += f" × {counted(len(self.outputs), 'output')}"
         asked = ", ".join(map(str, (*self.notions, *self.requirements)))
         return f"{size}, {asked}, {self.utility!r}"
 

@@ -32,6 +32,7 @@ from ..certificate.enclosures import Enclosure, kernel_enclosure, revealed_enclo
 from ..certificate.rational import difference, kernel_mean, mean_of
 from ..errors import InputError, SolverError
 from ..exact import dyadic, nearest_float
+from ..labels import counted
 from ..prior import Prior
 from ..privacy.constraint import Rounding
 from ..privacy.rows import ConeRows, Multipliers
@@ -555,7 +556,7 @@ class LinearProgram(Program):
         more += f", {len(self.limits)} limits" if self.limits else ""
         more += f", at most {self.most_outputs} outputs" if self.most_outputs is not None else ""
         more += f", {sum(c.count for c in self.convex)} convex constraints" if self.convex else ""
-        return f"{n} symbols × {m} outputs, {_asked(self)}{more}"
+        return f"{counted(n, 'symbol')} × {counted(m, 'output')}, {_asked(self)}{more}"
 
 
 @dataclass(frozen=True)
@@ -657,7 +658,7 @@ class SublinearProgram(Program):
         return Fraction(self.constant_value)
 
     def __str__(self) -> str:
-        return f"{len(self.prior)} symbols, {_asked(self)}, {self.utility!r}"
+        return f"{counted(len(self.prior), 'symbol')}, {_asked(self)}, {self.utility!r}"
 
 
 @dataclass(frozen=True)
@@ -744,7 +745,7 @@ class EstimationProgram(Program):
         return replace(self, prior=truth, cone=Cone(truth, self.cone.parts))
 
     def __str__(self) -> str:
-        return f"{len(self.prior)} symbols, {_asked(self)}, {self.utility!r}"
+        return f"{counted(len(self.prior), 'symbol')}, {_asked(self)}, {self.utility!r}"
 
 
 def _asked(program: Program) -> str:

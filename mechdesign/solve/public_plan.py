@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ..errors import CertificateError, quote
 from ..exact import Verdict
+from ..labels import told_shape
 from ..privacy import PrivacyNotion
 from ..privacy.notion import Check
 from ..published import PublicDesign
@@ -64,7 +65,5 @@ class PublicPlan(KernelPlan):
         lines = [f"public form of a plan for {self.total} of {named} together; {how}"]
         for name, found in zip(self.names, self.designs, strict=True):
             told = ", ".join([*map(str, found.notions), *found.stated])
-            lines.append(
-                f"{quote(name)}: {told}, {found.shape[0]} inputs, {found.shape[1]} outputs"
-            )
+            lines.append(f"{quote(name)}: {told}, {told_shape(found.shape)}")
         return "\n".join(lines)

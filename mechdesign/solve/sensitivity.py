@@ -30,7 +30,7 @@ from ..certificate.bounds import (
 )
 from ..certificate.shape import sides_outside
 from ..errors import InputError, SolverError, quote
-from ..labels import Label, shorten
+from ..labels import Label, counted, shorten
 from ..mechanism import Mechanism
 from ..notebook import notebook_table
 from ..privacy.notion import PrivacyNotion
@@ -212,9 +212,9 @@ class Binding:
         return "\n".join(lines)
 
     def _summary(self) -> str:
-        text = f"{len(self)} constraints carry a price, {self.tight} are tight"
+        text = f"{counted(len(self), 'constraint')} carry a price, {self.tight} are tight"
         if self.design.requirements:
-            text += f"; {len(self.limits)} limits of requirements carry one"
+            text += f"; {counted(len(self.limits), 'limit')} of requirements carry one"
         return text
 
     def _repr_html_(self) -> str:

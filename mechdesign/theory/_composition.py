@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, KernelError, LevelError, UnknownNameError, listed, quote
 from ..exact import float_at_least, is_whole
+from ..labels import counted
 from ..mechanism import Mechanism, kernel_of, mechanism_of
 from ..prior import Prior
 from ..privacy import (
@@ -36,6 +37,7 @@ from ..privacy import (
 )
 from ..privacy.notion import as_notions
 from ..privacy.rows import cone_rows
+from ..solve.columns_plan import KernelPlan, product_kernel
 from ..subsets import SubsetSelection
 from ..subsets.selection import levels_from_ratio
 from ._rates import approximate_level
@@ -489,7 +491,7 @@ class Composition:
 
     def __str__(self) -> str:
         who = "together" if self.people == "same" else "of different people, for each of them"
-        return f"{self.reports} reports {who}: " + ", ".join(map(str, self.found))
+        return f"{counted(self.reports, 'report')} {who}: " + ", ".join(map(str, self.found))
 
 
 def compose(
@@ -506,7 +508,8 @@ def compose(
     Parameters
     ----------
     mechanisms : Mechanisms or Designs with the same inputs
-        One for each report. Of subset selections the levels are bounded.
+        One for each report. Of subset selections the levels are bounded. A plan for several columns
+        is one report of all of them, about the combination of their values.
     times : int
         How often the whole list is reported.
     prior, notions : optional
@@ -545,6 +548,9 @@ def compose(
         )
     if people not in ("same", "different"):
         raise UnknownNameError("people who report", people, ("same", "different"))
+    mechanisms = tuple(
+        _PlanReport.of(one) if isinstance(one, KernelPlan) else one for one in mechanisms
+    )
     if any(isinstance(one, SubsetSelection) for one in mechanisms):
         return _composed_by_ratio(mechanisms, int(times), notions, people)
     kernels = [mechanism_of(one) for one in mechanisms]
@@ -559,7 +565,7 @@ def compose(
     reports = [(kernel, n * int(times)) for kernel, n in _distinct(kernels)]
     product = _product(reports) if people == "same" else None
     found = []
-    for notion, known in _asked_of(mechanisms, prior, notions):
+    for notion, known in _once(_asked_of(mechanisms, prior, notions)):
         if people == "different":
             each = [notion.check(kernel, known).achieved for kernel, _ in reports]
             largest = tuple(max(levels) for levels in zip(*each, strict=True))
@@ -598,7 +604,7 @@ def _composed_by_ratio(
     least = min(_least_mass(one, 1 / len(symbols)) for one in kernels)
     found = [
         ComposedLevel(notion, levels_from_ratio(notion, total, least), exact=False)
-        for notion in dict.fromkeys(asked)
+        for notion, _ in _once((notion, None) for notion in asked)
     ]
     return Composition(times * len(kernels), tuple(found), people)
 
@@ -608,6 +614,35 @@ def _least_mass(kernel: Any, even: float) -> float:
     if not isinstance(kernel, SubsetSelection):
         return even
     return 0.0 if kernel.prior is None else kernel.prior.pmin
+
+
+@dataclass(frozen=True)
+class _PlanReport:
+    """All reports of a plan as one about the combination of values, with what is asked of it."""
+
+    mechanism: Mechanism
+    notions: tuple[PrivacyNotion, ...]
+    prior: Prior | None
+
+    @classmethod
+    def of(cls, plan: KernelPlan) -> _PlanReport:
+        if not plan.total.uses_prior or plan.prior is None:
+            return cls(plan.product(), (plan.total,), None)
+        known = plan.prior.restricted()
+        together = product_kernel(list(plan.kernels.values()), known.labels)
+        return cls(together.with_schema(plan.names), (plan.total,), known.with_schema(plan.names))
+
+
+def _once(asked: Iterable[tuple[PrivacyNotion, Any]]) -> list[tuple[PrivacyNotion, Any]]:
+    """Each notion once under each prior, at the smallest levels that are asked: that is what all
+    reports together keep or not, and they have one level, whatever each was asked to keep.
+    """
+    found: dict[tuple[PrivacyNotion, Any], PrivacyNotion] = {}
+    for notion, known in asked:
+        free = (notion.with_levels(*[math.inf] * len(notion.levels)), known)
+        other = found.get(free, notion)
+        found[free] = notion.with_levels(*map(min, notion.levels, other.levels))
+    return [(notion, known) for (_, known), notion in found.items()]
 
 
 def _asked_of(

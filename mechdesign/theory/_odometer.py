@@ -21,7 +21,7 @@ import numpy as np
 
 from ..errors import KernelError, LevelError, quote
 from ..exact import Verdict, compare_with_exp, log_upper
-from ..labels import Label
+from ..labels import Label, counted
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP, LIP, PMC, PML, LikelihoodBound, PrivacyNotion
@@ -185,7 +185,7 @@ class Odometer:
         shown = ", ".join(
             f"{kind.__name__}({self.level(kind):.6g})" for kind in (PML, PMC, LIP, LDP)
         )
-        return f"{len(self.reports)} reports told {shown} so far"
+        return f"{counted(len(self.reports), 'report')} told {shown} so far"
 
 
 def _listed(notions: tuple[Any, ...]) -> tuple[PrivacyNotion, ...]:

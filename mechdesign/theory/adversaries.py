@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import KernelError, UtilityError, quote
-from ..labels import Label
+from ..labels import Label, counted
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy.features import channel_of
@@ -173,7 +173,7 @@ class Attack:
 
     def __repr__(self) -> str:
         return (
-            f"Attack({self.feature.shape[1]} values, attained {self.attained:.6g} of "
+            f"Attack({counted(self.feature.shape[1], 'value')}, attained {self.attained:.6g} of "
             f"{self.supremum:.6g} nats)"
         )
 

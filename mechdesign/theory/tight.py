@@ -89,6 +89,12 @@ class TightConversion:
         """Why a level is infinite; empty when none is."""
         return "; ".join(level.reason for level in self.levels if level.reason)
 
+    def __repr__(self) -> str:
+        given = ", ".join(map(str, self.source))
+        attained = ", ".join(f"{level.attained:.6g}" for level in self.levels)
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"{given} implies {self.target}{reason}; attained: {attained}"
+
 
 def tight_conversion(privacy: Any, to: Any, prior: Prior) -> TightConversion:
     """The smallest levels at which a notion follows from others, with witnesses.

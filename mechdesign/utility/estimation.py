@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..errors import PriorError, UtilityError, ZeroMassWarning, is_iterable, listed, quote
 from ..exact import ball_ends, common_integers, is_positive_semidefinite, nearest_float
-from ..labels import Label, check_labels, listing
+from ..labels import Label, check_labels, counted, listing
 from ..mechanism import Mechanism
 from ..numeric import float_array
 from ..prior import Prior, sampled_prior
@@ -292,7 +292,7 @@ class Estimation(Utility):
     def __repr__(self) -> str:
         parts = []
         if isinstance(self.of, (np.ndarray, tuple)):
-            parts.append(f"of={len(self.of)} questions")
+            parts.append(f"of={counted(len(self.of), 'question')}")
         elif isinstance(self.of, str):
             parts.append(f"of={quote(self.of)}")
         elif self.of is not None:

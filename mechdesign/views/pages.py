@@ -15,7 +15,7 @@ from ..certificate.certificate import gap_text
 from ..errors import MechdesignError, MissingLibraryError, PriorError, quote, visible_lines
 from ..exact import Verdict
 from ..files import check_writable, write_text
-from ..labels import parse_labels, told_of_sets
+from ..labels import counted, parse_labels, told_of_sets
 from ..mechanism import Mechanism
 from ..plotting._plot_binding import plot_binding
 from ..plotting._plot_estimate import plot_estimate
@@ -28,7 +28,7 @@ from ..privacy.differential import LDP
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions, is_ours
 from ..privacy.pointwise import ALIP, LIP, PMC, PML
 from ..release._identifiability import identifiability
-from ..release._plan import MOST_PLANNED, REPORTS, Plan, expected_errors
+from ..release._plan import NOT_SHOWN, REPORTS, Plan, errors_to_show
 from ..requirement.base import as_requirements
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import Binding, binding, has_prices
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 # Kernels up to this size are shown in numbers too.
 _TABLE = 12
-# Tables of symbols show so many.
-_SYMBOLS = 50
 # Smallest implied levels are computed for priors up to this size, and shown where they are that
 # near to what a mechanism has.
 _FEW, _NEAR = 10, 1e-6
@@ -126,9 +124,7 @@ def report_page(
     held = tuple(c.notion for c in report.checks if c.verdict is Verdict.YES)
     prices = binding(design) if design is not None and has_prices(design) else None
     few = max(mechanism.shape) <= _TABLE
-    planned = None
-    if max(mechanism.shape) <= MOST_PLANNED:
-        planned = expected_errors(designed if design is not None else mechanism, known, reports)
+    planned = errors_to_show(designed if design is not None else mechanism, known, reports)
     implied, cited = implied_of(held, known) if held else (None, [])
     return render(
         "review.html.j2",
@@ -137,7 +133,7 @@ def report_page(
         report=report,
         notions=notions,
         held=held,
-        beliefs=html_table(tables.belief_table(mechanism, known, _SYMBOLS)),
+        beliefs=html_table(tables.belief_table(mechanism, known, tables.MOST_ROWS)),
         sets=told_of_sets(mechanism.inputs, mechanism.outputs),
         kernel=html_table(tables.kernel_table(mechanism, known)) if few else "",
         leakage=html_table(tables.leakage_table(report)),
@@ -149,7 +145,10 @@ def report_page(
         disclosed=disclosure_lines(mechanism, known),
         estimable=estimable_lines(mechanism if design is None else design),
         planned=planned,
-        expected="" if planned is None else html_table(tables.error_table(planned, _SYMBOLS)),
+        not_planned=NOT_SHOWN,
+        expected=""
+        if planned is None
+        else html_table(tables.error_table(planned, tables.MOST_ROWS)),
         has_counts=len(set(known.weights)) > 1,
         implied="" if implied is None else html_table(implied),
         has_smallest=implied is not None and any(row["smallest"] for row in implied.records()),
@@ -188,7 +187,7 @@ def comparison_page(found: Comparison, title: str = "Comparison of privacy notio
         picture=picture,
         more=more,
         priors=[
-            (name, html_table(tables.prior_table(prior, _SYMBOLS)))
+            (name, html_table(tables.prior_table(prior, tables.MOST_ROWS)))
             for name, prior in found.priors.items()
         ],
         panels=[html_table(tables.point_table(found, *panel)) for panel in found.panels],
@@ -202,7 +201,9 @@ def _title(design: Design | None, report: AuditReport) -> str:
     n, m = report.mechanism.shape
     asked = ", ".join(str(check.notion) for check in report.checks)
     what = "Mechanism" if design is not None else "Kernel"
-    return f"{what} with {n} inputs and {m} outputs" + (f": {asked}" if asked else "")
+    return f"{what} with {counted(n, 'input')} and {counted(m, 'output')}" + (
+        f": {asked}" if asked else ""
+    )
 
 
 def disclosure_lines(mechanism: Mechanism, prior: Prior) -> list[str]:
@@ -301,11 +302,11 @@ def _figures(report: AuditReport, prices: Binding | None, planned: Plan | None) 
         ),
         "leakage": figures.inline(plot_leakage(report), "Leakage of each report under each notion"),
     }
-    if planned is not None and len(planned.labels) <= _SYMBOLS:
+    if planned is not None:
         found["expected"] = figures.inline(
             plot_estimate(planned), "Intervals that estimates will have, before any is made"
         )
-    if prices is not None and (prices.constraints or prices.limits):
+    if prices is not None:
         found["binding"] = figures.inline(
             plot_binding(prices), "The constraints that bind, by their price"
         )

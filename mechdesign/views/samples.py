@@ -27,11 +27,8 @@ from ..storage import prior_to_json
 from ..stored_values import label_to_json
 from .html import html_table
 from .pages import Figures, check_pages, render
-from .tables import Column, Table, column, number, text
+from .tables import MOST_ROWS, Column, Table, column, number, text
 from .text import Report
-
-# Inputs that the page and the terminal list.
-_MOST = 50
 
 
 def limits_table(found: SampleAudit) -> Table:
@@ -76,7 +73,7 @@ def inputs_table(found: SampleAudit) -> Table:
             text(f"{int(totals[x]):,}"),
             text(f"{int(kinds[x]):,}"),
         )
-        for x in range(min(len(labels), _MOST))
+        for x in range(min(len(labels), MOST_ROWS))
     )
     what = "reports" if found.grouped is None else "groups"
     heads = (

@@ -24,7 +24,7 @@ from ..certificate.certificate import gap_out_of, gap_text
 from ..data import EXAMPLES
 from ..errors import MechdesignError
 from ..exact import rounded_up
-from ..labels import Label, listing, short_names, shorten
+from ..labels import Label, counted, listing, short_names, shorten
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import parse_notion
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 #: chance is a probability, shown as 0 or 1 only where it is that.
 Kind = Literal["text", "label", "number", "level", "chance", "verdict"]
 
+#: Tables of symbols, answers or inputs on a page have so many rows, and count the others.
+MOST_ROWS = 50
 # Libraries whose version matters to who wants the same numbers again.
 _LIBRARIES = ("numpy", "scipy", "highspy", "clarabel", "python-flint", "matplotlib", "jinja2")
 
@@ -592,7 +594,7 @@ def error_table(planned: Plan, most: int | None = None) -> Table:
         )
     ]
     return _table(
-        f"Standard errors of {planned.reports} reports",
+        f"Standard errors of {counted(planned.reports, 'report')}",
         [
             "answer",
             column("value", "assumed", is_number=True),

@@ -15,7 +15,7 @@ from .._audit import AuditReport
 from ..certificate.certificate import gap_text
 from ..errors import quote, visible_lines
 from ..exact import decimals_up, rounded_up
-from ..labels import listing, one_line, shorten, told_of_sets
+from ..labels import counted, listing, one_line, shorten, told_of_sets
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import requirement_prices
 from . import tables
@@ -170,10 +170,12 @@ def print_design(found: Design, report: AuditReport, reports: int | None = None)
     if reports is None:
         return
     # With what it plans by, this takes as long to load as all the rest.
-    from ..release._plan import MOST_PLANNED, expected_errors
+    from ..release._plan import NOT_SHOWN, errors_to_show
 
-    if max(found.mechanism.shape) <= MOST_PLANNED:
-        planned = expected_errors(found, found.prior, reports)
+    planned = errors_to_show(found, found.prior, reports)
+    if planned is None:
+        out.line(NOT_SHOWN)
+    else:
         out.table(tables.error_table(planned, _MOST_ROWS))
 
 
@@ -193,7 +195,7 @@ def print_audit(report: AuditReport) -> None:
     """Leakage under every notion and per outcome, then the verdicts."""
     out = Report()
     n, m = report.mechanism.shape
-    out.head(f"Audit of a kernel with {n} inputs and {m} outputs")
+    out.head(f"Audit of a kernel with {counted(n, 'input')} and {counted(m, 'output')}")
     _print_kernel(out, report.mechanism, report.prior)
     out.table(tables.leakage_table(report))
     out.table(tables.outcome_table(report, _MOST_ROWS))
@@ -318,7 +320,7 @@ def print_theorems(results: Sequence[Theorem]) -> None:
     """Identifier, statement and source of each result."""
     out = Report()
     out.table(tables.theorem_table(results), titled=False)
-    out.line(f"{len(results)} results; check them with: mechdesign theorems check --all")
+    out.line(f"{counted(len(results), 'result')}; check them with: mechdesign theorems check --all")
 
 
 def print_theorem(result: Theorem) -> None:
@@ -343,7 +345,7 @@ def print_outcomes(outcomes: Sequence[tuple[Theorem, Outcome]]) -> None:
     out.table(tables.claim_table(outcomes), titled=False)
     failed = [result.id for result, outcome in outcomes if not outcome.ok]
     said = f"{len(failed)} failed: {', '.join(failed)}" if failed else "all hold"
-    out.line(f"{len(outcomes)} results checked, {said}")
+    out.line(f"{counted(len(outcomes), 'result')} checked, {said}")
 
 
 def print_errata(entries: Iterable[Erratum]) -> None:

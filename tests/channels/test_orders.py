@@ -10,6 +10,7 @@ import pytest
 from checks import refused, slow_but
 
 import mechdesign as md
+from mechdesign.channels import _orders
 from mechdesign.errors import KernelError, LevelError
 from mechdesign.exact import Verdict
 
@@ -41,6 +42,7 @@ def gap(one, two, p):
 # The published thresholds for an erasure against a flip with δ = 0.2: a post-processing up to
 # erasures 2δ, less noisy up to 4δ(1 − δ), more capable up to the entropy of δ in bits.
 WRONG = 0.2
+ORDERS = (md.refines, md.less_noisy, md.more_capable)
 ENTROPY = -(WRONG * math.log2(WRONG) + (1 - WRONG) * math.log2(1 - WRONG))
 
 
@@ -96,10 +98,35 @@ def test_verdicts_agree_with_brute_force_over_priors(n, seed):
             check_failure(found, one, two)
 
 
+def test_an_order_that_holds_decides_the_weaker_ones_and_one_that_fails_the_stronger():
+    """Whatever rounding of the entries makes of a product that is a post-processing."""
+    rng = np.random.default_rng(3)
+    made = 0
+    for _ in range(8):
+        n, m, k = (int(v) for v in rng.integers(2, 5, 3))
+        one = rng.dirichlet(np.ones(m), n)
+        two = one @ rng.dirichlet(np.ones(k), m)
+        merged = np.hstack([one[:, :1], one[:, 1:].sum(axis=1, keepdims=True)])
+        for other in (two, merged, one[:, ::-1]):
+            chain = [order(one, other) for order in ORDERS]
+            assert [found.verdict for found in chain] == [Verdict.YES] * 3
+            assert all(found.at_most <= 1e-9 for found in chain)
+            made += 1
+    assert made == 24
+    # With too few pieces to decide the stronger order, the weaker one that fails decides.
+    worse, better = erasure(ENTROPY + 0.02), flip(WRONG)
+    assert [order(worse, better).verdict for order in ORDERS] == [Verdict.NO] * 3
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_orders._Noise, "failure", lambda *_: None)
+        found = md.less_noisy(worse, better, limit=5)
+    assert (found.verdict, found.order, found.direction) == (Verdict.NO, "less noisy", None)
+    check_failure(found, worse, better)
+
+
 def check_failure(found, one, two):
     p = found.prior.probabilities
     assert p.min() > 0
-    if found.order == "more capable":
+    if found.direction is None:
         ahead = information(two, p) - information(one, p)
         assert 0 < found.excess <= ahead
         return
@@ -135,7 +162,7 @@ def test_a_limit_that_is_reached_is_undecided():
     found = md.less_noisy(erasure(lost), flip(WRONG), limit=1)
     assert found.verdict is Verdict.UNDECIDED
     assert not found
-    assert "undecided after 1 pieces" in str(found)
+    assert "undecided after 1 piece;" in str(found)
 
 
 def test_a_kernel_is_above_itself_and_above_what_tells_nothing():

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks import slow_but
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.cli.exit_codes import UNWRITTEN
 from mechdesign.errors import CertificateError, DataError, SolverError
 from mechdesign.input_tables import read_matrix
 
@@ -794,20 +796,35 @@ def test_any_encoding_of_the_terminal_will_do(encoding):
     assert found.returncode == 0, found.stderr.decode()
 
 
-@pytest.mark.parametrize("arguments", [["data"], ["data", "--json"], ["--version"]])
-def test_a_reader_that_stops_early_is_no_failed_audit(arguments):
-    """Exit codes 1, 2 and 3 have other meanings."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mechdesign", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    process.stdout.close()
-    error = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(timeout=300) not in (1, 2, 3)
-    assert b"Traceback" not in error
-    assert b"Exception" not in error
+OUTPUTS = {"closed": ">&-", "no longer read": "| true", "full": "> /dev/full"}
+
+
+@pytest.mark.parametrize("output", slow_but(1, OUTPUTS))
+def test_what_cannot_be_printed_has_an_exit_code_of_its_own(output, tmp_path):
+    """Neither a failed audit nor a proof, whatever closed the output before it was written."""
+    if not Path("/dev/full").exists() and output == "full":
+        pytest.skip("no device that is always full")
+    asked = ["audit --prior .5,.5 -p ldp:.1 k.csv", "--version"]
+    (tmp_path / "k.csv").write_text("input,a,b\n0,.75,.25\n1,.25,.75\n")
+    for typed in asked:
+        command = f"{shlex.quote(sys.executable)} -m mechdesign {typed} {OUTPUTS[output]}"
+        script = f"{command}; echo ${{PIPESTATUS[0]}} >&2"
+        found = subprocess.run(
+            ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
+        *said, code = found.stderr.splitlines()
+        assert code == str(UNWRITTEN), found.stderr
+        assert sum("[MD703]" in line for line in said) == (output != "no longer read")
+        assert "Traceback" not in found.stderr
+        assert "Exception" not in found.stderr
+
+
+def test_messages_that_nobody_reads_leave_result_and_exit_code(tmp_path):
+    """With standard error closed they are not printed among the results, nor into a file."""
+    command = f"{shlex.quote(sys.executable)} -m mechdesign"
+    script = f"{command} show none.json 2>&-; echo $?; {command} show none.json 2> >(true); echo $?"
+    found = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, timeout=300)
+    assert found.stdout == b"2\n2\n"
 
 
 # Whatever is typed

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import mechdesign as md
 from mechdesign.cli import main
+from mechdesign.cli.application import application
+from mechdesign.errors import MechdesignError
+from mechdesign.release.ledger import Ledger
+from mechdesign.release.persons import read_budget
 from mechdesign.storage import seal, to_json
 
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -235,6 +241,21 @@ def test_a_level_beyond_floats_is_not_read_as_none_at_all(level, capsys):
     assert main(["design", "--prior", "0.5,0.5", "-p", "ldp:inf"]) == 0
 
 
+def test_levels_may_be_logarithms_wherever_they_are_read(folder, capsys):
+    for typed in (
+        "design --prior .5,.5 -p ldp:ln2 --json",
+        "design --prior .5,.5 -p ldp:ln(2) --json",
+        "compare --prior .5,.5 -n ldp --levels ln2,1 --json",
+        "design t.csv --column x -p ldp:0.6931471805599453 --json",
+    ):
+        assert main(typed.split()) == 0
+        assert "0.6931471805599453" in capsys.readouterr().out
+    assert read_budget("ln2").notion == read_budget("ldp:ln2").notion == md.LDP(math.log(2))
+    for level in ("ln", "ln0", "ln(2", "lnx", "ln1_0", "ln1e400", "ln-2", "ln0.5"):
+        assert main(["design", "--prior", ".5,.5", "-p", f"ldp:{level}"]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+
+
 @pytest.mark.parametrize("command", ["apply", "estimate", "regress"])
 def test_a_table_in_the_place_of_the_design_is_not_quoted(tmp_path, monkeypatch, capsys, command):
     """Rows of people with numbers would be read as rows of a kernel, and their sums shown."""
@@ -250,3 +271,31 @@ def test_a_table_in_the_place_of_the_design_is_not_quoted(tmp_path, monkeypatch,
     assert "m.json people.csv" in line
     assert "26.1" not in line
     assert not Path("out.csv").exists()
+
+
+def test_an_empty_text_is_no_file_in_any_command(folder, capsys):
+    """A path would take it for the current folder, and read or write what lies there."""
+    asked = []
+    for name, command in get_command(application([])).commands.items():
+        for parameter in getattr(command, "params", ()):
+            files = ("FILE", "TABLE", "KERNEL", "DESIGN", "VISITS", "FIRST", "SECOND")
+            if (parameter.metavar or "").rstrip(".") not in files:
+                continue
+            option = [parameter.opts[0], ""] if parameter.opts[0].startswith("-") else [""]
+            asked.append([name, *option])
+            assert main([name, *option]) == 2
+            out, err = capsys.readouterr()
+            assert out == ""
+            assert "expected the name of a file, got an empty text" in err, (name, parameter.opts)
+    assert len(asked) > 60
+    kernel = md.Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    for call in (
+        lambda: md.load(""),
+        lambda: md.privatize_file("", "o.csv", "x", kernel),
+        lambda: md.privatize_file("t.csv", "", "x", kernel),
+        lambda: md.Prior.from_csv("", "x"),
+        lambda: md.release_key(""),
+        lambda: Ledger(""),
+    ):
+        with pytest.raises(MechdesignError, match="expected the name of a file"):
+            call()

@@ -136,7 +136,7 @@ def test_notions_that_differ_in_parameters_alone_are_told_apart_in_the_tables():
     assert texts[2:] == ["dp:0.5,adjacent", "dp:0.5", "ldp:0.5"]
     assert found.to_frame()["privacy"].tolist() == texts
     page = "\n".join(" ".join(texts) for texts in found.asked())
-    assert "DP(0.5) (neighbours='adjacent')" in page
+    assert "DP(0.5, adjacent)" in page
     assert "LDP(0.5)" in page.splitlines()
     assert found.select("even").rows()[0]["privacy"] == "featurepml:0.5"
 

@@ -477,7 +477,7 @@ def test_html_is_well_formed_and_escapes_labels():
     assert "<script>x</script>" in reader.cells
     assert "a & b" in reader.cells
     assert {"0.2500", "0.7500"} <= set(reader.cells)
-    assert any("1 inputs × 2 outputs" in cell for cell in reader.cells)
+    assert any("1 input × 2 outputs" in cell for cell in reader.cells)
 
 
 def test_html_of_a_large_kernel_stays_small():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from fractions import Fraction
 
@@ -156,7 +157,21 @@ def test_more_than_a_thousand_places_get_noise_where_blocks_are_large():
     assert made.blocks is None
 
 
+def test_what_is_left_out_fits_any_number_of_places_and_so_do_remedies():
+    bounds = (59.30, 18.00, 59.36, 18.12)
+    for cells in ((1, 2), (1, 3), (2, 2), (1, 5), (3, 3), (5, 7)):
+        town = md.places.grid(bounds, cells=cells)
+        assert md.places.two_levels(town, town.uniform(), LEVEL, WITHIN).achieved <= LEVEL
+        with pytest.raises(InputError, match="take fewer, such as blocks=") as found:
+            md.places.two_levels(town, town.uniform(), LEVEL, WITHIN, blocks=6)
+        advised = ast.literal_eval(found.value.remedy.partition("=")[2])
+        assert md.places.two_levels(town, town.uniform(), LEVEL, WITHIN, blocks=advised)
+
+
 WRONG = {
+    "no level": (lambda: TOWN.privacy(0, 500), LevelError, "positive finite number of nats"),
+    "no limit": (lambda: TOWN.privacy(math.inf, 500), LevelError, "positive finite number"),
+    "noise": (lambda: md.noise.planar_geometric(TOWN, 0, 500), LevelError, "positive finite"),
     "level": (lambda: md.places.two_levels(TOWN, PRIOR, 0.0, 100), InputError, "positive"),
     "nan": (lambda: md.places.two_levels(TOWN, PRIOR, math.nan, 100), LevelError, "level"),
     "within": (lambda: md.places.two_levels(TOWN, PRIOR, 1.0, -1), LevelError, "within"),

@@ -67,7 +67,7 @@ def shown(item: Any) -> dict[str, Any]:
     for name in ("value", "bound", "gap", "method"):
         if hasattr(item, name):
             found[name] = getattr(item, name)
-    found["notions"] = [str(notion) for notion in getattr(item, "notions", ())]
+    found["notions"] = [notion.title for notion in getattr(item, "notions", ())]
     return found
 
 

@@ -306,6 +306,26 @@ def test_another_policy_for_missing_values_is_a_second_release(keyed, other):
         assert release(blanks, **other) != first
 
 
+def test_a_warning_names_each_release_by_the_people_it_was_about(keyed, recwarn):
+    """The same secrets under another name are not of the people who are named now."""
+    people, _, _ = keyed
+    people.assign(id=people["id"] + 1000).to_csv("others.csv", index=False)
+    said = []
+    for number, (source, about) in enumerate([("people", "A"), ("people", "B"), ("others", "B")]):
+        recwarn.clear()
+        key = bytes(range(number, number + 32))
+        options = {"person": "id", "key": key, "about": about}
+        md.privatize_file(f"{source}.csv", f"{number}.csv", "x", FOUND, **options)
+        said.append([str(one.message) for one in recwarn if "before" in str(one.message)])
+    names = [" (as column 'x' of A)", " (as column 'x' of A, column 'x' of B)"]
+    assert said[0] == []
+    for number, (lines, told) in enumerate(zip(said[1:], names, strict=True), 1):
+        (line,) = lines
+        assert line.startswith(
+            f"column 'x' of B was released {number} time{'s' * (number > 1)} before{told}"
+        )
+
+
 def test_the_command_line_knows_the_same_rows_under_the_same_key(run):
     arguments = ["--row", "id", "--key", "release.key"]
     assert "before" not in run(*apply("people.csv", "one.csv", *arguments))[2]

@@ -461,6 +461,26 @@ def test_a_prior_without_a_category_that_has_records_is_refused(people):
     assert md.pram(frame, "x", LEVEL, prior=absent).strata[0].counts[2] == 0
 
 
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.CountsWarning")
+def test_records_without_a_value_are_left_as_they_are_or_are_a_category(people, tmp_path):
+    some = people.copy()
+    some.loc[[3, 7], "x"] = None
+    some.to_csv(tmp_path / "some.csv", index=False)
+    for table in (some, tmp_path / "some.csv"):
+        for strata in (None, "sex"):
+            kept, dropped, whole = (
+                md.pram(table, "x", LEVEL, strata=strata, missing=missing)
+                for missing in ("keep", "drop", "category")
+            )
+            assert kept.records == dropped.records == len(people) - 2
+            assert kept.released == dropped.released
+            assert whole.records == len(people)
+            assert whole.strata[0].prior.labels[-1] is None
+    released = md.pram(some, "x", LEVEL, missing="keep").released
+    out = md.privatize(some, "x", released, missing="keep", rng=1)
+    assert np.flatnonzero(out["x"].isna()).tolist() == [3, 7]
+
+
 def test_rows_without_a_stratum_are_not_advised_to_be_dropped(people, tmp_path):
     some = people.copy()
     some.loc[3, "sex"] = None

@@ -95,7 +95,18 @@ def test_the_transformer_designs_what_it_is_not_given():
 def test_the_transformer_refuses_what_it_cannot_report():
     fitted = transformer()(FOUND).fit([["a"], ["b"]])
     refused(lambda: fitted.transform([["q"]]), "1 other value", error=DataError)
-    refused(lambda: transformer()([FOUND, FOUND]).fit([["a"]]), "1 columns", error=InputError)
+    refused(lambda: transformer()([FOUND, FOUND]).fit([["a"]]), "1 column, got", error=InputError)
+    # A list of one is for one column; what is for all of them stands without a list.
+    refused(lambda: transformer()([FOUND]).fit([["a", "b"]]), "each of 2 columns", error=InputError)
+
+
+def test_the_transformer_counts_the_rows_of_each_table_and_names_its_columns():
+    pd = pytest.importorskip("pandas")
+    fitted = transformer()(FOUND).fit(pd.DataFrame({"votes": ["a", "b", "c"]}))
+    for _ in range(2):
+        fitted.transform(pd.DataFrame({"votes": ["a", "b", "c"]}))
+        with pytest.raises(DataError, match=r"column 'votes'.* in 1 of the 2 rows read, .* row 2"):
+            fitted.transform(pd.DataFrame({"votes": ["a", "q"]}))
 
 
 def test_the_transformer_draws_from_the_operating_system_without_a_seed():

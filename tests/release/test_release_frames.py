@@ -264,8 +264,10 @@ def test_nan_is_missing():
 
 
 def test_columns_may_have_any_name():
-    """Names that a library reads as a pattern, or that the counting could have used itself."""
-    names = ["^a.*$", "ab", "*", "rows", "rows_", "_mechdesign_rows", "number", "a.b"]
+    """Names that a library reads as a pattern, or that the counting could have used itself; a zero
+    byte, with which polars would end in a panic of Rust; an empty one.
+    """
+    names = ["^a.*$", "ab", "*", "rows", "rows_", "_mechdesign_rows", "number", "a.b", "a\0b", ""]
     flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
     data = {name: ["no"] * (i + 12) + ["yes"] * (20 - i) for i, name in enumerate(names)}
     for make in (pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table):
@@ -274,6 +276,8 @@ def test_columns_may_have_any_name():
             assert found["no"] == pytest.approx(
                 md.estimate({"no": i + 12, "yes": 20 - i}, flip)["no"]
             )
+            prior = md.Prior.from_data(make(data), columns=[name])
+            assert prior == md.Prior.from_counts({"no": i + 12, "yes": 20 - i})
             same = md.privatize(pd.DataFrame({name: data[name]}), name, flip, rng=1)[name]
             made = md.privatize(make(data), name, flip, rng=1)
             made = made.collect() if hasattr(made, "collect") else made

@@ -16,6 +16,7 @@ from strategies import exact_mechanism, kernels, priors, sizes
 import mechdesign as md
 from mechdesign.errors import InputError
 from mechdesign.privacy import AverageNotion
+from mechdesign.solve.columns_plan import product_kernel
 from mechdesign.theory._composition import bounded_levels, largest_ratios
 
 NOTIONS = [md.LDP(math.inf), md.PML(math.inf), md.PMC(math.inf), md.LIP(9), md.ALIP(9, 9)]
@@ -94,6 +95,39 @@ def test_order_and_repetition_of_the_list_do_not_matter():
     orders = [md.compose(*order, prior=prior) for order in ([a, b, a], [a, a, b], [b, a, a])]
     assert len({str(made) for made in orders}) == 1
     assert str(md.compose(a, b, times=2, prior=prior)) == str(md.compose(a, a, b, b, prior=prior))
+
+
+def test_a_level_is_told_once_whatever_each_report_was_asked_to_keep():
+    prior = md.Prior([0.5, 0.3, 0.2])
+    for notions, asked in (
+        ([md.LDP(1), md.LDP(2)], md.LDP(1)),
+        ([md.ALIP(1, 0.5), md.ALIP(0.5, 1)], md.ALIP(0.5, 0.5)),
+    ):
+        designs = [md.design(prior, md.utility.Hamming(), one) for one in notions]
+        (found,) = md.compose(*designs).found
+        one, two = (design.mechanism for design in designs)
+        assert found.notion == asked
+        assert found.levels == asked.check(one.parallel(two), prior).achieved
+    selections = [md.subset_selection(md.Prior.uniform(5), md.LDP(e)) for e in (1, 2)]
+    assert str(md.compose(*selections)) == "2 reports together: LDP(3) at most"
+
+
+def test_reports_of_a_plan_are_one_report_of_all_its_columns(tmp_path, run):
+    people = {"class": list("xyzxyx") * 20, "sex": list("fmfmff") * 20}
+    for total, twice in ((md.LDP(2), 4.0), (md.PML(1), None)):
+        plan = md.plan_columns(people, {"class": 1, "sex": 1}, total=total)
+        once = md.compose(plan)
+        assert once.found[0].levels == plan.leaks
+        assert once.found[0].exact
+        again = md.compose(plan, times=2).found[0]
+        if twice is None:
+            known = plan.prior.restricted()
+            kernel = product_kernel(list(plan.kernels.values()), known.labels)
+            assert again.levels == total.check(kernel.parallel(kernel), known).achieved
+        else:
+            assert again.levels[0] == pytest.approx(twice, abs=1e-8)
+        md.save(plan, "plan.json", overwrite=True)
+        assert run("compose", "plan.json", "--times", "2")[1] == f"{md.compose(plan, times=2)}\n"
 
 
 def test_ratios_by_definition():

@@ -436,3 +436,18 @@ def test_mistakes_are_named():
     refused(lambda: tight_conversion(md.PML(1), Other, prior), "md.LDP", error=LevelError)
     refused(lambda: tight_conversion(md.PML(1), "ldp", prior), "md.LDP", error=LevelError)
     refused(lambda: tight_conversion(md.PML(1), md.LDP, [0.5, 0.5]), "a Prior", error=LevelError)
+
+
+def test_a_report_on_tightness_is_a_line_for_each_conversion():
+    """No matrix of a witness stands in it."""
+    for level in (0.08, 2.0):
+        report = md.theory.tightness_report(md.Prior([0.5, 0.3, 0.2]), level)
+        head, *lines = str(report).splitlines()
+        assert len(lines) == len(report)
+        assert max(map(len, lines)) < 90
+        for line, row in zip(lines, report, strict=True):
+            for part in (row.id, str(row.given), str(row.published), row.verdict):
+                assert part in line
+            assert (str(row.tight.target) in line) or row.verdict != "loose"
+            assert len(repr(row.tight).splitlines()) == 1
+        assert f"{sum(row.verdict == 'tight' for row in report)} tight" in head
