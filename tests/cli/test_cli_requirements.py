@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign import require
@@ -70,7 +70,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("text", SAME)
+@for_each("text", SAME)
 def test_a_text_means_what_python_says(text):
     assert read_requirements([text], ABC) == [SAME[text]]
 

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -36,7 +36,7 @@ def unpack(path):
         return file.read().decode()
 
 
-@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".csv.zst", ".CSV.GZ"])
+@for_each("ending", [".csv", ".csv.gz", ".csv.zst", ".CSV.GZ"])
 def test_compressed_files_get_the_reports_of_plain_ones(tmp_path, ending):
     (tmp_path / "plain.csv").write_text(text())
     source, target = tmp_path / f"in{ending}", tmp_path / f"out{ending.lower()}"
@@ -79,7 +79,7 @@ def test_other_kinds_are_refused_as_one(tmp_path, capsys):
     assert not (tmp_path / "out.csv.gz").exists()
 
 
-@pytest.mark.parametrize("place", [0, 1, 30_000, 59_999])
+@for_each("place", [0, 1, 30_000, 59_999])
 def test_a_row_longer_than_a_block_is_kept_and_nothing_is_drawn_twice(tmp_path, place):
     lines = text(60_000).splitlines(keepends=True)
     head, cells = lines[place + 1].rstrip("\n").rsplit(",", 1)

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError
@@ -146,7 +147,7 @@ def test_tables_counts_and_fewer_columns_agree(large):
     np.testing.assert_allclose(summed.ravel(), pair.values, atol=1e-9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "fragment"),
     [
         ({"method": "likelihood"}, "so many columns"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dense_programs
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 from plain_requirements import WISHES, Case, faults, names, random_case
 from random_designs import MAKERS
 
@@ -46,13 +46,13 @@ def agree(case: Case) -> str:
     return "possible"
 
 
-@pytest.mark.parametrize("number", slow_but(25, range(FAST)))
+@for_each("number", slow_but(25, range(FAST)))
 def test_a_few(number):
     agree(drawn(number))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
+@for_each("part", range(10))
 def test_many(part):
     said = [agree(drawn(number)) for number in range(FAST + part, FAST + SLOW, 10)]
     assert said.count("possible") > len(said) / 3

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.solve.estimation import basic_solution as basic_solutions
@@ -24,8 +24,8 @@ def sums_exactly(rows, masses):
     ]
 
 
-@pytest.mark.parametrize(("conditions", "columns"), [(1, 2), (3, 4), (6, 40), (20, 700)])
-@pytest.mark.parametrize("spread", [0, 4, 9])
+@for_each(("conditions", "columns"), [(1, 2), (3, 4), (6, 40), (20, 700)])
+@for_each("spread", [0, 4, 9])
 def test_sums_stay_and_columns_are_as_few_as_conditions(conditions, columns, spread):
     rng = np.random.default_rng(conditions + columns + spread)
     rows = np.vstack([np.ones(columns), rng.normal(size=(conditions - 1, columns))])

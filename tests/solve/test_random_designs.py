@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 from plain_check import Asked, Claim, Opinion, at_most, best_private_value, check, exp_between
 from random_designs import INFORMATIONS, MAKERS, Asking, Tally, claim_of, judge, random_asking
 
@@ -39,13 +39,13 @@ def nothing_is_wrong(tally):
     assert tally.challenged >= 0.03 * tally.designs
 
 
-@pytest.mark.parametrize("start", slow_but(1, range(0, FEW, FEW // 4)))
+@for_each("start", slow_but(1, range(0, FEW, FEW // 4)))
 def test_random_designs(start):
     nothing_is_wrong(judged(range(start, start + FEW // 4)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(FEW, MANY, CHUNK))
+@for_each("start", range(FEW, MANY, CHUNK))
 def test_five_thousand_random_designs(start):
     nothing_is_wrong(judged(range(start, min(start + CHUNK, MANY))))
 
@@ -112,13 +112,13 @@ def faults(claim):
     return check(claim).faults
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@for_each("claim", CLAIMS)
 def test_true_claims_pass(claim):
     opinion = check(claim)
     assert opinion == Opinion(compared=True)
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@for_each("claim", CLAIMS)
 def test_a_kernel_one_unit_off_is_found(claim):
     rows = [list(row) for row in claim.weights]
     rows[0][0] += 1
@@ -127,7 +127,7 @@ def test_a_kernel_one_unit_off_is_found(claim):
     assert "row 0 has a negative weight" in faults(replace(claim, weights=tuple(map(tuple, rows))))
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@for_each("claim", CLAIMS)
 def test_a_smaller_level_than_asked_is_found(claim):
     """What is optimal spends its level, up to what the best kernel need not spend of two levels."""
     (asked,) = claim.asked
@@ -135,7 +135,7 @@ def test_a_smaller_level_than_asked_is_found(claim):
     assert any("not private" in fault for fault in faults(replace(claim, asked=(smaller,))))
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@for_each("claim", CLAIMS)
 def test_mass_moved_between_outputs_is_found(claim):
     """Telling the truth a little more often breaks the level or the value."""
     rows = [list(row) for row in claim.weights]
@@ -147,7 +147,7 @@ def test_mass_moved_between_outputs_is_found(claim):
     assert faults(replace(claim, weights=tuple(map(tuple, rows))))
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@for_each("claim", CLAIMS)
 def test_a_forged_value_bound_or_gap_is_found(claim):
     larger = claim.value * (1 + 1e-6)
     assert any("is off" in f for f in faults(replace(claim, value=larger)))
@@ -163,8 +163,8 @@ def test_a_forged_value_bound_or_gap_is_found(claim):
     assert f"gap {claim.gap!r} without a bound" in faults(replace(claim, bound=math.inf))
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 6])
-@pytest.mark.parametrize("name", ["LDP", "PML", "DP"])
+@for_each("n", [2, 3, 4, 6])
+@for_each("name", ["LDP", "PML", "DP"])
 def test_a_consistent_claim_of_a_poor_kernel_is_found(n, name):
     """Private, with its true value, a bound just above it and the right gap; but not optimal."""
     masses = tuple(Fraction(n + x, sum(range(n, 2 * n))) for x in range(n))
@@ -242,7 +242,7 @@ def test_comparisons_with_exponentials_are_decided_on_either_side():
     assert at_most((low + high) / 2, Fraction(1), Fraction(1)) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "expected"),
     slow_but(
         2,
@@ -253,7 +253,6 @@ def test_comparisons_with_exponentials_are_decided_on_either_side():
             (Asked("ALIP", (0.5, 0.3)), 0.0633001471),
         ],
     ),
-    ids=["PML", "LIP", "LDP", "ALIP"],
 )
 def test_its_optimum_is_that_of_the_reference_values(asked, expected):
     masses = tuple(Fraction(k, 10) for k in (1, 2, 3, 4))

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each
 from masses_in_groups import CASES
 
 import mechdesign as md
@@ -128,7 +129,7 @@ def test_the_estimate_is_unbiased_and_its_errors_exact(case):
     assert selection.worst_variance <= worst * (1 + 1e-6)
 
 
-@pytest.mark.parametrize(("masses", "notions"), CASES, ids=str)
+@for_each(("masses", "notions"), CASES)
 def test_risk_and_bound_are_those_of_the_dense_design(masses, notions):
     selection = selected(masses, notions)
     prior = md.Prior.from_counts(masses)
@@ -213,7 +214,7 @@ def test_many_symbols_in_four_groups():
     assert off.std() == pytest.approx(1, abs=0.02)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("masses", "notion", "error"),
     [
         (list(range(1, 9)), md.LDP(1), InputError),
