@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import itertools
+import os
+from pathlib import Path
 
 import pytest
 
@@ -70,9 +73,10 @@ def pairwise(*lists):
 def for_each(names, values):
     """A test of all values in one item, which reports every one that fails, with its error.
 
-    As ``pytest.mark.parametrize``, for many values that each take little time and share their
-    fixtures, but for ``tmp_path``, in which each has a folder. A function in place of the values
-    makes them when the test runs. Values that are marked slow are left out without ``--all``.
+    As ``pytest.mark.parametrize``, for many values that each take little time. They share their
+    fixtures, but for what tests leave behind: files in ``tmp_path``, ledgers, patches, printed
+    text. A function in place of the values makes them when the test runs. Values that are marked
+    slow are left out without ``--all``.
     """
     names = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
 
@@ -82,12 +86,9 @@ def for_each(names, values):
             errors, skipped, tried = [], [], 0
             for case in _cases(names, values() if callable(values) else values):
                 tried += 1
-                own = {}
-                if "tmp_path" in fixtures:
-                    own = {"tmp_path": fixtures["tmp_path"] / str(tried)}
-                    own["tmp_path"].mkdir()
                 try:
-                    test(**{**fixtures, **own}, **case)
+                    with _own(fixtures, tried) as own:
+                        test(**{**fixtures, **own}, **case)
                 except pytest.skip.Exception as error:
                     skipped.append(error)
                 except (Exception, pytest.fail.Exception) as error:
@@ -109,6 +110,21 @@ def for_each(names, values):
         return run
 
     return decorate
+
+
+@contextlib.contextmanager
+def _own(fixtures, number):
+    """Those fixtures that each case has anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        if book := os.environ.get("MECHDESIGN_LEDGER"):
+            patch.setenv("MECHDESIGN_LEDGER", str(Path(book).parent / str(number) / "ledger.jsonl"))
+        own = {"monkeypatch": patch} if "monkeypatch" in fixtures else {}
+        if "tmp_path" in fixtures:
+            own["tmp_path"] = fixtures["tmp_path"] / str(number)
+            own["tmp_path"].mkdir()
+        if "capsys" in fixtures:
+            fixtures["capsys"].readouterr()
+        yield own
 
 
 _PARAM = type(pytest.param())

@@ -212,7 +212,7 @@ def test_a_level_is_told_for_each_notion_of_a_clash():
     assert free.mechanism.kernel.diagonal().min() >= 0.6
 
 
-@pytest.mark.parametrize("readings", [1, 2, 5, 9])
+@for_each("readings", [1, 2, 5, 9])
 def test_without_time_a_clash_is_told_as_undecided_and_never_as_possible(readings, monkeypatch):
     """After some readings the clock runs away: everything after that is said not to be decided."""
     times = chain([0.0] * readings, count(50.0, 50.0))

@@ -139,7 +139,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("text", BAD)
+@for_each("text", BAD)
 def test_a_text_that_means_nothing_is_refused_in_one_line(text, capsys):
     refused(lambda: _of_design(text), BAD[text], error=InputError)
     assert main(["design", *PRIOR, "-p", "pml:1", "--require", text]) == 2

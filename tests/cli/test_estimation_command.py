@@ -53,7 +53,7 @@ def test_what_is_asked_is_what_is_designed_for(tmp_path, options, text, question
     assert found.risk == pytest.approx(best, rel=1e-9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [
         ["-u", "hamming", "--of", "a=1,b=0,c=2"],

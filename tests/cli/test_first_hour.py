@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign import errors
@@ -74,7 +74,7 @@ def test_the_help_lists_each_command_once_under_its_question(capsys):
     assert commands - shared == {name.replace("-", "_") for name in application.COMMANDS}
 
 
-@pytest.mark.parametrize("command", application.COMMANDS)
+@for_each("command", application.COMMANDS)
 def test_help_names_what_an_option_takes_and_no_type_of_python(command, capsys):
     assert main([command, "--help"]) == 0
     said = capsys.readouterr().out.partition("\nOptions:")[2]
@@ -131,7 +131,7 @@ def test_a_class_of_ones_own_has_the_code_of_its_base():
         errors.explained("MD999")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "code", "exit_code"),
     [
         (["design", "--prior", "0.5,0.6", "-p", "pml:1"], "MD101", 2),

@@ -476,7 +476,7 @@ def test_command_line_writes_every_kind_of_file(capsys, tmp_path, monkeypatch):
     assert "saved found.html" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [
         ["--levels", "a,b"],

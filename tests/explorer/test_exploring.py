@@ -245,7 +245,7 @@ def made_by(settings, folder, monkeypatch, capsys):
     return by_python, md.load("mechanism.json")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "settings",
     [
         TITANIC,

@@ -68,7 +68,7 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "texts", "question"), ASKED)
+@for_each(("settings", "texts", "question"), ASKED)
 def test_the_same_text_asks_the_same_on_the_page_in_python_and_on_the_command_line(
     settings, texts, question, tmp_path, monkeypatch, capsys
 ):
@@ -131,7 +131,7 @@ def test_columns_of_any_name_are_read_back(columns):
     assert kind_of(text, prior) == "columns"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("texts", "fragment"),
     [
         (("a=1",), "'b' too"),

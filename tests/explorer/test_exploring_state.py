@@ -556,7 +556,7 @@ def test_without_nicegui_the_command_says_what_to_install(monkeypatch, capsys):
     assert captured.out == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "text"),
     [
         (["--prior", "0.5,0.6"], "sum 1.1"),

@@ -447,10 +447,7 @@ def test_tiny_masses_and_exact_ones():
 # Command line
 
 
-@pytest.mark.parametrize(
-    "kind",
-    slow_but(2, ["kernel", "lifts", "leakage", "binding", "regions", "pml-regions"]),
-)
+@for_each("kind", slow_but(2, ["kernel", "lifts", "leakage", "binding", "regions", "pml-regions"]))
 def test_command_line(kind, tmp_path, capsys):
     md.save(design_of(PRIORS["3 long"], md.PML(0.5)), tmp_path / "m.json")
     for k in range(2):
@@ -462,7 +459,7 @@ def test_command_line(kind, tmp_path, capsys):
     assert "saved" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [
         ["m.json", "-o", "a.docx"],

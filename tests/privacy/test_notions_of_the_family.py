@@ -39,10 +39,8 @@ def four_symbols(monkeypatch):
     monkeypatch.setattr(notion_contract, "instances", instances)
 
 
-@pytest.mark.parametrize(
-    "part", slow_but(lambda part: part not in COSTLY, CONTRACT), ids=lambda part: part.__name__
-)
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("part", slow_but(lambda part: part not in COSTLY, CONTRACT))
+@for_each("name", MAKERS)
 def test_contract(name, part, four_symbols):
     if name == "entry" and part is relabelling_changes_nothing:
         moved = md.Prior([0.1, 0.2, 0.3, 0.4], [3, 1, 2, 0])

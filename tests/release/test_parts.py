@@ -209,7 +209,7 @@ def test_no_value_of_the_data_is_kept_by_a_copy():
 # Reports
 
 
-@pytest.mark.parametrize("rows", [1, ROWS - 1, ROWS, ROWS + 1, 9 * ROWS + 5])
+@for_each("rows", [1, ROWS - 1, ROWS, ROWS + 1, 9 * ROWS + 5])
 def test_reports_and_receipts_do_not_depend_on_the_size_of_parts(rows, monkeypatch):
     found = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.5))
     codes = np.random.default_rng(rows).integers(0, 3, rows)

@@ -419,9 +419,7 @@ def test_from_a_plan_to_its_joint_table(tmp_path, capsys):
         assert len(json.loads(capsys.readouterr().out)["rows"]) == count
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+@for_each("wrong", [
         ["plan-columns", "titanic", "--column", "class", "--total", "ldp:1"],
         ["plan-columns", "titanic", "--column", "class", "--column", "sax", "--total", "ldp:1"],
         ["plan-columns", "--prior", "0.5,0.5", "--total", "ldp:1"],
@@ -435,8 +433,7 @@ def test_from_a_plan_to_its_joint_table(tmp_path, capsys):
         ["apply", "PLAN", "CSV", "-o", "OUT", "--into", "a", "--into", "b"],
         ["apply", "PLAN", "CSV", "-o", "OUT", "--unseen", "replace", "--replacement", "x"],
         ["estimate", "PLAN", "CSV", "--column", "sax"],
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_bad_input_is_one_line_and_writes_nothing(tmp_path, capsys, wrong):
     source, plan = saved(tmp_path, ".csv"), tmp_path / "plan.json"
     md.save(PLAN, plan)

@@ -230,8 +230,8 @@ def test_a_truth_without_mass_is_refused():
         QuadraticPricing(cone, [Fraction(1), Fraction(0)])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(9))
+@for_each("kind", KINDS)
+@for_each("seed", range(9))
 def test_relaxations_bound_every_column(kind, seed, monkeypatch):
     """Where lists are not allowed: never below the best column, and near it for random G."""
     level = LEVELS[seed % 4]
@@ -248,8 +248,8 @@ def test_relaxations_bound_every_column(kind, seed, monkeypatch):
         assert pricing.values(square, prices, columns)[0] > float(exact) / 2
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(9))
+@for_each("kind", KINDS)
+@for_each("seed", range(9))
 def test_halves_price_what_the_list_does(kind, seed, monkeypatch):
     """Also where an atom has a share that floats do not know."""
     prior, _, truth, square, prices = draw(seed, kind, LEVELS[seed % 5])
@@ -350,7 +350,7 @@ def test_searches_hand_back_many_columns_above_a_level():
         assert (np.diff(values) <= 0).all()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_cones_of_any_kind_are_searched_and_bounded_by_wider_ones(seed, monkeypatch):
     """Four symbols, whose rays would be listed: the same best column without the list."""
     rng = np.random.default_rng([29, seed])

@@ -556,7 +556,7 @@ def test_a_search_is_not_misled_by_prices_of_symbols_that_floats_cannot_add(monk
         assert bound >= best
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_searches_and_lists_of_columns_bound_alike(seed, monkeypatch):
     """The search of many symbols, on few: never below the list, and near it."""
     from mechdesign.certificate import information

@@ -35,7 +35,7 @@ class Counted:
         return self.function(*arguments, **keywords)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make",
     slow_but(
         4,
@@ -48,7 +48,6 @@ class Counted:
             lambda: md.Prior.from_data([*range(MILLION)], max_symbols=MILLION),
         ],
     ),
-    ids=["floats", "array", "counts", "uniform", "labels", "data"],
 )
 def test_a_million_symbols_take_no_exact_sum_each(make, monkeypatch):
     """Rational numbers are reduced one by one; a million of them are a handful of integers."""

@@ -217,7 +217,7 @@ def test_impossible_records_are_refused(place, value):
         from_json(forged(content, ("certificate", *place), value))
 
 
-@pytest.mark.parametrize("case", CASES)
+@for_each("case", CASES)
 def test_a_solver_is_shown_only_where_it_is_one_of_ours(case, capsys, tmp_path):
     content = json.loads(json.dumps(to_json(md.design(*CASES[case]))))
     assert from_json(content).certificate.solver == content["certificate"]["solver"]

@@ -6,6 +6,7 @@ exact rational matrices, written out from the probabilities alone.
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 from itertools import product
@@ -54,10 +55,6 @@ CASES = [
     (12, 0, 0, [md.PML(1.2), md.LDP(3)]),
     (14, 0, 0, [md.ALIP(1, 0.5)]),
 ]
-NAMES = [
-    f"{n} {f'in F{q}^{m}' if q else 'permuted'} {' '.join(map(str, notions))}"
-    for n, q, m, notions in CASES
-]
 
 
 def made(size, base, dimension, notions):
@@ -88,18 +85,23 @@ def exact_scores(selection):
     return found
 
 
-@pytest.fixture(scope="module", params=CASES, ids=NAMES)
-def case(request):
-    selection = made(*request.param)
-    return selection, matrix(selection)
+@functools.cache
+def all_made():
+    selections = [made(*case) for case in CASES]
+    return [(selection, matrix(selection)) for selection in selections]
 
 
+each_case = for_each("case", all_made)
+
+
+@each_case
 def test_rows_are_distributions(case):
     _, kernel = case
     assert all(sum(row) == 1 for row in kernel)
     assert (kernel >= 0).all()
 
 
+@each_case
 def test_levels_hold_in_rationals(case):
     """By brute force over all reports and symbols, against the true e^ε."""
     selection, kernel = case
@@ -124,6 +126,7 @@ def test_levels_hold_in_rationals(case):
             assert math.log(value) <= check.achieved[place] + 1e-12
 
 
+@each_case
 def test_levels_are_used_up(case):
     """A control: weights that kept far too little would pass the test above."""
     selection, _ = case
@@ -136,6 +139,7 @@ def test_levels_are_used_up(case):
     assert any(a >= e - (1e-9 if e < 10 else 1e-2) for a, e in levels)
 
 
+@each_case
 def test_the_estimate_is_unbiased_and_its_risk_exact(case):
     selection, kernel = case
     n = len(selection.inputs)
@@ -146,6 +150,7 @@ def test_the_estimate_is_unbiased_and_its_risk_exact(case):
     assert selection.certificate.risk_exact == second - Fraction(1, n)
 
 
+@each_case
 def test_variances_at_any_distribution(case):
     selection, kernel = case
     weights, rng = exact_scores(selection).astype(float), np.random.default_rng(3)
@@ -158,6 +163,7 @@ def test_variances_at_any_distribution(case):
         assert selection.risk_at(truth) == pytest.approx(want.sum(), rel=1e-9)
 
 
+@each_case
 def test_scores_are_those_of_the_estimate(case):
     selection, _ = case
     v = selection.family.points
@@ -169,6 +175,7 @@ def test_scores_are_those_of_the_estimate(case):
         assert row == pytest.approx(want, rel=1e-9, abs=1e-9 / kappa)
 
 
+@each_case
 def test_the_risk_is_not_below_the_bound(case):
     selection, _ = case
     assert selection.certificate.risk_exact >= selection.certificate.bound_exact * (

@@ -327,7 +327,7 @@ def test_a_design_can_be_observed():
 # The checks in the register can fail
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "broken", "result"),
     [
         ("worst_gain", lambda observed: np.eye(len(observed.prior)), "PML-Thm-2.4"),

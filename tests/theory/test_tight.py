@@ -206,7 +206,7 @@ def test_closed_forms_knapsacks_and_programs_agree(prior, first, second, ratio):
                         assert float(loose) == pytest.approx(float(exact), rel=1e-6, abs=1e-8)
 
 
-@pytest.mark.parametrize("damage", ["nothing", "zeros", "noise", "doubled"])
+@for_each("damage", ["nothing", "zeros", "noise", "doubled"])
 def test_bounds_hold_whatever_the_multipliers(damage, monkeypatch):
     """A solver that returns other multipliers gives a worse bound, never a wrong one."""
     rng = np.random.default_rng(5)

@@ -335,7 +335,7 @@ def test_command_line(found, tmp_path, monkeypatch, capsys):
         assert "LDP(1): no." in read(file.read())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [
         ["nothing.json", "-o", "r.html"],
