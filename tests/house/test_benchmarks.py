@@ -334,12 +334,11 @@ def test_peers_have_the_errors_of_their_papers():
     """k-ary randomised response and unary encoding have closed forms; ours is the least."""
     n, level = 400, 1.0
     ratio = np.exp(level)
-    risks = {
-        kind.name: np.mean(
-            [large_alphabets.measure(kind, n, level, 20_000, seed)["risk"] for seed in range(4)]
-        )
-        for kind in large_alphabets.PROTOCOLS
-    }
+    risks = {}
+    for kind in large_alphabets.PROTOCOLS:
+        seeds = range(1 if "groups" in kind.name else 4)  # designs in groups take seconds each
+        found = [large_alphabets.measure(kind, n, level, 5_000, seed) for seed in seeds]
+        risks[kind.name] = np.mean([one["risk"] for one in found])
     least = large_alphabets.least(n, level)
     assert risks["subset selection"] == pytest.approx(least, rel=0.15)
     assert risks["optimised unary encoding"] == pytest.approx(

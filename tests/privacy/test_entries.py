@@ -91,9 +91,9 @@ def test_blockwise_agrees_with_the_simplex_method(seed):
 
 
 @pytest.mark.slow
-def test_entries_of_two_hundred_people():
-    prior = databases.counts_prior(200, 0.5)
-    found = md.design(prior, LOSS, md.EntryPML(0.1, 200, 0.3))
+def test_entries_of_a_hundred_people():
+    prior = databases.counts_prior(100, 0.5)
+    found = md.design(prior, LOSS, md.EntryPML(0.1, 100, 0.3))
     assert found.status == "optimal"
     assert found.value > md.design(prior, LOSS, md.DP(0.15, "adjacent")).value
 
