@@ -44,12 +44,13 @@ def slow_but(fast, values):
     return found
 
 
-def pairwise(*lists):
+def pairwise_cases(*lists):
     """Cases with a value of each list, such that any two values of two lists meet in one of them.
 
     What fails is nearly always two values together; all products of five lists of four values are
     1,024 cases, and these are some 30. The same lists give the same cases.
     """
+    lists = [list(values) for values in lists]
     left = {
         ((i, a), (j, b)): None
         for i, j in itertools.combinations(range(len(lists)), 2)

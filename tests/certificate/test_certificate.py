@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, pairwise_cases
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import gain_matrices, kernels, notions, plain_notions, priors, sizes
@@ -367,10 +367,13 @@ def test_infinite_level_asks_nothing(cls):
 
 
 @for_each(
-    "counts", [[1, 1], [2, 1], [1, 1, 1], [5, 3, 2], [1, 1, 1, 1], [4, 3, 2, 1], [1, 10**9, 10**9]]
+    "counts, level, cls",
+    pairwise_cases(
+        [[1, 1], [2, 1], [1, 1, 1], [5, 3, 2], [1, 1, 1, 1], [4, 3, 2, 1], [1, 10**9, 10**9]],
+        [1e-4, 1e-2, 1.0, 10.0, 30.0, 300.0, 700.0, 800.0],
+        CLASSES,
+    ),
 )
-@for_each("level", [1e-4, 1e-2, 1.0, 10.0, 30.0, 300.0, 700.0, 800.0])
-@each_notion
 def test_levels_from_tiny_to_absurd(cls, level, counts):
     prior = md.Prior.from_counts(counts)
     found = md.design(prior, HAMMING, cls.at(level))

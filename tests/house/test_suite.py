@@ -10,7 +10,7 @@ from pathlib import Path
 import checks
 import pytest
 import sizes
-from checks import for_each, pairwise, slow_but
+from checks import for_each, pairwise_cases, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -125,8 +125,8 @@ def test_slow_cases_are_tried_with_all(monkeypatch):
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=4))
 def test_pairwise_cases_hold_every_pair(counts):
     lists = [[(i, k) for k in range(n)] for i, n in enumerate(counts)]
-    found = pairwise(*lists)
-    assert found == pairwise(*lists)
+    found = pairwise_cases(*lists)
+    assert found == pairwise_cases(*lists)
     met = {pair for case in found for pair in itertools.combinations(case, 2)}
     for one, other in itertools.combinations(lists, 2):
         assert set(itertools.product(one, other)) <= met

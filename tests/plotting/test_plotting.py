@@ -142,6 +142,7 @@ DRAWN = [(name, size) for name in PICTURES for size in PRIORS if (name, size) !=
 
 @for_each(("name", "size"), slow_but(lambda case: case[1] in ("1", "3 long"), DRAWN))
 def test_nothing_overlaps_and_nothing_is_cut(name, size):
+    pyplot.close("all")  # of the case before
     axes = PICTURES[name](PRIORS[size], None)
     figure = axes.figure
     figure.canvas.draw()
@@ -179,6 +180,7 @@ def test_a_picture_that_overlaps_would_be_seen():
 
 @for_each("name", PICTURES)
 def test_axes_that_are_given_are_used_and_left_where_they_are(name):
+    pyplot.close("all")  # of the case before
     figure, grid = pyplot.subplots(1, 2, figsize=(9, 4))
     before = grid[1].get_position().bounds
     assert PICTURES[name](PRIORS["6"], grid[1]) is grid[1]
@@ -198,6 +200,7 @@ def test_settings_of_the_user_stay(name):
 @for_each("name", PICTURES)
 @for_each("ending", slow_but(2, ["svg", "pdf", "png"]))
 def test_files_are_the_same_each_time(name, ending, tmp_path):
+    pyplot.close("all")  # of the case before
     for part in ("a", "b"):
         save_figure(PICTURES[name](PRIORS["3 long"], None).figure, tmp_path / f"{part}.{ending}")
     assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, pairwise_cases
 
 import mechdesign as md
 from mechdesign.errors import DataError
@@ -138,9 +138,7 @@ def naive(values, policy):
 
 
 @pytest.mark.usefixtures("short_parts")
-@for_each("kind", KINDS)
-@for_each("values", VALUES)
-@for_each("policy", POLICIES)
+@for_each("kind, values, policy", pairwise_cases(KINDS, VALUES, POLICIES))
 def test_codes_of_parts_are_those_of_each_value(kind, values, policy):
     column, policy = KINDS[kind](VALUES[values]), POLICIES[policy]
     encoder = Encoder("x", LABELS, policy)

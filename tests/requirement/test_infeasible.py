@@ -14,7 +14,7 @@ import dense_programs
 import numpy as np
 import plain_farkas
 import pytest
-from checks import for_each, slow_but
+from checks import for_each, pairwise_cases, slow_but
 from exact_program import is_near_boundary, is_possible, may_be_possible
 from plain_check import pairs_of
 from plain_requirements import (
@@ -214,9 +214,10 @@ def test_one_part_does_not_clash_together():
     assert "level" not in str(told.value)
 
 
-@for_each("size", [4.0, 1e12, 1e300])
-@for_each("notion", [md.PML(1), md.MIPrivacy(0.1)])
-@for_each("kind", ["rows", "cost", "goal"])
+@for_each(
+    "size, notion, kind",
+    pairwise_cases([4.0, 1e12, 1e300], [md.PML(1), md.MIPrivacy(0.1)], ["rows", "cost", "goal"]),
+)
 def test_a_limit_that_rows_of_sum_one_do_not_reach(kind, notion, size, tmp_path):
     """Seen without a solver, as sizes like these are more than solvers bear."""
     prior, goal, asked = md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), [md.require.monotone()]

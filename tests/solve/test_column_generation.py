@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import for_each, refused, slow_but
+from checks import for_each, pairwise_cases, refused, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_columns import CURVES, best_value, vertices_of
@@ -433,11 +433,13 @@ def test_any_prices_give_a_true_bound(seed):
 
 
 @for_each(
-    "masses",
-    [[1 - 2e-12, 1e-12, 1e-12], [1e-16, 0.1, 0.2, 0.3, 0.4], [1e-30, 3e-17, 0.1, 0.3, 0.6]],
+    "masses, kind, name",
+    pairwise_cases(
+        [[1 - 2e-12, 1e-12, 1e-12], [1e-16, 0.1, 0.2, 0.3, 0.4], [1e-30, 3e-17, 0.1, 0.3, 0.6]],
+        ["PML", "LIP", "ALIP"],
+        CURVES,
+    ),
 )
-@for_each("kind", ["PML", "LIP", "ALIP"])
-@for_each("name", CURVES)
 def test_bounds_hold_beside_atoms_of_any_size(masses, kind, name):
     """Prices over exact lists of columns: no search calls less than the best column a bound."""
     prior = md.Prior((np.array(masses) / sum(masses)).tolist())
@@ -503,9 +505,10 @@ def test_generated_columns_are_at_most_as_many_as_symbols():
 
 
 @pytest.mark.slow
-@for_each("epsilon", [0.2, 1, 3])
-@for_each("kind", ["PML", "LIP", "ALIP", "LDP"])
-@for_each("name", ["uniform", "zipf", "dirichlet"])
+@for_each(
+    "epsilon, kind, name",
+    pairwise_cases([0.2, 1, 3], ["PML", "LIP", "ALIP", "LDP"], ["uniform", "zipf", "dirichlet"]),
+)
 def test_thirty_symbols_are_certified(name, kind, epsilon):
     n = 30
     p = {

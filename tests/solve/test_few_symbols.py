@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, pairwise_cases
 from naive_columns import CURVES, best_value, vertices_of
 from plain_check import Asked, Claim, best_private_value
 
@@ -212,9 +212,12 @@ def test_the_gap_of_an_ordinary_prior_is_what_rounding_leaves():
 # The exact program
 
 
-@for_each("curve", ["MutualInformation", "TotalVariation", "ChiSquare"])
-@for_each("kind", ["PML", "LIP", "LDP"])
-@for_each("n", [2, 3, 5, 7])
+@for_each(
+    "curve, kind, n",
+    pairwise_cases(
+        ["MutualInformation", "TotalVariation", "ChiSquare"], ["PML", "LIP", "LDP"], [2, 3, 5, 7]
+    ),
+)
 def test_it_agrees_with_brute_force(curve, kind, n):
     p = np.random.default_rng([62, n]).dirichlet(np.ones(n))
     found = designed(getattr(md.utility, curve)(), p, getattr(md, kind)(0.7), solver="vertices")

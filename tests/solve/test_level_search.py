@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from checks import for_each
+from checks import for_each, pairwise_cases
 
 from mechdesign.errors import LevelError
 from mechdesign.solve.level_search import LevelSearch, Probe
@@ -29,11 +29,18 @@ def asked(threshold, *, unknown=(math.nan, math.nan), excess=lambda over: over, 
     return ask
 
 
-@for_each("threshold", [1e-9, 3e-3, 0.5, 0.7, 1.0, 37.3, 1999.0])
-@for_each("precision", [1e-9, 1e-3, 0.3])
 @for_each(
-    "excess",
-    [None, lambda over: over, lambda over: over**3, lambda over: 1e-3 if over >= 0 else over * 1e6],
+    "threshold, precision, excess",
+    pairwise_cases(
+        [1e-9, 3e-3, 0.5, 0.7, 1.0, 37.3, 1999.0],
+        [1e-9, 1e-3, 0.3],
+        [
+            None,
+            lambda over: over,
+            lambda over: over**3,
+            lambda over: 1e-3 if over >= 0 else over * 1e6,
+        ],
+    ),
 )
 def test_both_sides_close_in(threshold, precision, excess):
     search = LevelSearch(asked(threshold, excess=excess))

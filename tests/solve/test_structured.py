@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, pairwise_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,9 +36,10 @@ def random_case(seed, n, m):
     return md.Prior.from_counts(p), md.utility.Matrix(rng.normal(size=(n, m)))
 
 
-@each
-@for_each("shape", [(2, 2), (3, 5), (7, 7), (12, 4), (6, 40)])
-@for_each("level", [0.01, 0.5, 2.0, 6.0])
+@for_each(
+    "name, shape, level",
+    pairwise_cases(NOTIONS, [(2, 2), (3, 5), (7, 7), (12, 4), (6, 40)], [0.01, 0.5, 2.0, 6.0]),
+)
 def test_agrees_with_the_general_program(name, shape, level):
     prior, utility = random_case([1, *shape], *shape)
     privacy = NOTIONS[name](level)

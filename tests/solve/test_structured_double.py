@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, pairwise_cases
 from scipy.optimize import linprog
 
 import mechdesign as md
@@ -80,9 +80,9 @@ def test_both_bounds_together_are_stricter_than_either():
     assert both[0] < min(lift[0], ratio[0]) - 0.02
 
 
-@for_each("prior", PRIORS.values())
-@for_each("privacy", LISTS.values())
-@for_each("level", [0.05, 1.0, 4.0])
+@for_each(
+    "prior, privacy, level", pairwise_cases(PRIORS.values(), LISTS.values(), [0.05, 1.0, 4.0])
+)
 def test_the_structured_method_agrees_with_simplex(level, privacy, prior):
     p = prior(14)
     known = md.Prior(p / p.sum())

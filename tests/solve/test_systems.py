@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from checks import for_each
+from checks import for_each, pairwise_cases
 
 from mechdesign.solve.interior_point.systems import Reduced, Whole, factorise, work_reduced
 
@@ -37,9 +37,7 @@ def product(diagonal, up, down, x):
     return found if down is None else found - down.T @ (down.astype(np.longdouble) @ x)
 
 
-@each
-@for_each("bound", [0, 1, 5])
-@for_each("seed", range(4))
+@for_each("linked, bound, seed", pairwise_cases([False, True], [0, 1, 5], range(4)))
 def test_both_solve_the_system(linked, bound, seed):
     p, diagonal, own, up, down, roots = system(linked, seed, bound=bound)
     b = np.random.default_rng(seed).normal(size=len(p))
