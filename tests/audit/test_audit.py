@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,7 +88,7 @@ def quiet_prior(p, labels=None):
         return Prior.from_counts(p, labels)
 
 
-@for_each("seed", range(120))
+@for_each("seed", slow_but(4, range(120)))
 def test_every_number_is_the_naive_one(seed):
     kernel, p = random_case(seed)
     report = audit(kernel, quiet_prior(p))
@@ -111,7 +111,7 @@ def test_every_number_is_the_naive_one(seed):
         assert getattr(report, name) == close(max(0.0, wanted[name])), name
 
 
-@for_each("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_levels_are_rounded_up_and_the_worst_outcome_attains_them(seed):
     kernel, p = random_case(seed)
     report = audit(kernel, quiet_prior(p))
@@ -128,7 +128,7 @@ def test_levels_are_rounded_up_and_the_worst_outcome_attains_them(seed):
         assert verdict is md.Verdict.YES
 
 
-@for_each("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_orders_between_the_notions(seed):
     kernel, p = random_case(seed)
     report = audit(kernel, quiet_prior(p))
@@ -141,7 +141,7 @@ def test_orders_between_the_notions(seed):
     assert report.posterior_vulnerability >= report.prior_vulnerability - slack
 
 
-@for_each("seed", range(20))
+@for_each("seed", slow_but(4, range(20)))
 def test_relabelling_inputs_and_outputs_changes_nothing(seed):
     kernel, p = random_case(seed)
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -182,7 +182,7 @@ def precise(level):
     return sum(exp_bounds(Fraction(level))) / 2
 
 
-@for_each("seed", range(60))
+@for_each("seed", slow_but(4, range(60)))
 def test_bounds_hold_in_exact_arithmetic(seed):
     """Where a formula gives the optimum exactly, the float bound is at or above it."""
     rng = np.random.default_rng([21, seed])
@@ -293,7 +293,7 @@ def column_supremum(w, p, lower, upper, ratio):
     return -answer.fun
 
 
-@for_each("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_greedy_supports_are_the_supremum_of_a_column(seed):
     rng = np.random.default_rng([22, seed])
     n = int(rng.integers(2, 7))

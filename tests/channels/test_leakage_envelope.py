@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -46,7 +46,7 @@ def instance(seed):
 
 
 @for_each("risk_averse", [False, True])
-@for_each("seed", range(12))
+@for_each("seed", slow_but(4, range(12)))
 def test_both_sides_are_those_of_a_naive_program(seed, risk_averse):
     kernel, prior = instance(seed)
     found = md.leakage_envelope(kernel, prior, [0.05, 0.3, 0.8, 1.5], risk_averse=risk_averse)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign import storage
@@ -195,7 +195,7 @@ def test_losses_are_chosen_for_each_utility():
         assert max(targets) == pytest.approx(most * 0.975)
 
 
-@for_each("match", ["epsilon", "ldp", "pml", "loss"])
+@for_each("match", slow_but(2, ["epsilon", "loss", "ldp", "pml"]))
 @for_each("prior", [md.Prior([1.0]), md.Prior([0.5, 0.5]), md.Prior([1 - 1e-12, 1e-12])])
 def test_small_alphabets_and_the_ends_of_the_scale(match, prior):
     levels = [0.0, 1e-4, 30.0] if match != "loss" else [0.0, 1e-9, 1.0]

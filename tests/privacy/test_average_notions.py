@@ -177,7 +177,7 @@ def dense_epigraph(p, gains, pieces, limits):
     return -answer.fun
 
 
-@for_each("number", range(20))
+@for_each("number", slow_but(4, range(20)))
 @for_each("name", LINEAR)
 def test_linear_budgets_agree_with_dense_programs(name, number):
     rng = np.random.default_rng([LINEAR.index(name), number])

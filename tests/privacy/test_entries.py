@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.certificate.certificate import certify
@@ -127,7 +127,7 @@ def sets(rng):
     yield prior, md.RobustPML.ball(0.5, prior, float(rng.uniform(0, 1.9)))
 
 
-@for_each("seed", range(8))
+@for_each("seed", slow_but(4, range(8)))
 def test_corners_of_sets_of_priors_attain_every_minimum(seed):
     rng = np.random.default_rng(seed)
     for prior, notion in sets(rng):

@@ -11,7 +11,7 @@ from typing import ClassVar
 import naive
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 from notion_contract import (
     CONTRACT,
     compiled_program_agrees_with_the_measurement,
@@ -133,7 +133,7 @@ def test_feature_notion_is_not_registered():
     assert OutsideFeature.needs
 
 
-@for_each("number", range(20))
+@for_each("number", slow_but(4, range(20)))
 def test_feature_design_agrees_with_the_naive_program(number):
     _, prior, notion, gains = list(feature_instances())[number]
     p = prior.probabilities
@@ -247,7 +247,7 @@ def line_prior(rng, n):
     return md.Prior.from_counts(rng.integers(1, 9, n).tolist(), [labels[i] for i in order])
 
 
-@for_each("number", range(20))
+@for_each("number", slow_but(4, range(20)))
 def test_metric_design_agrees_with_all_pairs(number):
     rng = np.random.default_rng([12, number])
     n = int(rng.integers(2, 7))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 from scipy.optimize import linprog
 from strategies import random_mechanism
 
@@ -111,7 +111,7 @@ def test_the_least_loss_at_an_error_is_that_of_the_game(share):
     assert -found.value < before
 
 
-@for_each("seed", range(8))
+@for_each("seed", slow_but(4, range(8)))
 def test_checks_are_exact_at_the_own_level(seed):
     rng = np.random.default_rng(seed)
     kernel = md.Mechanism(rng.dirichlet(np.full(int(rng.integers(4, 7)), 0.15), size=N))

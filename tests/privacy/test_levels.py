@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from checks import for_each, refused
+from checks import for_each, refused, slow_but
 from strategies import random_gains
 
 import mechdesign as md
@@ -114,7 +114,7 @@ def test_small_levels_by_symbol_have_one_simplex_of_posteriors():
 # What utility-optimised local differential privacy tells openly
 
 
-@for_each("number", range(12))
+@for_each("number", slow_but(4, range(12)))
 def test_a_kernel_is_a_merging_of_protected_and_invertible_outcomes(number):
     rng = np.random.default_rng([5, number])
     n, epsilon = int(rng.integers(2, 6)), float(rng.uniform(0.1, 2))

@@ -242,7 +242,7 @@ KINDS = (
 )
 
 
-@for_each("number", range(22))
+@for_each("number", slow_but(4, range(22)))
 @for_each("name", KINDS)
 def test_designs_agree_with_the_naive_program(name, number):
     rng = np.random.default_rng([KINDS.index(name), number])
@@ -394,7 +394,7 @@ def test_unit_spaced_line_is_exactly_private(n):
         assert np.abs(logs[a] - logs[b]).max() <= abs(a - b) + 1e-9
 
 
-@for_each("seed", range(20))
+@for_each("seed", slow_but(4, range(20)))
 def test_edges_of_a_graph_are_all_pairs(seed):
     """d-privacy on a graph metric equals d-privacy with every pair written out."""
     rng = np.random.default_rng(seed)
@@ -462,7 +462,7 @@ def test_symbols_at_distance_zero_are_tied():
 
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
-@for_each("seed", range(10))
+@for_each("seed", slow_but(4, range(10)))
 def test_symbols_of_zero_mass_are_designed_for(seed):
     """A middle symbol without mass still has neighbours on both sides."""
     rng = np.random.default_rng(seed)

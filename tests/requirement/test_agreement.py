@@ -46,7 +46,7 @@ def agree(case: Case) -> str:
     return "possible"
 
 
-@for_each("number", slow_but(25, range(FAST)))
+@for_each("number", slow_but(8, range(FAST)))
 def test_a_few(number):
     agree(drawn(number))
 

@@ -171,7 +171,7 @@ def test_a_cover_is_known_and_one_that_lacks_a_part_is_not(m, k):
         assert not covers(parts[:missing] + parts[missing + 1 :], k)
 
 
-@for_each("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_covers_agree_with_every_choice_looked_at(seed):
     rng = np.random.default_rng(seed)
     m, k = int(rng.integers(2, 7)), int(rng.integers(1, 4))
@@ -213,7 +213,7 @@ def test_a_search_that_lacks_a_part_proves_no_more_than_its_relaxation():
         assert lacking == relaxed
 
 
-@for_each("seed", range(10))
+@for_each("seed", slow_but(4, range(10)))
 def test_any_numbers_of_any_parts_bound_the_optimum(seed):
     problem, found = stated()
     best = Fraction(found.value)

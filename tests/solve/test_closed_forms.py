@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 from strategies import random_gains, random_level, random_masses
 
 import mechdesign as md
@@ -222,7 +222,7 @@ def test_every_closed_form_has_instances():
     assert {method.name for method in CLOSED_FORMS} == set(INSTANCES)
 
 
-@for_each("seed", range(30))
+@for_each("seed", slow_but(4, range(30)))
 @for_each("name", INSTANCES)
 def test_closed_form_agrees_with_the_general_solver(name, seed):
     rng = np.random.default_rng([6, list(INSTANCES).index(name), seed])

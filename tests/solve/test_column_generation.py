@@ -54,7 +54,7 @@ def draw(seed):
     return md.Prior(p / p.sum()), kind, epsilons, name
 
 
-@for_each("seed", slow_but(60, range(225)))
+@for_each("seed", slow_but(8, range(225)))
 def test_values_are_those_of_brute_force(seed):
     prior, kind, epsilons, name = draw(seed)
     p = prior.probabilities
@@ -92,7 +92,7 @@ def test_reference_values(notion, value):
     assert md.design(REFERENCE, INFORMATION, notion).value == pytest.approx(value, abs=1e-10)
 
 
-@for_each("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_vertex_enumeration_agrees_and_proves_its_own_bound(seed):
     rng = np.random.default_rng([5, seed])
     n = int(rng.integers(2, 9))
@@ -337,7 +337,7 @@ def all_reduced(prior, kind, epsilons, prices):
     return values - (vertices - 1) @ prices
 
 
-@for_each("seed", range(60))
+@for_each("seed", slow_but(4, range(60)))
 def test_every_search_finds_the_best_column(seed):
     rng, prior, family, kind, epsilons = families(seed)
     pricer = Pricer(family)
@@ -383,7 +383,7 @@ def test_no_column_of_many_symbols_exceeds_the_universal_bound(kind):
         assert (found.count > 0) == (level < bound)
 
 
-@for_each("seed", range(60))
+@for_each("seed", slow_but(4, range(60)))
 def test_columns_found_have_the_values_that_are_said(seed):
     rng, _, family, _, _ = families(seed)
     pricer = Pricer(family)
@@ -418,7 +418,7 @@ def test_patterns_treat_equal_symbols_alike(counts, seed):
     np.testing.assert_allclose(mean, expected, atol=1e-12)
 
 
-@for_each("seed", range(12))
+@for_each("seed", slow_but(4, range(12)))
 def test_any_prices_give_a_true_bound(seed):
     """Prices far from optimal: the bound is loose but never below the optimum."""
     rng, prior, family, kind, epsilons = families(seed)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import naive
 import numpy as np
 import pytest
-from checks import for_each, refused
+from checks import for_each, refused, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from random_designs import MAKERS
@@ -66,7 +66,7 @@ def test_every_registered_notion_of_the_package_has_a_maker():
     assert own == {name.lower() for name in MAKERS}
 
 
-@for_each("name", MAKERS)
+@for_each("name", slow_but(8, MAKERS))
 def test_a_linear_objective_has_the_optimum_of_the_design(name):
     for prior, gains, notion in instances(name):
         found = md.design(prior, md.utility.Matrix(gains), notion)

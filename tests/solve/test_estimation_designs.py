@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 from estimation_cases import ABC, designed, harmonic
 from naive_estimates import naive_minimax, naive_optimum
 
@@ -163,7 +163,7 @@ def agree(seed):
     assert -found.bound <= naive * (1 + 1e-6), seed
 
 
-@for_each("seed", range(12))
+@for_each("seed", slow_but(4, range(12)))
 def test_a_naive_program_finds_the_same(seed):
     agree(seed)
 

@@ -227,7 +227,7 @@ def rays_by_brute_force(rows, n):
     return found
 
 
-@for_each("seed", range(8))
+@for_each("seed", slow_but(4, range(8)))
 def test_extreme_rays_are_those_of_brute_force(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 5))

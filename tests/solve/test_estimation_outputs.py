@@ -121,13 +121,16 @@ def test_rows_of_hadamard_matrices_are_orthogonal():
 
 @for_each(
     ("n", "level", "count", "risk"),
-    [
-        (12, 0.05, 22, 16140.056),
-        (16, 1, 20, 51.9139),
-        (16, 0.05, 30, None),
-        (20, 0.05, 38, None),
-        (25, math.log(4), 30, 40.96),
-    ],
+    slow_but(
+        2,
+        [
+            (12, 0.05, 22, 16140.056),
+            (16, 1, 20, 51.9139),
+            (16, 0.05, 30, None),
+            (20, 0.05, 38, None),
+            (25, math.log(4), 30, 40.96),
+        ],
+    ),
 )
 def test_few_outputs_answer_as_well_as_all_where_sets_balance(n, level, count, risk):
     prior, odds = md.Prior.uniform(n), math.exp(level)

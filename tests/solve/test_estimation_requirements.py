@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import for_each, refused
+from checks import for_each, refused, slow_but
 from estimation_cases import ABC, harmonic
 from naive_estimates import best_mixture, faces_of, naive_minimax, naive_optimum
 
@@ -98,7 +98,7 @@ def agree(seed):
     assert states == {"proved"}, seed
 
 
-@for_each("seed", range(12))
+@for_each("seed", slow_but(4, range(12)))
 def test_a_naive_program_finds_the_same(seed):
     agree(seed)
 
@@ -258,6 +258,7 @@ def test_other_truths(truth, notion):
             assert designed(ABC, notion, requirement, truth=masses).risk <= held.risk * (1 + 1e-7)
 
 
+@pytest.mark.slow
 def test_few_outputs_keep_the_requirement():
     prior = harmonic(5)
     x, z = prior.labels[:2]
@@ -273,7 +274,7 @@ def test_few_outputs_keep_the_requirement():
 # More symbols than are listed
 
 
-@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.5), [md.LDP(1), md.LIP(0.7)]])
+@pytest.mark.parametrize("notion", slow_but(1, [md.LDP(1), md.PML(0.5), [md.LDP(1), md.LIP(0.7)]]))
 def test_more_symbols_have_an_honest_gap(notion):
     prior = harmonic(12)
     x, z = prior.labels[:2]

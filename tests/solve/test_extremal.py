@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import for_each, refused
+from checks import for_each, refused, slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_columns import CURVES, best_value, vertices_of
@@ -239,7 +239,7 @@ def test_a_thousand_symbols_through_the_window(which):
     assert found.gap <= 2e-3
 
 
-@for_each("seed", range(10))
+@for_each("seed", slow_but(4, range(10)))
 def test_windows_are_mixtures(seed):
     rng = np.random.default_rng(seed)
     prior = md.Prior(rng.dirichlet(np.ones(6)))

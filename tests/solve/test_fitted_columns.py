@@ -42,7 +42,7 @@ def family(prior, notion):
 NOTIONS = [md.LDP(2), md.PML(1), md.LIP(1), md.ALIP(0.5, 1)]
 
 
-@for_each("notion", NOTIONS)
+@for_each("notion", slow_but(2, NOTIONS))
 @for_each(
     "kind",
     slow_but(

@@ -44,7 +44,7 @@ def test_one_notion(name, kind, number):
     assert_agrees(found, p, u, naive.ROWS[name](p, *levels))
 
 
-@for_each("number", range(60))
+@for_each("number", slow_but(4, range(60)))
 def test_two_notions_at_once(number):
     rng = np.random.default_rng([77, number])
     p, prior, u = instance(rng, PRIOR_KINDS[number % 3])

@@ -370,7 +370,7 @@ def test_gains_at_the_smallest_float_claim_no_optimum_they_do_not_have():
     assert found.gap >= missing - Fraction(1, 10**12)
 
 
-@for_each("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_gaps_of_linear_designs_are_those_of_rational_numbers(seed):
     rng = np.random.default_rng([13, seed])
     n, m = int(rng.integers(2, 7)), int(rng.integers(1, 7))
@@ -556,7 +556,7 @@ def test_a_search_is_not_misled_by_prices_of_symbols_that_floats_cannot_add(monk
         assert bound >= best
 
 
-@for_each("seed", range(12))
+@for_each("seed", slow_but(4, range(12)))
 def test_searches_and_lists_of_columns_bound_alike(seed, monkeypatch):
     """The search of many symbols, on few: never below the list, and near it."""
     from mechdesign.certificate import information

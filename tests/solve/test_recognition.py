@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive import ROWS, optimum
@@ -74,7 +74,7 @@ def test_what_it_returns_is_optimal(name, task, level):
 
 
 @for_each("name", ["ldp", "pml", "lip"])
-@for_each("seed", range(8))
+@for_each("seed", slow_but(4, range(8)))
 def test_agrees_with_a_dense_program(name, seed):
     rng = np.random.default_rng([3, seed])
     n = 6

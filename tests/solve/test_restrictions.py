@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 from scipy.optimize import linprog
 from strategies import random_gains, random_masses
 
@@ -55,7 +55,7 @@ def with_forbidden(problem, forbidden):
     return replace(problem, program=replace(problem.program, forbidden=forbidden))
 
 
-@for_each("seed", range(12))
+@for_each("seed", slow_but(4, range(12)))
 @for_each("name", GENERAL)
 def test_general_methods_agree_with_a_naive_program(name, seed):
     rng = np.random.default_rng([14, seed])

@@ -13,7 +13,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from checks import for_each, refused
+from checks import for_each, refused, slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import PRIOR_KINDS, random_gains, random_masses
@@ -46,7 +46,7 @@ def assert_proved(found, target):
         assert found.bound_below is None or found.bound_below < target
 
 
-@for_each("number", range(8))
+@for_each("number", slow_but(4, range(8)))
 @for_each("name", FAMILIES)
 def test_dense_programs_agree_on_both_sides(name, number):
     rng = np.random.default_rng([81, list(FAMILIES).index(name), number])

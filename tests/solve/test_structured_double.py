@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import for_each, pairwise_cases
+from checks import for_each, pairwise_cases, slow_but
 from scipy.optimize import linprog
 
 import mechdesign as md
@@ -45,7 +45,7 @@ def naive_supremum(v, p, sides):
     return -found.fun
 
 
-@for_each("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_the_best_column_under_both_bounds(seed):
     """By the certificate in floats and in rationals, by the method, and by a linear program."""
     rng = np.random.default_rng(seed)

@@ -118,7 +118,7 @@ def test_each_kind_agrees_with_the_general_program(notion, kind):
     assert sum(solved) >= 5
 
 
-@for_each("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_several_kinds_together_agree_with_the_general_program(seed):
     rng = np.random.default_rng(seed)
     notion = list(NOTIONS)[seed % len(NOTIONS)]

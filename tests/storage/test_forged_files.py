@@ -123,6 +123,7 @@ def design(request):
     return md.design(*CASES[request.param])
 
 
+@pytest.mark.slow
 def test_no_forged_claim_is_shown(design, capsys):
     content = json.loads(json.dumps(to_json(design)))
     honest = shown(from_json(content), capsys)

@@ -20,7 +20,7 @@ def selections():
         md.subset_selection(["a", "b", ("c", 1), None], md.PMC(1)),
         md.subset_selection(200, [md.PML(1), md.LDP(2)]),
         md.subset_selection(50, md.ALIP(2, 0.5)),
-        md.subset_selection(1_000_000, md.PML(1)),
+        md.subset_selection(100_000, md.PML(1)),
     ]
 
 

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.errors import StorageError
@@ -142,7 +142,7 @@ def _told(parts, row):
 
 
 @for_each("notion", [md.LDP(1), md.LIP(1), md.PML(1), md.LIP(3), md.PMC(0.5)])
-@for_each("n", [4, 10, 21])
+@for_each("n", slow_but(2, [4, 10, 21]))
 def test_the_error_is_that_of_the_best_matrix(n, notion):
     found = md.subset_selection(n, notion)
     dense = md.design(md.Prior.uniform(n), Estimation(), notion)

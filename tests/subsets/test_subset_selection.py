@@ -483,7 +483,7 @@ def test_no_upper_bound_is_a_chord_to_the_end():
     assert LiftBounds().chord(5) == 20
 
 
-@for_each("notion", [md.LDP(30), md.LDP(800), md.PML(1e30), md.LIP(400)])
+@for_each("notion", slow_but(2, [md.LDP(800), md.PML(1e30), md.LDP(30), md.LIP(400)]))
 def test_levels_above_all_that_floats_hold_reveal_everything(notion):
     for prior in (md.Prior.uniform(200), md.Prior.from_counts([3] * 50 + [1] * 150)):
         found = md.subset_selection(prior, notion)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 from strategies import exact_mechanism, random_kernel
 
 import mechdesign as md
@@ -144,7 +144,7 @@ def test_every_registered_utility_has_an_example():
 
 
 @for_each("part", CONTRACT)
-@for_each("name", EXAMPLES)
+@for_each("name", slow_but(2, EXAMPLES))
 def test_registered_utility(name, part):
     part(EXAMPLES[name])
 

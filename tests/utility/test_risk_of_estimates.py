@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 from naive_estimates import exact_risk, float_risk
 
 import mechdesign as md
@@ -24,7 +24,7 @@ def private_kernel(rng, n, m):
     return md.Mechanism(0.3 * rng.dirichlet(np.ones(m), size=n) + 0.7 / m)
 
 
-@for_each("seed", range(8))
+@for_each("seed", slow_but(4, range(8)))
 def test_the_risk_is_that_of_elimination_in_rationals(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 5))

@@ -14,7 +14,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from checks import for_each, refused
+from checks import for_each, refused, slow_but
 from family_notions import CORNERS, MAKERS, RANGES, N
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -122,7 +122,7 @@ def assert_agrees(found, costs, rows):
     assert found.value == pytest.approx(least, rel=0, abs=1e-12 * scale)
 
 
-@for_each("number", range(40))
+@for_each("number", slow_but(4, range(40)))
 @for_each("name", CLASSES)
 def test_agrees_with_a_dense_program(name, number):
     rng = np.random.default_rng([71, list(CLASSES).index(name), number])
@@ -177,7 +177,7 @@ def extreme_of(name, direction):
     return linprog(-direction, A_eq=[np.ones(N)], b_eq=[1.0], bounds=ends).x
 
 
-@for_each("number", range(12))
+@for_each("number", slow_but(4, range(12)))
 def test_agrees_under_maximal_leakage(number):
     rng = np.random.default_rng([73, number])
     cvxpy = pytest.importorskip("cvxpy")
@@ -303,7 +303,7 @@ def test_requirements_beside():
     assert zero.mechanism.weights[0, 2] == 0
 
 
-@for_each("number", range(10))
+@for_each("number", slow_but(4, range(10)))
 def test_refinement_raises_the_others_in_order(number):
     rng = np.random.default_rng([74, number])
     n = 4
