@@ -20,10 +20,6 @@ import checks  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
-settings.load_profile("repeatable")
-
-
 from mechdesign.solve import clock  # noqa: E402
 
 
@@ -138,6 +134,9 @@ class _Failures:
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
     checks.run_all = config.option.all
+    examples = 60 if checks.run_all else 20
+    settings.register_profile("repeatable", max_examples=examples, derandomize=True, deadline=None)
+    settings.load_profile("repeatable")
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         config.pluginmanager.register(_Failures(reporter))

@@ -170,6 +170,7 @@ def test_a_coefficient_above_total_variation_is_a_delta():
     assert [str(check.verdict) for check in checks] == ["yes", "no"]
 
 
+@pytest.mark.slow
 @for_each("error", [0.05, 0.3, 0.7])
 @for_each("shift", [0.02, 0.2, 0.5])
 def test_reports_to_tell_enclose_the_best_test(error, shift):

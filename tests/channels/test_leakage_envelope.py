@@ -136,6 +136,7 @@ RESPONSES = {
 }
 
 
+@pytest.mark.slow
 @for_each("risk_averse", [False, True])
 @for_each("case", RESPONSES)
 def test_the_closed_form_of_randomised_response_is_the_linear_program(case, risk_averse):

@@ -73,7 +73,7 @@ def drawn(seed, n):
     return one, two / two.sum(axis=1, keepdims=True)
 
 
-@for_each("n", slow_but(2, [2, 3, 4]))
+@for_each("n", slow_but(1, [2, 3, 4]))
 @for_each("seed", range(6))
 def test_verdicts_agree_with_brute_force_over_priors(n, seed):
     one, two = drawn(seed, n)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks import slow_but
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -781,7 +782,7 @@ def test_arguments_that_are_not_utf_8(tmp_path):
     assert found.returncode in (0, 2)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("encoding", slow_but(1, ["ascii", "latin-1", "utf-8"]))
 def test_any_encoding_of_the_terminal_will_do(encoding):
     found = in_process(
         "design",
@@ -794,7 +795,7 @@ def test_any_encoding_of_the_terminal_will_do(encoding):
     assert found.returncode == 0, found.stderr.decode()
 
 
-@pytest.mark.parametrize("arguments", [["data"], ["data", "--json"], ["--version"]])
+@pytest.mark.parametrize("arguments", slow_but(1, [["data"], ["data", "--json"], ["--version"]]))
 def test_a_reader_that_stops_early_is_no_failed_audit(arguments):
     """Exit codes 1, 2 and 3 have other meanings."""
     process = subprocess.Popen(

@@ -229,6 +229,7 @@ def test_a_page_shows_them():
         assert "per unit of the limit" in file.read()
 
 
+@pytest.mark.slow
 def test_a_comparison_says_where_there_is_none(capsys):
     arguments = ("compare", *PRIOR, "-n", "pml", "-n", "ldp", "--levels", "0.2,1,2")
     code, said, _ = run(capsys, *arguments, "--require", "diagonal:0.6")

@@ -220,6 +220,7 @@ def test_code_pages_without_a_sign_get_its_code(encoding, tmp_path):
     assert "Kraków" in shown
 
 
+@pytest.mark.slow
 def test_colours_are_left_out_where_they_are_not_wanted():
     asked = ("design", "--prior", "0.5,0.5", "-p", "pml:0.5")
     coloured = process(*asked, FORCE_COLOR="1", TERM="xterm-256color").stdout
@@ -258,7 +259,7 @@ def test_a_path_of_windows_is_one_name_and_no_option(tmp_path, monkeypatch, caps
     assert r"D:\missing.json" in capsys.readouterr().err.replace("\\\\", "\\")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", slow_but(1, ["bash", "zsh", "fish"]))
 def test_shells_are_told_the_commands(shell):
     typed = {
         "COMP_WORDS": "mechdesign est",

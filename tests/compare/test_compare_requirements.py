@@ -49,6 +49,7 @@ def test_shares_are_those_of_a_comparison_without_them():
     assert loose.points[0].kept == pytest.approx(free.kept)
 
 
+@pytest.mark.slow
 @for_each("match", ["epsilon", "ldp", "pml", "loss"])
 def test_every_way_of_matching_goes_through(match):
     found = md.compare(
@@ -69,6 +70,7 @@ def test_what_is_impossible_at_every_level_has_no_point():
         assert all("expected cost is at most -1" in m.reason for m in found.missing)
 
 
+@pytest.mark.slow
 def test_a_folder_keeps_designs_with_and_without_apart(tmp_path):
     asked = require.diagonal(0.6)
     first = md.compare(ABC, HAMMING, [md.LDP], LEVELS, resume=tmp_path, subject_to=asked)

@@ -47,6 +47,7 @@ def test_one_report_of_an_outcome_shows_nothing_where_outcomes_are_not_stated():
     assert (lower == 0).all()
 
 
+@pytest.mark.slow
 @for_each("sizes", [(3, 5), (6, 2), (4, 4)])
 @for_each("masses", [(0.5, 0.5), (0.2, 0.8), (0.9, 0.1)])
 def test_the_bound_on_mixtures_covers_every_exact_tail(sizes, masses):

@@ -38,6 +38,7 @@ def test_levels_of_known_likelihoods_are_those_of_the_exact_audit(name, seed):
         assert found.level == pytest.approx(level, abs=1e-9)
 
 
+@pytest.mark.slow
 @for_each("name", sorted(ALL))
 def test_no_kernel_exceeds_what_a_pair_can_have(name):
     """The most a level can be is attained or approached, and never passed."""

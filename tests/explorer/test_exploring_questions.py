@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
-from checks import for_each, refused
+from checks import for_each, refused, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from test_exploring import made_by
@@ -68,7 +68,7 @@ ASKED = [
 ]
 
 
-@for_each(("settings", "texts", "question"), ASKED)
+@for_each(("settings", "texts", "question"), slow_but(4, ASKED))
 def test_the_same_text_asks_the_same_on_the_page_in_python_and_on_the_command_line(
     settings, texts, question, tmp_path, monkeypatch, capsys
 ):

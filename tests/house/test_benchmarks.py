@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import for_each
+from checks import for_each, slow_but
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
@@ -317,7 +317,7 @@ def test_every_technique_has_recorded_lines_that_show_what_it_buys():
 
 
 @for_each("kind", large_alphabets.PROTOCOLS)
-@for_each("level", [1.0, 3.0])
+@for_each("level", slow_but(1, [1.0, 3.0]))
 def test_protocols_estimate_without_bias(kind, level):
     """What is compared is what the papers say: peers that are wrong would flatter us."""
     protocol, rng = kind(30, level), np.random.default_rng(1)

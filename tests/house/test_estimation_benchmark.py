@@ -156,6 +156,7 @@ def test_batches_read_as_one_report_does():
         np.testing.assert_allclose(np.mean(each, axis=0), protocol.read(drawn), atol=1e-12)
 
 
+@pytest.mark.slow
 @for_each("notion", NOTIONS)
 @for_each("prior", ["uniform", "1/x", "hair colour"])
 def test_nothing_needs_fewer_reports_and_errors_are_those_predicted(prior, notion):

@@ -161,6 +161,7 @@ def test_gaussian_tail_by_quadrature():
     assert found > stats.norm.sf(1, loc=0.5, scale=math.sqrt(8)) + 0.1
 
 
+@pytest.mark.slow
 def test_gaussian_domination_fails_for_a_uniform_secret_as_well():
     xs = np.linspace(-1, 1, 801)
     ys = np.linspace(-9, 9, 18001)
@@ -236,6 +237,7 @@ def test_constant_is_disclosed():
     assert not catalogue.find_erratum("E17").counterexamples()[0].printed.found
 
 
+@pytest.mark.slow
 def test_quantised_mean_at_an_edge_by_the_binomial_sum():
     for place, n in enumerate((25, 125, 301)):
         above = sum(math.comb(n, k) for k in range((n + 1) // 2, n + 1)) / 2**n

@@ -166,6 +166,7 @@ def test_every_result_holds(result):
     assert outcome.ok, outcome
 
 
+@pytest.mark.slow
 @for_each("result", RESULTS)
 def test_two_percent_break_every_result_or_it_says_why_not(result):
     """A result without a reason for slack fails when its claims are made 2% stronger."""

@@ -198,7 +198,7 @@ def test_settings_of_the_user_stay(name):
 
 
 @for_each("name", PICTURES)
-@for_each("ending", slow_but(2, ["svg", "pdf", "png"]))
+@for_each("ending", slow_but(1, ["svg", "pdf", "png"]))
 def test_files_are_the_same_each_time(name, ending, tmp_path):
     pyplot.close("all")  # of the case before
     for part in ("a", "b"):

@@ -79,6 +79,7 @@ def test_other_kinds_are_refused_as_one(tmp_path, capsys):
     assert not (tmp_path / "out.csv.gz").exists()
 
 
+@pytest.mark.slow
 @for_each("place", [0, 1, 30_000, 59_999])
 def test_a_row_longer_than_a_block_is_kept_and_nothing_is_drawn_twice(tmp_path, place):
     lines = text(60_000).splitlines(keepends=True)

@@ -209,6 +209,7 @@ def measured(surveys, name):
     return squares.mean(), squares.std(ddof=1) / math.sqrt(len(squares))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(lambda name: name != "prior", DESIGNS))
 def test_measured_errors_are_those_that_were_designed_for(surveys, name):
     found, (error, uncertain) = DESIGNS[name], measured(surveys, name)

@@ -79,6 +79,7 @@ def test_a_large_table_is_estimated_with_intervals_that_cover(large):
     assert (np.abs(z) < 0.98).mean() < 0.75
 
 
+@pytest.mark.slow
 @for_each(
     "options",
     [

@@ -341,6 +341,7 @@ def test_parameters_are_the_largest_that_keep_the_level_even_where_others_below_
     assert largest_parameter(lambda t: False, 0.0) is None
 
 
+@pytest.mark.slow
 @for_each("notion", [md.PML(0.5), md.LDP(1.0), md.LIP(0.7), md.ALIP(1.0, 0.4)])
 @for_each("wish", [None, "invariant", "diagonal"])
 @for_each("seed", slow_but(1, range(3)))

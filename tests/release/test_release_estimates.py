@@ -247,6 +247,7 @@ def coverage(jobs, target, seed, wrong=None, **options):
 SLACK = 4 * np.sqrt(0.95 * 0.05 / REPETITIONS)
 
 
+@pytest.mark.slow
 @for_each("target", slow_but(1, ["population", "sample"]))
 @for_each("method", ["inversion", "likelihood"])
 def test_intervals_by_the_delta_method_cover_at_the_stated_rate(jobs, method, target):
@@ -292,6 +293,7 @@ def test_a_kernel_that_did_not_make_the_reports_is_not_covered(jobs):
     assert coverage(jobs, "sample", 5, wrong=other).min() < 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", slow_but(1, ["inversion", "likelihood"]))
 def test_joint_and_conditional_intervals_cover_at_the_stated_rate(survey, jobs, method):
     codes, found, _ = jobs

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import for_each, refused
+from checks import for_each, refused, slow_but
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError, LevelError, PrecisionWarning, StorageError
@@ -36,7 +36,7 @@ KINDS = [
 ]
 
 
-@for_each(("utility", "privacy"), KINDS)
+@pytest.mark.parametrize(("utility", "privacy"), slow_but(3, KINDS), ids=str)
 def test_designs_of_every_kind_go_all_the_way(run, utility, privacy):
     found = md.design(PRIOR, utility, privacy)
     md.save(found, "d.json")

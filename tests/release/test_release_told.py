@@ -146,6 +146,7 @@ def test_raw_data_is_refused_instead_of_estimated_from(run):
     refused(lambda: md.estimate_joint(pairs, [USEFUL, USEFUL]), "column 'first'", error=DataError)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.PrecisionWarning")
 @for_each("people", slow_but(1, [[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]))
 def test_honest_reports_are_not_refused(people):

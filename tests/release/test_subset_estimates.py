@@ -35,6 +35,7 @@ def simulated(selection, truth, n, rng):
     return md.Sampler(selection, rng=rng).draw_codes(symbols)
 
 
+@pytest.mark.slow
 @for_each("notion", NOTIONS)
 @for_each("size", slow_but(1, [23, 200]))
 def test_measured_and_predicted_errors_agree(notion, size):

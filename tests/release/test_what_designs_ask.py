@@ -201,6 +201,7 @@ def low_high(shares):
     return np.array([shares[:2].sum(), shares[2:].sum()])
 
 
+@pytest.mark.slow
 def test_errors_of_means_given_groups_are_those_of_simulated_surveys():
     rng = np.random.default_rng(5)
     q = (GROUPED.mechanism.kernel.T @ JOINT @ SCORED.mechanism.kernel).ravel()

@@ -320,6 +320,7 @@ def test_what_clashes_is_proved_where_functions_have_kinks():
     assert caught.value.proof.bound < 0
 
 
+@pytest.mark.slow
 def test_kinks_leave_an_honest_gap():
     """One gradient of a nuclear norm does not show what others do; the bound holds all the same."""
     with warnings.catch_warnings():

@@ -314,6 +314,7 @@ def edged(wish: Wish, rng: np.random.Generator) -> Wish:
     return Wish(made, rows, f"{wish.name} at {value:g}")
 
 
+@pytest.mark.slow
 @for_each("part", range(6))
 def test_extremes(part):
     said = [judge(extreme(number)) for number in range(part, 72, 6)]

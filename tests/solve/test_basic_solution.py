@@ -64,6 +64,7 @@ def test_where_every_column_is_needed_nothing_is_left_out():
     assert basic_solution(rng.random((8, 5)), np.ones(5)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", slow_but(1, [md.LDP(1), md.PML(1), md.LIP(1)]), ids=str)
 def test_designs_of_many_symbols_have_few_outputs(notion):
     n = 15

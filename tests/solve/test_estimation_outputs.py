@@ -305,6 +305,7 @@ def test_a_limit_for_the_worst_truth(truth):
     assert found.certificate.is_optimal or found.gap < 0.5
 
 
+@pytest.mark.slow
 def test_a_requirement_is_the_same_limit_and_is_kept():
     required = md.require.outputs(at_most=6)
     with warnings.catch_warnings():

@@ -141,6 +141,7 @@ def test_the_command_line_makes_and_shows_it(titanic, tmp_path, capsys):
 # The checker
 
 
+@pytest.mark.slow
 @for_each("notion", [md.PML(1), md.LIP(0.5), md.PMC(0.7), md.ALIP(1, 0.5), md.LDP(1.5)])
 @for_each("prior", slow_but(1, [TWINS, TITANIC]))
 def test_the_checker_proves_the_total_level(notion, prior):

@@ -147,7 +147,7 @@ def test_mass_moved_between_outputs_is_found(claim):
     assert faults(replace(claim, weights=tuple(map(tuple, rows))))
 
 
-@for_each("claim", CLAIMS)
+@for_each("claim", slow_but(8, CLAIMS))
 def test_a_forged_value_bound_or_gap_is_found(claim):
     larger = claim.value * (1 + 1e-6)
     assert any("is off" in f for f in faults(replace(claim, value=larger)))

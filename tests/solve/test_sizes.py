@@ -35,6 +35,7 @@ class Counted:
         return self.function(*arguments, **keywords)
 
 
+@pytest.mark.slow
 @for_each(
     "make",
     slow_but(

@@ -225,6 +225,7 @@ def subset_selection(n, level):
     return min(risks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("notions", "level"),
     [(md.LDP(1), 1.0), ([md.LDP(1), md.LDP(0.5)], 0.5)],

@@ -82,6 +82,7 @@ def test_a_larger_claim_is_refused(tmp_path):
         md.load(written({**content, "below_zero": 2.0}, tmp_path / "p.json"))
 
 
+@pytest.mark.slow
 @for_each("value", [None, "x", [], -1.0, True])
 def test_claims_that_are_no_numbers_are_refused(value, tmp_path):
     content = to_json(proof_of("floors"))

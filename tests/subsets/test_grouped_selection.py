@@ -70,7 +70,7 @@ def cases():
         ([4] * 2 + [2] * 4 + [1] * 11, [md.PML(1.5)], (3, 3, 3), 3),
     ):
         name = f"{masses} {' '.join(map(str, notions))} over {bases} {' '.join(map(str, more))}"
-        marks = [pytest.mark.slow] * (len(masses) > 15)
+        marks = [pytest.mark.slow] * (len(masses) > 9)
         yield pytest.param((masses, notions, bases, *more), id=name, marks=marks)
 
 
@@ -172,6 +172,7 @@ def test_no_subset_of_many_symbols_is_worth_more(notion):
     assert least_objective(groups, shapes, less) < 0.999 * bound
 
 
+@pytest.mark.slow
 def test_two_hundred_symbols_are_certified():
     """Permutations are as good as the bound; with equal masses both ways agree."""
     found = selected([10] * 10 + [1] * 190, md.LDP(1))

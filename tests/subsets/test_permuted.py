@@ -142,7 +142,7 @@ def _told(parts, row):
 
 
 @for_each("notion", [md.LDP(1), md.LIP(1), md.PML(1), md.LIP(3), md.PMC(0.5)])
-@for_each("n", slow_but(2, [4, 10, 21]))
+@for_each("n", slow_but(1, [4, 10, 21]))
 def test_the_error_is_that_of_the_best_matrix(n, notion):
     found = md.subset_selection(n, notion)
     dense = md.design(md.Prior.uniform(n), Estimation(), notion)
@@ -151,6 +151,7 @@ def test_the_error_is_that_of_the_best_matrix(n, notion):
     assert found.bound <= dense.risk * (1 + 1e-12)
 
 
+@pytest.mark.slow
 @for_each(
     ("n", "notion"),
     [

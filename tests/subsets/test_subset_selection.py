@@ -300,7 +300,7 @@ def test_the_bound_of_dense_designs_is_no_better():
                     assert np.trace(np.linalg.inv(information)) - 1 / n >= bound * (1 - 1e-9)
 
 
-@for_each("size", [20, 60, 150, 200])
+@for_each("size", slow_but(2, [20, 60, 150, 200]))
 @for_each("epsilon", [0.5, 1, 2])
 def test_small_numbers_of_symbols_are_near_the_optimum(size, epsilon):
     selection = md.subset_selection(size, md.LDP(epsilon))
@@ -483,6 +483,7 @@ def test_no_upper_bound_is_a_chord_to_the_end():
     assert LiftBounds().chord(5) == 20
 
 
+@pytest.mark.slow
 @for_each("notion", slow_but(2, [md.LDP(800), md.PML(1e30), md.LDP(30), md.LIP(400)]))
 def test_levels_above_all_that_floats_hold_reveal_everything(notion):
     for prior in (md.Prior.uniform(200), md.Prior.from_counts([3] * 50 + [1] * 150)):
