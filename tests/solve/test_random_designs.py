@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -83,8 +84,13 @@ def test_masses_levels_and_sizes_are_hostile():
 # The checker can fail: each claim, tampered with, is found out
 
 
+@functools.cache
 def claims():
     """Designs of several kinds, with their claims."""
+    return list(_claims())
+
+
+def _claims():
     prior = [0.4, 0.35, 0.25]
     gains = np.eye(3)
     asked = {
@@ -102,23 +108,20 @@ def claims():
         ):
             asking = Asking(prior, None, utility, notion, (plain,), table, information, None, "")
             found = md.design(asking.prior, utility, notion)
-            yield pytest.param(claim_of(asking, found), id=f"{name}-{information or 'Hamming'}")
-
-
-CLAIMS = list(claims())
+            yield claim_of(asking, found)
 
 
 def faults(claim):
     return check(claim).faults
 
 
-@for_each("claim", CLAIMS)
+@for_each("claim", claims)
 def test_true_claims_pass(claim):
     opinion = check(claim)
     assert opinion == Opinion(compared=True)
 
 
-@for_each("claim", CLAIMS)
+@for_each("claim", claims)
 def test_a_kernel_one_unit_off_is_found(claim):
     rows = [list(row) for row in claim.weights]
     rows[0][0] += 1
@@ -127,7 +130,7 @@ def test_a_kernel_one_unit_off_is_found(claim):
     assert "row 0 has a negative weight" in faults(replace(claim, weights=tuple(map(tuple, rows))))
 
 
-@for_each("claim", CLAIMS)
+@for_each("claim", claims)
 def test_a_smaller_level_than_asked_is_found(claim):
     """What is optimal spends its level, up to what the best kernel need not spend of two levels."""
     (asked,) = claim.asked
@@ -135,7 +138,7 @@ def test_a_smaller_level_than_asked_is_found(claim):
     assert any("not private" in fault for fault in faults(replace(claim, asked=(smaller,))))
 
 
-@for_each("claim", CLAIMS)
+@for_each("claim", claims)
 def test_mass_moved_between_outputs_is_found(claim):
     """Telling the truth a little more often breaks the level or the value."""
     rows = [list(row) for row in claim.weights]
@@ -147,7 +150,7 @@ def test_mass_moved_between_outputs_is_found(claim):
     assert faults(replace(claim, weights=tuple(map(tuple, rows))))
 
 
-@for_each("claim", slow_but(8, CLAIMS))
+@for_each("claim", lambda: slow_but(8, claims()))
 def test_a_forged_value_bound_or_gap_is_found(claim):
     larger = claim.value * (1 + 1e-6)
     assert any("is off" in f for f in faults(replace(claim, value=larger)))
