@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import for_each, slow_but
+from checks import slow_but
 from plain_requirements import WISHES, names, random_case
 from random_designs import MAKERS, random_asking
 from verify_cases import (
@@ -145,7 +145,7 @@ def test_required_files_are_proved(share):
 
 
 @pytest.mark.slow
-@for_each("share", range(6))
+@pytest.mark.parametrize("share", range(6))
 def test_a_thousand_required_files_are_proved(share):
     first = 240 + 170 * share
     states = [check_honest(data) for data in required_files(range(first, first + 170))]
@@ -170,7 +170,7 @@ def test_a_goal_that_is_not_required_is_checked_all_the_same():
     assert (states["goal 1"], states["goal 2"]) == ("proved", "refuted")
 
 
-@for_each("share", slow_but(1, range(4)))
+@pytest.mark.parametrize("share", slow_but(1, range(4)))
 def test_honest_files_are_proved(share):
     states = [check_honest(data) for data in random_files(range(80 * share, 80 * share + 80))]
     assert len(states) > 60
@@ -178,7 +178,7 @@ def test_honest_files_are_proved(share):
 
 
 @pytest.mark.slow
-@for_each("share", range(8))
+@pytest.mark.parametrize("share", range(8))
 def test_two_thousand_honest_files_are_proved(share):
     first = 320 + 290 * share
     states = [check_honest(data) for data in random_files(range(first, first + 290))]
@@ -345,7 +345,7 @@ def test_forged_requirements_are_not_proved():
 
 
 @pytest.mark.slow
-@for_each("share", range(4))
+@pytest.mark.parametrize("share", range(4))
 def test_two_thousand_forged_files_are_not_proved(share):
     assert check_forged(random_files(range(80 + 100 * share, 180 + 100 * share)), 12) > 600
 
@@ -448,7 +448,7 @@ def test_a_file_that_names_no_notion_promises_nothing():
     assert said["detail"].startswith("nothing is promised")
 
 
-@for_each(
+@pytest.mark.parametrize(
     ("data", "said"),
     [
         (b"", "no JSON"),

@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 import pytest
-from checks import for_each
 from masses_in_groups import CASES
 from verify_cases import changed
 
@@ -39,7 +38,7 @@ def states(content):
     return {fact["claim"]: fact["state"] for fact in claims}
 
 
-@for_each("name", ASKED)
+@pytest.mark.parametrize("name", ASKED)
 def test_values_of_estimates_are_proved(name):
     found = states(json.loads(file_of(name)))
     assert found["value"] == "proved"
@@ -60,8 +59,8 @@ def test_bounds_of_many_symbols_are_left_open():
     assert {found[claim] for claim in ("bound", "gap", "optimal")} == {"not proved here"}
 
 
-@for_each("name", ASKED)
-@for_each("share", [-1e-3, -1e-8, 1e-8, 1e-3, 1.0])
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("share", [-1e-3, -1e-8, 1e-8, 1e-3, 1.0])
 def test_values_that_are_tampered_with_are_refuted(name, share):
     content = json.loads(file_of(name))
     value = content["certificate"]["value"] * (1 + share)
@@ -90,8 +89,8 @@ def test_bounds_and_gaps_that_cannot_be_are_refuted():
     assert states(changed(apart, ("certificate", "gap"), 1e-3))["gap"] == "proved"
 
 
-@for_each("notion", [md.LDP(0.01), md.PML(0.3), md.LIP(0.8), md.PMC(3)])
-@for_each("of", [None, [[1, 0, 0, 2, 0], [0, 1, 1, 0, -1]]])
+@pytest.mark.parametrize("notion", [md.LDP(0.01), md.PML(0.3), md.LIP(0.8), md.PMC(3)], ids=str)
+@pytest.mark.parametrize("of", [None, [[1, 0, 0, 2, 0], [0, 1, 1, 0, -1]]], ids=["shares", "rows"])
 def test_the_largest_risk_of_all_truths_is_computed_again(notion, of):
     content = json.loads(json.dumps(to_json(md.design(PRIOR, Estimation(of, truth="any"), notion))))
     saved = ("certificate", "value")
@@ -136,7 +135,11 @@ def test_twenty_symbols_take_seconds():
     assert states(to_json(md.design(prior, Estimation(), md.LDP(1))))["value"] == "proved"
 
 
-@for_each(("n", "notion"), [(31, md.LDP(1)), (1000, md.LDP(1)), (49, md.LIP(0.5)), (49, md.PML(1))])
+@pytest.mark.parametrize(
+    ("n", "notion"),
+    [(31, md.LDP(1)), (1000, md.LDP(1)), (49, md.LIP(0.5)), (49, md.PML(1))],
+    ids=lambda item: str(item),
+)
 def test_the_privacy_of_subset_selections_is_proved(n, notion):
     content = json.loads(json.dumps(to_json(md.subset_selection(n, notion))))
     is_full = content["base"] ** content["dimension"] == n
@@ -183,7 +186,7 @@ def privacy(content):
     return [found[claim] for claim in found if claim.startswith("privacy")]
 
 
-@for_each(("masses", "notions"), CASES)
+@pytest.mark.parametrize(("masses", "notions"), CASES, ids=str)
 def test_the_privacy_of_selections_of_groups_is_proved(masses, notions):
     """Against levels read off the matrix: just above them it is proved, just below refuted."""
     found, content = grouped(masses, notions)

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checks import for_each
 from verify_cases import all_cases, faults_of_files, faults_of_numbers
 
 from mechdesign.certificate import verify
@@ -194,7 +193,7 @@ def test_a_sample_of_mistakes_is_seen():
 
 
 @pytest.mark.slow
-@for_each("share", range(SHARES))
+@pytest.mark.parametrize("share", range(SHARES))
 def test_mistakes_are_seen(share):
     tried, found = missed(share, SHARES)
     assert found == []

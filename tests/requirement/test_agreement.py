@@ -52,7 +52,7 @@ def test_a_few(number):
 
 
 @pytest.mark.slow
-@for_each("part", range(10))
+@pytest.mark.parametrize("part", range(10))
 def test_many(part):
     said = [agree(drawn(number)) for number in range(FAST + part, FAST + SLOW, 10)]
     assert said.count("possible") > len(said) / 3

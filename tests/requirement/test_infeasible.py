@@ -134,7 +134,7 @@ def at(case: Case, name: str, level: float) -> Case:
     )
 
 
-@for_each("part", slow_but(lambda part: part == 1, range(10)))
+@pytest.mark.parametrize("part", slow_but(lambda part: part == 1, range(10)))
 def test_a_few(part):
     said = [judge(drawn(number)) for number in range(part, FAST, 10)]
     assert said.count("impossible") >= 2
@@ -142,7 +142,7 @@ def test_a_few(part):
 
 
 @pytest.mark.slow
-@for_each("part", range(PARTS))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_many(part):
     said = [judge(drawn(number)) for number in range(FAST + part, FAST + SLOW, PARTS)]
     assert said.count("undecided") < len(said) / 3
@@ -315,14 +315,14 @@ def edged(wish: Wish, rng: np.random.Generator) -> Wish:
 
 
 @pytest.mark.slow
-@for_each("part", range(6))
+@pytest.mark.parametrize("part", range(6))
 def test_extremes(part):
     said = [judge(extreme(number)) for number in range(part, 72, 6)]
     assert said.count("possible") >= 2
 
 
 @pytest.mark.slow
-@for_each("part", range(10))
+@pytest.mark.parametrize("part", range(10))
 def test_many_extremes(part):
     said = [judge(extreme(number)) for number in range(72 + part, 672, 10)]
     assert said.count("possible") > len(said) / 3

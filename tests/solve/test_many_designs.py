@@ -91,7 +91,7 @@ def assert_certified(found, masses, notions):
     assert found.gap <= LARGEST_GAP
 
 
-@for_each("part", slow_but(1, range(2)))
+@pytest.mark.parametrize("part", slow_but(1, range(2)))
 @for_each("kind", slow_but(2, KINDS))
 @for_each("name", PRIVACY)
 def test_random_designs(name, kind, part):
@@ -165,7 +165,7 @@ def test_rare_symbols(epsilon, p, gains):
 
 
 @pytest.mark.slow
-@for_each("part", range(10))
+@pytest.mark.parametrize("part", range(10))
 @for_each("atom", ["atom 1e-8", "atom 1e-9", "atom 1e-10"])
 @for_each("name", ["PML", "LIP"])
 def test_more_rare_symbols(name, atom, part):

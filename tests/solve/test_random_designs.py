@@ -40,13 +40,13 @@ def nothing_is_wrong(tally):
     assert tally.challenged >= 0.03 * tally.designs
 
 
-@for_each("start", slow_but(1, range(0, FEW, FEW // 4)))
+@pytest.mark.parametrize("start", slow_but(1, range(0, FEW, FEW // 4)))
 def test_random_designs(start):
     nothing_is_wrong(judged(range(start, start + FEW // 4)))
 
 
 @pytest.mark.slow
-@for_each("start", range(FEW, MANY, CHUNK))
+@pytest.mark.parametrize("start", range(FEW, MANY, CHUNK))
 def test_five_thousand_random_designs(start):
     nothing_is_wrong(judged(range(start, min(start + CHUNK, MANY))))
 

@@ -7,7 +7,8 @@ import json
 import warnings
 from pathlib import Path
 
-from checks import for_each, slow_but
+import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign.storage import from_json
@@ -22,7 +23,7 @@ def test_there_are_recorded_designs():
     assert len(RECORDED) >= 300
 
 
-@for_each("share", slow_but(2, range(SHARES)))
+@pytest.mark.parametrize("share", slow_but(2, range(SHARES)))
 def test_recorded_designs_load_and_are_found_again(share):
     for content in RECORDED[share::SHARES]:
         saved = from_json(content, "recorded")
