@@ -140,7 +140,7 @@ def overlaps(texts, allowed=1.0):
 DRAWN = [(name, size) for name in PICTURES for size in PRIORS if (name, size) != ("regions", "1")]
 
 
-@for_each(("name", "size"), slow_but(lambda case: case[1] in ("1", "3 long"), DRAWN))
+@for_each(("name", "size"), slow_but(lambda case: case[1] == "3 long", DRAWN))
 def test_nothing_overlaps_and_nothing_is_cut(name, size):
     pyplot.close("all")  # of the case before
     axes = PICTURES[name](PRIORS[size], None)
@@ -197,7 +197,7 @@ def test_settings_of_the_user_stay(name):
     assert dict(mpl.rcParams) == before
 
 
-@for_each("name", PICTURES)
+@for_each("name", slow_but(6, PICTURES))
 @for_each("ending", slow_but(1, ["svg", "pdf", "png"]))
 def test_files_are_the_same_each_time(name, ending, tmp_path):
     pyplot.close("all")  # of the case before
