@@ -165,7 +165,7 @@ def test_rare_symbols(epsilon, p, gains):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", range(4))
 @for_each("atom", ["atom 1e-8", "atom 1e-9", "atom 1e-10"])
 @for_each("name", ["PML", "LIP"])
 def test_more_rare_symbols(name, atom, part):
