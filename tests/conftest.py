@@ -16,13 +16,10 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 _PLACE = tempfile.TemporaryDirectory(prefix="mechdesign-tests-")
 os.environ["MECHDESIGN_LEDGER"] = f"{_PLACE.name}/ledger.jsonl"
 
+import checks  # noqa: E402
 import entropy  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
-
-settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
-settings.load_profile("repeatable")
-
 
 from mechdesign.solve import clock  # noqa: E402
 
@@ -53,8 +50,31 @@ def counted_clock(monkeypatch):
 _numbers = itertools.count()
 
 
-def _all_must_run():
-    return os.environ.get("MECHDESIGN_TEST_ALL") == "1"
+def pytest_addoption(parser):
+    parser.addoption(
+        "--all",
+        action="store_true",
+        help="run every test, those marked slow and those of other programs too (Java, Chromium, "
+        "Node, PostgreSQL); one that is skipped then fails",
+    )
+
+
+def pytest_report_header(config):
+    return "every test" if checks.run_all else "the fast tests; --all runs every one"
+
+
+def pytest_collection_modifyitems(config, items):
+    """What is slow, or runs another program, is left out, but where all must run."""
+    if not checks.run_all:
+        fast = [item for item in items if not _needs_all(item)]
+        config.hook.pytest_deselected(items=[item for item in items if _needs_all(item)])
+        items[:] = fast
+
+
+def _needs_all(item):
+    # Tests of other programs say THERE IS NO CHROMIUM, NODE, POSTGRESQL where that is so.
+    reasons = [mark.kwargs.get("reason", "") for mark in item.iter_markers("skipif")]
+    return item.get_closest_marker("slow") or any(r.startswith("THERE IS NO") for r in reasons)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -70,9 +90,9 @@ def pytest_make_collect_report():
 
 
 def _unskipped(report):
-    if report.skipped and _all_must_run() and not hasattr(report, "wasxfail"):
+    if report.skipped and checks.run_all and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
-        report.longrepr = f"MECHDESIGN_TEST_ALL is set, and this was skipped: {report.longrepr}"
+        report.longrepr = f"with --all nothing is skipped, but this was: {report.longrepr}"
     return report
 
 
@@ -115,6 +135,10 @@ class _Failures:
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
     config.pluginmanager.register(entropy.Seeded())
+    checks.run_all = config.option.all
+    examples = 60 if checks.run_all else 20
+    settings.register_profile("repeatable", max_examples=examples, derandomize=True, deadline=None)
+    settings.load_profile("repeatable")
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         config.pluginmanager.register(_Failures(reporter))

@@ -408,7 +408,7 @@ def _tests(module: str, names: list[str]) -> int:
 
     os.chdir(ROOT)
     files = [str(ROOT / "tests" / file) for file in FILES[module]]
-    options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow"]
+    options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--all", "-m", "not slow"]
     return int(pytest.main([*options, *files]))
 
 

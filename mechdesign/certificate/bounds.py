@@ -366,11 +366,13 @@ def rows_bound(program: LinearProgram, columns: Array, size: Array, terms: int) 
     Infinite, as a fraction beyond every float, where the numbers are too large for floats.
     """
     least, above = above_least(program)
-    reduced = program.prior.probabilities[:, None] * above - columns
-    rows = program.allowed(reduced).max(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        reduced = program.prior.probabilities[:, None] * above - columns
+        rows = program.allowed(reduced).max(axis=1)
+        largest = float(size.max(axis=1).sum())
     if (rows == -math.inf).any():
         return -BEYOND  # a symbol without any output: whatever is asked for, no kernel is there
-    rounding = _UNIT * terms * float(size.max(axis=1).sum()) + terms * len(rows) * _SMALLEST
+    rounding = _UNIT * terms * largest + terms * len(rows) * _SMALLEST
     if not (np.isfinite(rows).all() and math.isfinite(rounding)):
         return BEYOND
     # The sum of the rows and the product above are rounded themselves.

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,7 +88,7 @@ def quiet_prior(p, labels=None):
         return Prior.from_counts(p, labels)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@for_each("seed", slow_but(4, range(120)))
 def test_every_number_is_the_naive_one(seed):
     kernel, p = random_case(seed)
     report = audit(kernel, quiet_prior(p))
@@ -110,7 +111,7 @@ def test_every_number_is_the_naive_one(seed):
         assert getattr(report, name) == close(max(0.0, wanted[name])), name
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_levels_are_rounded_up_and_the_worst_outcome_attains_them(seed):
     kernel, p = random_case(seed)
     report = audit(kernel, quiet_prior(p))
@@ -127,7 +128,7 @@ def test_levels_are_rounded_up_and_the_worst_outcome_attains_them(seed):
         assert verdict is md.Verdict.YES
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_orders_between_the_notions(seed):
     kernel, p = random_case(seed)
     report = audit(kernel, quiet_prior(p))
@@ -140,7 +141,7 @@ def test_orders_between_the_notions(seed):
     assert report.posterior_vulnerability >= report.prior_vulnerability - slack
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", slow_but(4, range(20)))
 def test_relabelling_inputs_and_outputs_changes_nothing(seed):
     kernel, p = random_case(seed)
     rng = np.random.default_rng(seed)
@@ -212,7 +213,7 @@ def test_full_disclosure():
     assert report.posterior_vulnerability == 1
 
 
-@pytest.mark.parametrize("notion", [PMC(100), LIP(1e6), ALIP(5, math.inf), LDP(700)])
+@for_each("notion", [PMC(100), LIP(1e6), ALIP(5, math.inf), LDP(700)])
 def test_infinite_leakage_breaks_every_finite_level(notion):
     report = audit([[0.5, 0.5], [0, 1]], [0.25, 0.75], notion)
     assert str(report.verdict) == "no"
@@ -272,7 +273,7 @@ def test_a_rare_symbol_is_measured_to_the_last_digit():
 TIGHT = [[0.75, 0.25], [0.25, 0.75]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("notion", "level"),
     [(PML, math.log(1.5)), (PMC, math.log(2)), (LIP, math.log(2)), (LDP, math.log(3))],
 )
@@ -283,7 +284,7 @@ def test_exact_kernels_are_decided_one_step_either_side(notion, level):
     assert str(audit(TIGHT, [0.5, 0.5], notion(level)).verdict) in ("yes", "no")
 
 
-@pytest.mark.parametrize("notion", [PML, PMC, LIP, LDP])
+@for_each("notion", [PML, PMC, LIP, LDP])
 def test_achieved_levels_are_met_by_an_exact_kernel_and_nothing_lower_is(notion):
     levels = audit(TIGHT, [0.5, 0.5]).leakages[notion.__name__.lower()].levels
     assert str(audit(TIGHT, [0.5, 0.5], notion(*levels)).verdict) == "yes"
@@ -294,7 +295,7 @@ def test_achieved_levels_are_met_by_an_exact_kernel_and_nothing_lower_is(notion)
 ROUNDED = (np.array([[0.75, 0.25], [0.25, 0.75]]) * (1 + 1e-9)).tolist()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("notion", "level"),
     [(PML, math.log(1.5)), (PMC, math.log(2)), (LIP, math.log(2)), (LDP, math.log(3))],
 )
@@ -403,7 +404,7 @@ def test_kernels_off_by_rounding_are_measured():
     assert report.ldp == pytest.approx(math.log(7 / 3), abs=1e-6)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "prior", "error", "fragments"),
     [
         (np.eye(3), [0.5, 0.5], PriorError, ["3 probabilities", "2"]),
@@ -434,7 +435,7 @@ def test_what_does_not_fit_is_refused(kernel, prior, error, fragments):
         assert fragment in str(caught.value)
 
 
-@pytest.mark.parametrize("privacy", ["pml:1", PML, [], [PML(1), "ldp:1"], 1.0])
+@for_each("privacy", ["pml:1", PML, [], [PML(1), "ldp:1"], 1.0])
 def test_what_is_no_notion_is_refused(privacy):
     with pytest.raises(LevelError, match=r"expected a notion such as PML\(0\.5\)"):
         audit(TIGHT, [0.5, 0.5], privacy)

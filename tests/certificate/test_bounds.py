@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -138,7 +139,7 @@ def test_matched_pairs_with_any_multipliers(data):
     assert Fraction(tight) - reached < Fraction(1e-9)
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, -1.0, 1e300, -1e300])
+@for_each("bad", [math.nan, math.inf, -math.inf, -1.0, 1e300, -1e300])
 def test_numbers_that_make_no_sense_still_bound(bad):
     prior, utility = md.Prior([0.5, 0.3, 0.2]), md.utility.Distance("absolute")
     problem = state_problem(prior, utility, md.LIP(0.3))
@@ -181,7 +182,7 @@ def precise(level):
     return sum(exp_bounds(Fraction(level))) / 2
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_each("seed", slow_but(4, range(60)))
 def test_bounds_hold_in_exact_arithmetic(seed):
     """Where a formula gives the optimum exactly, the float bound is at or above it."""
     rng = np.random.default_rng([21, seed])
@@ -292,7 +293,7 @@ def column_supremum(w, p, lower, upper, ratio):
     return -answer.fun
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_greedy_supports_are_the_supremum_of_a_column(seed):
     rng = np.random.default_rng([22, seed])
     n = int(rng.integers(2, 7))
@@ -322,8 +323,8 @@ def test_decimal_agrees_on_the_enclosure():
             assert abs(precise(level) - truth) < truth / 10**50
 
 
-@pytest.mark.parametrize("zeros", [False, True])
-@pytest.mark.parametrize(
+@for_each("zeros", [False, True])
+@for_each(
     "sides", [TwoSided(0.0, 2.5, math.inf), TwoSided(0.2, 3.0, math.inf), TwoSided(0, math.inf, 4)]
 )
 def test_columns_that_nearly_tie_are_all_compared_exactly(sides, zeros):

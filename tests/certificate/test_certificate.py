@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each, pairwise_cases
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import gain_matrices, kernels, notions, plain_notions, priors, sizes
@@ -37,7 +38,7 @@ DENOMINATOR = 2**53
 PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
 HAMMING = md.utility.Hamming()
 CLASSES = plain_notions()
-each_notion = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+each_notion = for_each("cls", CLASSES)
 
 
 def with_repair(monkeypatch, weights):
@@ -323,7 +324,7 @@ def test_zero_mass_anywhere(kind):
 
 
 @each_notion
-@pytest.mark.parametrize("level", [0.0, 1e-4, 0.5, 800.0, math.inf])
+@for_each("level", [0.0, 1e-4, 0.5, 800.0, math.inf])
 def test_one_symbol(cls, level):
     for solver in ("auto", "highs-simplex", "highs-ipm"):
         found = md.design(
@@ -335,7 +336,7 @@ def test_one_symbol(cls, level):
 
 
 @each_notion
-@pytest.mark.parametrize("level", [0.0, 1e-4, 0.5, 30.0, 800.0, math.inf])
+@for_each("level", [0.0, 1e-4, 0.5, 30.0, 800.0, math.inf])
 def test_one_output(cls, level):
     utility = md.utility.Matrix([[1.0], [2.0], [4.0]])
     for solver in ("auto", "highs-simplex", "highs-ipm"):
@@ -365,11 +366,14 @@ def test_infinite_level_asks_nothing(cls):
     assert found.certificate.checks[0].verdict is Verdict.YES
 
 
-@pytest.mark.parametrize(
-    "counts", [[1, 1], [2, 1], [1, 1, 1], [5, 3, 2], [1, 1, 1, 1], [4, 3, 2, 1], [1, 10**9, 10**9]]
+@for_each(
+    "counts, level, cls",
+    pairwise_cases(
+        [[1, 1], [2, 1], [1, 1, 1], [5, 3, 2], [1, 1, 1, 1], [4, 3, 2, 1], [1, 10**9, 10**9]],
+        [1e-4, 1e-2, 1.0, 10.0, 30.0, 300.0, 700.0, 800.0],
+        CLASSES,
+    ),
 )
-@pytest.mark.parametrize("level", [1e-4, 1e-2, 1.0, 10.0, 30.0, 300.0, 700.0, 800.0])
-@each_notion
 def test_levels_from_tiny_to_absurd(cls, level, counts):
     prior = md.Prior.from_counts(counts)
     found = md.design(prior, HAMMING, cls.at(level))
@@ -380,7 +384,7 @@ def test_levels_from_tiny_to_absurd(cls, level, counts):
         assert found.value == pytest.approx(1.0, abs=1e-7)
 
 
-@pytest.mark.parametrize("level", [1e6, 1e15, 1e300, 1.7976931348623157e308])
+@for_each("level", [1e6, 1e15, 1e300, 1.7976931348623157e308])
 @each_notion
 def test_levels_beyond_any_meaning_ask_nothing(cls, level):
     found = md.design(PRIOR, HAMMING, cls.at(level))
@@ -400,7 +404,7 @@ def test_constant_utility(cls):
 
 
 @each_notion
-@pytest.mark.parametrize("n", [2, 3, 7])
+@for_each("n", [2, 3, 7])
 def test_equal_masses_and_more_outputs_than_inputs(cls, n):
     gains = np.random.default_rng([n]).uniform(-1, 1, (n, 3 * n + 1))
     found = md.design(md.Prior.uniform(n), md.utility.Matrix(gains), cls.at(0.8))
@@ -408,7 +412,7 @@ def test_equal_masses_and_more_outputs_than_inputs(cls, n):
     assert found.gap < 1e-8
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kernel",
     [
         [[1.0, 5e-324], [0.5, 0.5]],

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 from plain_requirements import WISHES, faults, names, random_case
 from random_designs import MAKERS
 
@@ -60,7 +60,7 @@ def is_right(case, weights):
     assert not faults(case, weights.tolist(), DENOMINATOR_BITS), str(case)
 
 
-@pytest.mark.parametrize("number", slow_but(36, range(72)))
+@for_each("number", slow_but(8, range(72)))
 def test_what_repair_returns_satisfies_everything(number):
     rng, case, problem = drawn(number)
     program = problem.program
@@ -78,7 +78,7 @@ def test_what_repair_returns_satisfies_everything(number):
             assert "constant" not in str(repair)
 
 
-@pytest.mark.parametrize("number", range(0, 72, 3))
+@for_each("number", slow_but(4, range(0, 72, 3)))
 def test_a_kernel_that_is_said_to_lie_inside_is_not_believed(number):
     rng, case, problem = drawn(number)
     program = problem.program

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jsonschema
 import numpy as np
-import pytest
+from checks import for_each
 from verify_cases import (
     IMPOSSIBLE,
     LINEAR,
@@ -69,7 +69,7 @@ def test_selections_of_groups_have_the_form():
     assert set(states.values()) == {verify.OPEN}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("path", "value"),
     [
         (("schema",), 2),

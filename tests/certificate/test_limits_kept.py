@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign import require
@@ -20,8 +21,8 @@ def program_of(subject_to, n=60):
     return state_problem(prior, utility, md.PML(5), subject_to=subject_to).program
 
 
-@pytest.mark.parametrize("side", [-1, 1])
-@pytest.mark.parametrize("unit", [0, 1, 1e-30, 1e-9, 0.1])
+@for_each("side", [-1, 1])
+@for_each("unit", [0, 1, 1e-30, 1e-9, 0.1])
 def test_a_limit_is_decided_exactly_at_every_distance(side, unit):
     rng = np.random.default_rng(2)
     costs = rng.random((60, 60))

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import (
@@ -89,7 +90,7 @@ def test_clean_kernel_cuts_and_normalises():
     assert kernel[0, 2] == -1e-9  # a fresh array
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "message"),
     [
         ([[np.nan, 1], [0, 1]], "not finite"),
@@ -121,8 +122,8 @@ def test_corrections_are_zero_just_where_the_check_says_yes(case):
         assert alone == needed[y]
 
 
-@pytest.mark.parametrize("level", [0.0, 1e-300, 1e-100, 1e-50, 1e-20, 1e-12, 1e-4])
-@pytest.mark.parametrize("cls", [md.PML, md.PMC, md.LDP], ids=lambda cls: cls.__name__)
+@for_each("level", [0.0, 1e-300, 1e-100, 1e-50, 1e-20, 1e-12, 1e-4])
+@for_each("cls", [md.PML, md.PMC, md.LDP])
 def test_corrections_see_a_violation_at_any_level(cls, level):
     """However little a level allows, unequal rows need a correction."""
     prior = md.Prior([0.5, 0.3, 0.2])
@@ -164,7 +165,7 @@ def test_every_repaired_kernel_passes_at_minute_levels(keep_rare, case):
     assert all(v is Verdict.YES for v in verdicts(weights, bounds))
 
 
-@pytest.mark.parametrize("level", [0.0, 5e-324, 1e-100, 1e-30])
+@for_each("level", [0.0, 5e-324, 1e-100, 1e-30])
 def test_levels_at_or_next_to_zero_leave_equal_rows(level):
     prior = md.Prior([0.5, 0.3, 0.2])
     kernel = random_kernel(np.random.default_rng(3), 3, 4)

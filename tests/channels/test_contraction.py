@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from checks import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -66,10 +67,8 @@ def sides_of(notion, prior):
     return below if isinstance(notion, md.PMC) else np.vstack([above, below])
 
 
-@pytest.mark.parametrize("level", [0.0, 0.4])
-@pytest.mark.parametrize(
-    "notion", [md.LDP(1), md.PML(0.5), md.PMC(0.7), md.LIP(0.3), md.PML(1e-4), md.LDP(12)], ids=str
-)
+@for_each("level", [0.0, 0.4])
+@for_each("notion", [md.LDP(1), md.PML(0.5), md.PMC(0.7), md.LIP(0.3), md.PML(1e-4), md.LDP(12)])
 def test_the_worst_kernel_of_a_notion(notion, level):
     masses = np.array([0.5, 0.3, 0.2])
     found = md.contraction(notion, md.Prior(masses), level=level)
@@ -116,7 +115,7 @@ def binomial_errors(n, first, second):
     return np.minimum(binom.pmf(counts, n, first), binom.pmf(counts, n, second)).sum()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_no_two_distributions_keep_more_information(seed):
     rng = np.random.default_rng(seed)
     kernel = rng.dirichlet(np.full(4, 0.6), 3)
@@ -147,9 +146,7 @@ def test_local_differential_privacy_keeps_the_square_of_information(epsilon, n):
     assert found.affinity == pytest.approx(1 / math.cosh(epsilon / 2), rel=1e-8)
 
 
-@pytest.mark.parametrize(
-    "notion", [md.LDP(1), md.PML(0.5), md.LIP(0.3), md.MaximalLeakage(0.3)], ids=str
-)
+@for_each("notion", [md.LDP(1), md.PML(0.5), md.LIP(0.3), md.MaximalLeakage(0.3)])
 def test_no_kernel_of_a_notion_has_less_affinity(notion):
     prior = md.Prior([0.5, 0.3, 0.2])
     found = md.contraction(notion, prior)
@@ -173,8 +170,9 @@ def test_a_coefficient_above_total_variation_is_a_delta():
     assert [str(check.verdict) for check in checks] == ["yes", "no"]
 
 
-@pytest.mark.parametrize("error", [0.05, 0.3, 0.7])
-@pytest.mark.parametrize("shift", [0.02, 0.2, 0.5])
+@pytest.mark.slow
+@for_each("error", [0.05, 0.3, 0.7])
+@for_each("shift", [0.02, 0.2, 0.5])
 def test_reports_to_tell_enclose_the_best_test(error, shift):
     """The exact error of the best test, from binomial reports."""
     flip = np.array([[0.6, 0.4], [0.4, 0.6]])
@@ -199,8 +197,8 @@ def doubled():
         n = math.ceil(n * 1.05)
 
 
-@pytest.mark.parametrize("n", [2, 3, 6])
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+@for_each("n", [2, 3, 6])
+@for_each("epsilon", [0.5, 2.0])
 def test_reports_to_estimate_enclose_what_linear_estimates_take(n, epsilon):
     kernel = md.randomised_response(md.Prior.uniform(n), epsilon)
     found = md.contraction(kernel)

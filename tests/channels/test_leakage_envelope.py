@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -44,8 +45,8 @@ def instance(seed):
     return kernel, rng.dirichlet(np.ones(n))
 
 
-@pytest.mark.parametrize("risk_averse", [False, True])
-@pytest.mark.parametrize("seed", range(12))
+@for_each("risk_averse", [False, True])
+@for_each("seed", slow_but(4, range(12)))
 def test_both_sides_are_those_of_a_naive_program(seed, risk_averse):
     kernel, prior = instance(seed)
     found = md.leakage_envelope(kernel, prior, [0.05, 0.3, 0.8, 1.5], risk_averse=risk_averse)
@@ -135,8 +136,9 @@ RESPONSES = {
 }
 
 
-@pytest.mark.parametrize("risk_averse", [False, True])
-@pytest.mark.parametrize("case", RESPONSES)
+@pytest.mark.slow
+@for_each("risk_averse", [False, True])
+@for_each("case", RESPONSES)
 def test_the_closed_form_of_randomised_response_is_the_linear_program(case, risk_averse):
     masses, keep = RESPONSES[case]
     kernel = response(masses, keep)
@@ -210,7 +212,7 @@ def test_a_curve_where_every_outcome_rules_a_symbol_out(rows):
     assert (found.at_least == 1).all()
 
 
-@pytest.mark.parametrize("levels", [[], -1, math.nan, "0.5", [0.1, None], math.inf])
+@for_each("levels", [[], -1, math.nan, "0.5", [0.1, None], math.inf])
 def test_levels_that_are_none_are_refused(levels):
     with pytest.raises(LevelError):
         md.leakage_envelope([[0.5, 0.5], [0.4, 0.6]], [0.5, 0.5], levels)

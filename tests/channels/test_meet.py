@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, HalfspaceIntersection
 
@@ -32,7 +33,7 @@ def common(a, b, gains):
     return a @ found.x[: m * out].reshape(m, out)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each("seed", slow_but(4, range(8)))
 def test_of_two_symbols_it_is_above_all_that_both_can_make(seed):
     rng = np.random.default_rng(seed)
     a, b = rng.dirichlet(np.full(3, 0.6), 2), rng.dirichlet(np.full(4, 0.6), 2)

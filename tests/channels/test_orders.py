@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 
 import mechdesign as md
 from mechdesign.channels import _orders
@@ -46,7 +46,7 @@ ORDERS = (md.refines, md.less_noisy, md.more_capable)
 ENTROPY = -(WRONG * math.log2(WRONG) + (1 - WRONG) * math.log2(1 - WRONG))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lost", "expected"),
     [
         (0.38, (True, True, True)),
@@ -75,8 +75,8 @@ def drawn(seed, n):
     return one, two / two.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("n", slow_but(2, [2, 3, 4]))
-@pytest.mark.parametrize("seed", range(6))
+@for_each("n", slow_but(1, [2, 3, 4]))
+@for_each("seed", range(6))
 def test_verdicts_agree_with_brute_force_over_priors(n, seed):
     one, two = drawn(seed, n)
     rng = np.random.default_rng(seed)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from scipy.optimize import linprog
 
 import mechdesign as md
@@ -19,7 +20,7 @@ def kernels(seed):
     return rng, rng.dirichlet(np.ones(m), n), rng.dirichlet(np.ones(k), n)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", slow_but(4, range(20)))
 def test_a_post_processing_is_found_and_no_use_prefers_it(seed):
     rng, first, other = kernels(seed)
     second = first @ rng.dirichlet(np.ones(other.shape[1]), first.shape[1])
@@ -32,7 +33,7 @@ def test_a_post_processing_is_found_and_no_use_prefers_it(seed):
         assert value(second, gain) <= value(first, gain) + 1e-12
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", slow_but(4, range(20)))
 def test_what_is_no_post_processing_is_refuted_by_a_use(seed):
     _, first, second = kernels(500 + seed)
     first = 0.2 * first + 0.8 * first.mean(axis=0)  # so that the second tells more
@@ -123,7 +124,7 @@ def test_a_design_for_more_privacy_need_not_be_a_post_processing():
     assert "post-processing" in str(md.refines(identity, loose.mechanism.kernel))
 
 
-@pytest.mark.parametrize("tolerance", [-1, 2, float("nan"), "no"])
+@for_each("tolerance", [-1, 2, float("nan"), "no"])
 def test_tolerances_that_are_none_are_refused(tolerance):
     with pytest.raises(LevelError):
         md.refines([[1, 0], [0, 1]], [[1, 0], [0, 1]], tolerance=tolerance)

@@ -301,6 +301,7 @@ def test_many_different_numbers_are_a_hint_at_bins(crowd, capsys, column, option
     assert ("--bins 0,18,65,inf" in told) is hints
 
 
+@pytest.mark.slow
 def test_a_plan_hints_at_the_bins_of_its_column(crowd, capsys):
     asked = ["plan-columns", "t.csv", "--column", "sex", "--column", "age", "--total", "ldp:1"]
     assert main([*asked, "--no-joint", "--time-limit", "2"]) == 0

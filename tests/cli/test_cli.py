@@ -783,7 +783,7 @@ def test_arguments_that_are_not_utf_8(tmp_path):
     assert found.returncode in (0, 2)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("encoding", slow_but(1, ["ascii", "latin-1", "utf-8"]))
 def test_any_encoding_of_the_terminal_will_do(encoding):
     found = in_process(
         "design",

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign import require
@@ -70,7 +70,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("text", SAME)
+@for_each("text", SAME)
 def test_a_text_means_what_python_says(text):
     assert read_requirements([text], ABC) == [SAME[text]]
 
@@ -139,7 +139,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("text", BAD)
+@for_each("text", BAD)
 def test_a_text_that_means_nothing_is_refused_in_one_line(text, capsys):
     refused(lambda: _of_design(text), BAD[text], error=InputError)
     assert main(["design", *PRIOR, "-p", "pml:1", "--require", text]) == 2
@@ -229,6 +229,7 @@ def test_a_page_shows_them():
         assert "per unit of the limit" in file.read()
 
 
+@pytest.mark.slow
 def test_a_comparison_says_where_there_is_none(capsys):
     arguments = ("compare", *PRIOR, "-n", "pml", "-n", "ldp", "--levels", "0.2,1,2")
     code, said, _ = run(capsys, *arguments, "--require", "diagonal:0.6")

@@ -143,6 +143,7 @@ def test_theorems_are_shown(run):
     assert second["source"] == "GrosseID"
 
 
+@pytest.mark.slow
 def test_errata_are_listed(run):
     code, out, _ = run("theorems", "errata")
     assert code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -14,7 +15,7 @@ ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
 ASKED = ["design", "--prior", "a=0.5,b=0.3,c=0.2", "-p", "pml:0.6"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "text", "question"),
     [
         ([], None, Estimation()),
@@ -52,7 +53,7 @@ def test_what_is_asked_is_what_is_designed_for(tmp_path, options, text, question
     assert found.risk == pytest.approx(best, rel=1e-9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [
         ["-u", "hamming", "--of", "a=1,b=0,c=2"],

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign import errors
@@ -74,7 +74,7 @@ def test_the_help_lists_each_command_once_under_its_question(capsys):
     assert commands - shared == {name.replace("-", "_") for name in application.COMMANDS}
 
 
-@pytest.mark.parametrize("command", application.COMMANDS)
+@for_each("command", application.COMMANDS)
 def test_help_names_what_an_option_takes_and_no_type_of_python(command, capsys):
     assert main([command, "--help"]) == 0
     said = capsys.readouterr().out.partition("\nOptions:")[2]
@@ -131,7 +131,7 @@ def test_a_class_of_ones_own_has_the_code_of_its_base():
         errors.explained("MD999")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "code", "exit_code"),
     [
         (["design", "--prior", "0.5,0.6", "-p", "pml:1"], "MD101", 2),
@@ -204,7 +204,7 @@ def test_the_doctor_notices_what_is_broken(name, module, broken, fragment, capsy
 # Terminals
 
 
-@pytest.mark.parametrize("encoding", slow_but(1, ["cp1252", "cp437", "cp850"]))
+@pytest.mark.parametrize("encoding", slow_but(0, ["cp1252", "cp437", "cp850"]))
 def test_code_pages_without_a_sign_get_its_code(encoding, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("city\n" + "Kraków\n東京\nParis\n" * 20, encoding="utf-8")
@@ -220,6 +220,7 @@ def test_code_pages_without_a_sign_get_its_code(encoding, tmp_path):
     assert "Kraków" in shown
 
 
+@pytest.mark.slow
 def test_colours_are_left_out_where_they_are_not_wanted():
     asked = ("design", "--prior", "0.5,0.5", "-p", "pml:0.5")
     coloured = process(*asked, FORCE_COLOR="1", TERM="xterm-256color").stdout
@@ -258,7 +259,7 @@ def test_a_path_of_windows_is_one_name_and_no_option(tmp_path, monkeypatch, caps
     assert r"D:\missing.json" in capsys.readouterr().err.replace("\\\\", "\\")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", slow_but(1, ["bash", "zsh", "fish"]))
 def test_shells_are_told_the_commands(shell):
     typed = {
         "COMP_WORDS": "mechdesign est",

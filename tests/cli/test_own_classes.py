@@ -151,6 +151,7 @@ def test_a_linear_utility(folder, name):
     assert found["certificate"]["optimal"] is True
 
 
+@pytest.mark.slow
 def test_a_sub_convex_utility_and_the_file_it_was_designed_for(folder):
     path = "mine.utilities:Hellinger"
     text = done(folder, "design", *PRIOR, "-p", "pml:.3", "-u", path, "-o", "m.json")
@@ -187,6 +188,7 @@ def test_a_notion_in_every_command_that_takes_one(folder):
     assert tight["implied"][0]["levels"][0]["level"] == pytest.approx(0.5, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ours", "grouped"])
 def test_an_instance_brings_its_own_levels(folder, name):
     found = json.loads(done(folder, "design", *PRIOR, "-p", f"mine.notions:{name}", "--json"))
@@ -195,6 +197,7 @@ def test_an_instance_brings_its_own_levels(folder, name):
     assert "expected no levels, as it names an instance" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(1, ["bars", "figure"]))
 def test_a_picture(folder, name):
     done(folder, "design", *PRIOR, "-p", "pml:.5", "-p", "ldp:2", "-o", "m.json")

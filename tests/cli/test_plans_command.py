@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -111,8 +112,8 @@ def test_groups_of_a_survey(place, capsys):
     assert "v minus u" in out
 
 
-@pytest.mark.parametrize("name", ["one.csv", "one.parquet"])
-@pytest.mark.parametrize(
+@for_each("name", ["one.csv", "one.parquet"])
+@for_each(
     ("options", "named"),
     [
         (["--response", "cost", "--reference", "job=z"], {"reference": {"job": "z"}}),
@@ -126,7 +127,6 @@ def test_groups_of_a_survey(place, capsys):
             {"column": ["job"], "family": "logistic", "weights": "weight"},
         ),
     ],
-    ids=["both", "one", "logistic", "response"],
 )
 def test_regressions_of_plans(place, name, options, named, capsys):
     folder, plan, frames = place
@@ -200,7 +200,7 @@ def test_changes_between_rounds(place, ending, capsys):
     assert "1500 persons in both rounds" in out
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "options", "fragment"),
     [
         ("regress", ["--response", "nothing"], "nothing"),
@@ -279,14 +279,14 @@ def test_each_column_is_told_how_many_reports_an_error_takes(place, public, form
     assert "all columns" not in out
 
 
-@pytest.mark.parametrize("text", ["2%", "2 %", "0.02", " 2.0% ", "2e-2"])
+@for_each("text", ["2%", "2 %", "0.02", " 2.0% ", "2e-2"])
 def test_errors_are_taken_in_percent(place, text, capsys):
     folder, _, _ = place
     path = folder / "plan.json"
     assert planned(capsys, path, "--error", text) == planned(capsys, path, "--error", "1/50")
 
 
-@pytest.mark.parametrize("text", ["2 percent", "%", "", "1%%", "nan%", "0%", "-1%"])
+@for_each("text", ["2 percent", "%", "", "1%%", "nan%", "0%", "-1%"])
 def test_errors_that_are_none_are_refused(place, text, capsys):
     folder, _, _ = place
     assert main(["plan", str(folder / "plan.json"), "--error", text]) == 2

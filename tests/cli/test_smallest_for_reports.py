@@ -6,6 +6,7 @@ import json
 import math
 
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -92,7 +93,7 @@ def test_the_command(tmp_path, capsys):
     assert f"below {found.below!r}: every kernel" in out
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "said"),
     [
         ([], "got none of them"),

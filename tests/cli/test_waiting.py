@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign import progress
@@ -129,7 +130,7 @@ def test_a_gap_that_falls_tells_how_long_it_takes(monkeypatch):
     assert " min more" in slow.text(now, 79)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "gaps",
     [
         [],
@@ -330,7 +331,7 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize("arguments", LONG, ids=lambda arguments: arguments[0])
+@for_each("arguments", LONG)
 def test_commands_that_may_take_long_say_so(arguments, tmp_path, monkeypatch, capsys):
     pytest.importorskip("jinja2" if arguments[0] == "report" else "matplotlib")
     monkeypatch.chdir(tmp_path)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign import storage
@@ -99,7 +100,7 @@ def test_functions_of_the_level():
     assert found.points[2].design.notions == (md.ALIP(0.5, 0.5),)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("notions", "levels"),
     [
         ([], [1]),
@@ -118,7 +119,7 @@ def test_bad_input(notions, levels):
         md.compare(PRIOR, md.utility.Hamming(), notions, levels)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("prior", "utility"),
     [("x", md.utility.Hamming()), (PRIOR, "hamming"), ([], md.utility.Hamming()), (PRIOR, {})],
 )
@@ -194,10 +195,8 @@ def test_losses_are_chosen_for_each_utility():
         assert max(targets) == pytest.approx(most * 0.975)
 
 
-@pytest.mark.parametrize("match", ["epsilon", "ldp", "pml", "loss"])
-@pytest.mark.parametrize(
-    "prior", [md.Prior([1.0]), md.Prior([0.5, 0.5]), md.Prior([1 - 1e-12, 1e-12])], ids=str
-)
+@for_each("match", slow_but(2, ["epsilon", "loss", "ldp", "pml"]))
+@for_each("prior", [md.Prior([1.0]), md.Prior([0.5, 0.5]), md.Prior([1 - 1e-12, 1e-12])])
 def test_small_alphabets_and_the_ends_of_the_scale(match, prior):
     levels = [0.0, 1e-4, 30.0] if match != "loss" else [0.0, 1e-9, 1.0]
     found = md.compare(prior, md.utility.Hamming(), [md.PML, md.PMC, md.LDP], levels, match=match)
@@ -477,7 +476,7 @@ def test_command_line_writes_every_kind_of_file(capsys, tmp_path, monkeypatch):
     assert "saved found.html" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [
         ["--levels", "a,b"],
@@ -504,7 +503,7 @@ def test_command_line_refuses(capsys, monkeypatch, tmp_path, arguments):
     assert lines[0].startswith("error: ")
 
 
-@pytest.mark.parametrize("spec", ["pml:1_0", "alip:1,,2", "pml:", "pml:1,"])
+@for_each("spec", ["pml:1_0", "alip:1,,2", "pml:", "pml:1,"])
 def test_spellings_that_are_no_levels(spec):
     from mechdesign.privacy import parse_notion
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import LevelError, NoMethodError, StorageError
@@ -105,7 +106,7 @@ def test_a_sound_design_for_another_utility_is_not_taken(tmp_path):
         md.compare(PRIOR, squared, md.PML, [0.5], resume=tmp_path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "utility",
     [
         md.utility.Distance(lambda x, y: abs(x - y) ** 1.5),
@@ -113,7 +114,6 @@ def test_a_sound_design_for_another_utility_is_not_taken(tmp_path):
         md.utility.BayesGain(np.eye(4), list("abcd")),
         md.utility.MutualInformation(),
     ],
-    ids=repr,
 )
 def test_designs_of_any_utility_are_found_again(utility, tmp_path, monkeypatch):
     first = md.compare(PRIOR, utility, md.LDP, [0.5], resume=tmp_path)

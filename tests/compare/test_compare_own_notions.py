@@ -66,6 +66,7 @@ def test_a_level_that_is_zero_within_rounding_is_zero_and_said():
     assert "PML does at all 2 targets" in said
 
 
+@pytest.mark.slow
 def test_what_is_unknown_at_level_zero_is_missing():
     """No kernel that is best at level zero can be rounded; a constant one says nothing of it."""
     groups = ((4, (2, 0)), (5, (1, 2)))

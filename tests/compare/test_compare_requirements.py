@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign import require
@@ -49,7 +49,8 @@ def test_shares_are_those_of_a_comparison_without_them():
     assert loose.points[0].kept == pytest.approx(free.kept)
 
 
-@pytest.mark.parametrize("match", ["epsilon", "ldp", "pml", "loss"])
+@pytest.mark.slow
+@for_each("match", ["epsilon", "ldp", "pml", "loss"])
 def test_every_way_of_matching_goes_through(match):
     found = md.compare(
         ABC, HAMMING, [md.PML, md.LDP], [0.2, 0.6, 2.0], match=match, subject_to=require.invariant()
@@ -69,6 +70,7 @@ def test_what_is_impossible_at_every_level_has_no_point():
         assert all("expected cost is at most -1" in m.reason for m in found.missing)
 
 
+@pytest.mark.slow
 def test_a_folder_keeps_designs_with_and_without_apart(tmp_path):
     asked = require.diagonal(0.6)
     first = md.compare(ABC, HAMMING, [md.LDP], LEVELS, resume=tmp_path, subject_to=asked)
@@ -136,7 +138,7 @@ EXCESS = {
 }
 
 
-@pytest.mark.parametrize("name", EXCESS)
+@for_each("name", EXCESS)
 def test_an_audit_measures_what_a_kernel_breaks(name):
     requirement, excess = EXCESS[name]
     report = md.audit(KERNEL, ABC, requirements=requirement)
@@ -155,7 +157,7 @@ def test_a_verdict_is_about_all_that_was_asked():
     assert md.audit(KERNEL, ABC).verdict is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "requirement",
     [
         require.zero("q", "a"),
@@ -164,7 +166,6 @@ def test_a_verdict_is_about_all_that_was_asked():
         require.every_output({"q": 1, "a": -2}),
         require.zero(pattern=np.eye(4)),
     ],
-    ids=lambda r: type(r).__name__,
 )
 def test_requirements_of_other_kernels_are_refused(requirement):
     refused(lambda: md.audit(KERNEL, ABC, requirements=requirement), error=RequirementError)

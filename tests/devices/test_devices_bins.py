@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from node_runs import MISSING, NODE, run_node
 
 import mechdesign as md
@@ -41,7 +41,7 @@ def identity(bins):
     return md.Mechanism(np.eye(len(labels)), labels, labels).with_schema({"x": bins})
 
 
-@pytest.mark.parametrize("name", BINS)
+@for_each("name", BINS)
 def test_numbers_lie_in_the_same_bin(name, tmp_path):
     bins = BINS[name]
     edges = [float(edge) for edge in bins.edges]

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused, slow_but
 from postgres import MISSING, find_programs, running_cluster
 
 import mechdesign as md
@@ -115,7 +115,7 @@ def written(value):
     return f"'{value}'"
 
 
-@pytest.mark.parametrize("name", BINS)
+@for_each("name", slow_but(2, BINS))
 def test_duckdb_places_numbers_as_python_does(name):
     bins, seen = BINS[name], set()
     for kind, _, values, places in cases(bins):
@@ -137,7 +137,7 @@ def cluster():
 
 @pytest.mark.slow
 @needs_postgresql
-@pytest.mark.parametrize("name", BINS)
+@for_each("name", BINS)
 def test_postgresql_places_numbers_as_python_does(cluster, name):
     bins, seen = BINS[name], set()
     for _, kind, values, places in cases(bins):

@@ -11,7 +11,7 @@ import uuid
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from false_alarms import are_usual, response
 from postgres import MISSING, find_programs, owner, running_cluster
 
@@ -215,7 +215,7 @@ def test_hostile_labels_and_names_stay_what_they_are(cluster, tmp_path):
         cluster.do("DROP TABLE told, told_kernel;")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("labels", "kind"),
     [
         ([0, 1, -5], "integer"),
@@ -227,7 +227,6 @@ def test_hostile_labels_and_names_stay_what_they_are(cluster, tmp_path):
         (["a", None, "b"], "text"),
         ([1, None], "bigint"),
     ],
-    ids=str,
 )
 @needs_postgresql
 def test_labels_of_each_type_are_found(cluster, tmp_path, labels, kind):

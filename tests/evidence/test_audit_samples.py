@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from checks import for_each, slow_but
 from family_notions import MAKERS, N
 from outside_notions import AgainstOne
 
@@ -55,7 +56,7 @@ def columns(kernel, sizes, rng):
 # Agreement with the exact audit
 
 
-@pytest.mark.parametrize("name", sorted(ALL))
+@for_each("name", slow_but(10, sorted(ALL)))
 def test_limits_hold_the_level_of_the_exact_audit(name):
     rng = np.random.default_rng(5)
     kernel = rng.dirichlet(np.ones(4) * 3, size=N)
@@ -381,7 +382,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(BAD))
+@for_each("name", sorted(BAD))
 def test_what_cannot_be_used_gets_one_message(name):
     change, message = BAD[name]
     with pytest.raises(MechdesignError) as problem:

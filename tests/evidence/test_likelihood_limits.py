@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from checks import for_each
 from scipy import stats
 
 from mechdesign.evidence.limits import Error, Weights, likelihood_limits
@@ -15,8 +16,8 @@ def point(x=0):
     return Weights(np.array([x]), np.array([1.0]))
 
 
-@pytest.mark.parametrize("known", [None, 4])
-@pytest.mark.parametrize(("seen", "size"), [(0, 30), (2, 50), (7, 40), (50, 50), (900, 4000)])
+@for_each("known", [None, 4])
+@for_each(("seen", "size"), [(0, 30), (2, 50), (7, 40), (50, 50), (900, 4000)])
 def test_limits_of_symbols_invert_the_binomial_test(seen, size, known):
     """At each limit the tail equals the error that this very likelihood is allowed."""
     counts = np.array([[float(seen), float(size - seen)]])
@@ -46,8 +47,9 @@ def test_one_report_of_an_outcome_shows_nothing_where_outcomes_are_not_stated():
     assert (lower == 0).all()
 
 
-@pytest.mark.parametrize("sizes", [(3, 5), (6, 2), (4, 4)])
-@pytest.mark.parametrize("masses", [(0.5, 0.5), (0.2, 0.8), (0.9, 0.1)])
+@pytest.mark.slow
+@for_each("sizes", [(3, 5), (6, 2), (4, 4)])
+@for_each("masses", [(0.5, 0.5), (0.2, 0.8), (0.9, 0.1)])
 def test_the_bound_on_mixtures_covers_every_exact_tail(sizes, masses):
     """Against the exact distribution of a weighted sum of two binomials, for all of a grid."""
     hypothesis = Weights(np.array([0, 1]), np.array(masses))
@@ -95,8 +97,8 @@ def _coverage(rng, rows, drawn, size, error, repetitions, known):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("outcomes", [2, 7, 300])
+@for_each("known", [True, False])
+@for_each("outcomes", [2, 7, 300])
 def test_limits_hold_together_as_often_as_they_say(outcomes, known):
     rng = np.random.default_rng(outcomes)
     rows = rng.dirichlet(np.full(outcomes, 0.7), size=3)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from checks import for_each
 from family_notions import MAKERS, N
 from outside_notions import AgainstOne
 
@@ -24,8 +25,8 @@ ALL = {**{name: make(1.0) for name, make in MAKERS.items()}, **SIMPLE}
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1])
 
 
-@pytest.mark.parametrize("name", sorted(ALL))
-@pytest.mark.parametrize("seed", range(3))
+@for_each("name", sorted(ALL))
+@for_each("seed", range(3))
 def test_levels_of_known_likelihoods_are_those_of_the_exact_audit(name, seed):
     rng = np.random.default_rng(seed)
     kernel = rng.dirichlet(np.ones(5), size=N)
@@ -37,7 +38,8 @@ def test_levels_of_known_likelihoods_are_those_of_the_exact_audit(name, seed):
         assert found.level == pytest.approx(level, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", sorted(ALL))
+@pytest.mark.slow
+@for_each("name", sorted(ALL))
 def test_no_kernel_exceeds_what_a_pair_can_have(name):
     """The most a level can be is attained or approached, and never passed."""
     asked = Questions([ALL[name]], PRIOR).asked[0]

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.kernel_files import load_kernel
@@ -325,8 +326,8 @@ def test_the_page_has_landmarks_headings_and_names(tab):
     assert tab.page.locator("html").get_attribute("lang") == "en-US"
 
 
-@pytest.mark.parametrize("width", [1280, 800])
-@pytest.mark.parametrize("size", [3, 20])
+@for_each("width", [1280, 800])
+@for_each("size", [3, 20])
 def test_nothing_sticks_out_at_either_width(browser, width, size):
     long = "a rather long name of a symbol"
     text = prior(size).replace("0=", f"{long}=", 1)

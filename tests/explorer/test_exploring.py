@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,7 +88,7 @@ def test_the_last_symbol_with_mass_shares_what_it_gives_away_with_all():
     assert weighted([1]).with_share(0, 0.3) == weighted([1])
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.1, math.nan, math.inf])
+@for_each("share", [-0.1, 1.1, math.nan, math.inf])
 def test_a_mass_that_is_none_is_refused(share):
     refused(lambda: ABC.with_share(0, share), "from 0 to 1", error=PriorError)
 
@@ -144,7 +144,7 @@ def test_notions_are_set_added_and_removed():
     assert replace(ABC, notions=()).with_new_notion("pmc").notion("pmc").levels == (0.5,)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "value"),
     [
         *((".5", 0.5), (" 0.25 ", 0.25), ("1/3", 1 / 3), ("25%", 0.25), ("1e-3", 0.001)),
@@ -155,7 +155,7 @@ def test_numbers_as_people_write_them(text, value):
     assert parse_number(text, "level") == value
 
 
-@pytest.mark.parametrize("text", ["", None, "  ", "abc", "0,5", "1/0", "1_0", "%", "1/2/3"])
+@for_each("text", ["", None, "  ", "abc", "0,5", "1/0", "1_0", "%", "1/2/3"])
 def test_what_is_no_number_is_refused(text):
     refused(lambda: parse_number(text, "level of PML"), "level of PML", "a number")
 
@@ -163,8 +163,8 @@ def test_what_is_no_number_is_refused(text):
 # Results
 
 
-@pytest.mark.parametrize("utility", UTILITIES)
-@pytest.mark.parametrize("name", [n for n in OFFERED if not n.startswith("maximal")])
+@for_each("utility", UTILITIES)
+@for_each("name", [n for n in OFFERED if not n.startswith("maximal")])
 def test_a_result_is_what_the_library_says(name, utility):
     levels = (0.7,) * len(NOTIONS[name].level_fields)
     settings = replace(NUMBERS, notions=(NotionSetting(name, levels, True),), utility=utility)
@@ -210,7 +210,7 @@ def test_a_search_that_is_cut_short_has_an_honest_gap():
     assert quick.report.verdict is md.Verdict.YES
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "fragment"),
     [
         (ABC.with_utility("absolute"), "numeric labels"),
@@ -245,7 +245,7 @@ def made_by(settings, folder, monkeypatch, capsys):
     return by_python, md.load("mechanism.json")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "settings",
     [
         TITANIC,
@@ -317,7 +317,7 @@ def test_frontiers_are_the_designs_of_the_library(utility):
     assert max(settings.shown(p.value) for p in found.values()) <= most + 1e-9
 
 
-@pytest.mark.parametrize("utility", UTILITIES)
+@for_each("utility", UTILITIES)
 def test_values_range_from_uninformative_to_full_disclosure(utility):
     settings = NUMBERS.with_utility(utility)
     ends = results.value_range(settings)
@@ -352,7 +352,7 @@ def test_a_frontier_does_not_depend_on_the_level():
     assert key(both) != key(both.with_level("alip", 2.0))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("levels", "notion", "label"),
     [
         ((2.0, 1.0), md.ALIP(0.6, 0.3), "ALIP 2:1"),

@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 import pytest
+from checks import slow_but
 
 import mechdesign as md
 from mechdesign.explorer.settings import Column, Settings
@@ -569,6 +570,7 @@ def test_a_file_of_visits_weighs_places_until_it_is_left_out(visiting, tmp_path)
 # What is estimated
 
 
+@pytest.mark.slow
 def test_a_visitor_asks_for_something_else(visiting):
     async def scene(visit):
         assert not visit.elements(classes="question")[0].visible
@@ -630,6 +632,7 @@ def test_a_visitor_asks_for_something_else(visiting):
     visiting(scene)
 
 
+@pytest.mark.slow
 def test_columns_of_a_joint_table_are_asked_for(visiting):
     pair = ("class", "sex")
     joint = Settings.of_prior(md.Prior.from_csv("titanic", pair), Column("titanic", pair))
@@ -674,15 +677,21 @@ def test_an_address_begins_with_its_question(visiting):
 
 @pytest.mark.parametrize(
     ("query", "fragment"),
-    [
-        ("utility=%3Cscript%3Ealert(1)%3C/script%3E", "utility: expected one of absolute"),
-        ("utility=estimation&of=%3Cscript%3E%3D1", "expected symbols of the prior"),
-        ("utility=estimation&of=%22%27%26%3D1%2C%E2%80%AE%3D2", "expected symbols of the prior"),
-        ("utility=estimation&truth=NaN%2C1%2C1%2C1", "finite numbers"),
-        ("utility=estimation&of=" + "x" * 30_000, "at most 20,000 characters"),
-        ("utility=estimation&of=%2Fetc%2Fpasswd", "a number for each symbol"),
-        ("of=a", "utility=estimation"),
-    ],
+    slow_but(
+        2,
+        [
+            ("utility=%3Cscript%3Ealert(1)%3C/script%3E", "utility: expected one of absolute"),
+            ("utility=estimation&of=%3Cscript%3E%3D1", "expected symbols of the prior"),
+            (
+                "utility=estimation&of=%22%27%26%3D1%2C%E2%80%AE%3D2",
+                "expected symbols of the prior",
+            ),
+            ("utility=estimation&truth=NaN%2C1%2C1%2C1", "finite numbers"),
+            ("utility=estimation&of=" + "x" * 30_000, "at most 20,000 characters"),
+            ("utility=estimation&of=%2Fetc%2Fpasswd", "a number for each symbol"),
+            ("of=a", "utility=estimation"),
+        ],
+    ),
 )
 def test_a_forged_address_begins_as_without_and_says_why(query, fragment, visiting):
     async def scene(visit):
@@ -698,7 +707,7 @@ def test_a_forged_address_begins_as_without_and_says_why(query, fragment, visiti
 
 
 @pytest.mark.parametrize(
-    "name", ["<script>alert(1)</script>", "\"'&", "a, b", "\u0627\u0644\u0641"]
+    "name", slow_but(0, ["<script>alert(1)</script>", "\"'&", "a, b", "\u0627\u0644\u0641"])
 )
 def test_symbols_of_any_name_are_asked_for(name, visiting):
     async def scene(visit):

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.explorer import charts, markup, results
@@ -34,8 +35,8 @@ def shown_in_full(found):
         assert Outline.of(text).open == []
 
 
-@pytest.mark.parametrize("levels", [0.0, math.inf])
-@pytest.mark.parametrize("count", [1, 2, 30])
+@for_each("levels", [0.0, math.inf])
+@for_each("count", [1, 2, 30])
 def test_extreme_settings_have_results_and_pictures(count, levels):
     settings = Settings.of_prior(md.Prior.uniform(count)).zipf()
     settings = settings.with_level("pml", levels)

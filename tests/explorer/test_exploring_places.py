@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.explorer.places import (
@@ -81,7 +82,7 @@ def test_places_may_come_from_a_file(tmp_path):
     assert map_picture(found, 1).count("<circle") == 3 + 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "said"),
     [
         ({"level": "much"}, "level of places"),

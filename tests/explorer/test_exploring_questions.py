@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from test_exploring import made_by
@@ -68,7 +68,7 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "texts", "question"), ASKED)
+@for_each(("settings", "texts", "question"), slow_but(4, ASKED))
 def test_the_same_text_asks_the_same_on_the_page_in_python_and_on_the_command_line(
     settings, texts, question, tmp_path, monkeypatch, capsys
 ):
@@ -120,7 +120,7 @@ def test_numbers_for_any_names_are_read_back(names, data):
     assert list(found) == settings.labels
 
 
-@pytest.mark.parametrize(
+@for_each(
     "columns", [["a"], ["a", "b"], ["a,b"], ["a,b", "c"], ["a=b"], [" a", "b"], ["q.json"], ["[a]"]]
 )
 def test_columns_of_any_name_are_read_back(columns):
@@ -131,7 +131,7 @@ def test_columns_of_any_name_are_read_back(columns):
     assert kind_of(text, prior) == "columns"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("texts", "fragment"),
     [
         (("a=1",), "'b' too"),
@@ -179,7 +179,7 @@ def test_what_cannot_be_asked_is_refused_and_no_file_is_read(
         assert main([*asked, option, text]) == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "texts", "kind", "noun"),
     [
         (ABC, (), "all", "the frequencies of all symbols"),
@@ -324,7 +324,7 @@ def test_the_command_explores_a_joint_table(monkeypatch):
 # The address
 
 
-@pytest.mark.parametrize(("settings", "texts", "question"), ASKED)
+@for_each(("settings", "texts", "question"), ASKED)
 def test_an_address_carries_what_is_asked(settings, texts, question):
     settings = asking(settings, *texts)
     query = dict(parse_qsl(settings.query, keep_blank_values=True))
@@ -346,7 +346,7 @@ def test_addresses_of_before_and_of_others_are_taken():
     assert asking(ABC, "a=1,b=0,c=0").with_utility("chi-square").query == "utility=chi-square"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("query", "fragment"),
     [
         ({"utility": EVIL}, "utility"),

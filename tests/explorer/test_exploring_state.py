@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -458,7 +458,7 @@ def test_other_processes_give_way_and_end_with_a_server_that_is_killed(tmp_path)
 # The server
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("host", "origin", "good"),
     [
         ("127.0.0.1:8765", None, True),
@@ -477,7 +477,7 @@ def test_other_processes_give_way_and_end_with_a_server_that_is_killed(tmp_path)
         ("", None, False),
     ],
 )
-@pytest.mark.parametrize("kind", ["http", "websocket"])
+@for_each("kind", ["http", "websocket"])
 def test_only_this_machine_and_this_page_are_answered(kind, host, origin, good):
     inside, sent = [], []
 
@@ -503,7 +503,7 @@ def test_only_this_machine_and_this_page_are_answered(kind, host, origin, good):
         assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("site", "dest", "good"),
     [
         ("none", "document", True),
@@ -556,7 +556,7 @@ def test_without_nicegui_the_command_says_what_to_install(monkeypatch, capsys):
     assert captured.out == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "text"),
     [
         (["--prior", "0.5,0.6"], "sum 1.1"),

@@ -15,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from checks import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,8 +44,8 @@ ON_AN_EDGE = {
 }
 
 
-@pytest.mark.parametrize("name", ON_AN_EDGE)
-@pytest.mark.parametrize("edge", [0.7, np.float32(0.7), Decimal("0.7"), Fraction(7, 10)], ids=str)
+@for_each("name", ON_AN_EDGE)
+@for_each("edge", [0.7, np.float32(0.7), Decimal("0.7"), Fraction(7, 10)])
 def test_a_value_on_an_edge_lies_on_its_closed_side(name, edge):
     values = ON_AN_EDGE[name]
     left = md.bins(edges=[0, 0.1, edge, 1])
@@ -65,7 +66,7 @@ def test_so_does_it_in_the_cell_of_a_text_file():
     assert SHARES.codes(["a", "", "1e", "inf", "0x1"], texts=True).tolist() == [-2] * 5
 
 
-@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "int64", "uint64", "float32", "object"])
+@for_each("kind", ["int8", "uint8", "int16", "int64", "uint64", "float32", "object"])
 def test_the_outermost_edges_belong_to_bins(kind):
     values = np.array([0, 1, 9, 10, 11], kind)
     for closed, expected in (("left", [0, 1, 1, 1, -2]), ("right", [0, 0, 1, 1, -2])):
@@ -177,7 +178,7 @@ def test_ends_middles_and_widths():
     assert md.bins(edges=[-INF, 3, INF]).midpoints.tolist() == [2.5, 3.5]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "edges",
     [
         [0, 10, 10],
@@ -198,7 +199,6 @@ def test_ends_middles_and_widths():
         np.array([np.datetime64("2020-01-01"), np.datetime64("2021-01-01")]),
         [0.1, Decimal("0.1"), 1],
     ],
-    ids=lambda edges: str(edges)[:30],
 )
 def test_edges_that_are_no_increasing_numbers_are_refused(edges):
     with pytest.raises(InputError, match=r"expected .*; ") as told:
@@ -211,7 +211,7 @@ def test_a_bin_without_a_whole_number_is_refused():
         md.bins(edges=[0, 0.2, 0.8, 3], whole=True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "words"),
     [
         ({}, "one of edges="),
@@ -227,7 +227,6 @@ def test_a_bin_without_a_whole_number_is_refused():
         ({"edges": [0, 1], "whole": "yes"}, "True or False"),
         ({"k": 30, "ends": (0, 10), "whole": True}, "at most 10"),
     ],
-    ids=str,
 )
 def test_what_cannot_be_meant_is_refused(options, words):
     with pytest.raises(InputError, match=words):
@@ -289,7 +288,7 @@ def test_edges_that_are_chosen_are_short_and_inside_the_ends():
     assert md.bins(k=4, ends=(0, 120), whole=True).labels[0] == "0 to 29"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sample", "words"),
     [
         ([], "got none"),
@@ -300,7 +299,6 @@ def test_edges_that_are_chosen_are_short_and_inside_the_ends():
         (pd.Series(pd.date_range("2020", periods=3)), "dates to years"),
         ([True, False], "of type bool"),
     ],
-    ids=["empty", "missing", "equal", "text", "infinite", "dates", "truth values"],
 )
 def test_samples_that_give_no_edges_are_refused(sample, words):
     with pytest.raises(DataError, match=words) as told:

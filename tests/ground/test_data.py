@@ -6,14 +6,14 @@ import csv
 import re
 from pathlib import Path
 
-import pytest
+from checks import for_each
 
 from mechdesign import Prior
 from mechdesign.data import EXAMPLES, example_path
 from mechdesign.input_tables import count_csv, csv_header
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "people"),
     [("titanic", 2201), ("ucb_admissions", 4526), ("hair_eye_colour", 592), ("fair", 6366)],
 )
@@ -67,7 +67,7 @@ MARGINALS = {
 }
 
 
-@pytest.mark.parametrize(("name", "column"), MARGINALS)
+@for_each(("name", "column"), MARGINALS)
 def test_marginal_counts(name, column):
     assert count_csv(name, column) == MARGINALS[name, column]
     assert Prior.from_csv(name, column) == Prior.from_counts(MARGINALS[name, column])
@@ -82,7 +82,7 @@ def test_every_column_is_checked_and_every_group_occurs_once():
         assert len(set(groups)) == len(groups)
 
 
-@pytest.mark.parametrize("name", sorted(EXAMPLES))
+@for_each("name", sorted(EXAMPLES))
 def test_every_table_says_where_it_comes_from(name):
     source = EXAMPLES[name].source
     assert re.search(r"\b(19|20)\d\d\b", source)

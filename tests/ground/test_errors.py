@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign import errors
@@ -86,7 +87,7 @@ def test_the_message_has_all_parts():
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "hint"),
     [
         ("hammin", "Hamming"),
@@ -120,7 +121,7 @@ def test_errors_carry_their_evidence():
     assert CertificateError("failed", (1, 2)).evidence == (1, 2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "error",
     [
         PriorError("prior", expected="a", got="b", remedy="c"),
@@ -129,7 +130,6 @@ def test_errors_carry_their_evidence():
         CertificateError("failed", (1,)),
         StorageError("damaged"),
     ],
-    ids=lambda error: type(error).__name__,
 )
 def test_errors_survive_pickling(error):
     again = pickle.loads(pickle.dumps(error))
@@ -225,7 +225,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@for_each("case", BAD)
 def test_bad_input_says_expected_got_and_remedy_on_one_line(case):
     call, kind, word = BAD[case]
     with pytest.raises(InputError) as caught:

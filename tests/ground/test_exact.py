@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -69,7 +70,7 @@ def test_a_float_is_the_number_it_stores(value):
     assert fraction(np.float64(value)) == fraction(value) == Fraction(value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "meant"),
     [
         (0.1, Fraction(3602879701896397, 36028797018963968)),
@@ -85,7 +86,7 @@ def test_numbers_of_other_types(value, meant):
     assert fraction(value) == meant
 
 
-@pytest.mark.parametrize("value", ["1", None, 1j, [1], math.nan, math.inf])
+@for_each("value", ["1", None, 1j, [1], math.nan, math.inf])
 def test_what_is_not_a_number(value):
     with pytest.raises((TypeError, ValueError, OverflowError)):
         fraction(value)

@@ -11,6 +11,7 @@ from functools import partial
 import checks
 import numpy as np
 import pytest
+from checks import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,7 +77,7 @@ def write(tmp_path):
 # Columns of data frames
 
 
-@pytest.mark.parametrize("kind", COLUMNS)
+@for_each("kind", COLUMNS)
 def test_columns_of_every_library_are_counted_alike(kind):
     counts = count_values(COLUMNS[kind](VALUES))
     assert counts == COUNTS
@@ -100,7 +101,7 @@ def test_categories_of_another_column_do_not_leak_in():
     assert Prior.from_data(pl.Series(["b", "a"], dtype=pl.Categorical)).has_full_support
 
 
-@pytest.mark.parametrize("kind", COLUMNS)
+@for_each("kind", COLUMNS)
 def test_missing_values_are_counted_and_refused_or_dropped(kind):
     if kind == "pandas frame column":
         values = [*VALUES, None, None]
@@ -125,7 +126,7 @@ def test_missing_categories_are_counted_too(kind):
     assert count_values(column, missing="drop") == {"c": 1, "z": 0, "b": 3, "a": 1}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "column",
     [
         [1.0, math.nan],
@@ -137,23 +138,13 @@ def test_missing_categories_are_counted_too(kind):
         pl.Series([1, None]),
         pa.chunked_array([[1, None]]),
     ],
-    ids=[
-        "list",
-        "numpy",
-        "pandas",
-        "pandas Int64",
-        "pandas dates",
-        "polars",
-        "polars null",
-        "arrow",
-    ],
 )
 def test_every_kind_of_blank_is_missing(column):
     refused(lambda: count_values(column), "1 of 2")
     assert len(count_values(column, missing="drop")) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     "column",
     [
         np.array([2, 1, 2]),
@@ -161,7 +152,6 @@ def test_every_kind_of_blank_is_missing(column):
         pl.Series([2, 1, 2]),
         pa.chunked_array([[2, 1, 2]]),
     ],
-    ids=["numpy", "pandas", "polars", "pyarrow"],
 )
 def test_numbers_become_plain_sorted_labels(column):
     counts = count_values(column)
@@ -175,7 +165,7 @@ def test_booleans_and_mixed_types():
     assert list(count_values(["b", 1, "a", 2, 1])) == [1, 2, "a", "b"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("column", "words"),
     [
         ([], ["at least one value", "0 rows"]),
@@ -189,19 +179,6 @@ def test_booleans_and_mixed_types():
         (pl.DataFrame({"x": [1, 2, 2]}), ["select"]),
         (pa.table({"x": [1, 2, 2]}), ["Table", "select one column"]),
         ({"a": 3, "b": 1}, ["column"]),
-    ],
-    ids=[
-        "empty",
-        "lists",
-        "text",
-        "number",
-        "none",
-        "matrix",
-        "scalar array",
-        "pandas frame",
-        "polars frame",
-        "pyarrow table",
-        "mapping",
     ],
 )
 def test_what_is_no_column_is_refused(column, words):

@@ -6,6 +6,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -22,7 +23,7 @@ MAKERS = {
 BOTH = ["class", "sex"]
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@for_each("kind", MAKERS)
 def test_the_joint_prior_of_any_table(kind):
     prior = md.Prior.from_data(MAKERS[kind](ROWS), BOTH)
     assert prior.labels == (("a", "f"), ("b", "f"), ("b", "m"))
@@ -31,7 +32,7 @@ def test_the_joint_prior_of_any_table(kind):
     assert md.Prior.from_data(MAKERS[kind](ROWS), ["age", "sex"]).labels == ((1, "m"), (2, "f"))
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@for_each("kind", MAKERS)
 def test_one_column_of_a_table_has_its_values_as_labels(kind):
     for names in ("sex", ["sex"]):
         prior = md.Prior.from_data(MAKERS[kind](ROWS), names)
@@ -88,7 +89,7 @@ def test_a_tuple_is_no_text_that_looks_like_one():
         pairs["('a', 'f')"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("columns", "problem"),
     [
         (["class", "sax"], UnknownNameError),
@@ -97,7 +98,6 @@ def test_a_tuple_is_no_text_that_looks_like_one():
         ([1, 2], InputError),
         (3, InputError),
     ],
-    ids=["unknown", "twice", "none", "numbers", "number"],
 )
 def test_other_columns_are_refused(columns, problem):
     for kind in MAKERS:

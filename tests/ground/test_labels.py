@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from checks import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,8 +26,8 @@ def test_labels_default_to_positions():
     assert check_labels(iter("ab"), 2, "symbols", PriorError) == ("a", "b")
 
 
-@pytest.mark.parametrize("error", [PriorError, KernelError])
-@pytest.mark.parametrize(
+@for_each("error", [PriorError, KernelError])
+@for_each(
     ("labels", "word"),
     [
         (["a"], "expected 2 labels, got 1"),
@@ -45,7 +46,7 @@ def test_bad_labels_raise_the_error_asked_for(error, labels, word):
     assert type(caught.value) is error
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("texts", "labels"),
     [
         (["1", "2"], [1, 2]),

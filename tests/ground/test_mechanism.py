@@ -13,6 +13,7 @@ from functools import partial
 import checks
 import numpy as np
 import pytest
+from checks import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -151,9 +152,7 @@ def test_posterior_agrees_with_rationals(pair):
             assert math.exp(density) == pytest.approx(float(lift), rel=1e-12, abs=1e-300)
 
 
-@pytest.mark.parametrize(
-    "method", ["output_distribution", "joint", "posterior", "information_density"]
-)
+@for_each("method", ["output_distribution", "joint", "posterior", "information_density"])
 def test_a_prior_over_other_symbols_is_refused(method):
     measure = getattr(FLIP, method)
     refused(lambda: measure(Prior([0.5, 0.5])), "('no', 'yes')", "(0, 1)", "same order")
@@ -325,9 +324,7 @@ def test_merge_with_lists_names_groups_by_their_labels():
     assert mechanism.merge([["a", "b", "c"]]).kernel.tolist() == [[1], [1]]
 
 
-@pytest.mark.parametrize(
-    "groups", [[["a", "x"]], [["a"], ["a", "b"]], [["a", "a"]], [[["a"], "b"]]]
-)
+@for_each("groups", [[["a", "x"]], [["a"], ["a", "b"]], [["a", "a"]], [[["a"], "b"]]])
 def test_merge_refuses_outputs_that_are_unknown_or_named_twice(groups):
     mechanism = Mechanism([[0.5, 0.5]], outputs=["a", "b"])
     refused(lambda: mechanism.merge(groups), "at most once")
@@ -361,7 +358,7 @@ def test_mix_with_weight_zero_and_one_gives_the_parts():
     assert FLIP.mix(constant, 0.5).kernel.tolist() == [[0.875, 0.125], [0.625, 0.375]]
 
 
-@pytest.mark.parametrize("weight", [-0.1, 1.5, math.nan, math.inf, "half", None, [0.5]])
+@for_each("weight", [-0.1, 1.5, math.nan, math.inf, "half", None, [0.5]])
 def test_mix_refuses_weights_that_are_no_probability(weight):
     refused(lambda: FLIP.mix(FLIP, weight), "between 0 and 1", repr(weight))
 
@@ -409,7 +406,7 @@ def test_from_weights():
     assert hash(big) == hash(Mechanism([[0.5, 0.5], [1, 0]]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("weights", "bits", "words"),
     [
         (np.array([[0.5, 0.5]]), 0, ["integers", "float64"]),
@@ -528,13 +525,13 @@ BAD_KERNELS = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_KERNELS)
+@for_each("case", BAD_KERNELS)
 def test_bad_kernels_are_refused(case):
     kernel, *words = BAD_KERNELS[case]
     refused(lambda: Mechanism(kernel), *words)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kernel", [[[1, 0], [0, 0]], [[-1, 2]], [[math.nan, 1]], [[1e308, 1e308]], [[math.inf, 1]]]
 )
 def test_normalise_makes_a_kernel_or_refuses(kernel):
@@ -546,8 +543,8 @@ def test_normalise_makes_a_kernel_or_refuses(kernel):
     assert mechanism.kernel.tolist() == [[0.5, 0.5]]
 
 
-@pytest.mark.parametrize("side", ["inputs", "outputs"])
-@pytest.mark.parametrize(
+@for_each("side", ["inputs", "outputs"])
+@for_each(
     ("labels", "words"),
     [
         (["a", "a"], ["distinct", "'a' more than once"]),
@@ -579,7 +576,7 @@ def test_any_array_gives_a_stochastic_kernel_or_a_kernel_error(rows):
     np.testing.assert_allclose(mechanism.kernel.sum(axis=1), 1, rtol=1e-12)
 
 
-@pytest.mark.parametrize("groups", [["bc"], [3], 3, None])
+@for_each("groups", [["bc"], [3], 3, None])
 def test_groups_that_are_no_lists_are_refused(groups):
     with pytest.raises(KernelError, match="groups of outputs"):
         Mechanism([[0.5, 0.25, 0.25]], outputs=["a", "b", "c"]).merge(groups)

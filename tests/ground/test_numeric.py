@@ -7,8 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.errors import KernelError, RequirementError, UtilityError
@@ -22,7 +21,7 @@ NO_NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("value", HALVES)
+@for_each("value", HALVES)
 def test_numbers_of_every_kind_become_floats(value):
     found = finite_number(value, "share", 0, 1)
     assert type(found) is float
@@ -30,7 +29,7 @@ def test_numbers_of_every_kind_become_floats(value):
     assert finite_matrix([[value, 1]], "gains").tolist() == [[0.5, 1.0]]
 
 
-@pytest.mark.parametrize("value", NO_NUMBERS, ids=[f"{k}" for k, _ in enumerate(NO_NUMBERS)])
+@for_each("value", NO_NUMBERS)
 def test_what_is_no_number_is_refused(value):
     refused(lambda: finite_number(value, "share"), "share: expected a finite number")
 
@@ -70,8 +69,8 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("name", MATRICES)
+@for_each("reader", READERS)
+@for_each("name", MATRICES)
 def test_one_reader_of_matrices(reader, name):
     make, error = READERS[reader]
     refused(lambda: make(MATRICES[name]), error=error)

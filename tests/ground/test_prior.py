@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -208,7 +209,7 @@ def test_uniform():
     assert Prior.uniform(np.int64(2)).labels == (0, 1)
 
 
-@pytest.mark.parametrize("symbols", [0, -3, [], 2.5, None, True])
+@for_each("symbols", [0, -3, [], 2.5, None, True])
 def test_uniform_refuses_what_is_no_number_of_symbols(symbols):
     refused(lambda: Prior.uniform(symbols))
 
@@ -249,14 +250,14 @@ BAD_NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("make", [Prior, Prior.from_counts], ids=["probabilities", "counts"])
-@pytest.mark.parametrize("case", BAD_NUMBERS)
+@for_each("make", [Prior, Prior.from_counts])
+@for_each("case", BAD_NUMBERS)
 def test_bad_numbers_are_refused(make, case):
     values, *words = BAD_NUMBERS[case]
     refused(lambda: make(values), *words)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "got"),
     [([0.5, 0.4], "sum 0.9"), ([3, 4], "sum 7"), ([0.0, 0.0], "sum 0"), ([1e300, 1e300], "sum 2")],
 )
@@ -274,7 +275,7 @@ def test_counts_without_mass_are_refused():
     refused(lambda: Prior.from_counts({}), "at least one symbol")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("labels", "words"),
     [
         (["a", "a"], ["distinct", "'a' more than once"]),

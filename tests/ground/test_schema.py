@@ -8,6 +8,7 @@ import pickle
 
 import pandas as pd
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.certificate import verify
@@ -33,9 +34,7 @@ def test_attributes_are_read_by_name():
         schema.part(("crew", "f"), "sez")
 
 
-@pytest.mark.parametrize(
-    "names", [[], ["a", "a"], [1], [None], 3, b"a", ["a", "b", ""] * 2], ids=str
-)
+@for_each("names", [[], ["a", "a"], [1], [None], 3, b"a", ["a", "b", ""] * 2])
 def test_other_names_are_refused(names):
     with pytest.raises(InputError, match="columns of a schema"):
         Schema.of(names)
@@ -118,7 +117,7 @@ def test_a_file_without_it_loads():
 NAMES = [{"name": "class"}, {"name": "sex"}]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "given",
     [
         [],
@@ -129,7 +128,6 @@ NAMES = [{"name": "class"}, {"name": "sex"}]
         "class",
         NAMES[0],
     ],
-    ids=["none", "nameless", "twice", "three", "number", "text", "object"],
 )
 def test_a_file_with_other_attributes_is_refused(given):
     content = to_json(md.design(prior(), md.utility.Hamming(), md.LDP(1)))

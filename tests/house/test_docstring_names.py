@@ -8,7 +8,8 @@ import importlib
 import re
 
 import pytest
-from house.test_layering import FILES, TREES
+from checks import for_each
+from package_source import FILES, tree
 
 import mechdesign
 from mechdesign import errors
@@ -37,8 +38,7 @@ def set_by_methods(owner):
     found = set()
     for base in getattr(owner, "__mro__", ()):
         name = base.__module__.removeprefix("mechdesign").lstrip(".")
-        tree = TREES.get(name)
-        for node in ast.walk(tree) if tree is not None else ():
+        for node in ast.walk(tree(name)) if name in FILES else ():
             if isinstance(node, ast.ClassDef) and node.name == base.__name__:
                 found |= {
                     n.attr
@@ -94,11 +94,11 @@ def referred(node, owner):
             yield from referred(child, owner)
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name != MAIN])
+@for_each("name", [name for name in FILES if name != MAIN])
 def test_names_in_docstrings_exist(name):
     pytest.importorskip("matplotlib")
     module = importlib.import_module(dotted(name))
-    for text, owner in referred(TREES[name], module):
+    for text, owner in referred(tree(name), module):
         assert exists(text, name, owner), f"{name}: no {text}"
 
 
@@ -109,5 +109,5 @@ def test_a_name_that_moved_is_noticed():
     assert not exists("ConeRows.feasible", "solve.choice")
     assert not exists(".ConeRows.made_feasible", "solve.sensitivity")
     assert not exists("mechdesign.solve.form.Program", "solve.choice")
-    count = sum(len(list(referred(tree, None))) for tree in TREES.values())
+    count = sum(len(list(referred(tree(name), None))) for name in FILES)
     assert count > 300

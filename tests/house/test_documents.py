@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from checks import for_each
 from house.test_layering import LAYERS
 
 import mechdesign
@@ -170,7 +171,7 @@ def test_what_is_written_outside_the_package_works(tmp_path):
 # The rooms
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@for_each("room", ROOMS)
 def test_every_room_says_its_question_and_what_comes_in_and_out(room):
     tree = ast.parse((ROOT / room / "__init__.py").read_text(encoding="utf-8"))
     text = ast.get_docstring(tree) or ""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 
@@ -79,8 +80,8 @@ def listed(protocol):
     return kernel / kernel.sum(axis=1, keepdims=True), np.array([protocol.read(r) for r in reports])
 
 
-@pytest.mark.parametrize("level", [0.5, 1.0, 2.5])
-@pytest.mark.parametrize("kind", LISTED)
+@for_each("level", [0.5, 1.0, 2.5])
+@for_each("kind", LISTED)
 def test_protocols_keep_their_level_and_their_risk_is_that_of_their_kernel(kind, level):
     protocol = kind(5, level)
     kernel, values = listed(protocol)
@@ -92,8 +93,8 @@ def test_protocols_keep_their_level_and_their_risk_is_that_of_their_kernel(kind,
     assert protocol.risk(SKEWED) == pytest.approx(second - SKEWED @ SKEWED)
 
 
-@pytest.mark.parametrize("notion", ["PML", "PMC", "LIP"])
-@pytest.mark.parametrize("kind", LISTED)
+@for_each("notion", ["PML", "PMC", "LIP"])
+@for_each("kind", LISTED)
 def test_protocols_are_taken_at_the_largest_level_that_keeps_a_notion(kind, notion):
     risk, protocol = at_level(kind, SKEWED, notion, 0.6)
     kernel, _ = listed(protocol)
@@ -137,7 +138,7 @@ def test_the_weights_of_least_variance_are_those_of_ours(chosen):
         protocol.risk(SKEWED[::-1])
 
 
-@pytest.mark.parametrize("kind", PUBLISHED)
+@for_each("kind", PUBLISHED)
 def test_reports_that_are_drawn_have_the_error_of_the_formula(kind):
     protocol = kind(5, 1.2)
     found = measure_protocol(protocol, SKEWED, 2000, 50, seed=4)
@@ -155,8 +156,9 @@ def test_batches_read_as_one_report_does():
         np.testing.assert_allclose(np.mean(each, axis=0), protocol.read(drawn), atol=1e-12)
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("prior", ["uniform", "1/x", "hair colour"])
+@pytest.mark.slow
+@for_each("notion", NOTIONS)
+@for_each("prior", ["uniform", "1/x", "hair colour"])
 def test_nothing_needs_fewer_reports_and_errors_are_those_predicted(prior, notion):
     rows = list(measure(Survey(prior, 4, notion), repeat=500))
     best = rows[0]

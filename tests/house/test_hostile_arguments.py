@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign import theory
@@ -493,7 +493,7 @@ def described(call, given):
     return {name: value for name, value in given.items() if name in names}
 
 
-@pytest.mark.parametrize("name", CALLS)
+@for_each("name", CALLS)
 def test_errors_are_one_line_of_our_own(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call, given = CALLS[name]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import sys
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import pytest
+from checks import for_each
+from package_source import FILES, ROOT, tree
 
 import mechdesign
 
-ROOT = Path(mechdesign.__file__).parent
 PACKAGE = "mechdesign"
 
 # From the ground up. A module, or a folder with all in it, may import what lies lower.
@@ -63,15 +64,7 @@ TOGETHER = {"solve", "certificate"}
 RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
 
 
-def module_name(path):
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-FILES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
-
-
+@functools.cache
 def imports(name):
     """Modules of this package that a module imports, at the top or inside a function.
 
@@ -80,7 +73,7 @@ def imports(name):
     inside = FILES[name].name == "__init__.py"
     own = name.split(".") if name else []
     found = set()
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(tree(name)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] == PACKAGE:
@@ -102,34 +95,31 @@ def imports(name):
     return found
 
 
-IMPORTS = {name: imports(name) for name in FILES}
-
-
 def room(name):
     return name.split(".")[0]
 
 
 def test_the_reader_of_imports_sees_imports():
     """A control: without it, a reader that finds nothing would pass every test below."""
-    assert ("prior", "Prior") in IMPORTS["mechanism"]
-    assert ("privacy.notion", "LikelihoodBound") in IMPORTS["privacy.pointwise"]
-    assert ("input_tables", "count_csv") in IMPORTS["prior"]  # inside a function
-    assert ("solve._design", "design") in IMPORTS["cli.design"]  # inside a function
-    assert ("views.text", "print_design") in IMPORTS["cli.design"]
-    assert ("", "__version__") in IMPORTS["storage"]
-    assert ("cli", "main") in IMPORTS["__main__"]
-    assert sum(map(len, IMPORTS.values())) > 100
+    assert ("prior", "Prior") in imports("mechanism")
+    assert ("privacy.notion", "LikelihoodBound") in imports("privacy.pointwise")
+    assert ("input_tables", "count_csv") in imports("prior")  # inside a function
+    assert ("solve._design", "design") in imports("cli.design")  # inside a function
+    assert ("views.text", "print_design") in imports("cli.design")
+    assert ("", "__version__") in imports("storage")
+    assert ("cli", "main") in imports("__main__")
+    assert sum(len(imports(name)) for name in FILES) > 100
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name])
+@for_each("name", [name for name in FILES if name])
 def test_every_module_has_its_layer(name):
     assert room(name) in RANK, f"give {room(name)!r} a place in LAYERS"
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name])
+@for_each("name", [name for name in FILES if name])
 def test_imports_go_downwards(name):
     mine = room(name)
-    for target, what in IMPORTS[name]:
+    for target, what in imports(name):
         if target == "":
             # The explorer stands on top of the library and calls it as any application does.
             is_outside = mine == "explorer" and what is None
@@ -145,8 +135,10 @@ def test_imports_go_downwards(name):
 
 def test_no_module_imports_itself_in_a_circle():
     graph = {
-        name: {target for target, _ in found if target in FILES and target not in ("", name)}
-        for name, found in IMPORTS.items()
+        name: {
+            target for target, _ in imports(name) if target in FILES and target not in ("", name)
+        }
+        for name in FILES
         if name and FILES[name].name != "__init__.py"
     }
     order = list(TopologicalSorter(graph).static_order())
@@ -155,11 +147,11 @@ def test_no_module_imports_itself_in_a_circle():
 
 def test_the_package_imports_nothing_of_itself_when_it_is_imported():
     """Names are bound on first use."""
-    assert not IMPORTS[""]
-    assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(TREES[""]))
+    assert not imports("")
+    assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree("")))
 
 
-@pytest.mark.parametrize("name", FILES)
+@for_each("name", FILES)
 def test_no_file_is_over_900_lines(name):
     """A file is as long as its one subject; from here on it may well hold a second one.
 
@@ -170,10 +162,10 @@ def test_no_file_is_over_900_lines(name):
 
 
 def test_the_checker_of_files_imports_nothing_of_the_package():
-    assert not IMPORTS["certificate.verify"]
+    assert not imports("certificate.verify")
     imported = {
         name.partition(".")[0]
-        for node in ast.walk(TREES["certificate.verify"])
+        for node in ast.walk(tree("certificate.verify"))
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for name in (
             [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
@@ -202,8 +194,8 @@ def test_each_public_name_is_written_once():
     named = [alias for node in stub.body[1:] for alias in node.names]
     assert all(alias.asname == alias.name for alias in named)  # as stubs say that a name is public
     assert sorted(alias.name for alias in named) == list(mechdesign.__all__)
-    written = {getattr(node, "value", None) for node in ast.walk(TREES[""])}
-    bound = {getattr(node, "id", None) for node in ast.walk(TREES[""])}
+    written = {getattr(node, "value", None) for node in ast.walk(tree(""))}
+    bound = {getattr(node, "id", None) for node in ast.walk(tree(""))}
     assert not (written | bound) & set(mechdesign.__all__)
 
 
@@ -243,7 +235,7 @@ def _undocumented(tree, path=()):
             yield from _undocumented(node, (*path, node.name))
 
 
-@pytest.mark.parametrize("name", FILES)
+@for_each("name", FILES)
 def test_everything_public_has_a_docstring(name):
-    assert ast.get_docstring(TREES[name])
-    assert not list(_undocumented(TREES[name]))
+    assert ast.get_docstring(tree(name))
+    assert not list(_undocumented(tree(name)))

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from checks import for_each
 from recorded.make_names import public_names
 
 import mechdesign as md
@@ -70,7 +71,7 @@ def test_a_name_or_a_parameter_that_is_gone_is_noticed(name, member, parameters)
     assert len(list(missing(before, public_names()))) == 1
 
 
-@pytest.mark.parametrize("path", PATHS)
+@for_each("path", PATHS)
 def test_what_documents_imported_is_still_imported_from_there(path):
     module = importlib.import_module(path)
     for name in PATHS[path]:

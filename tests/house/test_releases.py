@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign import former_names
@@ -211,7 +212,7 @@ def asked_from(*modules):
     return ask()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "modules",
     [
         ("other",),
@@ -394,7 +395,7 @@ def test_addresses_that_nobody_set_are_seen():
     assert len(dict(written())) >= len(DOCUMENTS) + 2
 
 
-@pytest.mark.parametrize("name", sorted(dict(written())))
+@for_each("name", sorted(dict(written())))
 def test_documents_name_no_address_but_those_that_are_set(name):
     assert unset(dict(written())[name], addresses(PROJECT["project"])) == []
 

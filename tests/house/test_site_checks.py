@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from checks import for_each
 
 SITE = Path(__file__).parents[2] / "notebooks" / "site"
 sys.path.insert(0, str(SITE))
@@ -46,7 +47,7 @@ def test_pages_without_a_mistake_pass(tmp_path):
     assert built(tmp_path) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("was", "becomes", "found"),
     [
         ("b.html#there", "c.html", "no file for c.html"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -73,7 +74,7 @@ def test_every_category_of_what_cannot_be_seen_is_written_as_a_code():
     assert visible_lines("a\n\x1b\n") == "a\n\\x1b\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "👨‍👩‍👧",
@@ -94,9 +95,7 @@ def test_signs_that_shape_legitimate_text_stay(text):
         md.Prior([0.5, 0.5], ["a", "b"]).index(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["a\u200db", "北\u200d京", "\u200dم", "م\u200d", "a\u3000b", "😀\u200c😀"]
-)
+@for_each("text", ["a\u200db", "北\u200d京", "\u200dم", "م\u200d", "a\u3000b", "😀\u200c😀"])
 def test_the_same_signs_elsewhere_are_codes(text):
     assert visible(text).isprintable()
     assert quote(text) == repr(text)
@@ -107,7 +106,7 @@ def test_a_text_of_both_quotation_marks_is_quoted_as_it_would_be():
     assert quote(text + "👨‍👩‍👧") == repr(text + "x").replace("x", "👨‍👩‍👧")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("column", "why"),
     [
         (["a", "a ", "b"], "spaces at its ends"),
@@ -198,7 +197,7 @@ def test_no_text_of_a_result_holds_a_label_raw(design, tmp_path):
     assert clean((tmp_path / "page.html").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "act",
     [
         lambda: md.Prior([0.5, 0.5], ["\x1b[31m", "\u202e"])["\x1b[2J"],
@@ -244,12 +243,12 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize("cell", FORMULAS)
+@for_each("cell", FORMULAS)
 def test_cells_that_a_spreadsheet_would_run_get_an_apostrophe(cell):
     assert excel_safe_cell(cell) == "'" + cell
 
 
-@pytest.mark.parametrize("cell", ["a", "", "-2.5", "1e-7", "a=b", "'quoted", 3, -2.5, None, True])
+@for_each("cell", ["a", "", "-2.5", "1e-7", "a=b", "'quoted", 3, -2.5, None, True])
 def test_other_cells_stay_as_they_are(cell):
     assert excel_safe_cell(cell) == cell
 
@@ -299,7 +298,7 @@ def test_kernels_and_comparisons_can_be_written_for_spreadsheets(tmp_path, monke
 CAFE = "caf\u00e9"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "label", "cause"),
     [
         ("yes ", "yes", "spaces at its ends"),
@@ -328,6 +327,6 @@ def test_the_cause_is_named_when_labels_look_alike(value, label, cause):
     assert cause in str(caught.value) or "values of type" in str(caught.value)
 
 
-@pytest.mark.parametrize("value", ["maybe", 7, 0.2, None, "", ("a",), float("inf")])
+@for_each("value", ["maybe", 7, 0.2, None, "", ("a",), float("inf")])
 def test_no_cause_is_named_for_what_is_another_label(value):
     assert near_miss([value], ["no", "yes", 0.1, 3]) is None

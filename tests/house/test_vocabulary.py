@@ -14,6 +14,7 @@ import tokenize
 from pathlib import Path
 
 import pytest
+from checks import for_each
 
 import mechdesign
 
@@ -121,7 +122,7 @@ def modules():
             yield path.relative_to(ROOT).as_posix(), room
 
 
-@pytest.mark.parametrize(("module", "room"), list(modules()))
+@for_each(("module", "room"), list(modules()))
 def test_the_terms_are_those_of_the_field(module, room):
     found = offences((ROOT / module).read_text(encoding="utf-8"), {**EVERYWHERE, **ROOMS[room]})
     allowed = {term for where, term, _ in ALLOWED if where == module}
@@ -136,7 +137,7 @@ def test_every_room_has_modules_and_every_allowance_a_reason():
     assert all(reason for *_, reason in ALLOWED)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "term"),
     [
         ("def column_worth(x):\n    return x\n", "worth"),

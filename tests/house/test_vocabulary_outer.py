@@ -14,6 +14,7 @@ import tokenize
 from pathlib import Path
 
 import pytest
+from checks import for_each
 
 import mechdesign
 
@@ -163,7 +164,7 @@ def offences(source):
     return found
 
 
-@pytest.mark.parametrize("module", MODULES)
+@for_each("module", MODULES)
 def test_the_terms_are_those_of_the_field(module):
     allowed = {term for where, term, _ in ALLOWED if where == module}
     found = offences(MODULES[module])
@@ -171,7 +172,7 @@ def test_the_terms_are_those_of_the_field(module):
     assert allowed <= found, "an allowance that nothing uses is to go"
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
+@for_each("template", TEMPLATES)
 def test_so_are_those_of_the_pages(template):
     assert not told(TEMPLATES[template], SENTENCES)
 
@@ -184,7 +185,7 @@ def test_every_room_is_read_and_every_allowance_is_for_a_module():
     assert len(TEMPLATES) > 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "term"),
     [
         ("def price_worth(x):\n    return x\n", "worth"),

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
@@ -115,8 +115,8 @@ def expectation(name, function, kinks=()):
     return total
 
 
-@pytest.mark.parametrize("t", [-3.0, -0.2, 0.01, 1.0, 4.0])
-@pytest.mark.parametrize("name", LAWS)
+@for_each("t", [-3.0, -0.2, 0.01, 1.0, 4.0])
+@for_each("name", LAWS)
 def test_cumulants(name, t):
     law, _ = LAWS[name]
     mean = expectation(name, lambda x: x)
@@ -125,9 +125,9 @@ def test_cumulants(name, t):
     assert law.cgf(t) == pytest.approx(expected, abs=1e-10)
 
 
-@pytest.mark.parametrize("n", [1, 7])
-@pytest.mark.parametrize("b", [0.2, 1.0])
-@pytest.mark.parametrize("name", LAWS)
+@for_each("n", [1, 7])
+@for_each("b", [0.2, 1.0])
+@for_each("name", LAWS)
 def test_largest_cost_of_a_mean(name, b, n):
     law, distribution = LAWS[name]
     t = 1 / (n * b)
@@ -149,8 +149,8 @@ def test_largest_cost_of_a_uniform_mean():
     assert LaplaceMean(Law.uniform(-1, 3), n, b).sup_pmc() == pytest.approx(expected, abs=1e-10)
 
 
-@pytest.mark.parametrize("y", [-2.0, 0.1, 0.7, 1.3, 5.0])
-@pytest.mark.parametrize("name", ["uniform", "beta", "triangle"])
+@for_each("y", [-2.0, 0.1, 0.7, 1.3, 5.0])
+@for_each("name", ["uniform", "beta", "triangle"])
 def test_one_entry_with_a_density(name, y):
     law, distribution = LAWS[name]
     b = 0.6
@@ -196,8 +196,8 @@ def test_the_worst_value_may_lie_inside():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.2])
-@pytest.mark.parametrize("name", LAWS)
+@for_each("epsilon", [0.01, 0.3, 1.2])
+@for_each("name", LAWS)
 def test_calibration_gives_the_level_back(name, epsilon):
     law, _ = LAWS[name]
     for make, level in ((LaplaceMean.for_pmc, "sup_pmc"), (LaplaceMean.for_pml, "sup_pml")):
@@ -225,9 +225,9 @@ CENTRED = {
 }
 
 
-@pytest.mark.parametrize("sigma", [0.3, 1.0, 4.0])
-@pytest.mark.parametrize("y", [-3.0, -0.4, 0.0, 0.9, 6.0])
-@pytest.mark.parametrize("name", CENTRED)
+@for_each("sigma", [0.3, 1.0, 4.0])
+@for_each("y", [-3.0, -0.4, 0.0, 0.9, 6.0])
+@for_each("name", CENTRED)
 def test_gaussian_cost_at_every_outcome(name, y, sigma):
     law = CENTRED[name]
     noise = GaussianNoise(law, sigma)
@@ -270,8 +270,8 @@ def test_published_lower_bounds_hold_for_laws_without_mass_at_the_ends():
     assert GaussianNoise(ends, 1.0).pmc_bounds(2.0)[0] == 2.0 < GaussianNoise(ends, 1.0).pmc(2.0)
 
 
-@pytest.mark.parametrize("name", CENTRED)
-@pytest.mark.parametrize("level", [0.6, 1.0, 3.0, 8.0])
+@for_each("name", CENTRED)
+@for_each("level", [0.6, 1.0, 3.0, 8.0])
 def test_gaussian_tail_is_exact_and_below_the_published_bound(name, level):
     law, sigma = CENTRED[name], 1.0
     noise = GaussianNoise(law, sigma)
@@ -417,7 +417,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_each("name", REFUSED)
 def test_bad_input(name):
     make, error, word = REFUSED[name]
     refused(make, word, error=error)

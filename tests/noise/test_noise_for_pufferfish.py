@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
@@ -330,7 +330,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_each("name", REFUSED)
 def test_bad_input(name):
     make, word = REFUSED[name]
     refused(make, word, error=LevelError)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
@@ -34,7 +34,7 @@ def just_above(found, exact):
 # Amounts of noise in d dimensions
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
+@for_each("d", DIMENSIONS)
 @given(st.floats(0.01, 100.0), LEVELS)
 def test_gaussian_noise_on_a_gaussian_query_leaks_the_level_in_every_dimension(d, total, epsilon):
     """log det(Σ + σ²I)/2 − log det(σ²I)/2 is ε for equal variances, and less for unequal ones."""
@@ -49,7 +49,7 @@ def test_gaussian_noise_on_a_gaussian_query_leaks_the_level_in_every_dimension(d
     assert information(np.diag(total * shares)) <= epsilon * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
+@for_each("d", DIMENSIONS)
 @given(st.floats(0.01, 10.0), st.floats(0.05, 0.95), LEVELS)
 def test_the_entropy_power_bound_is_attained_in_every_dimension(d, total, share, epsilon):
     """f(X) Gaussian given g with variance V: I = log det(A + σ²)/2 − log det(V + σ²)/2 is ε."""
@@ -75,8 +75,8 @@ def entropy(density, scale):
     return value[0]
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
-@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
+@for_each("d", DIMENSIONS)
+@for_each("epsilon", [0.2, 1.0, 4.0])
 def test_laplace_noise_meets_the_largest_entropy_in_every_dimension(d, epsilon):
     """Of all laws of d sums with mean distances s/d + B, Laplace has most: that is ε above Z."""
     deviation = 0.7
@@ -87,8 +87,8 @@ def test_laplace_noise_meets_the_largest_entropy_in_every_dimension(d, epsilon):
     assert d * (most - own) == pytest.approx(epsilon, rel=1e-7)
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
-@pytest.mark.parametrize("epsilon", [0.2, 1.0])
+@for_each("d", DIMENSIONS)
+@for_each("epsilon", [0.2, 1.0])
 def test_laplace_noise_on_independent_bits_keeps_the_level(d, epsilon):
     """d fair bits, each released with its own noise: d times what one tells, by quadrature."""
     b = noise.laplace_scale(d * 0.5, epsilon, d)
@@ -96,7 +96,7 @@ def test_laplace_noise_on_independent_bits_keeps_the_level(d, epsilon):
     assert 0 < d * one <= epsilon
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
+@for_each("d", DIMENSIONS)
 @given(st.floats(0.1, 10.0), LEVELS)
 def test_gaussian_noise_for_neighbours_is_that_of_their_largest_variance(d, width, epsilon):
     """Two databases at distance Δ, equally likely, have variance Δ²/4; any number, at most Δ²/2."""
@@ -218,8 +218,8 @@ def test_narrow_gaussian_noise_far_out(sigma, y, expected):
     assert GaussianNoise(Law.uniform(-1, 1), sigma).pmc(y) == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("sigma", [2.0, 0.1, 0.01, 1e-3, 1e-6, 1e-12, 1e-100])
-@pytest.mark.parametrize("y", [-7.0, -1.0, 0.3, 1.0, 1.0001, 5.0])
+@for_each("sigma", [2.0, 0.1, 0.01, 1e-3, 1e-6, 1e-12, 1e-100])
+@for_each("y", [-7.0, -1.0, 0.3, 1.0, 1.0001, 5.0])
 def test_gaussian_noise_of_any_width_on_a_uniform(y, sigma):
     found = GaussianNoise(Law.uniform(-1, 1), sigma)
     log_f = log_uniform(-1.0, 1.0, y, sigma)
@@ -248,7 +248,7 @@ def test_the_work_of_an_integral_grows_with_the_logarithm_of_the_noise():
         assert sum(seen) < 100_000
 
 
-@pytest.mark.parametrize("t", [1e-12, 1e-6, 1.0, 1e4, 1e8])
+@for_each("t", [1e-12, 1e-6, 1.0, 1e4, 1e8])
 def test_cumulants_of_a_uniform_keep_their_digits(t):
     """Log E e^{tX} on [0, 1] is t/2 + t²/24 for small t, and t − log t for large t."""
     found = Law.uniform(0, 1).log_mgf_from(0.0, t)
@@ -340,7 +340,7 @@ def test_calibrated_randomised_response_keeps_the_level(counts, name, share):
     assert found.level(name) == pytest.approx(level, rel=1e-9, abs=1e-15)
 
 
-@pytest.mark.parametrize("r", [700.0, 1000.0, 1e5, 1e308])
+@for_each("r", [700.0, 1000.0, 1e5, 1e308])
 def test_levels_of_an_extreme_response(r):
     response = RandomisedResponse(COIN, r)
     assert response.level("pmc") == pytest.approx(r - math.log(2), rel=1e-12)
@@ -361,8 +361,8 @@ def test_noise_without_bounds_rules_no_interval_out():
     np.testing.assert_array_equal(bounded, np.eye(2))
 
 
-@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
-@pytest.mark.parametrize("scale", [1e-2, 1e-4, 1e-9, 1e-200])
+@for_each("kind", ["laplace", "gaussian"])
+@for_each("scale", [1e-2, 1e-4, 1e-9, 1e-200])
 def test_information_through_next_to_no_noise_is_the_entropy(kind, scale):
     prior = md.Prior([0.5, 0.3, 0.2], [0, 1, 5])
     found = noise.noisy_information(prior, float, float, (kind, scale))
@@ -392,7 +392,7 @@ def test_bounds_of_the_theory_are_rounded_to_the_safe_side():
     assert md.theory.leakage_capacity(kernel) == pytest.approx(1000, rel=1e-12)
 
 
-@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e-9, 1.0, 1e300])
+@for_each("scale", [5e-324, 1e-300, 1e-9, 1.0, 1e300])
 def test_counting_queries_of_any_scale(scale):
     bound = md.theory.laplace_count_bound(3, scale, 0.3)
     assert 0 <= bound <= -math.log(0.3) * (1 + 1e-15)
@@ -479,7 +479,7 @@ CALLS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CALLS)
+@for_each("name", CALLS)
 def test_extreme_numbers_have_an_answer_or_an_error_in_words(name):
     """At least one call in 200 is answered, of most functions every second one."""
     call, *kinds = CALLS[name]

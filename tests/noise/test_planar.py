@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import LevelError
@@ -25,9 +26,9 @@ KERNELS = {
 LISTED = md.places.from_frame([(59.3, 18.0), (59.31, 18.05), (59.35, 18.02), (59.33, 18.1)])
 
 
-@pytest.mark.parametrize("level", [0.1, math.log(2), 3.0])
-@pytest.mark.parametrize("grid", GRIDS)
-@pytest.mark.parametrize("name", KERNELS)
+@for_each("level", [0.1, math.log(2), 3.0])
+@for_each("grid", GRIDS)
+@for_each("name", KERNELS)
 def test_the_exact_audit_agrees_with_the_level(name, grid, level):
     places = GRIDS[grid]
     kernel = KERNELS[name](places, level, within=1500)
@@ -41,8 +42,8 @@ def test_the_exact_audit_agrees_with_the_level(name, grid, level):
         assert notion.check(loud, places.uniform()).verdict is md.Verdict.NO
 
 
-@pytest.mark.parametrize("level", [1e-5, 1e-4, 1e-3])
-@pytest.mark.parametrize("grid", GRIDS)
+@for_each("level", [1e-5, 1e-4, 1e-3])
+@for_each("grid", GRIDS)
 def test_noise_that_is_far_longer_than_the_grid_keeps_its_level(grid, level):
     places = GRIDS[grid]
     kernel = md.noise.planar_laplace(places, level, within=1500)
@@ -63,8 +64,8 @@ def test_levels_near_the_rounding_are_kept(name):
         assert md.places.metric_level(kernel, squares, within=1500)[0] <= level
 
 
-@pytest.mark.parametrize("level", [1e-4, 1e-2, 1.0])
-@pytest.mark.parametrize("far", [False, True])
+@for_each("level", [1e-4, 1e-2, 1.0])
+@for_each("far", [False, True])
 def test_strips_of_planar_laplace_noise_against_angles(level, far):
     """The strip north of the grid, a column wide, by the mass of every direction."""
     from scipy.integrate import quad
@@ -105,8 +106,8 @@ def simulated(places, level, within, x, people, seed):
     return np.bincount((a * columns + b).astype(int), minlength=len(places))
 
 
-@pytest.mark.parametrize("grid", GRIDS)
-@pytest.mark.parametrize("level", [0.3, 1.5])
+@for_each("grid", GRIDS)
+@for_each("level", [0.3, 1.5])
 def test_planar_laplace_noise_falls_where_simulated_noise_falls(grid, level):
     places, people = GRIDS[grid], 400_000
     kernel = md.noise.planar_laplace(places, level, within=1500).kernel
@@ -188,8 +189,8 @@ def test_an_optimum_loses_less_than_every_kernel_of_its_level():
         assert md.certify(noisy, prior, places.loss(), notion).value == pytest.approx(-losses[0])
 
 
-@pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize(
+@for_each("name", KERNELS)
+@for_each(
     ("level", "within"),
     [
         (0.0, 100),
@@ -200,7 +201,6 @@ def test_an_optimum_loses_less_than_every_kernel_of_its_level():
         (1.0, math.nan),
         ("a", 1),
     ],
-    ids=["zero", "negative", "inf", "nan", "nowhere", "nan metres", "text"],
 )
 def test_levels_without_a_meaning_are_refused(name, level, within):
     with pytest.raises(LevelError):

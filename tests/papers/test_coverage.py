@@ -7,8 +7,7 @@ from collections import Counter
 from functools import reduce
 from pathlib import Path
 
-import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.papers import catalogue, statements
@@ -52,7 +51,7 @@ def test_every_numbered_statement_is_there_and_no_other():
     assert len(ENTRIES) == len(printed) == 104
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.id)
+@for_each("entry", ENTRIES)
 def test_what_a_statement_names_exists(entry):
     assert entry.says
     assert entry.place.split()[-1] == entry.id.split("-", 2)[-1]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from scipy import integrate, stats
 
 import mechdesign as md
@@ -30,7 +30,7 @@ def number(name, place=0, corrected=False):
     return (example.corrected if corrected else example.printed).found
 
 
-@pytest.mark.parametrize("entry", ERRATA, ids=lambda entry: entry.id)
+@for_each("entry", ERRATA)
 def test_counterexamples_refute_the_printed_and_bear_out_the_corrected(entry):
     examples = entry.counterexamples()
     assert examples
@@ -107,8 +107,8 @@ def test_diagonal_of_the_misprinted_condition():
     assert number("E1") == pytest.approx(1 - math.e / 2)
 
 
-@pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(3, 4), 0.125, Fraction(1, 3)])
-@pytest.mark.parametrize("outcome", [0, 1, 7, 300])
+@for_each("share", [Fraction(1, 2), Fraction(3, 4), 0.125, Fraction(1, 3)])
+@for_each("outcome", [0, 1, 7, 300])
 def test_infinite_alphabet_agrees_with_its_closed_forms_exactly(share, outcome):
     a, mass = Fraction(share), Fraction(1, 2 ** (outcome + 1))
     found = general_alphabets.release_or_draw_outcome(share, outcome)
@@ -169,6 +169,7 @@ def test_gaussian_tail_by_quadrature():
     assert found > stats.norm.sf(1, loc=0.5, scale=math.sqrt(8)) + 0.1
 
 
+@pytest.mark.slow
 def test_gaussian_domination_fails_for_a_uniform_secret_as_well():
     xs = np.linspace(-1, 1, 801)
     ys = np.linspace(-9, 9, 18001)
@@ -244,6 +245,7 @@ def test_constant_is_disclosed():
     assert not catalogue.find_erratum("E17").counterexamples()[0].printed.found
 
 
+@pytest.mark.slow
 def test_quantised_mean_at_an_edge_by_the_binomial_sum():
     for place, n in enumerate((25, 125, 301)):
         above = sum(math.comb(n, k) for k in range((n + 1) // 2, n + 1)) / 2**n

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from checks import refused
+from checks import for_each, refused
 from scipy import stats
 
 import mechdesign as md
@@ -101,7 +101,7 @@ MISTAKES = {
 CASES = {name: (make, kind) for kind, group in MISTAKES.items() for name, make in group.items()}
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_mistakes_are_refused(name):
     make, error = CASES[name]
     refused(make, error=error)

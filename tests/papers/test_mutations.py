@@ -33,6 +33,7 @@ def test_changes_have_names_that_stay():
         assert all(m.before != m.after for m in found)
 
 
+@pytest.mark.slow
 def test_a_change_is_made_and_every_change_can_be():
     for module in mutants.FILES:
         text = mutants.source_of(module)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 from mechdesign.errors import InputError, UnknownNameError
 from mechdesign.papers import catalogue, claims
@@ -153,20 +153,21 @@ def test_results_and_errata_are_in_the_file_of_their_paper():
         assert entry.instances.__module__.split(".")[-1] == home
 
 
-@pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.id)
+@for_each("result", RESULTS)
 def test_every_result_says_what_it_is(result):
     assert len(result.statement) > 15
     assert result.conditions
     assert result.source or result.id.startswith("D-")
 
 
-@pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.id)
+@for_each("result", RESULTS)
 def test_every_result_holds(result):
     outcome = result.check(1, instances=8)
     assert outcome.ok, outcome
 
 
-@pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.id)
+@pytest.mark.slow
+@for_each("result", RESULTS)
 def test_two_percent_break_every_result_or_it_says_why_not(result):
     """A result without a reason for slack fails when its claims are made 2% stronger."""
     broken = [not result.check(seed, share=0.02, instances=2).ok for seed in range(3)]
@@ -182,7 +183,7 @@ def test_few_results_have_slack():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("result", [r for r in RESULTS if r.tight], ids=lambda result: result.id)
+@for_each("result", [r for r in RESULTS if r.tight])
 def test_one_percent_breaks_every_tight_result(result):
     """The check of a tight result sees a claim that is 1% too strong, on every instance."""
     for seed in range(8):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import (
@@ -64,7 +65,7 @@ GRIDS = {
 }
 
 
-@pytest.mark.parametrize("name", GRIDS)
+@for_each("name", GRIDS)
 def test_distances_of_a_grid_are_never_more_than_on_the_ground(name):
     """Longer ones would hide less than what is said."""
     places = GRIDS[name]
@@ -518,7 +519,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@for_each("name", WRONG)
 def test_what_cannot_be_used_is_refused_in_one_line(name):
     make, error, match = WRONG[name]
     with pytest.raises(error, match=match) as refused:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.errors import InputError, KernelError, LevelError
@@ -44,7 +44,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@for_each("name", KERNELS)
 def test_the_level_over_all_pairs_is_that_of_a_loop_and_of_an_audit(name):
     kernel = KERNELS[name]
     level, (i, j) = md.places.metric_level(kernel, TOWN, WITHIN)
@@ -76,8 +76,8 @@ def test_one_entry_that_leaks_is_found():
     assert TOWN.privacy(before, WITHIN).check(altered, PRIOR).verdict is md.Verdict.NO
 
 
-@pytest.mark.parametrize("inside", [0.0, 0.4, 1.0])
-@pytest.mark.parametrize("within", [300.0, 900.0])
+@for_each("inside", [0.0, 0.4, 1.0])
+@for_each("within", [300.0, 900.0])
 def test_the_whole_keeps_its_level(inside, within):
     made = md.places.two_levels(TOWN, PRIOR, LEVEL, within, blocks=3, inside=inside)
     assert made.achieved <= LEVEL
@@ -95,8 +95,8 @@ def test_the_whole_keeps_its_level(inside, within):
     assert kept == (made.achieved == 0)
 
 
-@pytest.mark.parametrize("inside", [0.0, 0.4, 1.0])
-@pytest.mark.parametrize("level", slow_but(lambda level: level > 1, [1e-4, 30.0, 300.0]))
+@for_each("inside", [0.0, 0.4, 1.0])
+@for_each("level", slow_but(lambda level: level > 1, [1e-4, 30.0, 300.0]))
 def test_levels_far_from_the_size_of_cells(inside, level):
     made = md.places.two_levels(TOWN, PRIOR, level, 1000, blocks=2, inside=inside)
     assert made.achieved <= level
@@ -198,7 +198,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@for_each("name", WRONG)
 def test_what_cannot_be_used_is_refused(name):
     make, error, match = WRONG[name]
     with pytest.raises(error, match=match):

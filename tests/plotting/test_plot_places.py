@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib as mpl
 import numpy as np
 import pytest
+from checks import for_each
 from matplotlib import pyplot
 from pictures import check_picture
 
@@ -39,7 +40,7 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@for_each("name", PICTURES)
 def test_nothing_overlaps_and_axes_that_are_given_are_used(name):
     check_picture(PICTURES[name](None).figure)
     _, ax = pyplot.subplots()
@@ -112,7 +113,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@for_each("name", WRONG)
 def test_what_cannot_be_drawn_is_refused(name):
     with pytest.raises(InputError):
         WRONG[name]()

@@ -9,7 +9,7 @@ from itertools import combinations
 import matplotlib as mpl
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
@@ -140,8 +140,9 @@ def overlaps(texts, allowed=1.0):
 DRAWN = [(name, size) for name in PICTURES for size in PRIORS if (name, size) != ("regions", "1")]
 
 
-@pytest.mark.parametrize(("name", "size"), slow_but(lambda case: case[1] in ("1", "3 long"), DRAWN))
+@for_each(("name", "size"), slow_but(lambda case: case[1] == "3 long", DRAWN))
 def test_nothing_overlaps_and_nothing_is_cut(name, size):
+    pyplot.close("all")  # of the case before
     axes = PICTURES[name](PRIORS[size], None)
     figure = axes.figure
     figure.canvas.draw()
@@ -177,8 +178,9 @@ def test_a_picture_that_overlaps_would_be_seen():
     assert ("one thing", "another") in overlaps(visible_texts(axes.figure))
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@for_each("name", PICTURES)
 def test_axes_that_are_given_are_used_and_left_where_they_are(name):
+    pyplot.close("all")  # of the case before
     figure, grid = pyplot.subplots(1, 2, figsize=(9, 4))
     before = grid[1].get_position().bounds
     assert PICTURES[name](PRIORS["6"], grid[1]) is grid[1]
@@ -188,16 +190,17 @@ def test_axes_that_are_given_are_used_and_left_where_they_are(name):
     assert len(pyplot.get_fignums()) == 1
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@for_each("name", PICTURES)
 def test_settings_of_the_user_stay(name):
     before = dict(mpl.rcParams)
     PICTURES[name](PRIORS["3 long"], None)
     assert dict(mpl.rcParams) == before
 
 
-@pytest.mark.parametrize("name", PICTURES)
-@pytest.mark.parametrize("ending", slow_but(2, ["svg", "pdf", "png"]))
+@for_each("name", slow_but(6, PICTURES))
+@for_each("ending", slow_but(1, ["svg", "pdf", "png"]))
 def test_files_are_the_same_each_time(name, ending, tmp_path):
+    pyplot.close("all")  # of the case before
     for part in ("a", "b"):
         save_figure(PICTURES[name](PRIORS["3 long"], None).figure, tmp_path / f"{part}.{ending}")
     assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
@@ -297,7 +300,7 @@ def test_what_is_ruled_out_is_shown_at_the_edge():
     assert bottom > axes.get_ylim()[0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("notion", "heights"),
     [
         (md.PML(0.5), {0.5}),
@@ -307,7 +310,6 @@ def test_what_is_ruled_out_is_shown_at_the_edge():
         (md.PML(math.inf), set()),
         (md.LDP(0.5), set()),
     ],
-    ids=lambda v: str(v),
 )
 def test_bounds_of_lifts(notion, heights):
     axes = md.plot_lifts([[0.6, 0.4], [0.4, 0.6]], [0.5, 0.5], notion)
@@ -448,10 +450,7 @@ def test_tiny_masses_and_exact_ones():
 # Command line
 
 
-@pytest.mark.parametrize(
-    "kind",
-    slow_but(2, ["kernel", "lifts", "leakage", "binding", "regions", "pml-regions"]),
-)
+@for_each("kind", slow_but(2, ["kernel", "lifts", "leakage", "binding", "regions", "pml-regions"]))
 def test_command_line(kind, tmp_path, capsys):
     md.save(design_of(PRIORS["3 long"], md.PML(0.5)), tmp_path / "m.json")
     for k in range(2):
@@ -463,7 +462,7 @@ def test_command_line(kind, tmp_path, capsys):
     assert "saved" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [
         ["m.json", "-o", "a.docx"],

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 from pictures import check_picture, drawn, tick_texts
@@ -70,8 +70,8 @@ def designs():
     return {name: make() for name, make in DESIGNS.items()}
 
 
-@pytest.mark.parametrize("case", slow_but(lambda case: "thirty" not in case, DESIGNS))
-@pytest.mark.parametrize("kind", PICTURES)
+@for_each("case", slow_but(lambda case: "thirty" not in case, DESIGNS))
+@for_each("kind", PICTURES)
 def test_nothing_overlaps_and_nothing_is_cut(designs, kind, case):
     """On a figure that no window shows, as a page or a program would make it."""
     figure = Figure()
@@ -81,7 +81,7 @@ def test_nothing_overlaps_and_nothing_is_cut(designs, kind, case):
     check_picture(figure)
 
 
-@pytest.mark.parametrize("kind", PICTURES)
+@for_each("kind", PICTURES)
 def test_a_part_of_a_figure(designs, kind):
     parts = pyplot.figure(figsize=(14, 6), layout="constrained").subfigures(1, 2)
     inner = parts[1].subplots()

@@ -11,7 +11,7 @@ import cvxpy
 import naive
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -63,7 +63,7 @@ def test_every_registered_average_notion_is_tried():
 # The contract, for levels that are sums
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_constant_kernels_spend_nothing(name):
     for rng, prior, m in instances(1):
         row = random_mechanism(rng, 1, m).kernel
@@ -74,7 +74,7 @@ def test_constant_kernels_spend_nothing(name):
         assert MAKERS[name](0.0).measure(mechanism, prior)[0] < 1e-12
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_checks_agree_with_measurements_and_are_monotone(name):
     for rng, prior, m in instances(2):
         mechanism = random_mechanism(rng, N, m)
@@ -98,7 +98,7 @@ def test_checks_agree_with_measurements_and_are_monotone(name):
             assert MAKERS[name](achieved).check(mechanism, prior).verdict is Verdict.YES
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_merging_spends_no_more_and_kernels_mix(name):
     for rng, prior, m in instances(3):
         first, second = random_mechanism(rng, N, m), random_mechanism(rng, N, m)
@@ -113,7 +113,7 @@ def test_merging_spends_no_more_and_kernels_mix(name):
         assert MAKERS[name](level).check(mixed, prior).verdict is Verdict.YES
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_relabelling_changes_nothing(name):
     for rng, prior, m in instances(4):
         mechanism = random_mechanism(rng, N, m)
@@ -128,7 +128,7 @@ def test_relabelling_changes_nothing(name):
         assert mine.achieved[0] == pytest.approx(theirs.achieved[0], rel=1e-13, abs=1e-13)
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_designs_keep_their_level_and_methods_agree(name):
     for rng, prior, m in instances(5, 6):
         notion = MAKERS[name](float(rng.choice([0.02, 0.1, 0.5, 1.5])))
@@ -177,8 +177,8 @@ def dense_epigraph(p, gains, pieces, limits):
     return -answer.fun
 
 
-@pytest.mark.parametrize("number", range(20))
-@pytest.mark.parametrize("name", LINEAR)
+@for_each("number", slow_but(4, range(20)))
+@for_each("name", LINEAR)
 def test_linear_budgets_agree_with_dense_programs(name, number):
     rng = np.random.default_rng([LINEAR.index(name), number])
     p = rng.dirichlet(np.ones(N))
@@ -230,8 +230,8 @@ def by_cvxpy(p, gains, informations, epsilon):
     return task.value
 
 
-@pytest.mark.parametrize("number", slow_but(2, range(8)))
-@pytest.mark.parametrize("name", ["information", "MI Pufferfish", "MI Pufferfish, two priors"])
+@for_each("number", slow_but(2, range(8)))
+@for_each("name", ["information", "MI Pufferfish", "MI Pufferfish, two priors"])
 def test_information_agrees_with_a_second_conic_solver(name, number):
     rng = np.random.default_rng([9, number])
     p = rng.dirichlet(np.full(N, 3.0))
@@ -278,7 +278,7 @@ def test_approximate_at_zero_is_exact():
     assert close == pytest.approx(md.design(prior, utility, md.LDP(0.7)).value, abs=1e-7)
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_together_with_a_bound_on_ratios(name):
     """A list of both kinds holds at once, and costs at least what each does."""
     prior, utility = md.Prior([0.4, 0.3, 0.2, 0.1]), md.utility.Hamming()
@@ -419,7 +419,7 @@ def test_feature_information_of_a_count():
 
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_extremes(name):
     utility = md.utility.Hamming()
     for prior in (md.Prior([0.5, 0.5 - 1e-12, 1e-12, 0.0]), md.Prior([0.25] * 4)):
@@ -435,7 +435,7 @@ def test_one_symbol_and_two():
             assert found.gap < 1e-6
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_level_zero_is_safe(name):
     """Nothing, or only what the budget does not count, is told."""
     import warnings
@@ -447,7 +447,7 @@ def test_level_zero_is_safe(name):
     assert found.certificate.checks[0].achieved == (0.0,)
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_audit_save_and_load(name, tmp_path):
     prior = md.Prior([0.4, 0.3, 0.2, 0.1])
     notion = MAKERS[name](0.3)
@@ -487,7 +487,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_each("name", REFUSED)
 def test_bad_input(name):
     make, word = REFUSED[name]
     refused(make, word, error=LevelError)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import LevelError, UnknownNameError, ZeroMassWarning
@@ -28,9 +29,7 @@ def notion_with(bounds):
     return Odd(1.0)
 
 
-@pytest.mark.parametrize(
-    "bounds", [[], None, "none", [3], [md.Bound(POINTS, POINTS, 1.0, parameter=3)]]
-)
+@for_each("bounds", [[], None, "none", [3], [md.Bound(POINTS, POINTS, 1.0, parameter=3)]])
 def test_bounds_that_are_none_are_refused(bounds):
     odd = notion_with(bounds)
     with pytest.raises(LevelError, match="bounds of Odd"):
@@ -46,13 +45,13 @@ def test_a_notion_of_the_command_line_is_written_for_python():
         md.design(PRIOR, md.utility.Hamming(), [])
 
 
-@pytest.mark.parametrize("epsilon", [-1.0, float("nan"), "1", None])
+@for_each("epsilon", [-1.0, float("nan"), "1", None])
 def test_levels_of_bounds(epsilon):
     with pytest.raises(LevelError, match="level of a bound"):
         md.Bound(POINTS, POINTS, epsilon)
 
 
-@pytest.mark.parametrize("other", [PRIOR.probabilities, PRIOR, None, [0.5, 0.5]])
+@for_each("other", [PRIOR.probabilities, PRIOR, None, [0.5, 0.5]])
 def test_sides_of_bounds_are_hypotheses(other):
     for sides in ((POINTS, other), (other, POINTS)):
         with pytest.raises(LevelError, match=r"expected Hypotheses on both sides.*\.points\(prior"):
@@ -105,7 +104,7 @@ def test_groups_are_the_prior_given_that_the_secret_is_in_them():
     assert numbers.matrix.toarray().tolist() == [[0.5, 0.5, 0.0]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("groups", "said"),
     [
         ([["exams", "slepe"]], "got 'slepe'; did you mean 'sleep'"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from notion_contract import (
@@ -33,10 +33,8 @@ from mechdesign.solve import closed_form
 from mechdesign.solve.method import Candidate
 
 
-@pytest.mark.parametrize(
-    "part", slow_but(lambda part: part not in COSTLY, CONTRACT), ids=lambda part: part.__name__
-)
-@pytest.mark.parametrize("cls", plain_notions(), ids=lambda cls: cls.__name__)
+@for_each("part", slow_but(lambda part: part not in COSTLY, CONTRACT))
+@for_each("cls", plain_notions())
 def test_registered_notion(cls, part):
     part(cls)
 
@@ -161,11 +159,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(
-    ("cls", "part"),
-    [(cls, part) for cls, parts in BROKEN.items() for part in parts],
-    ids=lambda value: value.__name__,
-)
+@for_each(("cls", "part"), [(cls, part) for cls, parts in BROKEN.items() for part in parts])
 def test_broken_notion_fails(cls, part):
     with pytest.raises((AssertionError, CertificateError)):
         part(cls)
@@ -207,8 +201,8 @@ def test_broken_notion_is_never_designed():
 # Levels, names and registration
 
 
-@pytest.mark.parametrize("level", [-0.1, math.nan, -math.inf, "0.5", None, True, [1, 2], 1j])
-@pytest.mark.parametrize("cls", plain_notions(), ids=lambda cls: cls.__name__)
+@for_each("level", [-0.1, math.nan, -math.inf, "0.5", None, True, [1, 2], 1j])
+@for_each("cls", plain_notions())
 def test_a_level_is_a_non_negative_number(cls, level):
     for place in range(len(cls.level_fields)):
         levels = [0.5] * len(cls.level_fields)
@@ -230,7 +224,7 @@ def test_levels_can_be_replaced(notion, level):
     assert type(notion).at(level) == other
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "error", "message"),
     [
         ("pnl:0.5", UnknownNameError, "did you mean 'pml'"),
@@ -248,7 +242,7 @@ def test_bad_specs(text, error, message):
         parse_notion(text)
 
 
-@pytest.mark.parametrize("privacy", [0.5, "pml:0.5", None, [], [md.PML(1), 2], md.PML])
+@for_each("privacy", [0.5, "pml:0.5", None, [], [md.PML(1), 2], md.PML])
 def test_privacy_must_be_notions(privacy):
     with pytest.raises(LevelError, match="privacy: expected a notion"):
         as_notions(privacy)

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.privacy.notion import NOTIONS, factor
 
 
-@pytest.mark.parametrize("name", sorted(set(md.__all__) & {c.__name__ for c in NOTIONS.values()}))
+@for_each("name", sorted(set(md.__all__) & {c.__name__ for c in NOTIONS.values()}))
 def test_every_notion_has_words_of_its_own(name):
     assert getattr(md, name).description is not md.PrivacyNotion.description
 
 
-@pytest.mark.parametrize(
+@for_each(
     "notion",
     [
         md.PML(0.5),
@@ -46,7 +47,6 @@ def test_every_notion_has_words_of_its_own(name):
         md.MaximalLeakage(0.5),
         md.MaximalCostLeakage(0.5),
     ],
-    ids=lambda notion: type(notion).__name__,
 )
 def test_the_factor_is_in_the_description(notion):
     assert "a factor 1.649 (e^0.5)" in notion.description
@@ -72,7 +72,7 @@ def test_averages_are_said_to_be_averages():
     assert "0.5 nats" in md.MIPufferfish(0.5, [{0: (0, 0), 1: (1, 0)}]).description
 
 
-@pytest.mark.parametrize("level", [5e-324, 1e-12, 1e-4, 0.3, 1.0, 7.0, 199.0])
+@for_each("level", [5e-324, 1e-12, 1e-4, 0.3, 1.0, 7.0, 199.0])
 def test_factors_are_rounded_up(level):
     shown = factor(level).split()[2]
     assert Fraction(shown) >= Fraction(math.exp(level))

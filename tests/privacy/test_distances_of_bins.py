@@ -8,7 +8,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.certificate.verify import PROVED, REFUTED, _check_content
@@ -41,10 +41,8 @@ def numbers_of(bins):
     return counted(bins.midpoints.tolist())
 
 
-@pytest.mark.parametrize("name", BINS)
-@pytest.mark.parametrize(
-    "notion", [md.MetricPrivacy(0.1, "absolute"), md.DP(0.4, "adjacent")], ids=str
-)
+@for_each("name", BINS)
+@for_each("notion", [md.MetricPrivacy(0.1, "absolute"), md.DP(0.4, "adjacent")])
 def test_bins_stand_at_their_midpoints(name, notion):
     """A design for bins is one for their midpoints, entry by entry."""
     bins = BINS[name]
@@ -98,10 +96,8 @@ def proved(found):
     return _check_content(copy.deepcopy(to_json(found))).state
 
 
-@pytest.mark.parametrize("name", BINS)
-@pytest.mark.parametrize(
-    "notion", [md.MetricPrivacy(0.1, "absolute"), md.DP(0.4, "adjacent")], ids=str
-)
+@for_each("name", BINS)
+@for_each("notion", [md.MetricPrivacy(0.1, "absolute"), md.DP(0.4, "adjacent")])
 def test_the_checker_has_the_same_distances(name, notion, tmp_path):
     found = md.design(prior_of(BINS[name]), HAMMING, notion)
     assert proved(found) == PROVED

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.certificate.certificate import certify
@@ -33,7 +34,7 @@ def entry_leakage(kernel, chances):
     return float(np.log(np.maximum(given[:, seen], 1e-300) / whole[seen]).max())
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, None), (0, 0.5), (0.3, 1), (0, 1), (0.2, 0.6)])
+@for_each(("low", "high"), [(0, None), (0, 0.5), (0.3, 1), (0, 1), (0.2, 0.6)])
 def test_chances_near_an_end_that_excludes_a_value_are_covered(low, high):
     notion = md.EntryPML(0.4, 4, low, high)
     found = md.design(databases.counts_prior(4, 0.5), LOSS, notion)
@@ -73,7 +74,7 @@ def test_dense_bounds_are_solved_output_by_output():
     assert md.explain(prior, LOSS, md.DP(1, "adjacent")).method.name != "blockwise"
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_blockwise_agrees_with_the_simplex_method(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 9))
@@ -90,9 +91,9 @@ def test_blockwise_agrees_with_the_simplex_method(seed):
 
 
 @pytest.mark.slow
-def test_entries_of_two_hundred_people():
-    prior = databases.counts_prior(200, 0.5)
-    found = md.design(prior, LOSS, md.EntryPML(0.1, 200, 0.3))
+def test_entries_of_a_hundred_people():
+    prior = databases.counts_prior(100, 0.5)
+    found = md.design(prior, LOSS, md.EntryPML(0.1, 100, 0.3))
     assert found.status == "optimal"
     assert found.value > md.design(prior, LOSS, md.DP(0.15, "adjacent")).value
 
@@ -126,7 +127,7 @@ def sets(rng):
     yield prior, md.RobustPML.ball(0.5, prior, float(rng.uniform(0, 1.9)))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each("seed", slow_but(4, range(8)))
 def test_corners_of_sets_of_priors_attain_every_minimum(seed):
     rng = np.random.default_rng(seed)
     for prior, notion in sets(rng):
@@ -179,7 +180,7 @@ def test_approximate_pufferfish_may_name_symbols_of_zero_mass():
         md.design(md.Prior([0.1, 0.2, 0.7]), md.utility.Hamming(), wrong)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "said"),
     [
         (lambda: md.RobustPML.from_counts(1, {"a": -1, "b": 3}), "whole numbers"),

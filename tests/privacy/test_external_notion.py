@@ -11,6 +11,7 @@ from typing import ClassVar
 import naive
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from notion_contract import (
     CONTRACT,
     compiled_program_agrees_with_the_measurement,
@@ -132,7 +133,7 @@ def test_feature_notion_is_not_registered():
     assert OutsideFeature.needs
 
 
-@pytest.mark.parametrize("number", range(20))
+@for_each("number", slow_but(4, range(20)))
 def test_feature_design_agrees_with_the_naive_program(number):
     _, prior, notion, gains = list(feature_instances())[number]
     p = prior.probabilities
@@ -246,7 +247,7 @@ def line_prior(rng, n):
     return md.Prior.from_counts(rng.integers(1, 9, n).tolist(), [labels[i] for i in order])
 
 
-@pytest.mark.parametrize("number", range(20))
+@for_each("number", slow_but(4, range(20)))
 def test_metric_design_agrees_with_all_pairs(number):
     rng = np.random.default_rng([12, number])
     n = int(rng.integers(2, 7))
@@ -357,7 +358,7 @@ def test_the_registry_is_left_clean():
     assert "even" not in NOTIONS
 
 
-@pytest.mark.parametrize("part", CONTRACT, ids=lambda part: part.__name__)
+@for_each("part", CONTRACT)
 def test_external_notion_keeps_the_contract(part):
     part(AgainstUniform)
 
@@ -376,7 +377,7 @@ def test_mixtures_are_exact():
     np.testing.assert_allclose(made.matrix.toarray(), [[0.25, 0.5, 0.25], [0.4, 0.6, 0]])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rows", "message"),
     [
         ([[1, -1, 3]], "non-negative"),

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each
 from scipy import sparse
 from scipy.optimize import minimize
 from strategies import exact_mechanism, random_kernel
@@ -236,8 +237,8 @@ def test_it_is_explained(cls):
 
 
 @each
-@pytest.mark.parametrize("level", [0.02, 0.2, 0.5])
-@pytest.mark.parametrize("also", [[], [md.PML(0.6)]], ids=["alone", "with PML"])
+@for_each("level", [0.02, 0.2, 0.5])
+@for_each("also", [[], [md.PML(0.6)]])
 def test_designs_are_certified(cls, level, also):
     for utility in (HAMMING, md.utility.Distance("absolute")):
         found = md.design(PRIOR, utility, [cls(level), *also])
@@ -424,7 +425,7 @@ def mistaken(cls, steeper, tighter):
     return Wrong(0.2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("cls", "steeper", "tighter"),
     [
         (QuadraticLeakage, 1.02, 1.0),
@@ -440,7 +441,7 @@ def test_minorants_that_are_none_withhold_the_design(cls, steeper, tighter):
         md.design(PRIOR, HAMMING, mistaken(cls, steeper, tighter))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("cls", "steeper", "tighter"),
     [
         (QuadraticLeakage, 0.5, 1.0),

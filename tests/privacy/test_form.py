@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks import for_each
 from family_notions import MAKERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,12 +102,12 @@ def modules():
             yield place, path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("place", "source"), list(modules()), ids=lambda value: value[:40])
+@for_each(("place", "source"), list(modules()))
 def test_nobody_outside_privacy_asks_a_bound_what_it_is_made_of(place, source):
     assert offences(source, place) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "place", "told"),
     [
         ("def f(b):\n    return b.pairing == 'all'", "solve/choice.py", "pairs its hypotheses"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import InputError, LevelError
 from mechdesign.privacy.free_level import as_families, parse_family
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "name", "notions"),
     [
         ("pml", "PML", (md.PML(0.5),)),
@@ -31,7 +32,7 @@ def test_texts(text, name, notions):
     assert family.at(0.5) == notions
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["", "pmk", "pml:", "pml:0.5", "pml:0e", "alip:e", "dp", "dp:e", "pml:e+", "pml:-e", "pml:xe"],
 )
@@ -47,7 +48,7 @@ def test_what_families_may_be_made_from():
     assert [f.name for f in as_families("pml")] == ["PML"]
 
 
-@pytest.mark.parametrize("notions", [[], {}, 3, None, [3], [md.PML, "pml"], md.PML(1), [md.DP]])
+@for_each("notions", [[], {}, 3, None, [3], [md.PML, "pml"], md.PML(1), [md.DP]])
 def test_what_they_may_not(notions):
     with pytest.raises(LevelError):
         as_families(notions)

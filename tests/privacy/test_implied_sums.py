@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -38,7 +38,7 @@ def above(count):
     return level, math.nextafter(level, 0)
 
 
-@pytest.mark.parametrize("name", LIMITS)
+@for_each("name", LIMITS)
 def test_a_limit_counts_from_where_a_kernel_breaks_it(name):
     make, most = LIMITS[name]
     enough, less = above(most)
@@ -49,7 +49,7 @@ def test_a_limit_counts_from_where_a_kernel_breaks_it(name):
     assert told.verdict is md.Verdict.YES
 
 
-@pytest.mark.parametrize("name", LIMITS)
+@for_each("name", LIMITS)
 def test_a_design_is_that_without_it_and_still_checked(name):
     make, _ = LIMITS[name]
     gains = md.utility.Matrix(np.random.default_rng(5).random((4, 4)))

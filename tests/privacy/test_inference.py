@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from scipy.optimize import linprog
 from strategies import random_mechanism
 
@@ -62,7 +63,7 @@ def game(p, costs, losses, most):
     return -answer.fun
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_the_cost_of_the_best_guess_by_hand(seed):
     rng = np.random.default_rng(seed)
     n, m, w = (int(v) for v in rng.integers(2, 6, 3))
@@ -76,9 +77,7 @@ def test_the_cost_of_the_best_guess_by_hand(seed):
     assert got <= (prior.probabilities[:, None] * costs).sum(axis=0).min() + 1e-12
 
 
-@pytest.mark.parametrize(
-    ("squared", "most"), [(False, 0.2), (False, 0.5), (False, 0.8), (True, 0.1), (True, 0.2)]
-)
+@for_each(("squared", "most"), [(False, 0.2), (False, 0.5), (False, 0.8), (True, 0.1), (True, 0.2)])
 def test_the_largest_error_at_a_loss_is_that_of_the_game(squared, most):
     """``smallest`` bounds the value of the game from both sides."""
     costs = APART**2 if squared else APART
@@ -112,7 +111,7 @@ def test_the_least_loss_at_an_error_is_that_of_the_game(share):
     assert -found.value < before
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each("seed", slow_but(4, range(8)))
 def test_checks_are_exact_at_the_own_level(seed):
     rng = np.random.default_rng(seed)
     kernel = md.Mechanism(rng.dirichlet(np.full(int(rng.integers(4, 7)), 0.15), size=N))
@@ -134,7 +133,7 @@ def test_a_kernel_that_says_the_place_is_refused():
     assert md.InferenceCost(0.0, APART).check(silent, PRIOR).verdict is Verdict.YES
 
 
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_other_notions_bound_it(seed):
     """No kernel lowers the cost by more than its ratios of likelihoods do."""
     rng = np.random.default_rng(seed)
@@ -188,7 +187,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@for_each("name", WRONG)
 def test_what_cannot_be_used_is_refused(name):
     make, error, match = WRONG[name]
     with pytest.raises(error, match=match):

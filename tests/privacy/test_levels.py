@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused, slow_but
 from strategies import random_gains
 
 import mechdesign as md
@@ -51,7 +51,7 @@ def utility_optimised(n, sensitive, epsilon):
     return kernel
 
 
-@pytest.mark.parametrize(("n", "sensitive"), [(3, 1), (4, 2), (6, 3), (5, 5)])
+@for_each(("n", "sensitive"), [(3, 1), (4, 2), (6, 3), (5, 5)])
 def test_utility_optimised_randomised_response_is_optimal_where_it_should_be(n, sensitive):
     """Uniform prior, and a level at which every sensitive symbol is reported as such."""
     epsilon, prior = 2.0, md.Prior.uniform(n)
@@ -114,7 +114,7 @@ def test_small_levels_by_symbol_have_one_simplex_of_posteriors():
 # What utility-optimised local differential privacy tells openly
 
 
-@pytest.mark.parametrize("number", range(12))
+@for_each("number", slow_but(4, range(12)))
 def test_a_kernel_is_a_merging_of_protected_and_invertible_outcomes(number):
     rng = np.random.default_rng([5, number])
     n, epsilon = int(rng.integers(2, 6)), float(rng.uniform(0.1, 2))
@@ -206,7 +206,7 @@ def test_a_level_that_is_left_free_is_found():
 # Bad input
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make",
     [
         lambda: md.SymbolPML(1, {}),
@@ -235,7 +235,6 @@ def test_a_level_that_is_left_free_is_found():
         lambda: md.UtilityOptimisedLDP(1, "hiv"),
         lambda: md.UtilityOptimisedLDP(1, ["hiv"]).bounds(md.Prior.uniform(2)),
     ],
-    ids=range(25),
 )
 def test_mistakes_are_refused(make):
     with pytest.raises(LevelError, match=r"expected .+, got "):

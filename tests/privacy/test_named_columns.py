@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.certificate import verify
@@ -19,7 +20,7 @@ CLASS = {label: label[0] for label in PAIRS.labels}
 NOTIONS = [md.FeaturePML, md.FeaturePMC, md.ConditionalPML, md.ConditionalPMC]
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
+@for_each("notion", NOTIONS)
 def test_a_named_column_is_its_table(notion):
     named, tabled = notion(0.4, "sex"), notion(0.4, SEX)
     kernel = md.randomised_response(PAIRS, 1)
@@ -30,7 +31,7 @@ def test_a_named_column_is_its_table(notion):
     assert "sex" not in str(tabled)
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
+@for_each("notion", NOTIONS)
 def test_several_columns_are_the_table_of_tuples(notion):
     kernel = md.randomised_response(PAIRS, 1)
     turned = {label: label[::-1] for label in PAIRS.labels}
@@ -91,7 +92,7 @@ def test_answers_of_several_columns_are_told_apart():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each(
     "utility",
     [
         md.utility.Hamming(of="class"),
@@ -100,9 +101,8 @@ def test_answers_of_several_columns_are_told_apart():
         md.utility.Estimation("class"),
         md.utility.Estimation(["class", "sex"]),
     ],
-    ids=["hamming", "hamming of two", "distance", "estimation", "estimation of two"],
 )
-@pytest.mark.parametrize("feature", ["sex", ["sex"], ["sex", "class"]], ids=str)
+@for_each("feature", ["sex", ["sex"], ["sex", "class"]])
 def test_files_keep_names(utility, feature):
     found = md.design(PAIRS, utility, md.FeaturePML(0.7, feature))
     content = json.loads(json.dumps(to_json(found)))

@@ -11,7 +11,7 @@ import naive
 import notion_contract
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 from family_notions import MAKERS, N
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,10 +39,8 @@ def four_symbols(monkeypatch):
     monkeypatch.setattr(notion_contract, "instances", instances)
 
 
-@pytest.mark.parametrize(
-    "part", slow_but(lambda part: part not in COSTLY, CONTRACT), ids=lambda part: part.__name__
-)
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("part", slow_but(lambda part: part not in COSTLY, CONTRACT))
+@for_each("name", MAKERS)
 def test_contract(name, part, four_symbols):
     if name == "entry" and part is relabelling_changes_nothing:
         moved = md.Prior([0.1, 0.2, 0.3, 0.4], [3, 1, 2, 0])
@@ -244,8 +242,8 @@ KINDS = (
 )
 
 
-@pytest.mark.parametrize("number", range(22))
-@pytest.mark.parametrize("name", KINDS)
+@for_each("number", slow_but(4, range(22)))
+@for_each("name", KINDS)
 def test_designs_agree_with_the_naive_program(name, number):
     rng = np.random.default_rng([KINDS.index(name), number])
     p, notion, pairs = drawn(name, rng)
@@ -381,7 +379,7 @@ def test_two_hundred_entries_are_201_symbols():
 # Metrics
 
 
-@pytest.mark.parametrize("n", [18, 19, 20, 50])
+@for_each("n", [18, 19, 20, 50])
 def test_unit_spaced_line_is_exactly_private(n):
     """Sizes at which entries fall below a solver's tolerance and are dropped to zero."""
     line = md.Prior.uniform(range(n))
@@ -396,7 +394,7 @@ def test_unit_spaced_line_is_exactly_private(n):
         assert np.abs(logs[a] - logs[b]).max() <= abs(a - b) + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", slow_but(4, range(20)))
 def test_edges_of_a_graph_are_all_pairs(seed):
     """d-privacy on a graph metric equals d-privacy with every pair written out."""
     rng = np.random.default_rng(seed)
@@ -464,7 +462,7 @@ def test_symbols_at_distance_zero_are_tied():
 
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", slow_but(4, range(10)))
 def test_symbols_of_zero_mass_are_designed_for(seed):
     """A middle symbol without mass still has neighbours on both sides."""
     rng = np.random.default_rng(seed)
@@ -480,7 +478,7 @@ def test_symbols_of_zero_mass_are_designed_for(seed):
 
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
-@pytest.mark.parametrize("name", [name for name in MAKERS if name != "entry"])
+@for_each("name", [name for name in MAKERS if name != "entry"])
 def test_designs_with_a_symbol_of_zero_mass(name):
     prior = md.Prior([0.5, 0.0, 0.2, 0.3])
     for notion in (MAKERS[name](0.4), [MAKERS[name](0.4), md.LDP(2.0)]):
@@ -516,7 +514,7 @@ def sampled(notion, rng, count):
     return draws[(draws <= high).all(axis=1)]
 
 
-@pytest.mark.parametrize("name", [name for name in MAKERS if name.startswith("robust")])
+@for_each("name", [name for name in MAKERS if name.startswith("robust")])
 def test_robust_guarantee_holds_in_the_set_and_is_attained(name):
     rng = np.random.default_rng(1)
     epsilon = 0.4
@@ -651,7 +649,7 @@ def test_attribute_privacy_hides_the_attribute_only():
 # Audits, storage, fingerprints, bad input
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_audit_save_and_load(name, tmp_path):
     prior = md.Prior([0.4, 0.3, 0.2, 0.1])
     notion = MAKERS[name](0.7)
@@ -735,7 +733,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_each("name", REFUSED)
 def test_bad_input(name):
     make, error, word = REFUSED[name]
     refused(make, word, error=error)

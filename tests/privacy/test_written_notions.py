@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import make_dataclass
 
 import pytest
+from checks import for_each
 from typer.testing import CliRunner
 
 import mechdesign as md
@@ -21,13 +22,13 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("text", WRITTEN)
+@for_each("text", WRITTEN)
 def test_what_a_notion_needs_follows_its_level(text):
     assert parse_notion(text) == WRITTEN[text]
     assert WRITTEN[text].spec == text
 
 
-@pytest.mark.parametrize("text", WRITTEN)
+@for_each("text", WRITTEN)
 def test_the_command_line_designs_and_audits_them(text, tmp_path):
     table = tmp_path / "counts.csv"
     table.write_text("n\n" + "\n".join("0122333") + "\n")
@@ -39,7 +40,7 @@ def test_the_command_line_designs_and_audits_them(text, tmp_path):
     assert md.load(file).notions == (WRITTEN[text],)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "error", "said"),
     [
         ("dp:1", LevelError, "dp:0.5,NEIGHBOURS"),

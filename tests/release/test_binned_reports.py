@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from checks import for_each
 from engines import needed, spark_session
 
 import mechdesign as md
@@ -47,7 +48,7 @@ def released(table):
     return md.privatize(table, "x", FOUND, row="id", key=KEY)
 
 
-@pytest.mark.parametrize("kind", ["float64", "float32", "float16", "Float64", "decimal", "object"])
+@for_each("kind", ["float64", "float32", "float16", "Float64", "decimal", "object"])
 def test_pandas_of_every_type(people, expected, kind):
     if kind == "decimal":
         column = people["x"].map(lambda x: Decimal(str(x)))
@@ -168,7 +169,7 @@ def ages(values, **options):
     return md.privatize(pd.DataFrame({"age": values}), "age", BY_AGE, rng=1, **options)["age"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "count"),
     [
         ([3, -77731], "1 other value of type int in 1 of the 2 rows read, first in row 2"),
@@ -183,7 +184,6 @@ def ages(values, **options):
         ([True, False], "2 other values of type bool"),
         ([Decimal("3.5"), Decimal(3)], "1 other value of type Decimal"),
     ],
-    ids=["below", "fraction", "infinite", "text", "word", "dates", "truth", "decimal"],
 )
 def test_values_in_no_bin_are_refused_unseen(values, count):
     with pytest.raises(DataError) as told:

@@ -8,6 +8,7 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
+from checks import for_each
 from false_alarms import usual
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,13 +125,13 @@ def edges(table, x):
 # All words together
 
 
-@pytest.mark.parametrize("mechanism", DESIGNS, ids=lambda m: str(m.shape))
+@for_each("mechanism", DESIGNS)
 def test_all_words_together_are_the_certified_weights(mechanism):
     assert mechanism.bits == 53
     assert words_of_outcomes(table_of(mechanism), *mechanism.shape) == scaled(mechanism)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("n", "m", "concentration"),
     [(1, 1, 1.0), (2, 1, 1.0), (100, 100, 0.2), (3, 255, 1.0), (40, 129, 5.0), (5, 200, 1e6)],
 )
@@ -168,7 +169,7 @@ def test_one_cell_and_one_unit_that_moved_are_seen():
 # What is drawn is what the tables say
 
 
-@pytest.mark.parametrize("mechanism", DESIGNS, ids=lambda m: str(m.shape))
+@for_each("mechanism", DESIGNS)
 def test_every_first_and_second_byte_gives_what_the_definition_says(mechanism):
     table, weights = table_of(mechanism), scaled(mechanism)
     # All of them for one symbol, and every tenth second byte for the others.
@@ -233,7 +234,7 @@ def test_reports_do_not_depend_on_how_a_column_is_cut():
         )
 
 
-@pytest.mark.parametrize(("n", "m"), [(256, 3), (257, 3), (300, 2), (2, 255)])
+@for_each(("n", "m"), [(256, 3), (257, 3), (300, 2), (2, 255)])
 def test_positions_of_many_symbols_do_not_run_over(n, m):
     rng = np.random.default_rng(n)
     mechanism = exact_mechanism(rng.dirichlet(np.ones(m), n), bits=53)
@@ -244,7 +245,7 @@ def test_positions_of_many_symbols_do_not_run_over(n, m):
     assert drawn == [outcome_of(weights[x], int(w)) for x, w in zip(codes, words, strict=True)]
 
 
-@pytest.mark.parametrize(("n", "m"), [(2, 256), (2, 300), (400, 200), (70_000, 2)])
+@for_each(("n", "m"), [(2, 256), (2, 300), (400, 200), (70_000, 2)])
 def test_kernels_that_are_too_large_are_drawn_by_thresholds(n, m):
     rng = np.random.default_rng(m)
     weights = np.full((n, m), (1 << 53) // m, dtype=np.int64)
@@ -261,7 +262,7 @@ def test_kernels_that_are_too_large_are_drawn_by_thresholds(n, m):
 # Entropy
 
 
-@pytest.mark.parametrize("m", [2, 9, 100, 255])
+@for_each("m", [2, 9, 100, 255])
 def test_reports_of_the_system_follow_the_kernel_and_no_other(m):
     """Not repeatable, so the threshold is one that chance does not reach."""
     mechanism = exact_mechanism(np.random.default_rng(m).dirichlet(np.full(m, 5.0), 2), bits=53)

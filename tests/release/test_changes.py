@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError, KernelError
@@ -69,7 +70,7 @@ def moments(z):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each(
     ("options", "narrower"),
     [
         ({"memory": True}, True),
@@ -78,7 +79,6 @@ def moments(z):
         ({"memory": True, "share_in_both": 0.5}, True),
         ({"memory": False, "share_in_both": 0.25, "kernels": (KERNEL, CLEARER)}, False),
     ],
-    ids=["memory", "fresh draws", "half of them in both", "few in both, another kernel"],
 )
 def test_errors_of_a_change_are_those_of_simulations(options, narrower):
     by, apart = scores(11, **options)

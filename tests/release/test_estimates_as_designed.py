@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +40,7 @@ DESIGNS = {
     "pilot": md.design(PRIOR, Estimation(truth=PILOT), md.LIP(1)),
     "question": md.design(PRIOR, Estimation(SHARES), md.LDP(1)),
 }
-each_design = pytest.mark.parametrize("found", DESIGNS.values(), ids=DESIGNS)
+each_design = for_each("found", DESIGNS.values())
 HAMMING = md.design(PRIOR, md.utility.Hamming(), md.PML(1))
 # People asked in each survey, and surveys.
 PEOPLE, SURVEYS = 3000, 500
@@ -209,6 +209,7 @@ def measured(surveys, name):
     return squares.mean(), squares.std(ddof=1) / math.sqrt(len(squares))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(lambda name: name != "prior", DESIGNS))
 def test_measured_errors_are_those_that_were_designed_for(surveys, name):
     found, (error, uncertain) = DESIGNS[name], measured(surveys, name)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from checks import refused, slow_but
+from checks import for_each, pairwise_cases, refused, slow_but
 from entropy import draws_decide_nothing
 
 import mechdesign as md
@@ -78,9 +78,12 @@ def made():
     return [Path("out", name + ".parquet") for name in NAMES]
 
 
-@pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz"])
-@pytest.mark.parametrize("kind", RELEASES)
-@pytest.mark.parametrize("options", [{"row": "id", "key": KEY}, {"rng": 4}], ids=["key", "seed"])
+@for_each(
+    "ending, kind, options",
+    pairwise_cases(
+        [".parquet", ".csv", ".csv.gz"], RELEASES, [{"row": "id", "key": KEY}, {"rng": 4}]
+    ),
+)
 def test_a_folder_has_the_reports_of_one_table(tmp_path, monkeypatch, ending, kind, options):
     monkeypatch.chdir(tmp_path)
     for index, name in enumerate(NAMES):

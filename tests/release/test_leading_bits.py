@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from checks import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
@@ -83,7 +84,7 @@ def test_outcomes_at_every_threshold_are_those_of_whole_words(data):
     same(table, *edges(table))
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, 128, 129, 255, 256, 257, 300, 1000])
+@for_each("m", [1, 2, 3, 128, 129, 255, 256, 257, 300, 1000])
 def test_outcomes_of_large_kernels_are_those_of_whole_words(m):
     rng = np.random.default_rng(m)
     table = AliasTable(exact_mechanism(rng.dirichlet(np.full(m, 0.3), 2), bits=BITS))

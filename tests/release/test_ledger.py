@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from entropy import draws_decide_nothing
 
 import mechdesign as md
@@ -759,8 +759,8 @@ NASTY_LABELS = {
 }
 
 
-@pytest.mark.parametrize("name", NASTY_LABELS)
-@pytest.mark.parametrize("texts", [False, True])
+@for_each("name", NASTY_LABELS)
+@for_each("texts", [False, True])
 def test_reports_have_one_fingerprint_whether_drawn_or_read(name, texts):
     """What the ledger notes of reports as they are drawn is what their file shows later."""
     labels = NASTY_LABELS[name]

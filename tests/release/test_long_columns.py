@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 from false_alarms import are_usual
 
 import mechdesign as md
@@ -84,9 +84,7 @@ def test_one_report_changed_in_a_later_part_changes_the_fingerprint():
     assert len({one.values for one in found}) == 2
 
 
-@pytest.mark.parametrize(
-    "frame", slow_but(1, ["pandas", "categorical", "polars", "enum", "polars cat"])
-)
+@for_each("frame", slow_but(1, ["pandas", "categorical", "polars", "enum", "polars cat"]))
 def test_frames_of_all_kinds_keep_their_type_and_nulls(frame):
     secrets, codes = table("dictionary")
     made = {
@@ -104,7 +102,7 @@ def test_frames_of_all_kinds_keep_their_type_and_nulls(frame):
     assert sum(v is None for v in same) == int((codes == 3).sum())
 
 
-@pytest.mark.parametrize("size", [1, 127, 128, 129, 300])
+@for_each("size", [1, 127, 128, 129, 300])
 def test_null_reports_stay_apart_from_the_last_output(size):
     labels = [f"v{i}" for i in range(size)]
     exact = md.Mechanism(np.eye(size), labels, labels)

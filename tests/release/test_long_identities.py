@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, pairwise_cases, refused
 
 import mechdesign as md
 from mechdesign.errors import DataError, StorageError
@@ -48,9 +48,10 @@ def outcome(admission, parts):
     return None
 
 
-@pytest.mark.parametrize("by_person", [False, True])
-@pytest.mark.parametrize("size", [3, 19, 20, 21, 90, 400])
-@pytest.mark.parametrize("repeats", [0, 1, 5])
+@for_each(
+    "by_person, size, repeats",
+    pairwise_cases([False, True], [3, 19, 20, 21, 90, 400], [0, 1, 5]),
+)
 def test_the_same_rows_are_refused(by_person, size, repeats, tmp_path):
     rng = np.random.default_rng([size, repeats])
     for trial in range(6):

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError
@@ -78,7 +79,8 @@ def test_a_large_table_is_estimated_with_intervals_that_cover(large):
     assert (np.abs(z) < 0.98).mean() < 0.75
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@for_each(
     "options",
     [
         {"weights": "w"},
@@ -146,7 +148,7 @@ def test_tables_counts_and_fewer_columns_agree(large):
     np.testing.assert_allclose(summed.ravel(), pair.values, atol=1e-9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "fragment"),
     [
         ({"method": "likelihood"}, "so many columns"),

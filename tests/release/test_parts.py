@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from checks import for_each, pairwise_cases
 
 import mechdesign as md
 from mechdesign.errors import DataError
@@ -137,9 +138,7 @@ def naive(values, policy):
 
 
 @pytest.mark.usefixtures("short_parts")
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("values", VALUES)
-@pytest.mark.parametrize("policy", POLICIES)
+@for_each("kind, values, policy", pairwise_cases(KINDS, VALUES, POLICIES))
 def test_codes_of_parts_are_those_of_each_value(kind, values, policy):
     column, policy = KINDS[kind](VALUES[values]), POLICIES[policy]
     encoder = Encoder("x", LABELS, policy)
@@ -189,7 +188,7 @@ def test_a_number_is_never_the_label_of_a_bin():
     assert encoder.encode(column).tolist() == [2, 0, 1, 1] * 10
 
 
-@pytest.mark.parametrize("size", [1, 127, 128, 129, 255, 256, 257, 32_768, 40_000])
+@for_each("size", [1, 127, 128, 129, 255, 256, 257, 32_768, 40_000])
 def test_codes_of_many_inputs_do_not_run_over(size):
     labels = [f"v{i}" for i in range(size)]
     column = pa.array([labels[-1], None, labels[0]])
@@ -208,7 +207,7 @@ def test_no_value_of_the_data_is_kept_by_a_copy():
 # Reports
 
 
-@pytest.mark.parametrize("rows", [1, ROWS - 1, ROWS, ROWS + 1, 9 * ROWS + 5])
+@for_each("rows", [1, ROWS - 1, ROWS, ROWS + 1, 9 * ROWS + 5])
 def test_reports_and_receipts_do_not_depend_on_the_size_of_parts(rows, monkeypatch):
     found = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.5))
     codes = np.random.default_rng(rows).integers(0, 3, rows)
@@ -225,7 +224,7 @@ def test_reports_and_receipts_do_not_depend_on_the_size_of_parts(rows, monkeypat
         one.validate(full=True)
 
 
-@pytest.mark.parametrize("kind", ["record batch", "pandas", "polars", "polars cat"])
+@for_each("kind", ["record batch", "pandas", "polars", "polars cat"])
 def test_long_columns_come_back_as_what_they_were(kind):
     found = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.5))
     rows = (1 << 20) + 3

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -120,7 +120,7 @@ def test_rounds_of_rows_and_of_kernels_without_a_matrix():
         assert made[0] == made[1] != made[2]
 
 
-@pytest.mark.parametrize("given", [True, 1.5, "", "  ", ["1"], np.nan])
+@for_each("given", [True, 1.5, "", "  ", ["1"], np.nan])
 def test_what_names_no_round_is_refused(given):
     table = pd.DataFrame({"id": [1], "x": ["a"]})
     with pytest.raises(InputError, match="round"):

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 
 import mechdesign as md
 from mechdesign.errors import (
@@ -341,9 +341,10 @@ def test_parameters_are_the_largest_that_keep_the_level_even_where_others_below_
     assert largest_parameter(lambda t: False, 0.0) is None
 
 
-@pytest.mark.parametrize("notion", [md.PML(0.5), md.LDP(1.0), md.LIP(0.7), md.ALIP(1.0, 0.4)])
-@pytest.mark.parametrize("wish", [None, "invariant", "diagonal"])
-@pytest.mark.parametrize("seed", slow_but(1, range(3)))
+@pytest.mark.slow
+@for_each("notion", [md.PML(0.5), md.LDP(1.0), md.LIP(0.7), md.ALIP(1.0, 0.4)])
+@for_each("wish", [None, "invariant", "diagonal"])
+@for_each("seed", slow_but(1, range(3)))
 def test_no_customary_matrix_that_meets_the_wishes_keeps_more(notion, wish, seed):
     rng = np.random.default_rng(seed)
     counts = rng.integers(20, 200, 4)

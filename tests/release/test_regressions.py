@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from checks import refused
+from checks import for_each, refused
 from scipy.optimize import minimize
 
 import mechdesign as md
@@ -146,9 +146,7 @@ def test_symbols_that_hardly_occur_are_warned_of():
     refused(lambda: md.regress(frame, THREE, "y", **LINEAR), "y=b", error=DataError)
 
 
-@pytest.mark.parametrize(
-    ("options", "fragment"),
-    [
+@for_each(("options", "fragment"), [
         ({"response": "sex"}, "1500 rows without one"),
         ({"response": "cost", "family": "logistic"}, "two different values"),
         ({"response": "y"}, "at least one"),
@@ -168,8 +166,7 @@ def test_symbols_that_hardly_occur_are_warned_of():
         ({"response": "y", "covariates": ["age"], "family": "logistic",
           "feature": {"a": "u", "b": "u", "c": "v"}}, "left out"),
         ({"response": "cost", "confidence": 2}, "between 0 and 1"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_cannot_be_regressed_is_refused(options, fragment):
     frame = TABLE.assign(
         one=1.0,
@@ -182,8 +179,8 @@ def test_what_cannot_be_regressed_is_refused(options, fragment):
     assert str(TABLE["cost"][0]) not in str(found)
 
 
-@pytest.mark.parametrize("size", [1e-200, 1e-320, 1e100, 1e300])
-@pytest.mark.parametrize("name", ["cost", "age", "w"])
+@for_each("size", [1e-200, 1e-320, 1e100, 1e300])
+@for_each("name", ["cost", "age", "w"])
 def test_numbers_whose_squares_are_no_floats_are_refused(name, size):
     """Standard errors would be zero for the small ones, and coefficients NaN for the large."""
     frame = TABLE.assign(**{name: TABLE[name] * size})

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from checks import for_each
 from scipy.optimize import minimize
 
 import mechdesign as md
@@ -172,7 +173,7 @@ def test_reports_of_a_plan():
         md.regress(made, other, response="fare")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "problem"),
     [
         ({"column": "x", "response": "y"}, UnknownNameError),

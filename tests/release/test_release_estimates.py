@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
@@ -247,8 +247,9 @@ def coverage(jobs, target, seed, wrong=None, **options):
 SLACK = 4 * np.sqrt(0.95 * 0.05 / REPETITIONS)
 
 
-@pytest.mark.parametrize("target", slow_but(1, ["population", "sample"]))
-@pytest.mark.parametrize("method", ["inversion", "likelihood"])
+@pytest.mark.slow
+@for_each("target", slow_but(1, ["population", "sample"]))
+@for_each("method", ["inversion", "likelihood"])
 def test_intervals_by_the_delta_method_cover_at_the_stated_rate(jobs, method, target):
     found = coverage(jobs, target, 1, method=method)
     assert found.min() >= 0.95 - SLACK
@@ -256,8 +257,8 @@ def test_intervals_by_the_delta_method_cover_at_the_stated_rate(jobs, method, ta
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["population", "sample"])
-@pytest.mark.parametrize("method", ["inversion", "likelihood"])
+@for_each("target", ["population", "sample"])
+@for_each("method", ["inversion", "likelihood"])
 def test_intervals_by_the_bootstrap_cover_at_the_stated_rate(jobs, method, target):
     found = coverage(jobs, target, 2, method=method, intervals="bootstrap", resamples=400)
     assert found.min() >= 0.95 - SLACK
@@ -292,6 +293,7 @@ def test_a_kernel_that_did_not_make_the_reports_is_not_covered(jobs):
     assert coverage(jobs, "sample", 5, wrong=other).min() < 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", slow_but(1, ["inversion", "likelihood"]))
 def test_joint_and_conditional_intervals_cover_at_the_stated_rate(survey, jobs, method):
     codes, found, _ = jobs
@@ -510,7 +512,7 @@ def test_impossible_and_empty_reports_are_warned_of():
         md.estimate({0: 10, 1: 10}, weak)
 
 
-@pytest.mark.parametrize(("n", "m", "reports"), [(2, 2, 10), (3, 4, 40), (20, 20, 20), (4, 40, 30)])
+@for_each(("n", "m", "reports"), [(2, 2, 10), (3, 4, 40), (20, 20, 20), (4, 40, 30)])
 def test_alarms_about_the_mechanism_are_as_rare_as_they_say(n, m, reports):
     """Many outcomes with few reports each are where the usual tests fail."""
     rng = np.random.default_rng(n * m)

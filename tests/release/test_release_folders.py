@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 from entropy import draws_decide_nothing
 from filelock import FileLock
 
@@ -86,8 +86,8 @@ def stopped_by(make, *said):
 # Several files are one table
 
 
-@pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz"])
-@pytest.mark.parametrize("options", [{"row": "id", "key": KEY}, {"rng": 4}])
+@for_each("ending", [".parquet", ".csv", ".csv.gz"])
+@for_each("options", [{"row": "id", "key": KEY}, {"rng": 4}])
 def test_a_folder_has_the_reports_of_one_table(tmp_path, monkeypatch, ending, options):
     monkeypatch.chdir(tmp_path)
     for index, name in enumerate(NAMES):
@@ -374,7 +374,7 @@ def test_what_was_finished_is_not_drawn_again(data, when, at):
     refused(lambda: release("lost.parquet", "again.parquet"), "reports", error=DataError)
 
 
-@pytest.mark.parametrize("at", slow_but(1, [1, 2, 3, 4]))
+@for_each("at", slow_but(1, [1, 2, 3, 4]))
 def test_a_csv_file_has_its_receipt_whenever_the_kill_came(tmp_path, monkeypatch, at):
     monkeypatch.chdir(tmp_path)
     for index in range(2):

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError, RepeatWarning, UnknownNameError
@@ -100,13 +100,13 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("name", WAYS)
+@for_each("name", WAYS)
 def test_every_library_gives_the_same_reports_for_the_same_seed(name, table, expected):
     make, read = WAYS[name]
     assert read(md.privatize(make(table), "x", FOUND, rng=SEED)) == expected
 
 
-@pytest.mark.parametrize("name", WAYS)
+@for_each("name", WAYS)
 def test_every_library_draws_afresh_without_a_seed(name, table, expected):
     """A control for the test above, and most rows keep their value under this mechanism."""
     make, read = WAYS[name]
@@ -161,7 +161,7 @@ def test_everything_else_is_as_it_was(table):
 NUMBERS = md.design(md.Prior([0.5, 0.3, 0.2], [1, 2, 3]), md.utility.Hamming(), md.LDP(2))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "dtype", ["int8", "uint16", "int64", "float32", "float64", "Int32", "int16[pyarrow]", "object"]
 )
 def test_number_types_are_kept(dtype):

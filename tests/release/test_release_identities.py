@@ -16,7 +16,7 @@ import uuid
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from scipy.stats import chi2
 
 import mechdesign as md
@@ -100,8 +100,8 @@ def check_reports(found, expected):
     assert rows
 
 
-@pytest.mark.parametrize("kind", ["int64", "int16", "Int32", "object"])
-@pytest.mark.parametrize("name", WAYS)
+@for_each("kind", ["int64", "int16", "Int32", "object"])
+@for_each("name", WAYS)
 def test_the_same_key_gives_the_same_reports_in_every_library(name, kind, table, expected):
     make, read = WAYS[name]
     if (name, kind) == ("dask", "object"):
@@ -154,7 +154,7 @@ PLANS = {
 CASES = [(name, i) for name in PLANS for i in range(len(PLANS[name]))]
 
 
-@pytest.mark.parametrize(("name", "plan"), CASES)
+@for_each(("name", "plan"), CASES)
 def test_no_plan_draws_a_report_anew(name, plan, table, expected):
     make, read = WAYS[name]
     made = md.privatize(make(table), "x", FOUND, row="id", key=KEY)
@@ -163,7 +163,7 @@ def test_no_plan_draws_a_report_anew(name, plan, table, expected):
         check_reports(read(changed), expected)
 
 
-@pytest.mark.parametrize(("name", "plan"), CASES)
+@for_each(("name", "plan"), CASES)
 def test_no_plan_draws_anew_what_was_drawn_once(name, plan, table):
     """Without identities a table is concrete: what it gives is what it gave."""
     make, read = WAYS[name]
@@ -331,13 +331,13 @@ RECORDED = [
 ]
 
 
-@pytest.mark.parametrize(("mechanism", "options", "digest"), RECORDED)
+@for_each(("mechanism", "options", "digest"), RECORDED)
 def test_reports_are_those_that_version_0_1_drew(mechanism, options, digest):
     made = "".join(md.privatize(SOME, "x", mechanism, **options)["x"])
     assert hashlib.sha256(made.encode()).hexdigest()[:16] == digest
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "digest"),
     [
         ({"row": "id", "key": KEY}, "505d317fea876488"),
@@ -431,7 +431,7 @@ def test_identities_are_the_same_in_every_library_and_differ_otherwise():
     assert len(set(found.values())) == len(SAME)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "values",
     [
         [1.0],
@@ -449,7 +449,6 @@ def test_identities_are_the_same_in_every_library_and_differ_otherwise():
         pa.array([[1]]),
         pa.array([True]),
     ],
-    ids=str,
 )
 def test_what_is_no_identity_is_refused(values):
     refused(lambda: encode_identities(values, "id"), "'id'", "identit", error=DataError)
@@ -465,8 +464,8 @@ def test_floats_are_refused_by_every_table(table):
         )
 
 
-@pytest.mark.parametrize("name", ONCE)
-@pytest.mark.parametrize("row", [None, "id"])
+@for_each("name", ONCE)
+@for_each("row", [None, "id"])
 def test_tables_without_rows_are_refused_at_once(name, row, table):
     empty = WAYS[name][0](table.iloc[:0])
     refused(lambda: md.privatize(empty, "x", FOUND, row=row), "at least one row", error=DataError)
@@ -475,7 +474,7 @@ def test_tables_without_rows_are_refused_at_once(name, row, table):
 # Repeated identities
 
 
-@pytest.mark.parametrize("name", WAYS)
+@for_each("name", WAYS)
 def test_repeated_identities_are_refused_over_the_whole_table(name, table):
     make, read = WAYS[name]
     twice = pd.concat([table, table.iloc[[0]].assign(x="c")], ignore_index=True)
@@ -490,7 +489,7 @@ def test_repeated_identities_are_refused_over_the_whole_table(name, table):
     assert str(table["id"][0]) not in str(found).replace("one", "")
 
 
-@pytest.mark.parametrize("name", WAYS)
+@for_each("name", WAYS)
 def test_a_person_has_one_report(name, table, expected):
     make, read = WAYS[name]
     thrice = pd.concat([table, table, table.iloc[:10]], ignore_index=True)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused, slow_but
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError, LevelError, PrecisionWarning, StorageError
@@ -36,7 +36,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize(("utility", "privacy"), KINDS, ids=str)
+@pytest.mark.parametrize(("utility", "privacy"), slow_but(3, KINDS), ids=str)
 def test_designs_of_every_kind_go_all_the_way(run, utility, privacy):
     found = md.design(PRIOR, utility, privacy)
     md.save(found, "d.json")
@@ -176,9 +176,7 @@ def test_nothing_is_released_that_cannot_be_recorded(run, tmp_path):
         assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize(
-    "change", [{"releases": None}, {"releases": [3]}, {"releases": [{}]}, {"mechanisms": []}]
-)
+@for_each("change", [{"releases": None}, {"releases": [3]}, {"releases": [{}]}, {"mechanisms": []}])
 def test_damaged_ledgers_are_refused(tmp_path, change):
     content = {"format": "mechdesign-ledger", "schema": 1, "releases": [], "mechanisms": {}}
     path = tmp_path / "ledger.json"
@@ -193,10 +191,9 @@ def test_damaged_ledgers_are_refused(tmp_path, change):
 # Composition
 
 
-@pytest.mark.parametrize(
+@for_each(
     "notion",
     [md.MaximalLeakage(1), md.MaximalCostLeakage(1), md.MIPrivacy(1), md.ApproximateLDP(1, 0.01)],
-    ids=str,
 )
 def test_bounds_of_average_notions_lie_above_the_exact_levels(notion):
     rng = np.random.default_rng(4)
@@ -283,12 +280,12 @@ def test_mistakes_in_joint_estimates():
     refused(lambda: md.estimate_joint(ok, [FLIP, FLIP], resamples=1), error=InputError)
 
 
-@pytest.mark.parametrize("error", [1e-300, 1e-160, 1e300, math.inf, True])
+@for_each("error", [1e-300, 1e-160, 1e300, math.inf, True])
 def test_errors_that_no_plan_can_have(error):
     refused(lambda: md.plan(FLIP, error=error), "error of a plan")
 
 
-@pytest.mark.parametrize("reports", [0.5, 1.5, True, "3", 10**400, math.inf])
+@for_each("reports", [0.5, 1.5, True, "3", 10**400, math.inf])
 def test_numbers_of_reports_that_no_plan_can_have(reports):
     refused(lambda: md.plan(FLIP, reports=reports), "reports of a plan")
 

@@ -11,6 +11,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from checks import for_each
 from engines import needed, spark_session
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
@@ -285,7 +286,7 @@ CONTROL = settings(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ENGINES)
+@for_each("name", ENGINES)
 def test_no_report_is_drawn_twice_or_lost(name):
     slow = name == "dask"
     run_state_machine_as_test(

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from listed_words import Listed
@@ -54,7 +54,7 @@ def every_part(mechanism, bits, low):
 # The thresholds are the weights
 
 
-@pytest.mark.parametrize("mechanism", DESIGNS, ids=NAMES)
+@for_each("mechanism", DESIGNS)
 def test_thresholds_of_designs_add_up_to_the_certified_weights(mechanism):
     assert mechanism.bits == 53
     np.testing.assert_array_equal(weights_of(AliasTable(mechanism)), mechanism.weights)
@@ -67,7 +67,7 @@ def test_thresholds_add_up_to_the_weights(data):
     np.testing.assert_array_equal(weights_of(AliasTable(mechanism)), mechanism.weights)
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 1), (100, 100), (3, 1000), (40, 129)])
+@for_each(("n", "m"), [(1, 1), (2, 1), (100, 100), (3, 1000), (40, 129)])
 def test_thresholds_of_large_kernels_add_up_to_the_weights(n, m):
     rng = np.random.default_rng(n * m)
     mechanism = exact_mechanism(rng.dirichlet(np.full(m, 0.2), n), bits=53)
@@ -163,8 +163,8 @@ def sampled(mechanism, rng, per_row=200_000):
     return codes, md.Sampler(mechanism, rng).draw_codes(codes)
 
 
-@pytest.mark.parametrize("rng", [11, np.random.default_rng(11)], ids=["seed", "generator"])
-@pytest.mark.parametrize("mechanism", DESIGNS, ids=NAMES)
+@for_each("rng", [11, np.random.default_rng(11)])
+@for_each("mechanism", DESIGNS)
 def test_every_row_follows_its_weights(mechanism, rng):
     assert p_values(mechanism, *sampled(mechanism, rng)).min() > 1e-4
 
@@ -175,7 +175,7 @@ def test_words_of_the_operating_system_follow_the_weights():
     assert p_values(mechanism, *sampled(mechanism, None)).min() > 1e-10
 
 
-@pytest.mark.parametrize("mechanism", DESIGNS, ids=NAMES)
+@for_each("mechanism", DESIGNS)
 def test_a_kernel_changed_by_one_per_cent_is_found_out(mechanism):
     """The control for the two tests above: entries of one row moved by 1 %."""
     changed = mechanism.kernel.copy()
@@ -241,8 +241,8 @@ def test_production_is_marked():
     assert isinstance(words_from(np.random.default_rng(1)), GeneratorWords)
 
 
-@pytest.mark.parametrize("rng", [1, np.random.default_rng(1), None])
-@pytest.mark.parametrize("limit", [1, 2, 3, 255, 256, 257, 10**30])
+@for_each("rng", [1, np.random.default_rng(1), None])
+@for_each("limit", [1, 2, 3, 255, 256, 257, 10**30])
 def test_integers_below_a_limit(rng, limit):
     words = words_from(rng)
     found = [words.below(limit, position) for position in range(50)]

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 
 import mechdesign as md
 from mechdesign.errors import (
@@ -146,10 +146,9 @@ def test_raw_data_is_refused_instead_of_estimated_from(run):
     refused(lambda: md.estimate_joint(pairs, [USEFUL, USEFUL]), "column 'first'", error=DataError)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.PrecisionWarning")
-@pytest.mark.parametrize(
-    "people", slow_but(1, [[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]])
-)
+@for_each("people", slow_but(1, [[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]))
 def test_honest_reports_are_not_refused(people):
     """At the corners and edges, where noise leaves what is possible every other time."""
     rng = np.random.default_rng(11)
@@ -412,7 +411,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
+@for_each("text", BROKEN)
 def test_no_message_quotes_a_value_of_a_file(tmp_path, text):
     flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
     source = tmp_path / "a.csv"
@@ -470,8 +469,8 @@ def test_values_are_quoted_where_that_is_asked_for(run):
     assert "'secret'" not in run(*arguments)[2]  # it does not last
 
 
-@pytest.mark.parametrize("name", [{"x"}, {"x": 1}, [["x"]], np.array(["x"]), slice(None)], ids=str)
-@pytest.mark.parametrize("option", ["column", "columns", "row", "person"])
+@for_each("name", [{"x"}, {"x": 1}, [["x"]], np.array(["x"]), slice(None)])
+@for_each("option", ["column", "columns", "row", "person"])
 def test_what_is_no_name_of_a_column_is_said_to_be_none(option, name):
     flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
     table = pd.DataFrame({"x": ["no", "yes"], "id": [1, 2]})

@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from checks import for_each
 from engines import needed, spark_session
 
 import mechdesign as md
@@ -76,10 +77,9 @@ def test_counts_that_share_a_collector_are_not_added_up():
     assert md.count_reports(both, FLIP).sources == ("a", "b")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "counts",
     [{"perhaps": 1}, {True: 1}, {"no": -1}, {"no": 1.5}, {"no": True}, {"no": 2**60}, {"no": "3"}],
-    ids=["label", "truth", "negative", "fraction", "true", "huge", "text"],
 )
 def test_what_is_no_count_is_refused(counts):
     with pytest.raises(DataError, match="expected"):
@@ -136,7 +136,7 @@ def changed(**parts):
     return {**content, **parts}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [
         [],
@@ -154,7 +154,6 @@ def changed(**parts):
         changed(sources=[3]),
         changed(sources=None),
     ],
-    ids=range(14),
 )
 def test_a_damaged_file_of_counts_is_refused(tmp_path, content):
     (tmp_path / "c.json").write_text(json.dumps(content))

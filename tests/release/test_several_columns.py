@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -78,8 +78,8 @@ ENGINES = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", RELEASES)
+@for_each("engine", ENGINES)
+@for_each("kind", RELEASES)
 def test_equal_reports_for_equal_keys_in_every_library(engine, kind):
     made = md.privatize(FRAME, RELEASES[kind], row="id", key=KEY)
     other = md.privatize(ENGINES[engine](FRAME), RELEASES[kind], row="id", key=KEY)
@@ -88,8 +88,8 @@ def test_equal_reports_for_equal_keys_in_every_library(engine, kind):
     assert rows(turned) == rows(made)
 
 
-@pytest.mark.parametrize("engine", ["polars", "arrow", "reader", "duckdb"])
-@pytest.mark.parametrize("kind", RELEASES)
+@for_each("engine", ["polars", "arrow", "reader", "duckdb"])
+@for_each("kind", RELEASES)
 def test_equal_reports_for_equal_seeds(engine, kind):
     made = md.privatize(FRAME, RELEASES[kind], rng=5)
     assert rows(md.privatize(ENGINES[engine](FRAME), RELEASES[kind], rng=5)) == rows(made)
@@ -134,7 +134,7 @@ def test_other_reports_take_the_place_of_all_secrets():
         assert named["told"].tolist() == made["class_sex"].tolist()
 
 
-@pytest.mark.parametrize("engine", ["polars", "lazy", "arrow", "duckdb"])
+@for_each("engine", ["polars", "lazy", "arrow", "duckdb"])
 def test_names_that_the_table_has_are_refused(engine):
     frame = FRAME.assign(class_sex=1)
     with pytest.raises(DataError, match=r"names that the table does not have.*'class_sex'"):
@@ -145,7 +145,7 @@ def test_names_that_the_table_has_are_refused(engine):
         md.privatize(ENGINES[engine](FRAME), RELEASES["tuples"], into=["sex", "class"])
 
 
-@pytest.mark.parametrize("engine", slow_but(2, [None, *ENGINES]))
+@for_each("engine", slow_but(2, [None, *ENGINES]))
 def test_a_combination_that_was_not_planned_for_is_refused(engine):
     """What a plan guarantees under a prior is about the combinations that the prior has."""
     make = ENGINES.get(engine, lambda frame: frame)
@@ -355,8 +355,8 @@ def saved(tmp_path, ending):
     return path
 
 
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-@pytest.mark.parametrize("kind", RELEASES)
+@for_each("ending", [".csv", ".parquet"])
+@for_each("kind", RELEASES)
 def test_files_have_the_reports_of_their_tables(tmp_path, ending, kind):
     source, target = saved(tmp_path, ending), tmp_path / f"reports{ending}"
     book = tmp_path / "ledger.jsonl"
@@ -419,9 +419,7 @@ def test_from_a_plan_to_its_joint_table(tmp_path, capsys):
         assert len(json.loads(capsys.readouterr().out)["rows"]) == count
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+@for_each("wrong", [
         ["plan-columns", "titanic", "--column", "class", "--total", "ldp:1"],
         ["plan-columns", "titanic", "--column", "class", "--column", "sax", "--total", "ldp:1"],
         ["plan-columns", "--prior", "0.5,0.5", "--total", "ldp:1"],
@@ -435,8 +433,7 @@ def test_from_a_plan_to_its_joint_table(tmp_path, capsys):
         ["apply", "PLAN", "CSV", "-o", "OUT", "--into", "a", "--into", "b"],
         ["apply", "PLAN", "CSV", "-o", "OUT", "--unseen", "replace", "--replacement", "x"],
         ["estimate", "PLAN", "CSV", "--column", "sax"],
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_bad_input_is_one_line_and_writes_nothing(tmp_path, capsys, wrong):
     source, plan = saved(tmp_path, ".csv"), tmp_path / "plan.json"
     md.save(PLAN, plan)
@@ -464,8 +461,8 @@ def counted_plan(frame, notion=None):
     return md.plan_columns(prior, None, notion or md.LDP(3), joint=False)
 
 
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-@pytest.mark.parametrize("notion", slow_but(1, [md.LDP(3), md.PML(2)]))
+@for_each("ending", [".csv", ".parquet"])
+@for_each("notion", slow_but(1, [md.LDP(3), md.PML(2)]))
 def test_a_plan_from_the_very_counts_is_warned_of_once(tmp_path, ending, notion):
     source, plan = saved(tmp_path, ending), counted_plan(FRAME, notion)
     told = counts_warnings(lambda: md.privatize_file(source, tmp_path / f"r{ending}", plan))

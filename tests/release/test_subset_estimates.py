@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 from scipy.stats import norm
 
 import mechdesign as md
@@ -35,8 +35,9 @@ def simulated(selection, truth, n, rng):
     return md.Sampler(selection, rng=rng).draw_codes(symbols)
 
 
-@pytest.mark.parametrize("notion", NOTIONS, ids=str)
-@pytest.mark.parametrize("size", slow_but(1, [23, 200]))
+@pytest.mark.slow
+@for_each("notion", NOTIONS)
+@for_each("size", slow_but(1, [23, 200]))
 def test_measured_and_predicted_errors_agree(notion, size):
     """Within 3 standard errors of the mean over surveys, and so do the shares."""
     selection, truth, n = md.subset_selection(size, notion), truth_of(size), 3000
@@ -133,7 +134,7 @@ def test_reports_that_are_sorted_and_put_together_count_the_same(monkeypatch):
         assert (a == b).all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "reports",
     [
         [0.5] * 20,
@@ -150,7 +151,6 @@ def test_reports_that_are_sorted_and_put_together_count_the_same(monkeypatch):
         [1, None] * 20,
         np.zeros((5, 5), dtype=int),
     ],
-    ids=str,
 )
 def test_reports_that_are_none_are_refused(reports):
     with pytest.raises(DataError):
@@ -188,10 +188,9 @@ def test_reports_of_another_selection_are_refused():
         md.estimate(table, one)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [{"method": "likelihood"}, {"feature": {0: 1.0}}, {"by": "blocks"}, {"intervals": "bootstrap"}],
-    ids=str,
 )
 def test_options_that_need_a_matrix_are_refused(options):
     with pytest.raises(InputError, match="subset selection"):

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each
 from listed_words import Listed
 from scipy.stats import chi2
 
@@ -43,8 +44,8 @@ def row(selection, symbol):
     return np.array([float(selection.probability(symbol, y)) for y in selection.outputs])
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("source", ["seed", "entropy", "key"])
+@for_each("case", CASES)
+@for_each("source", ["seed", "entropy", "key"])
 def test_reports_have_the_probabilities_of_the_kernel(case, source):
     selection, n = made(*case), 60_000
     symbol = len(selection.inputs) - 2

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError, PrecisionWarning, UnknownNameError
@@ -73,8 +73,8 @@ def test_weights_of_text_and_of_zeros_only_are_refused():
     refused(lambda: md.estimate(TABLE.assign(w=0.0), THREE, "r", weights="w"), "zeros only")
 
 
-@pytest.mark.parametrize("size", [1e-200, 5e-324, 1e200, 1e308])
-@pytest.mark.parametrize("part", ["one", "all"])
+@for_each("size", [1e-200, 5e-324, 1e200, 1e308])
+@for_each("part", ["one", "all"])
 def test_weights_whose_squares_are_no_floats_are_refused(size, part):
     """Of such weights a standard error would be zero, or not a number."""
     weights = TABLE["w"].copy()
@@ -113,7 +113,7 @@ def test_a_population_smaller_than_the_sample_is_refused():
     refused(lambda: md.estimate(TABLE, THREE, "r", **call), "in every stratum")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "fragment"),
     [
         ({"population": 1000.5}, "whole number"),

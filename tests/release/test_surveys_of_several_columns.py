@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -74,8 +74,8 @@ def as_texts(reports):
     return found
 
 
-@pytest.mark.parametrize("kind", MADE)
-@pytest.mark.parametrize(
+@for_each("kind", MADE)
+@for_each(
     "asked",
     [
         {"weights": "w"},
@@ -84,7 +84,6 @@ def as_texts(reports):
         {"strata": "s", "population": {"north": 5000, "south": 9000}},
         {"weights": "w", "by_group": "g"},
     ],
-    ids=["weights", "clusters", "population", "strata", "groups"],
 )
 def test_a_survey_of_several_columns_is_that_of_one_column_of_tuples(kind, asked):
     made = MADE[kind]
@@ -120,8 +119,8 @@ def test_weights_are_no_reports():
     refused(lambda: md.estimate(reports, PLAN, weights="job"), "'job'", "other columns")
 
 
-@pytest.mark.parametrize("kind", MADE)
-@pytest.mark.parametrize("missing", ["error", "drop", "category"])
+@for_each("kind", MADE)
+@for_each("missing", ["error", "drop", "category"])
 def test_a_missing_answer_of_one_column_is_a_report(kind, missing):
     """Reports of people who did not answer are outputs: dropping them would tell of others."""
     made = MADE[kind]

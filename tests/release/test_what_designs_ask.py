@@ -11,7 +11,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.errors import DataError
@@ -200,6 +200,7 @@ def low_high(shares):
     return np.array([shares[:2].sum(), shares[2:].sum()])
 
 
+@pytest.mark.slow
 def test_errors_of_means_given_groups_are_those_of_simulated_surveys():
     rng = np.random.default_rng(5)
     q = (GROUPED.mechanism.kernel.T @ JOINT @ SCORED.mechanism.kernel).ravel()
@@ -427,7 +428,7 @@ def test_designs_for_questions_are_not_told_to_design_for_estimates():
     assert not is_silent(told)
 
 
-@pytest.mark.parametrize("scale", [1e-60, 1e-9, 1.0, 1e60])
+@for_each("scale", [1e-60, 1e-9, 1.0, 1e60])
 def test_what_reports_do_not_tell_is_seen_at_every_scale(scale):
     """Answers to questions of small numbers were not seen to be untold, and estimated wrong."""
     small = {x: v * scale for x, v in SCORES.items()}

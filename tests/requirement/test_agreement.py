@@ -5,7 +5,7 @@ from __future__ import annotations
 import dense_programs
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 from plain_requirements import WISHES, Case, faults, names, random_case
 from random_designs import MAKERS
 
@@ -46,7 +46,7 @@ def agree(case: Case) -> str:
     return "possible"
 
 
-@pytest.mark.parametrize("number", slow_but(25, range(FAST)))
+@for_each("number", slow_but(8, range(FAST)))
 def test_a_few(number):
     agree(drawn(number))
 

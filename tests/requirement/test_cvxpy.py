@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,8 +106,8 @@ def is_satisfied(function, kernel, tolerance):
     return True
 
 
-@pytest.mark.parametrize("notions", slow_but(1, NOTIONS), ids=str)
-@pytest.mark.parametrize("name", [*LINEAR, *CURVED])
+@for_each("notions", slow_but(1, NOTIONS))
+@for_each("name", [*LINEAR, *CURVED])
 def test_the_optimum_is_that_of_a_dense_program(name, notions):
     function = {**LINEAR, **CURVED}[name]
     best = optimum(notions, function)
@@ -135,7 +135,7 @@ def test_controls_without_the_constraints_have_another_optimum():
 # Linear ones
 
 
-@pytest.mark.parametrize("name", LINEAR)
+@for_each("name", LINEAR)
 def test_linear_ones_are_sums_over_entries_that_are_checked_exactly_and_saved(name, tmp_path):
     found = md.design(PRIOR, HAMMING, md.PML(0.8), subject_to=own(LINEAR[name], name="mine"))
     assert all(isinstance(r, Sums) for r in found.requirements)
@@ -175,7 +175,7 @@ SUMS = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         {"shape": (0, 3)},
@@ -280,8 +280,8 @@ def test_a_larger_tolerance_is_kept_and_said():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", [np.eye(N), np.eye(N)[::-1], EVEN], ids=["id", "back", "even"])
-@pytest.mark.parametrize("name", ["frobenius", "divergence", "with linear ones"])
+@for_each("start", [np.eye(N), np.eye(N)[::-1], EVEN])
+@for_each("name", ["frobenius", "divergence", "with linear ones"])
 def test_kernels_from_anywhere_are_repaired(name, start):
     asked = own(CURVED[name])
     told = md.certify(start, PRIOR, HAMMING, md.PML(0.6), subject_to=asked)
@@ -320,6 +320,7 @@ def test_what_clashes_is_proved_where_functions_have_kinks():
     assert caught.value.proof.bound < 0
 
 
+@pytest.mark.slow
 def test_kinks_leave_an_honest_gap():
     """One gradient of a nuclear norm does not show what others do; the bound holds all the same."""
     with warnings.catch_warnings():
@@ -400,7 +401,7 @@ OTHER = cp.Variable((N, N), name="other")
 PARAMETER = cp.Parameter(name="level", value=0.3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("function", "words"),
     [
         (lambda K: cp.norm(K) >= 1, ["convex"]),

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,7 +55,7 @@ def test_one_unit_beyond_an_end_is_seen(unit):
     assert limit.is_kept(weights, BITS) == (unit <= 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("labels", "limit"),
     [
         ([0.1, 0.2, 0.3, 0.4], 0.1),

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 
 import mechdesign as md
 from mechdesign import require
@@ -56,9 +56,9 @@ def best_of_all(prior, utility, notion, m, k, asked=()):
 # Optima
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("seed", slow_but(1, range(3)))
+@for_each("notion", NOTIONS)
+@for_each("k", [1, 2, 3])
+@for_each("seed", slow_but(1, range(3)))
 def test_the_best_of_every_choice_is_found_and_proved(seed, k, notion):
     prior, utility = instance(seed)
     found = md.design(prior, utility, NOTIONS[notion], range(5), subject_to=require.outputs(k))
@@ -139,7 +139,7 @@ def test_sub_convex_utilities_are_refused_unless_it_asks_nothing():
     assert found.value == md.design(ABC, goal, md.PML(0.5)).value
 
 
-@pytest.mark.parametrize("count", [0, -1, 1.5, True, None, "2", math.nan])
+@for_each("count", [0, -1, 1.5, True, None, "2", math.nan])
 def test_numbers_of_outputs_that_mean_nothing(count):
     refused(lambda: require.outputs(count), "positive whole number", error=RequirementError)
 
@@ -162,7 +162,7 @@ def all_parts(m, k):
     return [frozenset(range(m)) - set(chosen) for chosen in itertools.combinations(range(m), k)]
 
 
-@pytest.mark.parametrize(("m", "k"), [(4, 1), (5, 2), (6, 3), (7, 3), (10, 4)])
+@for_each(("m", "k"), [(4, 1), (5, 2), (6, 3), (7, 3), (10, 4)])
 def test_a_cover_is_known_and_one_that_lacks_a_part_is_not(m, k):
     parts = all_parts(m, k)
     assert covers(parts, k)
@@ -171,7 +171,7 @@ def test_a_cover_is_known_and_one_that_lacks_a_part_is_not(m, k):
         assert not covers(parts[:missing] + parts[missing + 1 :], k)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_covers_agree_with_every_choice_looked_at(seed):
     rng = np.random.default_rng(seed)
     m, k = int(rng.integers(2, 7)), int(rng.integers(1, 4))
@@ -213,7 +213,7 @@ def test_a_search_that_lacks_a_part_proves_no_more_than_its_relaxation():
         assert lacking == relaxed
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", slow_but(4, range(10)))
 def test_any_numbers_of_any_parts_bound_the_optimum(seed):
     problem, found = stated()
     best = Fraction(found.value)
@@ -226,7 +226,7 @@ def test_any_numbers_of_any_parts_bound_the_optimum(seed):
     assert bound >= best - Fraction(1, 10**12)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "forge",
     [
         lambda parts: parts[1:],

@@ -14,7 +14,7 @@ import dense_programs
 import numpy as np
 import plain_farkas
 import pytest
-from checks import slow_but
+from checks import for_each, pairwise_cases, slow_but
 from exact_program import is_near_boundary, is_possible, may_be_possible
 from plain_check import pairs_of
 from plain_requirements import (
@@ -156,7 +156,7 @@ HAMMING = md.utility.Hamming()
 NEIGHBOURS = md.require.zero(pattern=TRIDIAGONAL)
 
 
-@pytest.mark.parametrize("notion", [md.LDP(1), md.LIP(1), md.LDP(30), md.LIP(0.01)], ids=str)
+@for_each("notion", [md.LDP(1), md.LIP(1), md.LDP(30), md.LIP(0.01)])
 def test_neighbours_alone_are_impossible_at_every_finite_level(notion):
     """An output that one symbol never causes is one that none may cause."""
     with pytest.raises(InfeasibleError, match="no finite level does") as caught:
@@ -214,9 +214,10 @@ def test_one_part_does_not_clash_together():
     assert "level" not in str(told.value)
 
 
-@pytest.mark.parametrize("size", [4.0, 1e12, 1e300])
-@pytest.mark.parametrize("notion", [md.PML(1), md.MIPrivacy(0.1)], ids=str)
-@pytest.mark.parametrize("kind", ["rows", "cost", "goal"])
+@for_each(
+    "size, notion, kind",
+    pairwise_cases([4.0, 1e12, 1e300], [md.PML(1), md.MIPrivacy(0.1)], ["rows", "cost", "goal"]),
+)
 def test_a_limit_that_rows_of_sum_one_do_not_reach(kind, notion, size, tmp_path):
     """Seen without a solver, as sizes like these are more than solvers bear."""
     prior, goal, asked = md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), [md.require.monotone()]
@@ -313,6 +314,7 @@ def edged(wish: Wish, rng: np.random.Generator) -> Wish:
     return Wish(made, rows, f"{wish.name} at {value:g}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(6))
 def test_extremes(part):
     said = [judge(extreme(number)) for number in range(part, 72, 6)]

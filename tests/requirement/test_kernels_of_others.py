@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,8 +95,8 @@ def optimum(gains, constraints, K):
     return cvxpy.Problem(cvxpy.Maximize(value), constraints).solve(solver="CLARABEL")
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("wish", WISHES)
+@for_each("notion", slow_but(1, NOTIONS))
+@for_each("wish", WISHES)
 def test_the_optimum_is_that_of_a_dense_program_and_of_the_design(wish, notion):
     gains = gains_of(len(wish) + len(notion))
     asked, dense = WISHES[wish]
@@ -158,8 +158,8 @@ def test_columns_need_names_where_they_are_not_the_symbols():
 # Kernels from anywhere
 
 
-@pytest.mark.parametrize("wish", WISHES)
-@pytest.mark.parametrize("start", ["identity", "mirrored", "even"])
+@for_each("wish", WISHES)
+@for_each("start", slow_but(1, ["identity", "mirrored", "even"]))
 def test_a_kernel_far_from_all_that_is_asked_is_repaired(wish, start):
     asked = WISHES[wish][0]
     kernel = {"identity": np.eye(N), "mirrored": np.eye(N)[::-1], "even": kernel_of_all()}[start]

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from scipy.optimize import linprog
 
 import mechdesign as md
@@ -67,7 +68,7 @@ def kernels(rng, n):
         yield weights
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_the_check_is_the_definition(seed):
     rng = np.random.default_rng([20261126, seed])
     n = int(rng.integers(2, 6))
@@ -81,7 +82,7 @@ def test_the_check_is_the_definition(seed):
         assert (verdict is Verdict.YES) == expected, requirement
 
 
-@pytest.mark.parametrize("seed", range(25))
+@for_each("seed", slow_but(4, range(25)))
 def test_linear_designs_agree_with_a_program_written_out(seed):
     rng = np.random.default_rng([20261127, seed])
     n = int(rng.integers(2, 6))

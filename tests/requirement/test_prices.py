@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign import require
@@ -41,8 +41,8 @@ def slope_by_differences(prior, notion, make, at, step=STEP):
     return (up - down) / (2 * step)
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("name", MOVED)
+@for_each("notion", NOTIONS)
+@for_each("name", MOVED)
 def test_prices_add_up_to_the_derivative_in_the_right_hand_side(name, notion):
     make, at = MOVED[name]
     prior = problem(3)
@@ -64,8 +64,8 @@ def test_most_of_these_derivatives_are_not_zero():
     assert sum(abs(slope) > 1e-2 for slope in found.values()) > 0.6 * len(found), found
 
 
-@pytest.mark.parametrize("level", [0.3, 0.9])
-@pytest.mark.parametrize("make", [md.PML, md.LDP, md.PMC, md.MaximalLeakage])
+@for_each("level", [0.3, 0.9])
+@for_each("make", [md.PML, md.LDP, md.PMC, md.MaximalLeakage])
 def test_the_derivative_in_the_level_holds_under_requirements_too(make, level):
     prior, asked = problem(5), [require.output("d", 0.2, 1.0), require.at_most("a", "b", 0.1)]
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from plain_requirements import WISHES, Room, Wish, random_fractions
 
 import mechdesign as md
@@ -76,7 +76,7 @@ def test_every_registered_requirement_is_drawn():
     assert {cls.__name__ for cls in own - drawn} == elsewhere
 
 
-@pytest.mark.parametrize("name", WISHES)
+@for_each("name", WISHES)
 def test_limits_excess_and_definition_agree_on_kernels(name):
     rng = np.random.default_rng([11, list(WISHES).index(name)])
     verdicts = set()
@@ -99,7 +99,7 @@ def test_limits_excess_and_definition_agree_on_kernels(name):
     assert verdicts == {True, False}, "one of the verdicts never came"
 
 
-@pytest.mark.parametrize("name", WISHES)
+@for_each("name", WISHES)
 def test_the_excess_is_that_of_the_row_broken_most(name):
     """Entries that are forbidden together are one limit, the sum of them; others are row by row."""
     rng = np.random.default_rng([12, list(WISHES).index(name)])
@@ -116,7 +116,7 @@ def test_the_excess_is_that_of_the_row_broken_most(name):
                 assert excess == max(off)
 
 
-@pytest.mark.parametrize("name", WISHES)
+@for_each("name", WISHES)
 def test_descriptions_are_one_line(name):
     rng = np.random.default_rng([13, list(WISHES).index(name)])
     for _ in range(TRIES):
@@ -129,7 +129,7 @@ def test_descriptions_are_one_line(name):
         assert "nan" not in text
 
 
-@pytest.mark.parametrize("name", WISHES)
+@for_each("name", WISHES)
 def test_files_hold_requirements_as_they_are(name):
     rng = np.random.default_rng([14, list(WISHES).index(name)])
     for _ in range(TRIES):
@@ -143,7 +143,7 @@ def test_files_hold_requirements_as_they_are(name):
 LABELS = [1, 1.5, "inf", "nan", "", "a\nb", ("a", 2), (), True, "1"]
 
 
-@pytest.mark.parametrize("label", LABELS, ids=repr)
+@for_each("label", LABELS)
 def test_files_hold_labels_of_every_kind(label):
     for requirement in (
         md.require.at_least(label, label, 0.25),
@@ -246,12 +246,12 @@ MISFITS = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@for_each("name", BAD)
 def test_what_is_no_requirement_is_refused(name):
     refused(lambda: BAD[name](md.require), error=RequirementError)
 
 
-@pytest.mark.parametrize("name", MISFITS)
+@for_each("name", MISFITS)
 def test_what_does_not_fit_is_refused_by_the_design(name):
     requirement = MISFITS[name](md.require)
     refused(
@@ -287,8 +287,8 @@ WITH_NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=repr)
-@pytest.mark.parametrize("name", WITH_NUMBERS)
+@for_each("number", NUMBERS)
+@for_each("name", WITH_NUMBERS)
 def test_numbers_of_every_kind_are_designed_for_and_saved(name, number):
     """What a computation hands on is no float always; what a file holds is."""
     requirement = WITH_NUMBERS[name](number)
@@ -300,9 +300,7 @@ def test_numbers_of_every_kind_are_designed_for_and_saved(name, number):
     assert found.certificate.kept[0].verdict is Verdict.YES
 
 
-@pytest.mark.parametrize(
-    "given", ["zero", 1, [md.LDP(1)], [None], md.requirement.Monotone, [[]], {"a": 1}], ids=repr
-)
+@for_each("given", ["zero", 1, [md.LDP(1)], [None], md.requirement.Monotone, [[]], {"a": 1}])
 def test_what_is_none_is_refused(given):
     refused(lambda: md.design(PRIOR, HAMMING, md.LDP(1), subject_to=given), error=RequirementError)
 
@@ -397,7 +395,7 @@ def test_no_field_of_a_requirement_can_be_altered(saved):
     assert tried > 60
 
 
-@pytest.mark.parametrize("place", STRICTER, ids=".".join)
+@for_each("place", STRICTER)
 def test_a_stricter_requirement_is_refused_whatever_the_fingerprint(saved, place):
     name, field = place
     forged = copy.deepcopy(saved)
@@ -435,7 +433,7 @@ def test_dual_variables_of_limits_are_recomputed_from(saved):
             from_json(seal(forged))
 
 
-@pytest.mark.parametrize("value", [0.1, 0.3, 0.01, 1 / 3, 0.5, 1e-9])
+@for_each("value", [0.1, 0.3, 0.01, 1 / 3, 0.5, 1e-9])
 def test_ends_that_agree_can_be_kept(value):
     """Weights over 2**53 hold few numbers: what is asked to be equal is so within 1e-12."""
     prior, notion = md.Prior([0.2, 0.3, 0.5]), md.privacy.PML(1.0)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.solve.estimation import basic_solution as basic_solutions
@@ -24,8 +24,8 @@ def sums_exactly(rows, masses):
     ]
 
 
-@pytest.mark.parametrize(("conditions", "columns"), [(1, 2), (3, 4), (6, 40), (20, 700)])
-@pytest.mark.parametrize("spread", [0, 4, 9])
+@for_each(("conditions", "columns"), [(1, 2), (3, 4), (6, 40), (20, 700)])
+@for_each("spread", [0, 4, 9])
 def test_sums_stay_and_columns_are_as_few_as_conditions(conditions, columns, spread):
     rng = np.random.default_rng(conditions + columns + spread)
     rows = np.vstack([np.ones(columns), rng.normal(size=(conditions - 1, columns))])
@@ -64,6 +64,7 @@ def test_where_every_column_is_needed_nothing_is_left_out():
     assert basic_solution(rng.random((8, 5)), np.ones(5)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", slow_but(1, [md.LDP(1), md.PML(1), md.LIP(1)]), ids=str)
 def test_designs_of_many_symbols_have_few_outputs(notion):
     n = 15

@@ -9,7 +9,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from checks import refused
+from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from random_designs import MAKERS
@@ -38,7 +38,7 @@ def is_sound(told, best):
 # Repair
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", MAKERS)
 def test_a_kernel_that_leaks_all_is_repaired_for_every_notion(name):
     for number in range(3):
         rng = np.random.default_rng([71, list(MAKERS).index(name), number])
@@ -168,7 +168,7 @@ def dual_prices(prior, gains, rows):
     return answer.x[:n]
 
 
-@pytest.mark.parametrize("name", naive.ROWS)
+@for_each("name", naive.ROWS)
 def test_row_prices_of_a_dense_program_prove_its_optimum(name):
     for number in range(4):
         rng = np.random.default_rng([72, number])
@@ -221,9 +221,7 @@ def test_bounds_by_good_duals_are_better_than_by_bad_ones():
     assert md.certify(*asked, duals=Duals()).bound == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["MaximalLeakage", "MIPrivacy", "ApproximateLDP", "DP", "EntryPML"]
-)
+@for_each("name", ["MaximalLeakage", "MIPrivacy", "ApproximateLDP", "DP", "EntryPML"])
 def test_the_duals_of_a_design_prove_its_bound_again(name):
     rng = np.random.default_rng(8)
     prior = md.Prior([0.4, 0.3, 0.2, 0.1])
@@ -235,7 +233,7 @@ def test_the_duals_of_a_design_prove_its_bound_again(name):
     assert told.value == found.value
 
 
-@pytest.mark.parametrize(
+@for_each(
     "duals",
     [
         [0.1, 0.2],
@@ -302,7 +300,7 @@ def test_what_a_rough_solver_leaves_is_cleaned():
     assert told.value == 0.5
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "words"),
     [
         (np.eye(2), ["3 rows", "2"]),
@@ -365,8 +363,8 @@ def test_a_kernel_that_fails_its_exact_check_is_withheld_with_numbers():
 # Files
 
 
-@pytest.mark.parametrize("utility", [HAMMING, md.utility.ChiSquare()], ids=repr)
-@pytest.mark.parametrize("duals", [None, [0.2, 0.2, 0.1]])
+@for_each("utility", [HAMMING, md.utility.ChiSquare()])
+@for_each("duals", [None, [0.2, 0.2, 0.1]])
 def test_certified_kernels_are_saved_loaded_and_audited(utility, duals, tmp_path):
     told = md.certify(IDENTITY, PRIOR, utility, [md.LDP(1), md.PML(0.5)], duals=duals)
     md.save(told, tmp_path / "m.json")

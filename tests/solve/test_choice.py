@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import GapWarning, NoMethodError, UnknownNameError
@@ -28,7 +29,7 @@ def problem(prior, privacy, utility=HAMMING):
     return state_problem(prior, utility, privacy)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("prior", "privacy", "method"),
     [
         (md.Prior([1.0]), md.PML(0.1), "unconstrained"),
@@ -135,7 +136,7 @@ def test_every_method_can_be_found_by_name():
         assert find_method(name.upper()).name == name
 
 
-@pytest.mark.parametrize("solver", ["highs-simplx", "gurobbi", "", None, 3])
+@for_each("solver", ["highs-simplx", "gurobbi", "", None, 3])
 def test_unknown_solver(solver):
     with pytest.raises(UnknownNameError, match=r"solver: expected one of .*highs-simplex"):
         md.design(PRIOR, HAMMING, md.PML(0.3), solver=solver)

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from strategies import random_gains, random_level, random_masses
 
 import mechdesign as md
@@ -49,8 +50,8 @@ def assert_kernel(found, expected, order, tolerance=1e-8):
 # The kernels of the papers, out of the general solver
 
 
-@pytest.mark.parametrize("solver", ["highs-simplex", "auto"])
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("solver", ["highs-simplex", "auto"])
+@for_each("seed", SEEDS)
 def test_pml_kernel_in_the_high_privacy_regime(seed, solver):
     rng = np.random.default_rng([1, seed])
     n = int(rng.integers(3, 9))
@@ -67,8 +68,8 @@ def test_pml_kernel_in_the_high_privacy_regime(seed, solver):
     np.testing.assert_allclose(found.mechanism.output_distribution(prior), p[order], atol=1e-8)
 
 
-@pytest.mark.parametrize("solver", ["highs-simplex", "auto"])
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("solver", ["highs-simplex", "auto"])
+@for_each("seed", SEEDS)
 def test_pmc_kernel_at_any_level(seed, solver):
     rng = np.random.default_rng([2, seed])
     n = int(rng.integers(3, 9))
@@ -86,7 +87,7 @@ def test_pmc_kernel_at_any_level(seed, solver):
     assert leaked == pytest.approx(math.log((1 - low * (1 - prior.pmin)) / prior.pmin), abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_pmc_kernel_is_the_best_under_lip_at_large_levels(seed):
     rng = np.random.default_rng([3, seed])
     n = int(rng.integers(3, 8))
@@ -99,7 +100,7 @@ def test_pmc_kernel_is_the_best_under_lip_at_large_levels(seed):
     assert_kernel(found, low * p[None, :] + (1 - low) * np.eye(n), list(range(n)))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_alip_is_pml_when_its_lower_level_is_implied(seed):
     rng = np.random.default_rng([4, seed])
     n, m = (int(k) for k in rng.integers(2, 9, 2))
@@ -221,8 +222,8 @@ def test_every_closed_form_has_instances():
     assert {method.name for method in CLOSED_FORMS} == set(INSTANCES)
 
 
-@pytest.mark.parametrize("seed", range(30))
-@pytest.mark.parametrize("name", INSTANCES)
+@for_each("seed", slow_but(4, range(30)))
+@for_each("name", INSTANCES)
 def test_closed_form_agrees_with_the_general_solver(name, seed):
     rng = np.random.default_rng([6, list(INSTANCES).index(name), seed])
     prior, gains, notions = INSTANCES[name](rng)
@@ -236,7 +237,7 @@ def test_closed_form_agrees_with_the_general_solver(name, seed):
     assert find_method(name) in CLOSED_FORMS
 
 
-@pytest.mark.parametrize("name", NOTIONS)
+@for_each("name", NOTIONS)
 def test_binary_is_asked_first_for_every_notion_on_two_symbols(name):
     prior = md.Prior([0.7, 0.3])
     notion = getattr(md, name).at(0.4)
@@ -263,7 +264,7 @@ def test_erratum_the_regime_needs_a_logarithm():
     assert md.design(prior, md.utility.Hamming(), notion).value == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@for_each("seed", SEEDS)
 def test_high_privacy_form_is_refused_between_the_two_readings(seed):
     rng = np.random.default_rng([7, seed])
     prior = prior_away_from_zero(rng, int(rng.integers(2, 8)))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, pairwise_cases, refused, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_columns import CURVES, best_value, vertices_of
@@ -54,7 +54,7 @@ def draw(seed):
     return md.Prior(p / p.sum()), kind, epsilons, name
 
 
-@pytest.mark.parametrize("seed", slow_but(60, range(225)))
+@for_each("seed", slow_but(8, range(225)))
 def test_values_are_those_of_brute_force(seed):
     prior, kind, epsilons, name = draw(seed)
     p = prior.probabilities
@@ -70,7 +70,7 @@ def test_values_are_those_of_brute_force(seed):
 REFERENCE = md.Prior([0.1, 0.2, 0.3, 0.4])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("notion", "value"),
     [
         (md.PML(0.05), 0.0042488093),
@@ -92,7 +92,7 @@ def test_reference_values(notion, value):
     assert md.design(REFERENCE, INFORMATION, notion).value == pytest.approx(value, abs=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_vertex_enumeration_agrees_and_proves_its_own_bound(seed):
     rng = np.random.default_rng([5, seed])
     n = int(rng.integers(2, 9))
@@ -180,7 +180,7 @@ def test_outputs_cannot_be_given():
     refused(make, "none, as the outputs are found", error=UtilityError)
 
 
-@pytest.mark.parametrize("limit", [0, -1, float("nan"), "soon", True])
+@for_each("limit", [0, -1, float("nan"), "soon", True])
 def test_a_time_limit_is_a_positive_number(limit):
     make = lambda: md.design(REFERENCE, INFORMATION, md.LDP(1), time_limit=limit)  # noqa: E731
     refused(make, "positive number of seconds")
@@ -228,8 +228,8 @@ def test_at_the_time_limit_the_gap_is_honest():
 
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.GapWarning")
-@pytest.mark.parametrize("level", [0.0, 1e-300, 1e-8, 1e-4, 30.0, 700.0, float("inf")])
-@pytest.mark.parametrize("kind", ["PML", "LIP", "LDP"])
+@for_each("level", [0.0, 1e-300, 1e-8, 1e-4, 30.0, 700.0, float("inf")])
+@for_each("kind", ["PML", "LIP", "LDP"])
 def test_levels_of_any_size(kind, level):
     found = md.design(REFERENCE, INFORMATION, notion_of(kind, [level]), time_limit=20)
     revealed = -(REFERENCE.probabilities @ np.log(REFERENCE.probabilities))
@@ -244,7 +244,7 @@ def test_levels_of_any_size(kind, level):
 
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
-@pytest.mark.parametrize(
+@for_each(
     "masses",
     [
         [1.0],
@@ -256,7 +256,7 @@ def test_levels_of_any_size(kind, level):
         [0.99, 0.005, 0.005],
     ],
 )
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_priors_of_any_kind(masses, kind):
     prior = md.Prior((np.array(masses) / sum(masses)).tolist())
     notion = notion_of(kind, [1.0, 0.7] if kind == "ALIP" else [0.7])
@@ -267,8 +267,8 @@ def test_priors_of_any_kind(masses, kind):
 
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.GapWarning")
-@pytest.mark.parametrize("notion", [md.LDP(30), md.PML(30), md.LIP(5)], ids=str)
-@pytest.mark.parametrize("name", ["MutualInformation", "TotalVariation"])
+@for_each("notion", [md.LDP(30), md.PML(30), md.LIP(5)])
+@for_each("name", ["MutualInformation", "TotalVariation"])
 def test_rare_symbols_do_not_upset_the_linear_program(notion, name):
     """A deviation of −1 counts beside one of 1e12."""
     prior = md.Prior([0.6, 0.4 - 1e-12, 1e-12])
@@ -337,7 +337,7 @@ def all_reduced(prior, kind, epsilons, prices):
     return values - (vertices - 1) @ prices
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_each("seed", slow_but(4, range(60)))
 def test_every_search_finds_the_best_column(seed):
     rng, prior, family, kind, epsilons = families(seed)
     pricer = Pricer(family)
@@ -383,7 +383,7 @@ def test_no_column_of_many_symbols_exceeds_the_universal_bound(kind):
         assert (found.count > 0) == (level < bound)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_each("seed", slow_but(4, range(60)))
 def test_columns_found_have_the_values_that_are_said(seed):
     rng, _, family, _, _ = families(seed)
     pricer = Pricer(family)
@@ -418,7 +418,7 @@ def test_patterns_treat_equal_symbols_alike(counts, seed):
     np.testing.assert_allclose(mean, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", slow_but(4, range(12)))
 def test_any_prices_give_a_true_bound(seed):
     """Prices far from optimal: the bound is loose but never below the optimum."""
     rng, prior, family, kind, epsilons = families(seed)
@@ -432,13 +432,14 @@ def test_any_prices_give_a_true_bound(seed):
     assert universal_bound(family) >= optimum * (1 - 1e-12)
 
 
-@pytest.mark.parametrize(
-    "masses",
-    [[1 - 2e-12, 1e-12, 1e-12], [1e-16, 0.1, 0.2, 0.3, 0.4], [1e-30, 3e-17, 0.1, 0.3, 0.6]],
-    ids=str,
+@for_each(
+    "masses, kind, name",
+    pairwise_cases(
+        [[1 - 2e-12, 1e-12, 1e-12], [1e-16, 0.1, 0.2, 0.3, 0.4], [1e-30, 3e-17, 0.1, 0.3, 0.6]],
+        ["PML", "LIP", "ALIP"],
+        CURVES,
+    ),
 )
-@pytest.mark.parametrize("kind", ["PML", "LIP", "ALIP"])
-@pytest.mark.parametrize("name", CURVES)
 def test_bounds_hold_beside_atoms_of_any_size(masses, kind, name):
     """Prices over exact lists of columns: no search calls less than the best column a bound."""
     prior = md.Prior((np.array(masses) / sum(masses)).tolist())
@@ -504,9 +505,10 @@ def test_generated_columns_are_at_most_as_many_as_symbols():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.2, 1, 3])
-@pytest.mark.parametrize("kind", ["PML", "LIP", "ALIP", "LDP"])
-@pytest.mark.parametrize("name", ["uniform", "zipf", "dirichlet"])
+@for_each(
+    "epsilon, kind, name",
+    pairwise_cases([0.2, 1, 3], ["PML", "LIP", "ALIP", "LDP"], ["uniform", "zipf", "dirichlet"]),
+)
 def test_thirty_symbols_are_certified(name, kind, epsilon):
     n = 30
     p = {

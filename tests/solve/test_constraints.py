@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import naive
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 from random_designs import MAKERS
@@ -66,7 +66,7 @@ def test_every_registered_notion_of_the_package_has_a_maker():
     assert own == {name.lower() for name in MAKERS}
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@for_each("name", slow_but(8, MAKERS))
 def test_a_linear_objective_has_the_optimum_of_the_design(name):
     for prior, gains, notion in instances(name):
         found = md.design(prior, md.utility.Matrix(gains), notion)
@@ -79,7 +79,7 @@ def test_a_linear_objective_has_the_optimum_of_the_design(name):
         assert told.bound == pytest.approx(found.bound, abs=AGREED)
 
 
-@pytest.mark.parametrize("name", naive.ROWS)
+@for_each("name", naive.ROWS)
 def test_the_optimum_is_that_of_a_dense_program(name):
     for number in range(6):
         rng = np.random.default_rng([62, number])
@@ -211,7 +211,7 @@ def test_cones_of_every_kind(kind):
 # What is refused
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "words"),
     [
         (lambda: np.eye(3), ["shape (3, M)", "a ndarray"]),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.errors import GapWarning, SolverError
 from mechdesign.solve import choice
 
 
-@pytest.mark.parametrize("seed", range(25))
+@for_each("seed", slow_but(4, range(25)))
 def test_never_worse_than_the_best_constant_output(seed):
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(50))

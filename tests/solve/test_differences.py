@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from checks import for_each
 from scipy.optimize import linprog
 
 import mechdesign as md
@@ -112,8 +113,8 @@ def shape(name, rng):
     return n, shortest_paths(n, edges), lambda e: md.MetricPrivacy.graph(e, edges)
 
 
-@pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("seed", range(3))
+@for_each("name", SHAPES)
+@for_each("seed", range(3))
 def test_agrees_with_a_naive_program(name, seed):
     rng = np.random.default_rng([seed, SHAPES.index(name)])
     n, d, notion = shape(name, rng)
@@ -123,8 +124,8 @@ def test_agrees_with_a_naive_program(name, seed):
     check(md.Prior(masses.tolist()), gains, notion(level), level * d)
 
 
-@pytest.mark.parametrize("level", [1e-4, 1e-2, 5.0, 12.0, 30.0, 200.0])
-@pytest.mark.parametrize("name", ["graph", "line", "grid"])
+@for_each("level", [1e-4, 1e-2, 5.0, 12.0, 30.0, 200.0])
+@for_each("name", ["graph", "line", "grid"])
 def test_extreme_levels(name, level):
     rng = np.random.default_rng(8)
     n, d, notion = shape(name, rng)
@@ -194,8 +195,8 @@ def _beside(name, p, parts):
     return md.Pufferfish(0.2, secrets), pairs
 
 
-@pytest.mark.parametrize("name", ["PML", "LIP", "ALIP", "PMC", "a feature", "groups"])
-@pytest.mark.parametrize("seed", range(3))
+@for_each("name", ["PML", "LIP", "ALIP", "PMC", "a feature", "groups"])
+@for_each("seed", range(3))
 def test_bounds_on_lifts_and_groups_beside_a_metric(name, seed):
     """Mixtures of symbols are nodes of the graph."""
     rng = np.random.default_rng([9, seed])
@@ -252,7 +253,7 @@ def test_neighbours():
 TIED = np.minimum(abs(np.subtract.outer([0, *range(17)], [0, *range(17)])), 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("notion", "why"),
     [
         (md.PML(1.0), "does not handle an upper bound on the lift"),
@@ -297,9 +298,7 @@ def test_wrong_multipliers_are_not_believed():
     assert careless.gap > 1e-3
 
 
-@pytest.mark.parametrize(
-    ("name", "outputs"), [("grid", 4), ("cycle", 1), ("square", 3), ("line", None)]
-)
+@for_each(("name", "outputs"), [("grid", 4), ("cycle", 1), ("square", 3), ("line", None)])
 def test_symmetry_is_found_used_and_undone(name, outputs):
     """One output of each orbit is solved for; value and kernel are those of the whole program."""
     rng = np.random.default_rng(6)
@@ -382,7 +381,7 @@ def remapped_on(n, steps, gains):
     return value, value + found.gap
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_a_line_with_losses_that_grow_has_a_closed_form(seed):
     """The geometric mechanism with mapped reports, for steps of any length and any masses."""
     rng = np.random.default_rng(seed)
@@ -397,7 +396,7 @@ def test_a_line_with_losses_that_grow_has_a_closed_form(seed):
     assert value == pytest.approx(naive_optimum(np.ones(n), gains, lengths), abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 4, 5])
+@for_each("seed", [0, 1, 4, 5])
 def test_other_losses_on_a_line_are_not_taken_for_such(seed):
     """A control: the bound holds whatever the gains, and a kernel that is not optimal shows it."""
     rng = np.random.default_rng(seed)
@@ -472,7 +471,7 @@ FALSE = {
 }
 
 
-@pytest.mark.parametrize("name", FALSE)
+@for_each("name", FALSE)
 def test_a_false_symmetry_is_refused(name):
     """The adversary: a group that the problem does not have would average to a worse kernel."""
     make, match, change = FALSE[name]

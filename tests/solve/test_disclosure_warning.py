@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -27,7 +28,7 @@ def told(make):
     return [str(w.message) for w in caught if w.category is DisclosureWarning]
 
 
-@pytest.mark.parametrize("shape", [(2, 2), (3, 5), (6, 2), (1, 3)])
+@for_each("shape", [(2, 2), (3, 5), (6, 2), (1, 3)])
 def test_the_probability_is_that_of_the_best_guess(shape):
     """Counted over all pairs of a symbol and a report, of which a guess is right for one."""
     rng = np.random.default_rng(shape)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from estimation_cases import ABC, designed, harmonic
 from naive_estimates import naive_minimax, naive_optimum
 
@@ -30,7 +31,7 @@ from mechdesign.utility import Estimation
 # Reference values
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("prior", "notion", "risk"),
     [
         (md.Prior.uniform(10), md.LDP(1), "30.004055"),
@@ -44,7 +45,6 @@ from mechdesign.utility import Estimation
         (harmonic(7), md.LIP(1), "5.73225"),
         (harmonic(7), md.PML(0.3), "17.86085"),
     ],
-    ids=str,
 )
 def test_reference_risks(prior, notion, risk):
     # As near as the digits that are given tell.
@@ -52,7 +52,7 @@ def test_reference_risks(prior, notion, risk):
     assert designed(prior, notion).risk == pytest.approx(float(risk), rel=0, abs=0.51 * 10**-digits)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("table", "column", "notion", "risk"),
     [
         ("titanic", "class", md.LDP(1), 8.2523),
@@ -163,13 +163,13 @@ def agree(seed):
     assert -found.bound <= naive * (1 + 1e-6), seed
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", slow_but(4, range(12)))
 def test_a_naive_program_finds_the_same(seed):
     agree(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12, 150))
+@for_each("seed", range(12, 150))
 def test_a_naive_program_finds_the_same_on_many(seed):
     agree(seed)
 
@@ -177,8 +177,8 @@ def test_a_naive_program_finds_the_same_on_many(seed):
 # The adversary
 
 
-@pytest.mark.parametrize("kind", [md.LDP, md.PML, md.LIP, md.PMC])
-@pytest.mark.parametrize("level", [1e-4, 30.0])
+@for_each("kind", [md.LDP, md.PML, md.LIP, md.PMC])
+@for_each("level", [1e-4, 30.0])
 def test_extreme_levels(kind, level):
     found = designed(harmonic(4), kind(level))
     open_risk = 1 - sum(found.prior.probabilities**2)

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 from naive_estimates import exact_risk
 
 import mechdesign as md
@@ -61,7 +61,7 @@ KNOWN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("n", "d"), sorted(KNOWN))
+@for_each(("n", "d"), sorted(KNOWN))
 def test_block_designs_that_are_known_are_found(n, d):
     for size in (d, n - d):
         sets = symmetric_design(n, size)
@@ -95,7 +95,7 @@ WIDER = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("n", "d"), sorted(WIDER))
+@for_each(("n", "d"), sorted(WIDER))
 def test_designs_of_more_sets_than_symbols_are_found(n, d):
     for size in {d, n - d}:
         sets = block_design(n, size)
@@ -119,15 +119,18 @@ def test_rows_of_hadamard_matrices_are_orthogonal():
         np.testing.assert_array_equal(rows @ rows.T, n * np.eye(n))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("n", "level", "count", "risk"),
-    [
-        (12, 0.05, 22, 16140.056),
-        (16, 1, 20, 51.9139),
-        (16, 0.05, 30, None),
-        (20, 0.05, 38, None),
-        (25, math.log(4), 30, 40.96),
-    ],
+    slow_but(
+        2,
+        [
+            (12, 0.05, 22, 16140.056),
+            (16, 1, 20, 51.9139),
+            (16, 0.05, 30, None),
+            (20, 0.05, 38, None),
+            (25, math.log(4), 30, 40.96),
+        ],
+    ),
 )
 def test_few_outputs_answer_as_well_as_all_where_sets_balance(n, level, count, risk):
     prior, odds = md.Prior.uniform(n), math.exp(level)
@@ -182,7 +185,7 @@ def test_block_designs_have_the_risk_of_all_sets_exactly(n, d):
 # As few as the information needs
 
 
-@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(1), md.LIP(0.7), md.PML(0.3)], ids=str)
+@for_each("notion", [md.LDP(1), md.PML(1), md.LIP(0.7), md.PML(0.3)])
 def test_there_are_no_more_outputs_than_entries_of_the_information(notion):
     for prior in (HARMONIC, md.Prior.uniform(6)):
         n = len(prior)
@@ -302,6 +305,7 @@ def test_a_limit_for_the_worst_truth(truth):
     assert found.certificate.is_optimal or found.gap < 0.5
 
 
+@pytest.mark.slow
 def test_a_requirement_is_the_same_limit_and_is_kept():
     required = md.require.outputs(at_most=6)
     with warnings.catch_warnings():
@@ -449,7 +453,7 @@ def test_outputs_that_are_cut_are_told_apart():
     assert len(set(cells[2:])) == kernel.shape[1]
 
 
-@pytest.mark.parametrize(("n", "d"), [(13, 3), (20, 5), (31, 1), (40, 9)])
+@for_each(("n", "d"), [(13, 3), (20, 5), (31, 1), (40, 9)])
 def test_cyclic_designs_treat_all_pairs_alike(n, d):
     lifts = np.where(np.arange(n) < d, math.e, 1.0)
     lifts[-1] = 1.3

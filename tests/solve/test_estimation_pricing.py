@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.certificate.shape import sides_outside
@@ -108,9 +108,9 @@ def draw(seed, kind, level):
     return prior, masses, truth, square, prices
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("seed", slow_but(2, range(7)))
+@for_each("kind", KINDS)
+@for_each("level", LEVELS)
+@for_each("seed", slow_but(2, range(7)))
 def test_every_extreme_column_is_priced(kind, level, seed):
     prior, masses, truth, square, prices = draw(seed, kind, level)
     pricing = QuadraticPricing(cone_of(prior, notion_of(kind, level)), truth)
@@ -130,8 +130,8 @@ def test_every_extreme_column_is_priced(kind, level, seed):
     assert pricing.bound(square, prices, best + size)[1].shape[1] == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(6))
+@for_each("kind", KINDS)
+@for_each("seed", range(6))
 def test_columns_found_are_of_the_cone(kind, seed):
     level = LEVELS[seed % 5]
     prior, masses, truth, square, prices = draw(seed, kind, level)
@@ -152,7 +152,7 @@ def test_columns_found_are_of_the_cone(kind, seed):
     assert values[0] <= float(upper) + 1e-9 * abs(float(upper))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", slow_but(4, range(12)))
 def test_search_finds_the_best_column_of_eleven_symbols(seed):
     """So many starts that only a mistake misses it."""
     rng = np.random.default_rng([17, seed])
@@ -177,7 +177,7 @@ def rays_by_solving(rows):
                     yield ray
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_cones_of_any_kind_have_their_rays_listed(seed):
     rng = np.random.default_rng([19, seed])
     prior = md.Prior(rng.dirichlet(np.ones(4)), labels=[0, 1, 2, 3])
@@ -230,8 +230,8 @@ def test_a_truth_without_mass_is_refused():
         QuadraticPricing(cone, [Fraction(1), Fraction(0)])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(9))
+@for_each("kind", KINDS)
+@for_each("seed", slow_but(4, range(9)))
 def test_relaxations_bound_every_column(kind, seed, monkeypatch):
     """Where lists are not allowed: never below the best column, and near it for random G."""
     level = LEVELS[seed % 4]
@@ -248,8 +248,8 @@ def test_relaxations_bound_every_column(kind, seed, monkeypatch):
         assert pricing.values(square, prices, columns)[0] > float(exact) / 2
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(9))
+@for_each("kind", KINDS)
+@for_each("seed", slow_but(4, range(9)))
 def test_halves_price_what_the_list_does(kind, seed, monkeypatch):
     """Also where an atom has a share that floats do not know."""
     prior, _, truth, square, prices = draw(seed, kind, LEVELS[seed % 5])
@@ -277,7 +277,7 @@ OPTIMA = [
 ]
 
 
-@pytest.mark.parametrize(("notion", "risk", "distance"), OPTIMA)
+@for_each(("notion", "risk", "distance"), OPTIMA)
 def test_relaxed_designs_bound_the_optimum(notion, risk, distance):
     p = 1 / np.arange(1, 8)
     prior = md.Prior(p / p.sum())
@@ -291,8 +291,8 @@ def test_relaxed_designs_bound_the_optimum(notion, risk, distance):
     assert (1 - distance) * risk <= bound <= risk * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("level", slow_but(2, [1e-4, 0.3, 4.0]))
+@for_each("kind", KINDS)
+@for_each("level", slow_but(1, [0.3, 1e-4, 4.0]))
 def test_relaxed_designs_hold_for_questions_truths_and_atoms(kind, level):
     """No column is above the prices of the relaxed design by more than what it was solved to."""
     rng = np.random.default_rng([23, len(kind)])
@@ -350,7 +350,7 @@ def test_searches_hand_back_many_columns_above_a_level():
         assert (np.diff(values) <= 0).all()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_cones_of_any_kind_are_searched_and_bounded_by_wider_ones(seed, monkeypatch):
     """Four symbols, whose rays would be listed: the same best column without the list."""
     rng = np.random.default_rng([29, seed])
@@ -415,8 +415,8 @@ def test_products_of_cuts_are_never_negative_at_extreme_columns():
     assert len(violated(moments, Cuts.none(n), whole=False)) == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(6))
+@for_each("kind", KINDS)
+@for_each("seed", range(6))
 def test_bounds_hold_for_multipliers_of_any_quality(kind, seed):
     """Multipliers that make no sense, negative ones too, make bounds bad but not false."""
     level = LEVELS[seed % 4]

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused, slow_but
 from estimation_cases import ABC, harmonic
 from naive_estimates import best_mixture, faces_of, naive_minimax, naive_optimum
 
@@ -98,14 +98,14 @@ def agree(seed):
     assert states == {"proved"}, seed
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", slow_but(4, range(12)))
 def test_a_naive_program_finds_the_same(seed):
     agree(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate:UserWarning")
-@pytest.mark.parametrize("seed", range(12, 100))
+@for_each("seed", range(12, 100))
 def test_a_naive_program_finds_the_same_on_many(seed):
     agree(seed)
 
@@ -113,7 +113,7 @@ def test_a_naive_program_finds_the_same_on_many(seed):
 # What they mean
 
 
-@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.7), md.LIP(0.5), [md.LDP(1), md.PMC(0.5)]])
+@for_each("notion", [md.LDP(1), md.PML(0.7), md.LIP(0.5), [md.LDP(1), md.PMC(0.5)]])
 def test_what_is_asked_binds_and_costs(notion):
     free = md.design(ABC, Estimation(), notion).risk
     p = ABC.probabilities
@@ -153,7 +153,7 @@ def test_lifts_of_all_symbols_are_pml():
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "implied",
     [
         R.ratio("a", "b", math.e * 1.001),
@@ -164,7 +164,6 @@ def test_lifts_of_all_symbols_are_pml():
         R.lift("a", 0.0, 1e30),
         R.every_output({"a": 1e-30, "b": -1e30}),
     ],
-    ids=str,
 )
 def test_what_the_notion_implies_costs_nothing(implied):
     free = md.design(ABC, Estimation(), md.LDP(1)).risk
@@ -243,10 +242,8 @@ def test_symbols_that_never_occur():
         md.design(prior, Estimation(question), md.PML(1), subject_to=tied)
 
 
-@pytest.mark.parametrize(
-    "truth", ["any", [[1, 1, 2], [4, 1, 1]], {"a": 1, "b": 2, "c": 3}], ids=str
-)
-@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.7)])
+@for_each("truth", ["any", [[1, 1, 2], [4, 1, 1]], {"a": 1, "b": 2, "c": 3}])
+@for_each("notion", [md.LDP(1), md.PML(0.7)])
 def test_other_truths(truth, notion):
     requirement = R.ratio("a", "b", 1.3)
     free = md.design(ABC, Estimation(truth=truth), notion)
@@ -261,6 +258,7 @@ def test_other_truths(truth, notion):
             assert designed(ABC, notion, requirement, truth=masses).risk <= held.risk * (1 + 1e-7)
 
 
+@pytest.mark.slow
 def test_few_outputs_keep_the_requirement():
     prior = harmonic(5)
     x, z = prior.labels[:2]
@@ -276,7 +274,7 @@ def test_few_outputs_keep_the_requirement():
 # More symbols than are listed
 
 
-@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.5), [md.LDP(1), md.LIP(0.7)]])
+@pytest.mark.parametrize("notion", slow_but(0, [md.LDP(1), md.PML(0.5), [md.LDP(1), md.LIP(0.7)]]))
 def test_more_symbols_have_an_honest_gap(notion):
     prior = harmonic(12)
     x, z = prior.labels[:2]
@@ -378,7 +376,7 @@ def test_apart_agrees_with_a_naive_program_over_faces():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12, 80))
+@for_each("seed", range(12, 80))
 def test_apart_agrees_with_a_naive_program_on_many(seed):
     agree_apart(seed)
 
@@ -396,6 +394,7 @@ def test_apart_costs_and_is_kept_beside_other_requirements():
     assert designed(ABC, md.PML(9), R.apart("a", "b", "c")).risk == pytest.approx(1 - 0.38)
 
 
+@pytest.mark.slow
 def test_twelve_symbols_apart():
     prior = harmonic(12)
     x, z = prior.labels[1:3]
@@ -432,7 +431,7 @@ def test_a_kernel_that_shares_outputs_is_refuted():
     assert {f["claim"]: f["state"] for f in claims}["bound"] == "not proved here"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("notion", "utility", "more", "words"),
     [
         (md.LDP(1), Estimation(), {}, "PML"),
@@ -492,8 +491,8 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize("name", NAMED)
-@pytest.mark.parametrize("utility", [Estimation(), md.utility.MutualInformation()], ids=str)
+@for_each("name", NAMED)
+@for_each("utility", [Estimation(), md.utility.MutualInformation()])
 def test_requirements_on_named_outputs_are_refused_with_what_to_do(name, utility):
     requirement, reason = NAMED[name]
     refused(
@@ -505,7 +504,7 @@ def test_requirements_on_named_outputs_are_refused_with_what_to_do(name, utility
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "words"),
     [
         (lambda: R.ratio("a", "a", 2), "two symbols"),
@@ -525,7 +524,7 @@ def test_what_is_no_requirement_is_refused(make, words):
     refused(make, words, error=RequirementError)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("requirement", "words"),
     [
         (R.posterior("a", at_most=0.4), "prior probability 0.5"),
@@ -535,7 +534,6 @@ def test_what_is_no_requirement_is_refused(make, words):
         (R.posterior("z", at_most=0.4), "input symbol"),
         (R.ratio("a", "z", 2), "labels of symbols"),
     ],
-    ids=str,
 )
 def test_what_no_kernel_can_keep_is_said_at_once(requirement, words):
     for utility in (Estimation(), md.utility.Hamming()):

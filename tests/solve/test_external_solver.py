@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from scipy.optimize import linprog
 
 import mechdesign as md
@@ -25,7 +25,7 @@ from mechdesign.solve import (
 PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
 HAMMING = md.utility.Hamming()
 NOTIONS = [md.PML(0.4), md.LDP(0.7), md.LIP(0.3), md.DP(0.5, [("a", "b"), ("b", "c")])]
-each_notion = pytest.mark.parametrize("notion", NOTIONS, ids=str)
+each_notion = for_each("notion", NOTIONS)
 
 
 class SciPy(Method):
@@ -104,7 +104,7 @@ def test_a_kernel_that_is_not_private_is_repaired(notion):
         assert found.bound == pytest.approx(best.bound, abs=1e-8)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "message"),
     [
         (np.full((3, 3), np.nan), "not finite"),
@@ -119,7 +119,7 @@ def test_a_kernel_without_usable_numbers_is_refused(kernel, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (9,), (4, 4)])
+@for_each("shape", [(3, 2), (2, 3), (9,), (4, 4)])
 def test_a_kernel_of_another_shape_is_an_error_in_one_line(shape):
     kernel = np.full(shape, 1 / shape[-1])
     with pytest.raises(CertificateError, match="a kernel of shape") as caught:
@@ -127,7 +127,7 @@ def test_a_kernel_of_another_shape_is_an_error_in_one_line(shape):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "duals",
     [
         Duals(np.zeros(4)),
@@ -151,7 +151,7 @@ def test_dual_variables_of_other_shapes_are_an_error_in_one_line(duals):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kernel", [None, "abc", [["1", "0", "0"]] * 3, np.eye(3) * 1j, [[1], [1, 2], [3]], iter("abc")]
 )
 def test_a_kernel_that_holds_no_numbers_is_an_error_in_one_line(kernel):
@@ -172,9 +172,7 @@ def test_numbers_may_come_as_lists(tmp_path):
     assert md.load(tmp_path / "design.json").bound == best.bound
 
 
-@pytest.mark.parametrize(
-    "answer", [None, np.eye(3), (np.eye(3), Duals()), Candidate(np.eye(3), None, "")]
-)
+@for_each("answer", [None, np.eye(3), (np.eye(3), Duals()), Candidate(np.eye(3), None, "")])
 def test_an_answer_that_is_no_candidate_is_an_error_in_one_line(answer):
     class Odd(SciPy):
         name = "odd"
@@ -224,7 +222,7 @@ def not_finite(program, kernel, duals):
 
 
 @each_notion
-@pytest.mark.parametrize("edit", [scaled, flipped, none_at_all, not_finite])
+@for_each("edit", [scaled, flipped, none_at_all, not_finite])
 def test_wrong_dual_variables_only_lose_the_bound(notion, edit):
     best = md.design(PRIOR, HAMMING, notion)
     with pytest.warns(GapWarning):
@@ -234,8 +232,8 @@ def test_wrong_dual_variables_only_lose_the_bound(notion, edit):
     assert found.bound > found.value + 1e-6
 
 
-@pytest.mark.parametrize("notion", [md.MaximalLeakage(0.3), md.MaximalCostLeakage(0.3)], ids=str)
-@pytest.mark.parametrize("numbers", [np.array([3.0, 0, 0]), np.ones((1, 1)), 2.0, None])
+@for_each("notion", [md.MaximalLeakage(0.3), md.MaximalCostLeakage(0.3)])
+@for_each("numbers", [np.array([3.0, 0, 0]), np.ones((1, 1)), 2.0, None])
 def test_dual_variables_of_sums_of_other_shapes_prove_nothing(notion, numbers):
     """As many numbers as symbols, and as outputs, would stand at the wrong ones."""
 
@@ -299,7 +297,7 @@ def test_an_object_for_informations():
     assert found.bound >= best.value
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("solver", "message"),
     [
         (SciPy, r"expected one of SciPy\(\), got 'the class SciPy'"),

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused, slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_columns import CURVES, best_value, vertices_of
@@ -104,10 +104,8 @@ def test_no_kernel_is_said_to_serve_all_utilities_whose_rarest_outcomes_are_lost
         assert md.design(prior, md.utility.MutualInformation(), md.PMC(1)).scope == scope
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 8])
-@pytest.mark.parametrize(
-    "notion", [md.PML(0.4), md.PML(1.2), md.LIP(0.7), md.ALIP(1.5, 0.6)], ids=str
-)
+@for_each("n", [2, 3, 5, 8])
+@for_each("notion", [md.PML(0.4), md.PML(1.2), md.LIP(0.7), md.ALIP(1.5, 0.6)])
 def test_circulant_columns_for_a_uniform_prior(n, notion):
     prior = md.Prior.uniform(n)
     found = md.extremal(prior, notion)
@@ -117,8 +115,8 @@ def test_circulant_columns_for_a_uniform_prior(n, notion):
         assert utility.value(found.mechanism, prior) == pytest.approx(best.value, rel=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 1, 2, 4])
-@pytest.mark.parametrize("n", [3, 6, 10])
+@for_each("epsilon", [0.3, 1, 2, 4])
+@for_each("n", [3, 6, 10])
 def test_subset_selection_for_a_uniform_prior(n, epsilon):
     """The size is one of the two nearest to N(εe^ε − e^ε + 1)/(e^ε − 1)²."""
     prior = md.Prior.uniform(n)
@@ -172,7 +170,7 @@ def test_where_there_is_no_closed_form_the_reasons_are_told():
         md.extremal(md.Prior([0.5, 0.3, 0.2]), [md.LIP(0.4), md.LDP(0.5)])
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 30.0])
+@for_each("epsilon", [0.0, 0.5, 2.0, 30.0])
 def test_randomised_response(epsilon):
     prior = md.Prior([0.5, 0.3, 0.2])
     mechanism = md.randomised_response(prior, epsilon)
@@ -241,7 +239,7 @@ def test_a_thousand_symbols_through_the_window(which):
     assert found.gap <= 2e-3
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", slow_but(4, range(10)))
 def test_windows_are_mixtures(seed):
     rng = np.random.default_rng(seed)
     prior = md.Prior(rng.dirichlet(np.ones(6)))

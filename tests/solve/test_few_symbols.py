@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each, pairwise_cases
 from naive_columns import CURVES, best_value, vertices_of
 from plain_check import Asked, Claim, best_private_value
 
@@ -179,8 +180,8 @@ def test_random_extreme_masses_take_little_work(part, work):
         assert work.pivots <= PIVOTS, (masses.tolist(), notion)
 
 
-@pytest.mark.parametrize("epsilon", [1e-10, 1e-6, 1e-3])
-@pytest.mark.parametrize("name", ["PML", "LIP", "LDP", "PMC"])
+@for_each("epsilon", [1e-10, 1e-6, 1e-3])
+@for_each("name", ["PML", "LIP", "LDP", "PMC"])
 def test_rare_symbols_cost_no_proof(name, epsilon):
     """Prices for the cone of the bound: those for the cone of the design left a gap of two.
 
@@ -211,9 +212,12 @@ def test_the_gap_of_an_ordinary_prior_is_what_rounding_leaves():
 # The exact program
 
 
-@pytest.mark.parametrize("curve", ["MutualInformation", "TotalVariation", "ChiSquare"])
-@pytest.mark.parametrize("kind", ["PML", "LIP", "LDP"])
-@pytest.mark.parametrize("n", [2, 3, 5, 7])
+@for_each(
+    "curve, kind, n",
+    pairwise_cases(
+        ["MutualInformation", "TotalVariation", "ChiSquare"], ["PML", "LIP", "LDP"], [2, 3, 5, 7]
+    ),
+)
 def test_it_agrees_with_brute_force(curve, kind, n):
     p = np.random.default_rng([62, n]).dirichlet(np.ones(n))
     found = designed(getattr(md.utility, curve)(), p, getattr(md, kind)(0.7), solver="vertices")
@@ -222,8 +226,8 @@ def test_it_agrees_with_brute_force(curve, kind, n):
     assert found.gap < 1e-12
 
 
-@pytest.mark.parametrize("name", ["PML", "PMC", "LIP", "LDP"])
-@pytest.mark.parametrize("smallest", [1e-5, 1e-15, 1e-30])
+@for_each("name", ["PML", "PMC", "LIP", "LDP"])
+@for_each("smallest", [1e-5, 1e-15, 1e-30])
 def test_its_prices_prove_the_exact_optimum_of_three_symbols(name, smallest):
     """Against an optimum in rationals that shares no code with the package."""
     given = [0.3, 0.7 - smallest, smallest]
@@ -266,10 +270,8 @@ BOTH = [
 ]
 
 
-@pytest.mark.parametrize(
-    "notion", [md.LDP(1.3), md.PML(0.4), md.LIP(0.8), md.ALIP(0.4, 1.1), *BOTH], ids=str
-)
-@pytest.mark.parametrize("masses", [[1, 2, 3, 4], [5, 1e-12, 2, 1e-25, 1]])
+@for_each("notion", [md.LDP(1.3), md.PML(0.4), md.LIP(0.8), md.ALIP(0.4, 1.1), *BOTH])
+@for_each("masses", [[1, 2, 3, 4], [5, 1e-12, 2, 1e-25, 1]])
 def test_listed_columns_are_the_rays_of_the_cone(notion, masses):
     program, found = columns_of(masses, notion)
     rays = extreme_rays(program.cone.inequalities(Rounding.INSIDE), len(masses))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.errors import NoMethodError, SolverError
@@ -42,8 +42,8 @@ def family(prior, notion):
 NOTIONS = [md.LDP(2), md.PML(1), md.LIP(1), md.ALIP(0.5, 1)]
 
 
-@pytest.mark.parametrize("notion", NOTIONS, ids=str)
-@pytest.mark.parametrize(
+@for_each("notion", slow_but(2, NOTIONS))
+@for_each(
     "kind",
     slow_but(
         lambda kind: kind == "atom", ["dirichlet", "zipf", "atom", "two atoms", "equal atoms"]
@@ -70,8 +70,8 @@ def test_it_agrees_with_column_generation(notion):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("utility", [md.utility.ChiSquare(), md.utility.TotalVariation()], ids=str)
-@pytest.mark.parametrize("notion", [md.LDP(1), md.LIP(1)], ids=str)
+@for_each("utility", [md.utility.ChiSquare(), md.utility.TotalVariation()])
+@for_each("notion", [md.LDP(1), md.LIP(1)])
 def test_other_informations(utility, notion):
     found = md.design(prior_of("atom", 110), utility, notion, solver="fitted-columns")
     assert found.gap <= 1e-6
@@ -86,8 +86,16 @@ def test_symbols_of_equal_mass_are_fitted_one_by_one():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("notion", [md.LDP(2), md.PML(2), md.LIP(0.5), md.LIP(2)], ids=str)
-@pytest.mark.parametrize("kind", ["dirichlet", "zipf", "atom"])
+@for_each(
+    ("kind", "notion"),
+    [
+        ("dirichlet", md.LDP(2)),
+        ("zipf", md.PML(2)),
+        ("atom", md.LIP(0.5)),
+        ("zipf", md.LIP(2)),
+        ("atom", md.LDP(2)),
+    ],
+)
 def test_a_thousand_symbols_are_certified(kind, notion):
     prior = prior_of(kind, 1000)
     found = md.design(prior, INFORMATION, notion)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from checks import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -29,7 +30,7 @@ SIDES = {
     "upper": TwoSided(0.0, 2.7, np.inf),
     "both": TwoSided(0.3, 2.7, np.inf),
 }
-kinds = pytest.mark.parametrize("kind", SIDES)
+kinds = for_each("kind", SIDES)
 
 
 def objectives(seed, n, m):
@@ -66,7 +67,7 @@ def assert_consistent(point, p):
 
 
 @kinds
-@pytest.mark.parametrize("steps", [0, 1, 5])
+@for_each("steps", [0, 1, 5])
 def test_points_stay_inside_and_consistent(kind, steps):
     state = started(kind, steps)
     assert_consistent(state.point, state.p)
@@ -127,7 +128,7 @@ def test_targets_have_a_floor_and_exist_when_nothing_is_at_stake():
 
 
 @kinds
-@pytest.mark.parametrize("steps", [2, 5])
+@for_each("steps", [2, 5])
 def test_row_sums_are_restored(kind, steps):
     state = started(kind, steps)
     point, p = state.point, state.p
@@ -160,7 +161,7 @@ def test_a_restoration_that_makes_it_worse_is_taken_back_whole(kind):
 
 
 @kinds
-@pytest.mark.parametrize("spread", [0, 6])
+@for_each("spread", [0, 6])
 def test_columns_that_return_are_about_where_the_central_path_has_them(kind, spread):
     """Inside, with the mass asked for, stationary, and with products near their targets."""
     rng = np.random.default_rng(3)
@@ -257,7 +258,7 @@ def test_a_start_under_other_levels_is_inside(kind, factor):
 
 
 @kinds
-@pytest.mark.parametrize("factor", [0.1, 0.9, 1.1, 4.0])
+@for_each("factor", [0.1, 0.9, 1.1, 4.0])
 def test_a_warm_start_ends_where_the_centre_leads(kind, factor):
     p, c, found = solved(kind)
     cone, outputs = cone_of(moved(kind, factor)), np.arange(len(c))
@@ -345,7 +346,7 @@ def test_prices_agree_with_the_certificate_and_with_a_linear_program(kind, seed,
         assert support == pytest.approx(-best.fun, abs=1e-6)
 
 
-@pytest.mark.parametrize("block", [1, 7, 50, 10**6])
+@for_each("block", [1, 7, 50, 10**6])
 @kinds
 def test_pricing_in_blocks_changes_nothing(kind, block):
     p, c = objectives(5, 9, 23)
@@ -354,7 +355,7 @@ def test_pricing_in_blocks_changes_nothing(kind, block):
 
 
 @kinds
-@pytest.mark.parametrize("block", [40, 10**6])
+@for_each("block", [40, 10**6])
 def test_steps_in_blocks_change_nothing(kind, block):
     whole, cut = started(kind, 5), started(kind, 5, block=block)
     np.testing.assert_allclose(cut.point.columns, whole.point.columns, rtol=1e-7)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from checks import for_each, pairwise_cases
 
 from mechdesign.errors import LevelError
 from mechdesign.solve.level_search import LevelSearch, Probe
@@ -28,12 +29,18 @@ def asked(threshold, *, unknown=(math.nan, math.nan), excess=lambda over: over, 
     return ask
 
 
-@pytest.mark.parametrize("threshold", [1e-9, 3e-3, 0.5, 0.7, 1.0, 37.3, 1999.0])
-@pytest.mark.parametrize("precision", [1e-9, 1e-3, 0.3])
-@pytest.mark.parametrize(
-    "excess",
-    [None, lambda over: over, lambda over: over**3, lambda over: 1e-3 if over >= 0 else over * 1e6],
-    ids=["unknown", "even", "flat", "noisy"],
+@for_each(
+    "threshold, precision, excess",
+    pairwise_cases(
+        [1e-9, 3e-3, 0.5, 0.7, 1.0, 37.3, 1999.0],
+        [1e-9, 1e-3, 0.3],
+        [
+            None,
+            lambda over: over,
+            lambda over: over**3,
+            lambda over: 1e-3 if over >= 0 else over * 1e6,
+        ],
+    ),
 )
 def test_both_sides_close_in(threshold, precision, excess):
     search = LevelSearch(asked(threshold, excess=excess))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import naive
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 from strategies import PRIOR_KINDS, random_gains, random_level, random_masses
 
 import mechdesign as md
@@ -33,9 +33,9 @@ def assert_agrees(found, p, u, rows):
     assert found.bound == pytest.approx(best, rel=0, abs=TOLERANCE)
 
 
-@pytest.mark.parametrize("number", slow_but(8, range(EACH)))
-@pytest.mark.parametrize("kind", PRIOR_KINDS)
-@pytest.mark.parametrize("name", CLASSES)
+@for_each("number", slow_but(8, range(EACH)))
+@for_each("kind", PRIOR_KINDS)
+@for_each("name", CLASSES)
 def test_one_notion(name, kind, number):
     rng = np.random.default_rng([list(CLASSES).index(name), PRIOR_KINDS.index(kind), number])
     p, prior, u = instance(rng, kind)
@@ -44,7 +44,7 @@ def test_one_notion(name, kind, number):
     assert_agrees(found, p, u, naive.ROWS[name](p, *levels))
 
 
-@pytest.mark.parametrize("number", range(60))
+@for_each("number", slow_but(4, range(60)))
 def test_two_notions_at_once(number):
     rng = np.random.default_rng([77, number])
     p, prior, u = instance(rng, PRIOR_KINDS[number % 3])
@@ -60,8 +60,8 @@ def test_two_notions_at_once(number):
     assert_agrees(found, p, u, rows)
 
 
-@pytest.mark.parametrize("solver", ["highs-simplex", "highs-ipm"])
-@pytest.mark.parametrize("name", CLASSES)
+@for_each("solver", ["highs-simplex", "highs-ipm"])
+@for_each("name", CLASSES)
 def test_general_solvers_where_closed_forms_would_be_chosen(name, solver):
     for number in range(6):
         rng = np.random.default_rng([5, list(CLASSES).index(name), number])

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -158,8 +158,8 @@ def test_a_width_that_is_not_finite_is_no_gap_of_zero(tmp_path):
         assert md.load(name).gap == pytest.approx(found.gap, abs=1e-12)
 
 
-@pytest.mark.parametrize("utility", UTILITIES, ids=repr)
-@pytest.mark.parametrize("notion", [md.PML(1), md.PMC(1), md.LIP(1), md.LDP(2), md.PML(800)])
+@for_each("utility", UTILITIES)
+@for_each("notion", [md.PML(1), md.PMC(1), md.LIP(1), md.LDP(2), md.PML(800)])
 def test_tiny_masses_in_every_cone(utility, notion):
     check(quiet(md.Prior([0.5, 0.3, 0.2, 1e-160]), utility, notion, time_limit=2))
 
@@ -167,9 +167,9 @@ def test_tiny_masses_in_every_cone(utility, notion):
 # Exact masses
 
 
-@pytest.mark.parametrize("utility", UTILITIES, ids=repr)
-@pytest.mark.parametrize("cls", [md.LDP, md.PML, md.PMC, md.LIP])
-@pytest.mark.parametrize("small", slow_but(3, SMALL))
+@for_each("utility", UTILITIES)
+@for_each("cls", [md.LDP, md.PML, md.PMC, md.LIP])
+@for_each("small", slow_but(3, SMALL))
 def test_two_symbols_are_bounded_by_the_exact_optimum(utility, cls, small):
     """Total variation at masses of 1e-4 to 1e-12 had bounds 2e-13 to 2e-3 below its value."""
     getcontext().prec = DIGITS if small > 1e-100 else MANY_DIGITS
@@ -181,8 +181,8 @@ def test_two_symbols_are_bounded_by_the_exact_optimum(utility, cls, small):
         check(found, binary_optimum(utility, masses, notion))
 
 
-@pytest.mark.parametrize("level", slow_but(2, [710.0, math.inf, 709.0, 745.0, 2000.0, 1e6]))
-@pytest.mark.parametrize("cls", [md.LDP, md.PML, md.PMC, md.LIP])
+@for_each("level", slow_but(2, [710.0, math.inf, 709.0, 745.0, 2000.0, 1e6]))
+@for_each("cls", [md.LDP, md.PML, md.PMC, md.LIP])
 def test_levels_beyond_the_largest_float_still_have_an_optimum(cls, level):
     """e^710 is beyond floats, and two symbols ended in "bound 0.0 is below the value"."""
     getcontext().prec = MANY_DIGITS
@@ -344,8 +344,8 @@ def lowest(level):
         return Fraction((-Decimal(level)).exp())
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e8, 1e12, -3e15])
-@pytest.mark.parametrize("scale", [1.0, 1e-290, 1e-310, 5e-323, 1e140])
+@for_each("offset", [0.0, 1e8, 1e12, -3e15])
+@for_each("scale", [1.0, 1e-290, 1e-310, 5e-323, 1e140])
 def test_gains_far_from_zero_or_from_one(offset, scale):
     """Below 1e-310 gap 0 was claimed where it was 35 %; offsets cost eight digits of every sum."""
     rng = np.random.default_rng(7)
@@ -370,7 +370,7 @@ def test_gains_at_the_smallest_float_claim_no_optimum_they_do_not_have():
     assert found.gap >= missing - Fraction(1, 10**12)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_gaps_of_linear_designs_are_those_of_rational_numbers(seed):
     rng = np.random.default_rng([13, seed])
     n, m = int(rng.integers(2, 7)), int(rng.integers(1, 7))
@@ -401,10 +401,8 @@ def test_two_averages_at_levels_that_ask_nothing():
         assert tight.status == "optimal"
 
 
-@pytest.mark.parametrize("level", [709.0, 745.0, 2000.0])
-@pytest.mark.parametrize(
-    "utility", [*UTILITIES, md.utility.Sublinear(lambda k, p: k.max(), "largest")], ids=repr
-)
+@for_each("level", [709.0, 745.0, 2000.0])
+@for_each("utility", [*UTILITIES, md.utility.Sublinear(lambda k, p: k.max(), "largest")])
 def test_general_cones_at_levels_beyond_floats(utility, level):
     """Without any inequality left the list of extreme rays was empty: IndexError."""
     prior = md.Prior.from_counts([4, 3, 2, 1], [0, 1, 2, 3])
@@ -423,10 +421,8 @@ def test_general_cones_at_levels_beyond_floats(utility, level):
 # Functions that are given
 
 
-@pytest.mark.parametrize("mass", [1e-142, 1e-170])
-@pytest.mark.parametrize(
-    "f", [lambda t: (t - 1) ** 2, lambda t: t**3, lambda t: (np.sqrt(t) - 1) ** 2]
-)
+@for_each("mass", [1e-142, 1e-170])
+@for_each("f", [lambda t: (t - 1) ** 2, lambda t: t**3, lambda t: (np.sqrt(t) - 1) ** 2])
 def test_a_function_is_not_blamed_for_masses_beyond_floats(f, mass):
     """f(1/p) overflows for every f that grows; lifts of LDP and PML stay small."""
     utility = md.utility.FInformation(f, "given")
@@ -495,8 +491,8 @@ def test_a_mass_that_is_one_to_working_precision_has_no_undefined_bound():
         check(quiet(prior, utility, md.PML(2.3e-10), time_limit=1))
 
 
-@pytest.mark.parametrize("cls", [md.PMC, md.LDP])
-@pytest.mark.parametrize("level", [1e-14, 1e-9, 1e-6, 0.3, 709.0, 710.0, 745.0, 2000.0])
+@for_each("cls", [md.PMC, md.LDP])
+@for_each("level", [1e-14, 1e-9, 1e-6, 0.3, 709.0, 710.0, 745.0, 2000.0])
 def test_column_functions_of_two_symbols_are_bounded_by_the_exact_optimum(cls, level):
     """Where the two edges nearly coincide, their shares in floats gave a bound below the value;
     factors beyond all floats were multiplied by zero.
@@ -560,7 +556,7 @@ def test_a_search_is_not_misled_by_prices_of_symbols_that_floats_cannot_add(monk
         assert bound >= best
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", slow_but(4, range(12)))
 def test_searches_and_lists_of_columns_bound_alike(seed, monkeypatch):
     """The search of many symbols, on few: never below the list, and near it."""
     from mechdesign.certificate import information

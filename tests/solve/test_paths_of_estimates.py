@@ -7,7 +7,7 @@ risk; and values of the wrong sign.
 from __future__ import annotations
 
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.errors import UntoldError
@@ -22,7 +22,7 @@ TRUTHS = {
 }
 
 
-@pytest.mark.parametrize("name", TRUTHS)
+@for_each("name", TRUTHS)
 def test_paths_are_designs_and_say_where_nothing_is_told(name):
     asked = Estimation(truth=TRUTHS[name])
     found = md.sweep(ABC, asked, [md.PML(0), md.PML(0.5), md.PML(1)])
@@ -33,16 +33,16 @@ def test_paths_are_designs_and_say_where_nothing_is_told(name):
         assert design.risk == pytest.approx(md.design(ABC, asked, md.PML(level)).risk, rel=1e-9)
 
 
-@pytest.mark.parametrize("truth", [[[1, 1, 1], [3, 1, 1]], "any"], ids=["a list", "any"])
-@pytest.mark.parametrize("notion", [md.LDP(0), md.PML(0), [md.LDP(0), md.LIP(1)]], ids=str)
+@for_each("truth", [[[1, 1, 1], [3, 1, 1]], "any"])
+@for_each("notion", [md.LDP(0), md.PML(0), [md.LDP(0), md.LIP(1)]])
 def test_a_worst_truth_at_level_zero_is_told_by_nothing(notion, truth):
     with pytest.raises(UntoldError) as failure:
         md.design(ABC, Estimation(truth=truth), notion)
     assert failure.value.is_proved
 
 
-@pytest.mark.parametrize("name", TRUTHS)
-@pytest.mark.parametrize("family", [md.LDP, "alip:2e,e"], ids=["ldp", "alip"])
+@for_each("name", TRUTHS)
+@for_each("family", [md.LDP, "alip:2e,e"])
 def test_the_smallest_level_of_a_risk_is_proved_from_both_sides(family, name):
     asked = Estimation(truth=TRUTHS[name])
     found = md.smallest(family, ABC, asked, at_least=-3, precision=1e-4)
@@ -63,7 +63,7 @@ def test_values_of_estimates_are_below_zero():
     )
 
 
-@pytest.mark.parametrize("name", TRUTHS)
+@for_each("name", TRUTHS)
 def test_plans_and_comparisons_take_every_truth(name):
     asked = Estimation(truth=TRUTHS[name])
     designed = md.design(ABC, asked, md.PML(1))

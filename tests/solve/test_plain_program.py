@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.solve import compile_program
@@ -27,7 +28,7 @@ def stated(privacy, outputs=5, subject_to=()):
     return state_problem(PRIOR, md.utility.Matrix(gains), privacy, None, None, subject_to).program
 
 
-@pytest.mark.parametrize("privacy", LISTS.values(), ids=list(LISTS))
+@for_each("privacy", LISTS.values())
 def test_the_plain_program_is_the_compiled_one(privacy):
     program = stated(privacy)
     assert is_plain(program)
@@ -41,7 +42,7 @@ def test_the_plain_program_is_the_compiled_one(privacy):
     assert np.array_equal(plain.cost, compiled.cost)
 
 
-@pytest.mark.parametrize("privacy", LISTS.values(), ids=list(LISTS))
+@for_each("privacy", LISTS.values())
 def test_both_ways_back_agree(privacy):
     program = stated(privacy)
     plain, compiled = plain_program(program), compile_program(program)

@@ -13,7 +13,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.certificate import verify
@@ -61,9 +61,7 @@ def test_levels_of_dependent_columns_do_not_add_up(twins):
     assert sum(level for (level,) in twins.levels.values()) < 0.8
 
 
-@pytest.mark.parametrize(
-    "notion", slow_but(1, [md.PML(1), md.PML(0.3), md.LIP(1), md.PMC(0.7)]), ids=str
-)
+@for_each("notion", slow_but(1, [md.PML(1), md.PML(0.3), md.LIP(1), md.PMC(0.7)]))
 def test_all_reports_together_keep_the_total_level(notion):
     plan = md.plan_columns(TWINS, None, notion)
     assert plan.check.verdict is md.Verdict.YES
@@ -152,9 +150,7 @@ def test_files_hold_the_plan(twins, titanic, tmp_path):
             assert told.state == verify.PROVED  # private, and of least risk
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+@for_each("change", [
         lambda c: c["total"]["parameters"].update(epsilon=0.9),
         lambda c: c.update(achieved=[0.5]),
         lambda c: c["columns"].reverse(),
@@ -166,10 +162,7 @@ def test_files_hold_the_plan(twins, titanic, tmp_path):
         lambda c: c["others"][0].update(risk="much"),
         lambda c: c["others"][0].update(name="\x1b[2J"),
         lambda c: c.update(columns=[]),
-    ],
-    ids=["level", "claim", "order", "copy", "name", "masses", "prior", "weight", "risk", "screen",
-         "none"],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_altered_files_are_refused(twins, change):
     content = copy.deepcopy(to_json(twins))
     change(content)
@@ -178,7 +171,7 @@ def test_altered_files_are_refused(twins, change):
         from_json(seal(content))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("columns", "problem"),
     [
         ({"class": 1}, InputError),
@@ -191,17 +184,15 @@ def test_altered_files_are_refused(twins, change):
         (3, InputError),
         ([], InputError),
     ],
-    ids=["one", "zero", "nan", "inf", "text", "unknown", "twice", "number", "none"],
 )
 def test_other_columns_are_refused(columns, problem):
     with pytest.raises(problem):
         md.plan_columns(TITANIC, columns, md.LDP(1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "total",
     [None, 1, md.LDP, md.LDP(0), md.LDP(math.inf), md.MaximalLeakage(1), md.FeaturePML(1, "sex")],
-    ids=["none", "number", "class", "zero", "unbounded", "average", "feature"],
 )
 def test_other_totals_are_refused(total):
     with pytest.raises(LevelError):

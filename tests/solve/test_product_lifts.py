@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.solve import columns_plan
@@ -31,8 +32,8 @@ def random_case(seed, sizes=(4, 3, 2), outputs=(5, 2, 3), share=0.6, zeros=0.0):
     return kernels, md.Prior.from_counts(counts)
 
 
-@pytest.mark.parametrize("notion", NOTIONS, ids=str)
-@pytest.mark.parametrize("zeros", [0, 0.3])
+@for_each("notion", NOTIONS)
+@for_each("zeros", [0, 0.3])
 def test_levels_are_those_of_the_product_kernel(notion, zeros):
     for seed in range(12):
         kernels, prior = random_case(seed, zeros=zeros)

@@ -12,7 +12,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.certificate import verify
@@ -141,12 +141,9 @@ def test_the_command_line_makes_and_shows_it(titanic, tmp_path, capsys):
 # The checker
 
 
-@pytest.mark.parametrize(
-    "notion",
-    [md.PML(1), md.LIP(0.5), md.PMC(0.7), md.ALIP(1, 0.5), md.LDP(1.5)],
-    ids=str,
-)
-@pytest.mark.parametrize("prior", slow_but(1, [TWINS, TITANIC]), ids=["twins", "titanic"])
+@pytest.mark.slow
+@for_each("notion", [md.PML(1), md.LIP(0.5), md.PMC(0.7), md.ALIP(1, 0.5), md.LDP(1.5)])
+@for_each("prior", slow_but(1, [TWINS, TITANIC]))
 def test_the_checker_proves_the_total_level(notion, prior):
     content = to_json(md.plan_columns(prior, None, notion, joint=False))
     state, report = told(content)
@@ -188,7 +185,7 @@ def test_a_forged_total_is_refused_by_the_checker(twins):
     assert told(sealed(forged))[0] == {"privacy": verify.PROVED, "achieved": verify.REFUTED}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "claim"),
     [
         (lambda c: c["total"]["parameters"].update(epsilon=0.9), "privacy"),
@@ -196,7 +193,6 @@ def test_a_forged_total_is_refused_by_the_checker(twins):
         (lambda c: c.update(achieved=[2.0]), "achieved"),
         (lambda c: c["prior"]["weights"].reverse(), "x: prior"),
     ],
-    ids=["level", "less", "more", "masses"],
 )
 def test_what_is_altered_is_named(twins, change, claim):
     content = copy.deepcopy(to_json(twins))

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive import ROWS, optimum
@@ -27,7 +28,7 @@ NOTIONS = {
     "ALIP": lambda level: md.ALIP(2 * level, level),
     "PML and PMC": lambda level: [md.PML(level), md.PMC(2 * level)],
 }
-each = pytest.mark.parametrize("name", NOTIONS)
+each = for_each("name", NOTIONS)
 
 
 def refusal(prior, utility, privacy):
@@ -72,8 +73,8 @@ def test_what_it_returns_is_optimal(name, task, level):
     assert found.certificate.repair_loss <= 1e-9
 
 
-@pytest.mark.parametrize("name", ["ldp", "pml", "lip"])
-@pytest.mark.parametrize("seed", range(8))
+@for_each("name", ["ldp", "pml", "lip"])
+@for_each("seed", slow_but(4, range(8)))
 def test_agrees_with_a_dense_program(name, seed):
     rng = np.random.default_rng([3, seed])
     n = 6
@@ -96,8 +97,8 @@ def test_ldp_accuracy_is_the_best_randomised_response(seed, n, level):
     assert found.value == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["PML", "LIP", "ALIP"])
-@pytest.mark.parametrize("seed", range(6))
+@for_each("name", ["PML", "LIP", "ALIP"])
+@for_each("seed", range(6))
 def test_reaches_the_knapsack_over_outputs(name, seed):
     """q_y with Σ q = 1 and P(right | y) below three lines in q_y: any private kernel obeys it."""
     rng = np.random.default_rng([4, seed])
@@ -128,7 +129,7 @@ def test_refuses_where_the_knapsack_is_not_reached():
     assert found.value == pytest.approx(0.4397049929, abs=1e-9)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("gains", "privacy", "words"),
     [
         (np.eye(3), [md.LDP(1), md.LIP(0.6)], "together"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from checks import for_each, pairwise_cases
 
 import mechdesign as md
 from mechdesign.privacy.constraint import Rounding
@@ -25,9 +26,7 @@ UTILITIES = [
 ]
 
 
-@pytest.mark.parametrize("prior", [UNIFORM, SKEWED], ids=["uniform", "skewed"])
-@pytest.mark.parametrize("utility", UTILITIES, ids=lambda u: u.spec)
-@pytest.mark.parametrize("case", IMPLIED)
+@for_each("prior, utility, case", pairwise_cases([UNIFORM, SKEWED], UTILITIES, IMPLIED))
 def test_implied_bounds_change_neither_the_value_nor_the_method(case, utility, prior):
     both, one = IMPLIED[case]
     with_both, alone = (md.design(prior, utility, asked) for asked in (both, one))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from checks import for_each
 
 import mechdesign as md
 
@@ -17,8 +18,8 @@ PML_HAMMING = {
 }
 
 
-@pytest.mark.parametrize(("epsilon", "accuracy"), PML_HAMMING.items())
-@pytest.mark.parametrize("solver", ["auto", "highs-simplex", "highs-ipm"])
+@for_each(("epsilon", "accuracy"), PML_HAMMING.items())
+@for_each("solver", ["auto", "highs-simplex", "highs-ipm"])
 def test_pml_hamming_accuracy(epsilon, accuracy, solver):
     prior = md.Prior([0.1, 0.2, 0.3, 0.4])
     found = md.design(prior, md.utility.Hamming(), md.PML(epsilon), solver=solver)
@@ -27,8 +28,8 @@ def test_pml_hamming_accuracy(epsilon, accuracy, solver):
     assert found.utility.value(found.mechanism, prior) == pytest.approx(accuracy, rel=0, abs=1e-9)
 
 
-@pytest.mark.parametrize("n", [2, 3, 10, 40])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@for_each("n", [2, 3, 10, 40])
+@for_each("epsilon", [0.1, 1.0, 4.0])
 def test_randomised_response_under_ldp(n, epsilon):
     """Uniform prior: e^ε/(e^ε + n - 1), [Kairouz2016]."""
     accuracy = math.exp(epsilon) / (math.exp(epsilon) + n - 1)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from plain_requirements import faults, names, random_case
 
 import mechdesign as md
@@ -51,7 +52,7 @@ def test_the_value_is_that_of_the_vertex():
     assert found.certificate.solver == "HiGHS refined"
 
 
-@pytest.mark.parametrize("number", range(24))
+@for_each("number", slow_but(4, range(24)))
 def test_the_same_optimum_as_the_simplex_method(number):
     rng = np.random.default_rng([31, number])
     wish = ("at_most_entry", "monotone", "invariant", "each_cost", "within", "output_share")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from scipy.optimize import linprog
 from strategies import random_gains, random_masses
 
@@ -54,8 +55,8 @@ def with_forbidden(problem, forbidden):
     return replace(problem, program=replace(problem.program, forbidden=forbidden))
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("name", GENERAL)
+@for_each("seed", slow_but(4, range(12)))
+@for_each("name", GENERAL)
 def test_general_methods_agree_with_a_naive_program(name, seed):
     rng = np.random.default_rng([14, seed])
     problem, optimum, closed = restricted(rng, int(rng.integers(2, 6)), int(rng.integers(2, 6)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 from scipy.optimize import linprog
 
 import mechdesign as md
@@ -55,8 +55,8 @@ FAMILIES = {
 MOVING = {"lip and ldp": 1, "alip lower": 0, "alip upper": 1, "approximate and pml": 0}
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("seed", slow_but(2, range(6)))
+@for_each("name", FAMILIES)
+@for_each("seed", slow_but(2, range(6)))
 def test_prices_per_nat_add_up_to_the_derivative(name, seed):
     prior, utility = random_problem(seed)
     make, level = FAMILIES[name], 0.2 + 0.15 * seed
@@ -75,8 +75,8 @@ def test_some_of_these_derivatives_are_not_zero():
     assert min(slopes.values()) > 1e-2, slopes
 
 
-@pytest.mark.parametrize("solver", ["highs-simplex", "highs-ipm", "structured", "auto"])
-@pytest.mark.parametrize("notion", [md.PML, md.LIP, md.LDP])
+@for_each("solver", ["highs-simplex", "highs-ipm", "structured", "auto"])
+@for_each("notion", [md.PML, md.LIP, md.LDP])
 def test_methods_with_and_without_multipliers_find_the_same_derivative(solver, notion):
     prior = md.Prior([0.33, 0.27, 0.19, 0.12, 0.09])
     utility = md.utility.Hamming()
@@ -176,8 +176,8 @@ def near_diagonal(seed, n=4):
 NOTIONS = [md.PML(0.5), md.PMC(0.6), md.ALIP(0.7, 0.4), md.LDP(0.8)]
 
 
-@pytest.mark.parametrize("notion", NOTIONS, ids=str)
-@pytest.mark.parametrize("seed", range(4))
+@for_each("notion", NOTIONS)
+@for_each("seed", range(4))
 def test_each_price_lies_between_the_two_derivatives_of_its_right_hand_side(notion, seed):
     prior, utility = near_diagonal(seed)
     found = md.binding(md.design(prior, utility, notion))
@@ -197,7 +197,7 @@ def test_each_price_lies_between_the_two_derivatives_of_its_right_hand_side(noti
     assert all(sharp) or isinstance(notion, md.LDP)
 
 
-@pytest.mark.parametrize("notion", NOTIONS, ids=str)
+@for_each("notion", NOTIONS)
 def test_the_optimum_never_rises_by_more_than_the_prices_say(notion):
     prior, utility = near_diagonal(7)
     found = md.binding(md.design(prior, utility, notion))
@@ -214,7 +214,7 @@ def test_the_optimum_never_rises_by_more_than_the_prices_say(notion):
         assert found.design.value - 1e-9 <= reached <= most + 1e-9
 
 
-@pytest.mark.parametrize("notion", NOTIONS, ids=str)
+@for_each("notion", NOTIONS)
 def test_row_prices_are_the_value_of_a_unit_of_a_row(notion):
     prior, utility = near_diagonal(5)
     found = md.binding(md.design(prior, utility, notion))

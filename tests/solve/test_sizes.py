@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign import prior as prior_module
@@ -35,7 +35,8 @@ class Counted:
         return self.function(*arguments, **keywords)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@for_each(
     "make",
     slow_but(
         4,
@@ -48,7 +49,6 @@ class Counted:
             lambda: md.Prior.from_data([*range(MILLION)], max_symbols=MILLION),
         ],
     ),
-    ids=["floats", "array", "counts", "uniform", "labels", "data"],
 )
 def test_a_million_symbols_take_no_exact_sum_each(make, monkeypatch):
     """Rational numbers are reduced one by one; a million of them are a handful of integers."""
@@ -84,7 +84,7 @@ def test_denominators_that_fill_the_memory_are_refused_in_time():
         md.Prior.from_counts([Fraction(1, 7), tiny] * 500)
 
 
-@pytest.mark.parametrize("symbols", [10**9, 10**30, -1, 0])
+@for_each("symbols", [10**9, 10**30, -1, 0])
 def test_uniform_priors_have_a_size_that_fits(symbols):
     with pytest.raises(PriorError, match="1 to 10,000,000 symbols"):
         md.Prior.uniform(symbols)
@@ -145,7 +145,7 @@ def test_a_thousand_values_are_the_most_that_are_not_asked_about():
         md.Prior.from_data(list(range(1001)) * 3)
 
 
-@pytest.mark.parametrize("most", [0, -1, 1.5, "9", True])
+@for_each("most", [0, -1, 1.5, "9", True])
 def test_limits_are_positive_whole_numbers(most):
     with pytest.raises(DataError, match="max_symbols"):
         md.Prior.from_data([1, 2], max_symbols=most)
@@ -201,20 +201,18 @@ def test_labels_too_long_for_a_number_are_refused_when_they_are_saved():
 NO_NUMBERS = ["1/0", "1/-2", "0x10", "1_000", "", "nan", "inf", "1/2/3", "1e5e5", "٣"]
 
 
-@pytest.mark.parametrize(
-    "word", ["1e1000000000", "1e-1000000000", "1" * 500_000, "1" * 4000 + ".5", *NO_NUMBERS]
-)
+@for_each("word", ["1e1000000000", "1e-1000000000", "1" * 500_000, "1" * 4000 + ".5", *NO_NUMBERS])
 def test_numbers_whose_digits_would_fill_the_memory_are_refused(word):
     with pytest.raises(ValueError, match="expected"):
         read_fraction(word)
 
 
-@pytest.mark.parametrize("word", ["3", "-1/3", "0.125", ".5", "5.", "1e-7", "1E+2", " 2 "])
+@for_each("word", ["3", "-1/3", "0.125", ".5", "5.", "1e-7", "1E+2", " 2 "])
 def test_ordinary_numbers_are_read_exactly(word):
     assert read_fraction(word) == Fraction(word.strip())
 
 
-@pytest.mark.parametrize("digits", [3599, 3600, 3601, 7201, 20_000])
+@for_each("digits", [3599, 3600, 3601, 7201, 20_000])
 def test_long_integers_are_read_in_parts(digits):
     assert read_integer("7" * digits) == 7 * (10**digits - 1) // 9
     assert read_integer("-" + "7" * digits) == -7 * (10**digits - 1) // 9
@@ -222,7 +220,7 @@ def test_long_integers_are_read_in_parts(digits):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bits", [1, 60, 10_000, 20_000, 1 << 20])
+@for_each("bits", [1, 60, 10_000, 20_000, 1 << 20])
 def test_kernels_of_long_weights_are_saved_and_read(bits, tmp_path):
     weights = np.array([[1 << bits, 0], [(1 << bits - 1) + 1, (1 << bits - 1) - 1]], dtype=object)
     made = md.Mechanism.from_weights(weights, bits)
@@ -237,11 +235,7 @@ def test_masses_of_long_fractions_are_designed_on():
     assert from_json(to_json(found)).prior == prior
 
 
-@pytest.mark.parametrize(
-    "value",
-    [0, -7, 10**4299, -(10**4300), 3**10_000, 10**9000 + 5],
-    ids=lambda v: f"{v.bit_length()} bits",
-)
+@for_each("value", [0, -7, 10**4299, -(10**4300), 3**10_000, 10**9000 + 5])
 def test_long_integers_are_written_as_they_are_read(value):
     assert read_integer(write_integer(value)) == value
     assert read_fraction(write_fraction(Fraction(value, 3**9001))) == Fraction(value, 3**9001)
@@ -271,7 +265,7 @@ def test_json_is_read_to_a_depth_and_no_deeper():
             parse_json('{"a":' * depth + "1" + "}" * depth, "file")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "cause"),
     [
         ('{"a": 1, "a": 1}', "'a' is there twice"),

@@ -13,7 +13,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused, slow_but
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import PRIOR_KINDS, random_gains, random_masses
@@ -46,8 +46,8 @@ def assert_proved(found, target):
         assert found.bound_below is None or found.bound_below < target
 
 
-@pytest.mark.parametrize("number", range(8))
-@pytest.mark.parametrize("name", FAMILIES)
+@for_each("number", slow_but(4, range(8)))
+@for_each("name", FAMILIES)
 def test_dense_programs_agree_on_both_sides(name, number):
     rng = np.random.default_rng([81, list(FAMILIES).index(name), number])
     n = int(rng.integers(2, 6))
@@ -90,7 +90,7 @@ def test_every_value_and_precision(target, precision):
     assert found.level - found.below <= precision * found.level
 
 
-@pytest.mark.parametrize(
+@for_each(
     "family",
     [
         md.MaximalLeakage,
@@ -216,7 +216,7 @@ def test_levels_that_start_above_zero():
     )
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, "0.7", None, True, 10**400])
+@for_each("value", [math.nan, math.inf, "0.7", None, True, 10**400])
 def test_values_that_are_none(value):
     refused(lambda: md.smallest(md.LDP, ABC, Hamming(), at_least=value), "at_least")
 

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from checks import for_each, pairwise_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +27,7 @@ NOTIONS = {
     "PML and PMC": lambda level: [md.PML(level), md.PMC(2 * level)],
     "LIP and PML": lambda level: [md.LIP(level), md.PML(0.7 * level)],
 }
-each = pytest.mark.parametrize("name", NOTIONS)
+each = for_each("name", NOTIONS)
 
 
 def random_case(seed, n, m):
@@ -35,9 +36,10 @@ def random_case(seed, n, m):
     return md.Prior.from_counts(p), md.utility.Matrix(rng.normal(size=(n, m)))
 
 
-@each
-@pytest.mark.parametrize("shape", [(2, 2), (3, 5), (7, 7), (12, 4), (6, 40)])
-@pytest.mark.parametrize("level", [0.01, 0.5, 2.0, 6.0])
+@for_each(
+    "name, shape, level",
+    pairwise_cases(NOTIONS, [(2, 2), (3, 5), (7, 7), (12, 4), (6, 40)], [0.01, 0.5, 2.0, 6.0]),
+)
 def test_agrees_with_the_general_program(name, shape, level):
     prior, utility = random_case([1, *shape], *shape)
     privacy = NOTIONS[name](level)
@@ -59,8 +61,8 @@ def test_its_bound_and_value_enclose_the_optimum(seed, n, m, level):
     assert general.value <= found.bound + slack
 
 
-@pytest.mark.parametrize("level", [5.0, 6.5, 10.0])
-@pytest.mark.parametrize("n", [30, 45])
+@for_each("level", [5.0, 6.5, 10.0])
+@for_each("n", [30, 45])
 def test_errors_that_rise_at_first_are_not_the_end(level, n):
     """With near identities at large ratios they do so for many steps, from the first on."""
     rng = np.random.default_rng(n)
@@ -77,7 +79,7 @@ def test_is_what_is_chosen_for_many_entries(name):
     assert choose(state_problem(prior, utility, NOTIONS[name](1.0))).method.name == "structured"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("privacy", "words"),
     [
         (md.PMC(1), "lower bound on the lift alone"),
@@ -104,8 +106,8 @@ def test_columns_lie_strictly_inside_their_cones(name):
     assert notion.leakage(kernel[:, used], prior).max() <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("name", ["LDP", "PML", "LIP"])
-@pytest.mark.parametrize("return_from", [0.0, 1e-4, 1e-2])
+@for_each("name", ["LDP", "PML", "LIP"])
+@for_each("return_from", [0.0, 1e-4, 1e-2])
 def test_outputs_left_out_by_mistake_are_brought_back(name, return_from):
     """However wildly outputs are dropped, it ends at the optimum: by rounds, or on the way."""
     prior, utility = random_case(6, 25, 60)
@@ -191,8 +193,8 @@ def stress_priors(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", stress_priors(2))
-@pytest.mark.parametrize("goal", ["random", "hamming", "absolute"])
+@for_each("kind", stress_priors(2))
+@for_each("goal", ["random", "hamming", "absolute"])
 def test_stress_at_a_hundred_symbols(kind, goal):
     n = 100
     prior = md.Prior.from_counts(stress_priors(n)[kind])
@@ -222,8 +224,8 @@ def test_stress_at_a_hundred_symbols(kind, goal):
                     assert found.gap <= 1e-6, str(privacy)
 
 
-@pytest.mark.parametrize("atom", [1e-15, 1e-20, 1e-40, 1e-120])
-@pytest.mark.parametrize("privacy", [md.LDP(1), md.PML(1), md.LIP(1)], ids=str)
+@for_each("atom", [1e-15, 1e-20, 1e-40, 1e-120])
+@for_each("privacy", [md.LDP(1), md.PML(1), md.LIP(1)])
 def test_atoms_of_hardly_any_mass_do_not_spoil_the_bound(privacy, atom):
     n = 80
     p = np.ones(n)
@@ -236,8 +238,8 @@ def test_atoms_of_hardly_any_mass_do_not_spoil_the_bound(privacy, atom):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("privacy", [md.LDP(1), md.PML(1), md.LIP(1)], ids=str)
-@pytest.mark.parametrize("shape", [(1000, 1000), (20, 20000), (1000, 50)], ids=str)
+@for_each("privacy", [md.LDP(1), md.PML(1), md.LIP(1)])
+@for_each("shape", [(1000, 1000), (20, 20000), (1000, 50)])
 def test_large_problems_are_certified(privacy, shape):
     n, m = shape
     prior = md.Prior.from_counts(1 / np.arange(1, n + 1))

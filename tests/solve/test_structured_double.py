@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from checks import for_each, pairwise_cases, slow_but
 from scipy.optimize import linprog
 
 import mechdesign as md
@@ -44,7 +45,7 @@ def naive_supremum(v, p, sides):
     return -found.fun
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_the_best_column_under_both_bounds(seed):
     """By the certificate in floats and in rationals, by the method, and by a linear program."""
     rng = np.random.default_rng(seed)
@@ -79,9 +80,9 @@ def test_both_bounds_together_are_stricter_than_either():
     assert both[0] < min(lift[0], ratio[0]) - 0.02
 
 
-@pytest.mark.parametrize("prior", PRIORS.values(), ids=list(PRIORS))
-@pytest.mark.parametrize("privacy", LISTS.values(), ids=list(LISTS))
-@pytest.mark.parametrize("level", [0.05, 1.0, 4.0])
+@for_each(
+    "prior, privacy, level", pairwise_cases(PRIORS.values(), LISTS.values(), [0.05, 1.0, 4.0])
+)
 def test_the_structured_method_agrees_with_simplex(level, privacy, prior):
     p = prior(14)
     known = md.Prior(p / p.sum())
@@ -93,8 +94,8 @@ def test_the_structured_method_agrees_with_simplex(level, privacy, prior):
     assert abs(found.value - simplex.value) <= 1e-8 + simplex.certificate.gap
 
 
-@pytest.mark.parametrize("utility", ["random", "absolute"])
-@pytest.mark.parametrize("privacy", LISTS.values(), ids=list(LISTS))
+@for_each("utility", ["random", "absolute"])
+@for_each("privacy", LISTS.values())
 def test_larger_lists_are_solved_to_the_last_digits(privacy, utility):
     n = 60
     known = md.Prior(np.random.default_rng(2).dirichlet(np.ones(n)))

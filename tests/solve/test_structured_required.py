@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign import require
@@ -104,8 +104,8 @@ def agree(problem):
     return True
 
 
-@pytest.mark.parametrize("notion", slow_but(1, NOTIONS))
-@pytest.mark.parametrize("kind", REQUIREMENTS)
+@for_each("notion", slow_but(1, NOTIONS))
+@for_each("kind", REQUIREMENTS)
 def test_each_kind_agrees_with_the_general_program(notion, kind):
     if kind == "zeros" and notion != "upper lift":
         kind = "cost"  # a zero forces the whole outcome there
@@ -118,7 +118,7 @@ def test_each_kind_agrees_with_the_general_program(notion, kind):
     assert sum(solved) >= 5
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", slow_but(4, range(40)))
 def test_several_kinds_together_agree_with_the_general_program(seed):
     rng = np.random.default_rng(seed)
     notion = list(NOTIONS)[seed % len(NOTIONS)]
@@ -146,7 +146,7 @@ def test_rare_symbols_under_limits_are_solved(masses):
         assert agree(problem)
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
+@for_each("notion", NOTIONS)
 def test_it_is_chosen_above_the_size_of_the_simplex_method_and_certified(notion):
     kinds = ["floors", "cost"] + ["zeros"] * (notion == "upper lift")
     prior, utility, privacy, subject_to = random_problem([5, 5], notion, kinds, n=40)
@@ -179,7 +179,7 @@ def test_duals_of_limits_are_the_change_of_the_optimum_with_their_ends():
     assert np.isfinite(value)
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
+@for_each("notion", NOTIONS)
 def test_the_inner_kernel_is_inside_of_everything(notion):
     kinds = ["floors", "cost"] + ["zeros"] * (notion == "upper lift")
     prior, utility, privacy, subject_to = random_problem([5, 6], notion, kinds, n=20)
@@ -208,7 +208,7 @@ def test_equal_ends_are_kept_to_the_last_bit():
     assert found.gap <= 1e-8
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
+@for_each("notion", NOTIONS)
 def test_a_floor_that_meets_a_ceiling_of_another_requirement_is_kept(notion):
     prior, utility, privacy, _ = random_problem([5, 11], notion, [], n=30)
     floors = [require.at_least(3, 3, low) for low in (0.1, 0.25)]
@@ -219,7 +219,7 @@ def test_a_floor_that_meets_a_ceiling_of_another_requirement_is_kept(notion):
     assert found.gap <= 1e-8
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
+@for_each("notion", NOTIONS)
 def test_a_warm_start_without_requirements_does_not_mislead(notion):
     kinds = ["floors", "cost"]
     prior, utility, privacy, subject_to = random_problem([5, 8], notion, kinds, n=20)
@@ -257,7 +257,7 @@ def test_levels_too_wide_are_refused_under_requirements_too():
     assert "too wide" in Structured().refusal(problem.program)
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
+@for_each("notion", NOTIONS)
 def test_what_is_impossible_is_no_answer(notion):
     prior, utility, privacy, _ = random_problem([5, 9], notion, [], n=10)
     subject_to = [require.at_least(0, y, 0.15) for y in range(10)]

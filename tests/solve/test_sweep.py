@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import InputError, LevelError
@@ -14,7 +15,7 @@ UTILITY = md.utility.Matrix(RNG.random((30, 45)))
 LEVELS = [float(level) for level in np.linspace(0.1, 3, 12)]
 
 
-@pytest.mark.parametrize("family", [md.LDP, md.PML, md.PMC, md.LIP])
+@for_each("family", [md.LDP, md.PML, md.PMC, md.LIP])
 def test_a_sweep_is_as_good_as_single_designs(family):
     path = [family(level) for level in LEVELS]
     found = md.sweep(PRIOR, UTILITY, path)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from checks import for_each, pairwise_cases
 
 from mechdesign.solve.interior_point.systems import Reduced, Whole, factorise, work_reduced
 
-each = pytest.mark.parametrize("linked", [False, True])
+each = for_each("linked", [False, True])
 
 
 def system(linked, seed=0, n=60, m=7, bound=0):
@@ -37,9 +37,7 @@ def product(diagonal, up, down, x):
     return found if down is None else found - down.T @ (down.astype(np.longdouble) @ x)
 
 
-@each
-@pytest.mark.parametrize("bound", [0, 1, 5])
-@pytest.mark.parametrize("seed", range(4))
+@for_each("linked, bound, seed", pairwise_cases([False, True], [0, 1, 5], range(4)))
 def test_both_solve_the_system(linked, bound, seed):
     p, diagonal, own, up, down, roots = system(linked, seed, bound=bound)
     b = np.random.default_rng(seed).normal(size=len(p))

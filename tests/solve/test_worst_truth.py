@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from checks import for_each
 from naive_estimates import float_risk, naive_minimax, naive_optimum
 
 import mechdesign as md
@@ -40,7 +41,7 @@ def corners(n, steps):
 # Every distribution
 
 
-@pytest.mark.parametrize(("n", "level"), [(4, 0.3), (5, 2.0), (7, 1.0), (7, math.log(4 / 3))])
+@for_each(("n", "level"), [(4, 0.3), (5, 2.0), (7, 1.0), (7, math.log(4 / 3))])
 def test_under_ldp_the_uniform_truth_is_least_favourable(n, level):
     e = math.exp(level)
     best = min(
@@ -54,9 +55,7 @@ def test_under_ldp_the_uniform_truth_is_least_favourable(n, level):
     assert "least favourable" in found.certificate.bound_source
 
 
-@pytest.mark.parametrize(
-    "notion", [md.LDP(0.7), md.PML(0.3), md.PML(1), md.LIP(0.8), md.PMC(1)], ids=str
-)
+@for_each("notion", [md.LDP(0.7), md.PML(0.3), md.PML(1), md.LIP(0.8), md.PMC(1)])
 def test_no_distribution_is_worse_and_one_is_as_bad(notion):
     found = designed(HARMONIC, notion, truth="any")
     kernel = found.mechanism.kernel
@@ -94,8 +93,8 @@ def test_where_some_symbols_have_no_mass_the_risk_is_a_limit():
     assert worst == pytest.approx(762.5, rel=1e-9)
 
 
-@pytest.mark.parametrize("level", [1e-4, 12.0])
-@pytest.mark.parametrize("kind", [md.LDP, md.PML, md.LIP])
+@for_each("level", [1e-4, 12.0])
+@for_each("kind", [md.LDP, md.PML, md.LIP])
 def test_extreme_levels(kind, level):
     designed(HARMONIC, kind(level), truth="any")
 
@@ -108,8 +107,8 @@ def test_few_symbols(n):
     assert found.risk == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("truth", ["any", [[5, 1, 1, 1, 1], [1, 1, 1, 1, 5]]])
-@pytest.mark.parametrize("rows", [[[1, 0, 0, 0, 0]], [[1, 1, 0, 0, 0], [0, 1, 0, 1, 1]]])
+@for_each("truth", ["any", [[5, 1, 1, 1, 1], [1, 1, 1, 1, 5]]])
+@for_each("rows", [[[1, 0, 0, 0, 0]], [[1, 1, 0, 0, 0], [0, 1, 0, 1, 1]]])
 def test_questions_that_leave_the_frequencies_open(rows, truth):
     # The best kernels leave J singular; what they answer must not hang on the last digits.
     found = designed(HARMONIC, md.LDP(1), rows, truth=truth)
@@ -160,13 +159,13 @@ def agree(seed):
     assert -found.bound <= naive * (1 + 1e-6), seed
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_a_naive_program_finds_the_same(seed):
     agree(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6, 60))
+@for_each("seed", range(6, 60))
 def test_a_naive_program_finds_the_same_on_many(seed):
     agree(seed)
 
@@ -200,7 +199,7 @@ def test_designs_are_saved_and_read(truth):
     assert again.least_favourable == found.least_favourable
 
 
-@pytest.mark.parametrize("truth", ["all", "", [], [[]], [[1, 2], [1, 2, 3]], [[0.5, 0.5, 0]] * 2])
+@for_each("truth", ["all", "", [], [[]], [[1, 2], [1, 2, 3]], [[0.5, 0.5, 0]] * 2])
 def test_truths_that_are_none_are_refused(truth):
     with pytest.raises(InputError):
         md.design(ABC, Estimation(truth=truth), md.LDP(1))
@@ -226,6 +225,7 @@ def subset_selection(n, level):
     return min(risks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("notions", "level"),
     [(md.LDP(1), 1.0), ([md.LDP(1), md.LDP(0.5)], 0.5)],
@@ -312,7 +312,7 @@ def test_columns_are_priced_for_several_truths_as_one_by_one(kind):
     assert best.shape[1] == (values > 0.999 * values.max()).sum()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rare", "truth"),
     [
         *product([1e-5, 1e-6, 1e-7, 1e-9, 1e-12, 1e-15], [None, "any"]),
@@ -332,7 +332,7 @@ def test_rare_symbols_are_told_and_the_bound_is_sharp(rare, truth):
             assert found.risk == pytest.approx(1.66843353405, rel=1e-9 + 2 * rare)
 
 
-@pytest.mark.parametrize("rare", [1e-12, 1e-14, 1e-15, 1e-20])
+@for_each("rare", [1e-12, 1e-14, 1e-15, 1e-20])
 def test_two_rare_symbols_leave_no_gap(rare):
     prior = md.Prior([0.9, Fraction(1, 10) - 2 * Fraction(rare), rare, rare])
     found = md.design(prior, Estimation(), md.PMC(1))

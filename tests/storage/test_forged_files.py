@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign._audit import audit
@@ -123,6 +123,7 @@ def design(request):
     return md.design(*CASES[request.param])
 
 
+@pytest.mark.slow
 def test_no_forged_claim_is_shown(design, capsys):
     content = json.loads(json.dumps(to_json(design)))
     honest = shown(from_json(content), capsys)
@@ -156,8 +157,8 @@ def test_no_forged_claim_is_shown(design, capsys):
     assert loaded > 20  # versions, records, prices that still prove the bound
 
 
-@pytest.mark.parametrize("name", ["extremal-pml", "extremal-pmc", "reveal-all", "two-edges"])
-@pytest.mark.parametrize("case", CASES)
+@for_each("name", ["extremal-pml", "extremal-pmc", "reveal-all", "two-edges"])
+@for_each("case", CASES)
 def test_a_scope_is_not_taken_from_the_name_of_a_method(case, name):
     found = md.design(*CASES[case])
     content = json.loads(json.dumps(to_json(found)))
@@ -197,7 +198,7 @@ def test_invented_agreement_says_nothing(rows, capsys):
     assert not any("agree" in line for line in shown(again, capsys))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("place", "value"),
     [
         (("repair", "constant"), True),
@@ -217,7 +218,7 @@ def test_impossible_records_are_refused(place, value):
         from_json(forged(content, ("certificate", *place), value))
 
 
-@pytest.mark.parametrize("case", CASES)
+@for_each("case", CASES)
 def test_a_solver_is_shown_only_where_it_is_one_of_ours(case, capsys, tmp_path):
     content = json.loads(json.dumps(to_json(md.design(*CASES[case]))))
     assert from_json(content).certificate.solver == content["certificate"]["solver"]
@@ -251,7 +252,7 @@ def test_dual_variables_that_fill_the_memory_together_are_not_made():
             from_json(bad)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"),
     [
         ("rows", "abc"),

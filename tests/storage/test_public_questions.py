@@ -15,6 +15,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.certificate import verify
@@ -73,7 +74,7 @@ def resealed(content):
 # What is answered
 
 
-@pytest.mark.parametrize("name", ASKED)
+@for_each("name", ASKED)
 def test_public_forms_answer_what_the_design_answers_to_the_last_bit(designs, tmp_path, name):
     found = designs[name]
     md.save(found, tmp_path / "whole.json")
@@ -101,7 +102,7 @@ def test_public_forms_answer_what_the_design_answers_to_the_last_bit(designs, tm
     assert md.identifiability(found.mechanism).answers == ()
 
 
-@pytest.mark.parametrize("name", ASKED)
+@for_each("name", ASKED)
 def test_files_say_so_exactly_and_have_the_form(designs, name):
     found, content = designs[name], content_of(designs[name])
     asked = from_json(content).question
@@ -222,8 +223,8 @@ FORGED = {
 }
 
 
-@pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED)
-@pytest.mark.parametrize("is_plan", [False, True])
+@for_each("forge", FORGED.values())
+@for_each("is_plan", [False, True])
 def test_forged_questions_are_refused_by_who_reads_and_who_checks(
     designs, tmp_path, forge, is_plan
 ):
@@ -263,7 +264,7 @@ def test_questions_at_the_ends_of_what_is_allowed_are_read(designs):
     assert verify.check(json.dumps(content).encode()).state == verify.PROVED
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "named"),
     [
         (Question(("x",), np.ones((3, 1))), "rows of 4 numbers"),

@@ -45,6 +45,7 @@ def test_what_is_proved_again_is_kept(many):
     assert again.bound == pytest.approx(many["certificate"]["bound"], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_too_low_is_told_and_not_kept(many):
     with pytest.warns(GapWarning, match="not proved within"):
         again = from_json(claiming(many, 0.3))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,7 +83,7 @@ def content(found):
 # Round trips
 
 
-@pytest.mark.parametrize("name", NOTIONS)
+@for_each("name", NOTIONS)
 def test_designs_of_every_notion_come_back(name, tmp_path):
     path = tmp_path / "design.json"
     found = md.design(ABC, Hamming(), NOTIONS[name])
@@ -106,7 +107,7 @@ def test_designs_of_every_notion_come_back(name, tmp_path):
     assert after.checks == before.checks
 
 
-@pytest.mark.parametrize("name", UTILITIES)
+@for_each("name", UTILITIES)
 def test_designs_of_every_utility_come_back(name, tmp_path):
     prior, goal = UTILITIES[name]
     found = md.design(prior, goal, LIP(0.4))
@@ -148,7 +149,7 @@ def test_a_design_with_symbols_of_zero_mass_comes_back_in_silence(tmp_path):
     assert again.prior == prior
 
 
-@pytest.mark.parametrize(
+@for_each(
     "labels",
     [
         ["a", "b"],
@@ -229,7 +230,7 @@ def test_weights_in_the_file_are_the_exact_kernel(found, content):
     assert all(sum(row) == 1 for row in rows)
 
 
-@pytest.mark.parametrize("value", [5, None, [[1.0]], ABC])
+@for_each("value", [5, None, [[1.0]], ABC])
 def test_only_designs_and_mechanisms_can_be_saved(value, tmp_path):
     with pytest.raises(StorageError, match="expected a Design or a Mechanism"):
         md.save(value, tmp_path / "x.json")
@@ -369,7 +370,7 @@ def test_an_unknown_schema_is_refused(content, schema):
         from_json(changed)
 
 
-@pytest.mark.parametrize("value", [None, [], 5, "text", {}, {"format": "other"}])
+@for_each("value", [None, [], 5, "text", {}, {"format": "other"}])
 def test_other_json_is_refused(value):
     with pytest.raises(StorageError, match="expected a file written by mechdesign"):
         from_json(value)
@@ -459,7 +460,7 @@ def test_mechanisms_are_checked_as_well():
 # Files that cannot be read
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data",
     [
         b"",
@@ -471,7 +472,6 @@ def test_mechanisms_are_checked_as_well():
         b"1" * 5000,
         b"null",
     ],
-    ids=["empty", "cut", "text", "bytes", "bare", "deep", "digits", "null"],
 )
 def test_damaged_files_are_refused(data, tmp_path):
     path = tmp_path / "design.json"
@@ -488,7 +488,7 @@ def test_a_cut_file_is_refused(found, tmp_path):
         md.load(path)
 
 
-@pytest.mark.parametrize("name", ["missing.json", ".", "x" * 300 + ".json", "missing/x.json"])
+@for_each("name", ["missing.json", ".", "x" * 300 + ".json", "missing/x.json"])
 def test_files_that_are_not_there_are_refused(name, tmp_path):
     with pytest.raises(StorageError, match="check the path"):
         md.load(tmp_path / name)
@@ -604,7 +604,7 @@ def test_csv_of_a_design_gives_the_same_exact_kernel(found, tmp_path):
         assert next(csv.reader(file)) == ["input", "a", "b", "c"]
 
 
-@pytest.mark.parametrize("labels", [["a,b", 'c"d'], ["x\ny", "ü"], [0.5, 2.0], [-3, 4]])
+@for_each("labels", [["a,b", 'c"d'], ["x\ny", "ü"], [0.5, 2.0], [-3, 4]])
 def test_csv_labels_survive_commas_quotes_and_lines(labels, tmp_path):
     mechanism = Mechanism([[0.75, 0.25], [0.25, 0.75]], labels, labels)
     write_csv(mechanism, tmp_path / "kernel.csv")
@@ -630,7 +630,7 @@ def test_text_that_utf_8_cannot_hold_is_refused_and_leaves_nothing(tmp_path):
     ],
 )
 def test_claims_that_the_numbers_do_not_bear_out_are_refused(content, path, value):
-    with pytest.raises(StorageError, match="claims|probabilities stands there otherwise"):
+    with pytest.raises(StorageError, match=r"claims|probabilities stands"):
         from_json(resealed(edit(content, path, value)))
 
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import StorageError
 from mechdesign.storage import from_json, seal, to_json
 from mechdesign.subsets import SubsetSelection
 
-SAVED = [
-    md.subset_selection(1000, md.LDP(1)),
-    md.subset_selection(["a", "b", ("c", 1), None], md.PMC(1)),
-    md.subset_selection(200, [md.PML(1), md.LDP(2)]),
-    md.subset_selection(50, md.ALIP(2, 0.5)),
-    md.subset_selection(1_000_000, md.PML(1)),
-]
+
+def selections():
+    return [
+        md.subset_selection(1000, md.LDP(1)),
+        md.subset_selection(["a", "b", ("c", 1), None], md.PMC(1)),
+        md.subset_selection(200, [md.PML(1), md.LDP(2)]),
+        md.subset_selection(50, md.ALIP(2, 0.5)),
+        md.subset_selection(100_000, md.PML(1)),
+    ]
 
 
-@pytest.mark.parametrize("selection", SAVED, ids=repr)
+@for_each("selection", selections)
 def test_what_is_saved_is_loaded(selection, tmp_path):
     path = tmp_path / "many.json"
     md.save(selection, path)
@@ -54,51 +58,55 @@ def changed(content, path, value):
     return seal(found)
 
 
-CONTENT = to_json(md.subset_selection(60, md.LIP(1)))
-
-FORGED = [
-    (["notions", 0, "parameters", "epsilon"], 0.9),
-    (["notions", 0, "name"], "Nonsense"),
-    (["symbols"], 61),
-    (["symbols"], 1),
-    (["symbols"], 10**9),
-    (["symbols"], "60"),
-    (["base"], 63),
-    (["base"], 59),
-    (["base"], 2**40),
-    (["dimension"], 0),
-    (["dimension"], 99),
-    (["projective"], not CONTENT["projective"]),
-    (["projective"], 3),
-    (["profiles", 0, "high"], str(2**53 - 5)),
-    (["profiles", 0, "high"], "-1"),
-    (["profiles", 0, "high"], str(int(CONTENT["profiles"][0]["high"]) + (1 << 20))),
-    (["profiles", 0, "high"], str(int(CONTENT["profiles"][0]["high"]) - 1)),
-    (["profiles", 0, "middle"], "x"),
-    (["profiles", 0, "count"], 1),
-    (["profiles", 0, "count"], 0),
-    (["profiles"], []),
-    (["profiles"], None),
-    (["achieved"], [[0.5]]),
-    (["achieved"], [["x"]]),
-    (["risk_exact"], "1/2"),
-    (["risk_exact"], "1/0"),
-    (["bound_exact"], CONTENT["risk_exact"]),
-    (["fingerprint"], "00"),
-    (["labels"], ["a"]),
-    (["labels"], ["a"] * 60),
-]
+@functools.cache
+def content():
+    return to_json(md.subset_selection(60, md.LIP(1)))
 
 
-@pytest.mark.parametrize(("path", "value"), FORGED, ids=lambda part: str(part)[:40])
+def forged():
+    return [
+        (["notions", 0, "parameters", "epsilon"], 0.9),
+        (["notions", 0, "name"], "Nonsense"),
+        (["symbols"], 61),
+        (["symbols"], 1),
+        (["symbols"], 10**9),
+        (["symbols"], "60"),
+        (["base"], 63),
+        (["base"], 59),
+        (["base"], 2**40),
+        (["dimension"], 0),
+        (["dimension"], 99),
+        (["projective"], not content()["projective"]),
+        (["projective"], 3),
+        (["profiles", 0, "high"], str(2**53 - 5)),
+        (["profiles", 0, "high"], "-1"),
+        (["profiles", 0, "high"], str(int(content()["profiles"][0]["high"]) + (1 << 20))),
+        (["profiles", 0, "high"], str(int(content()["profiles"][0]["high"]) - 1)),
+        (["profiles", 0, "middle"], "x"),
+        (["profiles", 0, "count"], 1),
+        (["profiles", 0, "count"], 0),
+        (["profiles"], []),
+        (["profiles"], None),
+        (["achieved"], [[0.5]]),
+        (["achieved"], [["x"]]),
+        (["risk_exact"], "1/2"),
+        (["risk_exact"], "1/0"),
+        (["bound_exact"], content()["risk_exact"]),
+        (["fingerprint"], "00"),
+        (["labels"], ["a"]),
+        (["labels"], ["a"] * 60),
+    ]
+
+
+@for_each(("path", "value"), forged)
 def test_forged_files_are_refused(path, value):
-    assert from_json(changed(CONTENT, ["symbols"], 60)) is not None
+    assert from_json(changed(content(), ["symbols"], 60)) is not None
     with pytest.raises(StorageError):
-        from_json(changed(CONTENT, path, value))
+        from_json(changed(content(), path, value))
 
 
-@pytest.mark.parametrize("name", [name for name in CONTENT if name != "version"])
+@for_each("name", lambda: [name for name in content() if name != "version"])
 def test_files_that_lack_a_part_are_refused(name):
-    found = {key: value for key, value in CONTENT.items() if key not in (name, "digest")}
+    found = {key: value for key, value in content().items() if key not in (name, "digest")}
     with pytest.raises(StorageError):
         from_json(seal(found) if name != "digest" else found)

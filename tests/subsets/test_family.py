@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each
 
 from mechdesign.subsets.family import AffineFamily, is_prime
 
@@ -26,7 +27,7 @@ def digits(value, base, dimension):
     return [value // base**i % base for i in range(dimension)]
 
 
-@pytest.mark.parametrize(("base", "dimension", "projective"), FAMILIES)
+@for_each(("base", "dimension", "projective"), FAMILIES)
 def test_every_symbol_has_each_residue_equally_often(base, dimension, projective):
     family = AffineFamily(base**dimension, base, dimension, projective)
     residues, _ = listed(family)
@@ -34,7 +35,7 @@ def test_every_symbol_has_each_residue_equally_often(base, dimension, projective
         assert set(Counter(column.tolist()).values()) == {family.directions}
 
 
-@pytest.mark.parametrize(("base", "dimension", "projective"), FAMILIES)
+@for_each(("base", "dimension", "projective"), FAMILIES)
 def test_two_symbols_have_pairs_of_residues_equally_often(base, dimension, projective):
     family = AffineFamily(base**dimension, base, dimension, projective)
     residues, _ = listed(family)
@@ -84,7 +85,7 @@ def test_lines_have_one_direction_each():
         assert Fraction(shares[i], family.directions) == share
 
 
-@pytest.mark.parametrize(("base", "dimension", "projective"), [*FAMILIES, (7, 1, True)])
+@for_each(("base", "dimension", "projective"), [*FAMILIES, (7, 1, True)])
 def test_the_report_of_a_residue_has_it(base, dimension, projective):
     family = AffineFamily(base**dimension - 1, base, dimension, projective)
     rng = np.random.default_rng(1)
@@ -96,7 +97,7 @@ def test_the_report_of_a_residue_has_it(base, dimension, projective):
     assert (family.split(reports)[0] == directions).all()
 
 
-@pytest.mark.parametrize(("base", "dimension", "projective"), [*FAMILIES, (13, 2, False)])
+@for_each(("base", "dimension", "projective"), [*FAMILIES, (13, 2, False)])
 def test_the_transform_is_the_sum_over_reports(base, dimension, projective):
     family = AffineFamily(base**dimension - 1, base, dimension, projective)
     rng = np.random.default_rng(2)
@@ -121,7 +122,7 @@ def test_cells_hold_the_symbols_with_the_same_upper_digits():
         assert family.cell_masses(masses, i).tolist() == want
 
 
-@pytest.mark.parametrize(
+@for_each(
     "numbers",
     [(5, 4, 2), (5, 5, 0), (26, 5, 2), (0, 5, 1), (5, 9, 1), (5, 5, 1, 1), (5, 2, 60), (5.0, 5, 1)],
 )

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import for_each
 from masses_in_groups import CASES
 
 import mechdesign as md
@@ -69,7 +70,7 @@ def cases():
         ([4] * 2 + [2] * 4 + [1] * 11, [md.PML(1.5)], (3, 3, 3), 3),
     ):
         name = f"{masses} {' '.join(map(str, notions))} over {bases} {' '.join(map(str, more))}"
-        marks = [pytest.mark.slow] * (len(masses) > 15)
+        marks = [pytest.mark.slow] * (len(masses) > 9)
         yield pytest.param((masses, notions, bases, *more), id=name, marks=marks)
 
 
@@ -128,7 +129,7 @@ def test_the_estimate_is_unbiased_and_its_errors_exact(case):
     assert selection.worst_variance <= worst * (1 + 1e-6)
 
 
-@pytest.mark.parametrize(("masses", "notions"), CASES, ids=str)
+@for_each(("masses", "notions"), CASES)
 def test_risk_and_bound_are_those_of_the_dense_design(masses, notions):
     selection = selected(masses, notions)
     prior = md.Prior.from_counts(masses)
@@ -171,6 +172,7 @@ def test_no_subset_of_many_symbols_is_worth_more(notion):
     assert least_objective(groups, shapes, less) < 0.999 * bound
 
 
+@pytest.mark.slow
 def test_two_hundred_symbols_are_certified():
     """Permutations are as good as the bound; with equal masses both ways agree."""
     found = selected([10] * 10 + [1] * 190, md.LDP(1))
@@ -213,7 +215,7 @@ def test_many_symbols_in_four_groups():
     assert off.std() == pytest.approx(1, abs=0.02)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("masses", "notion", "error"),
     [
         (list(range(1, 9)), md.LDP(1), InputError),

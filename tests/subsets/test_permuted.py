@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.errors import StorageError
@@ -20,7 +21,7 @@ from mechdesign.utility import Estimation
 SHAPES = [(4, 2, True), (6, 2, False), (6, 3, True), (10, 3, True), (12, 4, True), (30, 4, True)]
 
 
-@pytest.mark.parametrize(("p", "k"), [(2, 1), (7, 1), (2, 3), (3, 2), (5, 2)])
+@for_each(("p", "k"), [(2, 1), (7, 1), (2, 3), (3, 2), (5, 2)])
 def test_fields_are_fields(p, k):
     field, q = Field(p, k), p**k
     x, y = (part.ravel() for part in np.meshgrid(np.arange(q), np.arange(q)))
@@ -65,7 +66,7 @@ def pair_chances(family, masses):
     return found
 
 
-@pytest.mark.parametrize(("n", "count", "middle"), SHAPES)
+@for_each(("n", "count", "middle"), SHAPES)
 def test_all_pairs_of_symbols_are_alike(n, count, middle):
     family = permuted_family(n, count, middle=middle)
     (chances,) = pair_chances(family, family.masses)
@@ -93,7 +94,7 @@ def test_a_placement_alone_does_not_balance_pairs():
             PermutedFamily(12, 4, placements, masses)
 
 
-@pytest.mark.parametrize(("n", "count", "middle"), SHAPES)
+@for_each(("n", "count", "middle"), SHAPES)
 def test_reports_and_residues_are_inverse(n, count, middle):
     family = permuted_family(n, count, middle=middle)
     reports = np.arange(family.reports)
@@ -103,7 +104,7 @@ def test_reports_and_residues_are_inverse(n, count, middle):
         assert (family.reports_at(family.split(reports)[0], symbols, residues) == reports).all()
 
 
-@pytest.mark.parametrize(("n", "count", "middle"), [*SHAPES, (5, 4, True), (7, 1, False)])
+@for_each(("n", "count", "middle"), [*SHAPES, (5, 4, True), (7, 1, False)])
 def test_sums_over_reports(n, count, middle):
     family, rng = permuted_family(n, count, middle=middle), np.random.default_rng(n)
     levels = rng.normal(size=3)
@@ -140,10 +141,8 @@ def _told(parts, row):
     return parts[row]
 
 
-@pytest.mark.parametrize(
-    "notion", [md.LDP(1), md.LIP(1), md.PML(1), md.LIP(3), md.PMC(0.5)], ids=str
-)
-@pytest.mark.parametrize("n", [4, 10, 21])
+@for_each("notion", [md.LDP(1), md.LIP(1), md.PML(1), md.LIP(3), md.PMC(0.5)])
+@for_each("n", slow_but(1, [4, 10, 21]))
 def test_the_error_is_that_of_the_best_matrix(n, notion):
     found = md.subset_selection(n, notion)
     dense = md.design(md.Prior.uniform(n), Estimation(), notion)
@@ -152,7 +151,8 @@ def test_the_error_is_that_of_the_best_matrix(n, notion):
     assert found.bound <= dense.risk * (1 + 1e-12)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.slow
+@for_each(
     ("n", "notion"),
     [
         (50, md.LIP(3)),
@@ -163,7 +163,6 @@ def test_the_error_is_that_of_the_best_matrix(n, notion):
         (1000, md.LIP(1)),
         (1_000_000, md.PML(9)),
     ],
-    ids=str,
 )
 def test_the_error_is_the_least_of_all_kernels(n, notion):
     found = md.subset_selection(n, notion, tolerance=0)

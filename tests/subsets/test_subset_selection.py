@@ -6,13 +6,14 @@ exact rational matrices, written out from the probabilities alone.
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
-from checks import slow_but
+from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.errors import CertificateError, InputError, KernelError, LevelError
@@ -54,10 +55,6 @@ CASES = [
     (12, 0, 0, [md.PML(1.2), md.LDP(3)]),
     (14, 0, 0, [md.ALIP(1, 0.5)]),
 ]
-NAMES = [
-    f"{n} {f'in F{q}^{m}' if q else 'permuted'} {' '.join(map(str, notions))}"
-    for n, q, m, notions in CASES
-]
 
 
 def made(size, base, dimension, notions):
@@ -88,18 +85,23 @@ def exact_scores(selection):
     return found
 
 
-@pytest.fixture(scope="module", params=CASES, ids=NAMES)
-def case(request):
-    selection = made(*request.param)
-    return selection, matrix(selection)
+@functools.cache
+def all_made():
+    selections = [made(*case) for case in CASES]
+    return [(selection, matrix(selection)) for selection in selections]
 
 
+each_case = for_each("case", all_made)
+
+
+@each_case
 def test_rows_are_distributions(case):
     _, kernel = case
     assert all(sum(row) == 1 for row in kernel)
     assert (kernel >= 0).all()
 
 
+@each_case
 def test_levels_hold_in_rationals(case):
     """By brute force over all reports and symbols, against the true e^ε."""
     selection, kernel = case
@@ -124,6 +126,7 @@ def test_levels_hold_in_rationals(case):
             assert math.log(value) <= check.achieved[place] + 1e-12
 
 
+@each_case
 def test_levels_are_used_up(case):
     """A control: weights that kept far too little would pass the test above."""
     selection, _ = case
@@ -136,6 +139,7 @@ def test_levels_are_used_up(case):
     assert any(a >= e - (1e-9 if e < 10 else 1e-2) for a, e in levels)
 
 
+@each_case
 def test_the_estimate_is_unbiased_and_its_risk_exact(case):
     selection, kernel = case
     n = len(selection.inputs)
@@ -146,6 +150,7 @@ def test_the_estimate_is_unbiased_and_its_risk_exact(case):
     assert selection.certificate.risk_exact == second - Fraction(1, n)
 
 
+@each_case
 def test_variances_at_any_distribution(case):
     selection, kernel = case
     weights, rng = exact_scores(selection).astype(float), np.random.default_rng(3)
@@ -158,6 +163,7 @@ def test_variances_at_any_distribution(case):
         assert selection.risk_at(truth) == pytest.approx(want.sum(), rel=1e-9)
 
 
+@each_case
 def test_scores_are_those_of_the_estimate(case):
     selection, _ = case
     v = selection.family.points
@@ -169,6 +175,7 @@ def test_scores_are_those_of_the_estimate(case):
         assert row == pytest.approx(want, rel=1e-9, abs=1e-9 / kappa)
 
 
+@each_case
 def test_the_risk_is_not_below_the_bound(case):
     selection, _ = case
     assert selection.certificate.risk_exact >= selection.certificate.bound_exact * (
@@ -188,8 +195,8 @@ def ye_barg(n, epsilon):
     )
 
 
-@pytest.mark.parametrize("epsilon", [0.2, 0.5, 1, 2, 4])
-@pytest.mark.parametrize("size", [5, 13, 101])
+@for_each("epsilon", [0.2, 0.5, 1, 2, 4])
+@for_each("size", [5, 13, 101])
 def test_prime_numbers_of_symbols_reach_the_optimum_under_ldp(size, epsilon):
     selection = made(size, size, 1, [md.LDP(epsilon)])
     assert selection.risk == pytest.approx(ye_barg(size, epsilon), rel=1e-12)
@@ -205,7 +212,7 @@ def test_the_bound_has_the_reference_values(size, epsilon, risk):
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("notion", "risk"),
     [(md.LDP(1), 18.97277), (md.PML(1), 3.52166), (md.LIP(1), 5.12043), (md.PML(0.3), 16.56355)],
 )
@@ -233,7 +240,7 @@ def largest_moment(n, bounds):
     return best
 
 
-@pytest.mark.parametrize(
+@for_each(
     "notions",
     [
         [md.LDP(1)],
@@ -244,9 +251,8 @@ def largest_moment(n, bounds):
         [md.LDP(1), md.PML(0.3)],
         [md.LDP(2), md.LIP(0.8)],
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("size", [3, 8])
+@for_each("size", [3, 8])
 def test_no_column_beats_the_bound(notions, size):
     bounds = asked_bounds(notions, outside=True)
     found = (size - 1) ** 2 / least_risk(size, bounds)
@@ -256,7 +262,7 @@ def test_no_column_beats_the_bound(notions, size):
     assert best >= found / 2  # a control: the columns that are tried are no strawmen
 
 
-@pytest.mark.parametrize(
+@for_each(
     "notions",
     [
         [md.LDP(1), md.PML(0.5)],
@@ -265,9 +271,8 @@ def test_no_column_beats_the_bound(notions, size):
         [md.LDP(1.3), md.ALIP(2, 0.5)],
         [md.LDP(1), md.PMC(0.4)],
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("size", slow_but(2, [3, 5, 10]))
+@for_each("size", slow_but(2, [3, 5, 10]))
 def test_levels_together_have_the_risk_of_all_extreme_columns(notions, size):
     """Bounds on ratios and on lifts: dense designs list the columns, one by one."""
     best = md.design(
@@ -295,17 +300,15 @@ def test_the_bound_of_dense_designs_is_no_better():
                     assert np.trace(np.linalg.inv(information)) - 1 / n >= bound * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("size", [20, 60, 150, 200])
-@pytest.mark.parametrize("epsilon", [0.5, 1, 2])
+@for_each("size", slow_but(2, [20, 60, 150, 200]))
+@for_each("epsilon", [0.5, 1, 2])
 def test_small_numbers_of_symbols_are_near_the_optimum(size, epsilon):
     selection = md.subset_selection(size, md.LDP(epsilon))
     assert selection.risk <= ye_barg(size, epsilon) * 1.03
     assert selection.gap == pytest.approx(selection.risk / ye_barg(size, epsilon) - 1, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    "notion", slow_but(2, [md.LDP(1), md.LDP(3), md.PML(1), md.PMC(1), md.LIP(1)]), ids=str
-)
+@for_each("notion", slow_but(2, [md.LDP(1), md.LDP(3), md.PML(1), md.PMC(1), md.LIP(1)]))
 def test_a_million_symbols_are_next_to_the_optimum(notion):
     selection = md.subset_selection(1_000_000, notion)
     assert selection.gap < 5e-3
@@ -352,7 +355,7 @@ def test_one_unit_above_the_level_is_noticed():
         SubsetSelection(4, [md.LDP(level)], family, [good, bad])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "numbers", [(5, 0, 1, 1), (5, 5, 1, 1), (5, 2, -1, 1), (5, 2, DENOMINATOR, 1), (5, 4, 1, 1)]
 )
 def test_weights_of_no_profile_are_refused(numbers):
@@ -368,15 +371,13 @@ def test_lines_are_for_one_residue_only():
         SubsetSelection(9, [md.LDP(9)], family, [wide, wide])
 
 
-@pytest.mark.parametrize(
-    "symbols", [0, 1, -3, 1 << 30, True, "abc", [1, 1], [float("nan"), 2], 2.5]
-)
+@for_each("symbols", [0, 1, -3, 1 << 30, True, "abc", [1, 1], [float("nan"), 2], 2.5])
 def test_symbols_that_are_none_are_refused(symbols):
     with pytest.raises(InputError):
         md.subset_selection(symbols, md.LDP(1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "privacy",
     [md.LDP(0), md.MaximalLeakage(1), md.LDP, 1, [], md.MetricPrivacy.from_labels(1, [0, 1, 5])]
     if hasattr(md.MetricPrivacy, "from_labels")
@@ -402,7 +403,7 @@ def test_a_notion_that_changes_with_the_number_of_symbols_is_refused():
         md.subset_selection(20, Growing())
 
 
-@pytest.mark.parametrize("tolerance", [-1, math.nan, math.inf, "0", True, None])
+@for_each("tolerance", [-1, math.nan, math.inf, "0", True, None])
 def test_tolerances_that_are_none_are_refused(tolerance):
     with pytest.raises(InputError):
         md.subset_selection(20, md.LDP(1), tolerance=tolerance)
@@ -482,7 +483,8 @@ def test_no_upper_bound_is_a_chord_to_the_end():
     assert LiftBounds().chord(5) == 20
 
 
-@pytest.mark.parametrize("notion", [md.LDP(30), md.LDP(800), md.PML(1e30), md.LIP(400)], ids=str)
+@pytest.mark.slow
+@for_each("notion", slow_but(2, [md.LDP(800), md.PML(1e30), md.LDP(30), md.LIP(400)]))
 def test_levels_above_all_that_floats_hold_reveal_everything(notion):
     for prior in (md.Prior.uniform(200), md.Prior.from_counts([3] * 50 + [1] * 150)):
         found = md.subset_selection(prior, notion)

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import kernels, priors, sizes
@@ -193,7 +193,7 @@ def test_alpha_losses_meet_their_neighbours():
     assert T.alpha_loss([1.0, 0.0], 3) == 0
 
 
-@pytest.mark.parametrize("power", [1.0, 1.3, 2.0, 5.0])
+@for_each("power", [1.0, 1.3, 2.0, 5.0])
 def test_the_least_distance_is_found(power):
     p, v = np.array([0.2, 0.5, 0.3]), np.array([-3.0, 1.0, 40.0])
     grid = np.linspace(-3, 40, 200_001)
@@ -327,7 +327,7 @@ def test_a_design_can_be_observed():
 # The checks in the register can fail
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "broken", "result"),
     [
         ("worst_gain", lambda observed: np.eye(len(observed.prior)), "PML-Thm-2.4"),

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import levels, plain_notions, priors, random_kernel, random_level
@@ -241,9 +241,9 @@ def test_average_quantities():
     assert released == pytest.approx(prior.entropy())
 
 
-@pytest.mark.parametrize("level", [0.0, 1e-4, 1.0, 30.0, 700.0, 5000.0, math.inf])
-@pytest.mark.parametrize("masses", [[1.0], [0.5, 0.5], [1e-12, 0.3, 0.7 - 1e-12]])
-@pytest.mark.parametrize("cls", plain_notions(), ids=lambda cls: cls.__name__)
+@for_each("level", [0.0, 1e-4, 1.0, 30.0, 700.0, 5000.0, math.inf])
+@for_each("masses", [[1.0], [0.5, 0.5], [1e-12, 0.3, 0.7 - 1e-12]])
+@for_each("cls", plain_notions())
 def test_extremes(masses, level, cls):
     assert cls.__name__.lower() in FAMILY
     prior = md.Prior(masses)

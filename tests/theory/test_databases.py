@@ -8,7 +8,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import counts, kernels
@@ -204,7 +204,7 @@ def test_correlated_databases_expand_to_databases():
     assert T.conditional_leakage(mechanism, database).max() == 0
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1e7, 1e-3), (0.5, 1e6), (30.0, 1e-300), (1e-3, 1)])
+@for_each(("epsilon", "delta"), [(1e7, 1e-3), (0.5, 1e6), (30.0, 1e-300), (1e-3, 1)])
 def test_extreme_levels_of_correlated_databases(epsilon, delta):
     found = T.correlated_database(epsilon, delta, md.Prior([1e-12, 1 - 1e-12]))
     assert found.mechanism.is_exact

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import counts, kernels, priors, sizes
@@ -456,7 +456,7 @@ def test_numbers_out_of_range_are_told():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each(
     ("module", "name", "broken", "result"),
     [
         (disclosure_prevention, "disclosures", lambda m, p, f: (), "PML-Thm-3.4"),

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from strategies import exact_mechanism
 
 import mechdesign as md
@@ -28,7 +28,7 @@ def drawn(seed, zeros=False):
     return exact_mechanism(kernel), md.Prior.from_counts(rng.integers(1, 9, n).tolist())
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_the_error_of_the_best_guess_lies_between_its_bounds(seed):
     mechanism, prior = drawn(seed, zeros=seed % 4 == 3)
     rate = md.theory.guessing_rate(mechanism, prior)
@@ -42,7 +42,7 @@ def test_the_error_of_the_best_guess_lies_between_its_bounds(seed):
         assert exact <= high + 1e-12
 
 
-@pytest.mark.parametrize("rows", [np.eye(2), np.eye(3), [[1, 0], [0.5, 0.5]], [[1, 0]] * 2])
+@for_each("rows", [np.eye(2), np.eye(3), [[1, 0], [0.5, 0.5]], [[1, 0]] * 2])
 def test_before_the_first_report_the_best_guess_is_the_likeliest_symbol(rows):
     prior = md.Prior(np.arange(1, len(rows) + 1) / sum(range(1, len(rows) + 1)))
     rate = md.theory.guessing_rate(md.Mechanism(rows), prior)
@@ -110,8 +110,8 @@ def test_symbols_that_no_report_tells_apart_and_those_that_one_does():
 # (ε, δ) of many reports
 
 
-@pytest.mark.parametrize("delta", [1e-9, 1e-3, 0.1])
-@pytest.mark.parametrize("seed", range(6))
+@for_each("delta", [1e-9, 1e-3, 0.1])
+@for_each("seed", range(6))
 def test_the_level_by_renyi_divergences_is_never_below_the_exact_one(seed, delta):
     mechanism, prior = drawn(seed)
     notion = md.ApproximateLDP(math.inf, delta)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from strategies import exact_mechanism
 
 import mechdesign as md
@@ -38,8 +38,8 @@ def names(notion):
     return type(notion).__name__
 
 
-@pytest.mark.parametrize("notion", NOTIONS, ids=names)
-@pytest.mark.parametrize("seed", range(4))
+@for_each("notion", NOTIONS)
+@for_each("seed", range(4))
 def test_every_history_leaks_what_its_outcome_of_the_whole_kernel_does(notion, seed):
     """The kernel of all reports, each of its columns an outcome with a leakage of its own."""
     parts = [kernel([seed, i], 2 + i) for i in range(3)]

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import counts, kernels, priors, random_kernel, sizes
@@ -268,7 +268,7 @@ def test_mistakes_are_told():
 # The checks in the register can fail
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "broken", "result"),
     [
         (

@@ -10,7 +10,7 @@ from typing import ClassVar
 import naive
 import numpy as np
 import pytest
-from checks import refused, slow_but
+from checks import for_each, refused, slow_but
 from family_notions import MAKERS
 from hypothesis import given
 from hypothesis import strategies as st
@@ -206,7 +206,7 @@ def test_closed_forms_knapsacks_and_programs_agree(prior, first, second, ratio):
                         assert float(loose) == pytest.approx(float(exact), rel=1e-6, abs=1e-8)
 
 
-@pytest.mark.parametrize("damage", ["nothing", "zeros", "noise", "doubled"])
+@for_each("damage", ["nothing", "zeros", "noise", "doubled"])
 def test_bounds_hold_whatever_the_multipliers(damage, monkeypatch):
     """A solver that returns other multipliers gives a worse bound, never a wrong one."""
     rng = np.random.default_rng(5)
@@ -237,7 +237,7 @@ def test_bounds_hold_whatever_the_multipliers(damage, monkeypatch):
     assert (worse > 5) == (damage != "nothing")
 
 
-@pytest.mark.parametrize("cls", FAMILY, ids=lambda cls: cls.__name__)
+@for_each("cls", FAMILY)
 @given(prior=priors(2, 5), level=levels(1e-3, 10))
 def test_a_notion_implies_itself_at_its_level_or_less(cls, prior, level):
     notion = cls.at(level)
@@ -288,8 +288,8 @@ def test_chains_of_neighbours_add_up():
     assert scaled.target.epsilon == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("masses", [[1e-12, 0.3, 0.7 - 1e-12], [0.2, 0.3, 0.5]])
-@pytest.mark.parametrize("level", [1e-4, 1.0, 30.0, 200.0])
+@for_each("masses", [[1e-12, 0.3, 0.7 - 1e-12], [0.2, 0.3, 0.5]])
+@for_each("level", [1e-4, 1.0, 30.0, 200.0])
 def test_levels_too_extreme_for_a_solver_have_a_bound_all_the_same(level, masses):
     """A demand of another kind leaves a linear program, and the two-sided cone around it."""
     prior = md.Prior(masses)

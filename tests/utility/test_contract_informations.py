@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from checks import for_each, slow_but
 from strategies import exact_mechanism, random_kernel
 
 import mechdesign as md
@@ -142,8 +143,8 @@ def test_every_registered_utility_has_an_example():
     assert informations == set(EXAMPLES)
 
 
-@pytest.mark.parametrize("part", CONTRACT, ids=lambda part: part.__name__)
-@pytest.mark.parametrize("name", EXAMPLES)
+@for_each("part", CONTRACT)
+@for_each("name", slow_but(2, EXAMPLES))
 def test_registered_utility(name, part):
     part(EXAMPLES[name])
 
@@ -213,7 +214,7 @@ class Fades(md.utility.TotalVariation, register=False):
         return super().values(columns, prior) / Fades.calls
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("cls", "part"),
     [
         (Concave, columns_are_convex),
@@ -230,7 +231,6 @@ class Fades(md.utility.TotalVariation, register=False):
         (Shifted, constants_have_one_value),
         (Fades, more_privacy_gains_no_more),
     ],
-    ids=lambda value: value.__name__,
 )
 def test_broken_utility_fails(cls, part):
     with pytest.raises((AssertionError, md.MechdesignError)):

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from checks import for_each
 from strategies import exact_mechanism, random_gains, random_kernel
 
 import mechdesign as md
@@ -131,8 +132,8 @@ def test_every_registered_utility_has_an_example():
     assert linear == set(EXAMPLES)
 
 
-@pytest.mark.parametrize("part", CONTRACT, ids=lambda part: part.__name__)
-@pytest.mark.parametrize("name", EXAMPLES)
+@for_each("part", CONTRACT)
+@for_each("name", EXAMPLES)
 def test_registered_utility(name, part):
     part(EXAMPLES[name])
 
@@ -163,7 +164,7 @@ class GrowsWithUse(md.utility.Hamming, register=False):
         return super().gains(prior, outputs) / GrowsWithUse.calls
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("cls", "part"),
     [
         (WrongSign, value_is_the_expected_gain),
@@ -174,7 +175,6 @@ class GrowsWithUse(md.utility.Hamming, register=False):
         (GrowsWithUse, without_privacy_every_symbol_gets_its_best_output),
         (GrowsWithUse, more_privacy_gains_no_more),
     ],
-    ids=lambda value: value.__name__,
 )
 def test_broken_utility_fails(cls, part):
     with pytest.raises(AssertionError):
@@ -192,7 +192,7 @@ def test_hamming_matches_by_label():
         md.utility.Hamming().gains(prior, ["A", "B"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "loss"),
     [
         ("absolute", lambda x, y: abs(x - y)),
@@ -268,8 +268,8 @@ def test_shifts_and_scales_pass_through():
         assert other.gap < 1e-9
 
 
-@pytest.mark.parametrize("n", [2, 4])
-@pytest.mark.parametrize("m", [1, 2, 3, 4, 9])
+@for_each("n", [2, 4])
+@for_each("m", [1, 2, 3, 4, 9])
 def test_any_number_of_outputs(n, m):
     gains = np.random.default_rng([n, m]).uniform(-1, 1, (n, m))
     for notion in (md.PML(0.4), md.PMC(0.4), md.LDP(1.0)):
@@ -289,7 +289,7 @@ def test_outputs_can_be_chosen():
     np.testing.assert_array_equal(table.gains(prior, kept.mechanism.outputs), np.eye(3)[:, [2, 0]])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("outputs", "message"),
     [
         (7, "number 3"),
@@ -305,7 +305,7 @@ def test_bad_outputs(outputs, message):
         md.design(prior, md.utility.Hamming(), md.PML(0.3), outputs=outputs)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("table", "message"),
     [
         ([[1, 2], [3]], "rows of equal length"),

@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from checks import for_each, slow_but
 from naive_estimates import exact_risk, float_risk
 
 import mechdesign as md
@@ -23,7 +24,7 @@ def private_kernel(rng, n, m):
     return md.Mechanism(0.3 * rng.dirichlet(np.ones(m), size=n) + 0.7 / m)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each("seed", slow_but(4, range(8)))
 def test_the_risk_is_that_of_elimination_in_rationals(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 5))
@@ -176,7 +177,7 @@ def test_symbols_without_mass_are_left_out():
     assert Estimation().risk(kernel, prior) == pytest.approx(expected, rel=1e-14)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make",
     [
         lambda: Estimation("a").risk(md.Mechanism(np.eye(3), ABC.labels), ABC),  # no such column
@@ -201,7 +202,7 @@ def test_what_is_no_question_is_refused(make):
         make()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "asked",
     [
         Estimation([[1, 2]]),
@@ -214,14 +215,13 @@ def test_what_is_no_question_is_refused(make):
         Estimation(names=["x"]),
         Estimation({"a": 1, "b": 2}),
     ],
-    ids=repr,
 )
 def test_what_does_not_fit_the_prior_is_refused(asked):
     with pytest.raises((UtilityError, DataError)):
         asked.survey(ABC)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "asked",
     [
         {"weights": ["1", "1", "1"]},
@@ -232,7 +232,6 @@ def test_what_does_not_fit_the_prior_is_refused(asked):
         {"of": [[True, False, False]]},
         {"of": np.ma.array([[1, 0, 0]], mask=[[1, 0, 0]])},
     ],
-    ids=["text", "truth", "mixed", "masked", "text of", "truth of", "masked of"],
 )
 def test_what_is_no_number_is_not_taken_for_one(asked):
     with pytest.raises(UtilityError):

@@ -9,6 +9,7 @@ from functools import partial
 import checks
 import numpy as np
 import pytest
+from checks import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ def test_hamming_is_one_minus_the_discrete_distance():
 # Distance
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("d", "expected"),
     [
         ("absolute", [[0, -1, -10], [-1, 0, -9], [-10, -9, 0]]),
@@ -56,7 +57,6 @@ def test_hamming_is_one_minus_the_discrete_distance():
         (lambda x, y: 2 * max(x - y, 0), [[0, 0, 0], [-2, 0, 0], [-20, -18, 0]]),
         ([[0, 1, 2], [3, 4, 5], [6, 7, 8]], [[0, -1, -2], [-3, -4, -5], [-6, -7, -8]]),
     ],
-    ids=["absolute", "abs", "squared", "discrete", "function", "matrix"],
 )
 def test_distances_enter_as_their_negatives(d, expected):
     assert Distance(d).gains(STEPS, STEPS.labels).tolist() == expected
@@ -74,8 +74,8 @@ def test_distances_to_other_outputs():
     assert Distance("squared").gains(halves, [0]).tolist() == [[-0.25], [-2.25]]
 
 
-@pytest.mark.parametrize("name", ["absolute", "squared"])
-@pytest.mark.parametrize(
+@for_each("name", ["absolute", "squared"])
+@for_each(
     ("labels", "outputs"),
     [
         (["a", "b"], ["a", "b"]),
@@ -87,7 +87,6 @@ def test_distances_to_other_outputs():
         ([10**400, 1], [1]),
         ([math.inf, 1], [1]),
     ],
-    ids=["text", "digits", "outputs", "bool", "tuples", "none", "huge", "infinite"],
 )
 def test_numeric_distances_need_finite_numeric_labels(name, labels, outputs):
     prior = Prior([0.5, 0.5], labels)
@@ -109,7 +108,7 @@ def test_a_distance_too_large_for_floats_is_refused():
     refused(lambda: Distance("squared").gains(wide, [0]), "finite")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "near"),
     [("absolut", "absolute"), ("Squared ", "squared"), ("discreet", "discrete"), ("hamming", None)],
 )
@@ -165,8 +164,8 @@ BAD_MATRICES = {
 }
 
 
-@pytest.mark.parametrize("make", [Matrix, Distance, BayesGain])
-@pytest.mark.parametrize("case", BAD_MATRICES)
+@for_each("make", [Matrix, Distance, BayesGain])
+@for_each("case", BAD_MATRICES)
 def test_bad_matrices_are_refused(make, case):
     values, *words = BAD_MATRICES[case]
     refused(lambda: make(values), *words)

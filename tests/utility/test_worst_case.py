@@ -14,7 +14,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused, slow_but
 from family_notions import CORNERS, MAKERS, RANGES, N
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -122,8 +122,8 @@ def assert_agrees(found, costs, rows):
     assert found.value == pytest.approx(least, rel=0, abs=1e-12 * scale)
 
 
-@pytest.mark.parametrize("number", range(40))
-@pytest.mark.parametrize("name", CLASSES)
+@for_each("number", slow_but(4, range(40)))
+@for_each("name", CLASSES)
 def test_agrees_with_a_dense_program(name, number):
     rng = np.random.default_rng([71, list(CLASSES).index(name), number])
     n, m = int(rng.integers(2, 7)), int(rng.integers(1, 7))
@@ -135,7 +135,7 @@ def test_agrees_with_a_dense_program(name, number):
     assert_agrees(found, costs, naive.ROWS[name](p, *levels))
 
 
-@pytest.mark.parametrize("name", [name for name in MAKERS if name not in POLYHEDRA])
+@for_each("name", [name for name in MAKERS if name not in POLYHEDRA])
 def test_agrees_under_every_notion_of_the_family(name):
     for number in range(4):
         rng = np.random.default_rng([72, list(MAKERS).index(name), number])
@@ -177,7 +177,7 @@ def extreme_of(name, direction):
     return linprog(-direction, A_eq=[np.ones(N)], b_eq=[1.0], bounds=ends).x
 
 
-@pytest.mark.parametrize("number", range(12))
+@for_each("number", slow_but(4, range(12)))
 def test_agrees_under_maximal_leakage(number):
     rng = np.random.default_rng([73, number])
     cvxpy = pytest.importorskip("cvxpy")
@@ -303,7 +303,7 @@ def test_requirements_beside():
     assert zero.mechanism.weights[0, 2] == 0
 
 
-@pytest.mark.parametrize("number", range(10))
+@for_each("number", slow_but(4, range(10)))
 def test_refinement_raises_the_others_in_order(number):
     rng = np.random.default_rng([74, number])
     n = 4
@@ -432,7 +432,7 @@ def test_sweeps_compares_and_audits(tmp_path):
     assert md.audit(path[0].mechanism, ABC, md.LDP(0.5)).checks[0].verdict is md.Verdict.YES
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "worst:hamming+distance:absolute",
@@ -450,7 +450,7 @@ def test_texts_name_it(text):
     assert md.design(ABC, utility, md.PML(1)).status == "optimal"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "worst:",

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.views import pages as pages_of_reports
@@ -93,7 +94,7 @@ def violations(page, rules=RULES):
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     [
         *("review", "comparison", "samples", "explorer", "collector"),
@@ -131,7 +132,7 @@ SITE_PAGES = [
 
 
 @pytest.mark.skipif(not SITE.exists(), reason="the site is built by notebooks/site/build.py")
-@pytest.mark.parametrize("name", SITE_PAGES)
+@for_each("name", SITE_PAGES)
 def test_the_audit_finds_nothing_on_the_site(name, browser):
     for scheme, width in VIEWS:
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)

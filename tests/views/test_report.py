@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.certificate.certificate import examine
@@ -237,7 +238,7 @@ def test_a_design_under_another_prior_is_a_kernel(found):
     assert "upper bound" not in text
 
 
-@pytest.mark.parametrize(
+@for_each(
     "asked",
     [
         (md.Prior([1.0]), md.utility.Hamming(), md.PML(0.5)),
@@ -248,7 +249,6 @@ def test_a_design_under_another_prior_is_a_kernel(found):
         (PRIOR, md.utility.Hamming(), md.MIPrivacy(0.3)),
         (PRIOR, md.utility.Hamming(), md.FeaturePML(0.4, {x: x in "ab" for x in "abcd"})),
     ],
-    ids=lambda asked: str(asked[2]),
 )
 def test_every_kind_of_design_has_a_page(asked):
     text = read(report_page(md.design(*asked)))
@@ -335,7 +335,7 @@ def test_command_line(found, tmp_path, monkeypatch, capsys):
         assert "LDP(1): no." in read(file.read())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [
         ["nothing.json", "-o", "r.html"],

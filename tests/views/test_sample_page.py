@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.cli.options import plain
@@ -107,7 +108,7 @@ def test_a_level_that_is_kept_is_shown_as_a_ratio_only_where_it_is_one():
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("more", "said"),
     [
         ({}, "Outcomes that never occurred"),
@@ -115,7 +116,6 @@ def test_a_level_that_is_kept_is_shown_as_a_ratio_only_where_it_is_one():
         ({"partition": lambda report: report == "a"}, "What a report tells beyond its group"),
         ({"prior": {"a": 0.5, "b": 0.5}}, None),
     ],
-    ids=["unstated", "stated", "grouped", "given prior"],
 )
 def test_what_it_cannot_show_depends_on_what_was_tried(more, said):
     lines = " ".join(cannot_show(audit([md.LDP(1), md.PML(0.5)], **more)))

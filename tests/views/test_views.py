@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from checks import for_each
 from rich.console import Console
 
 import mechdesign as md
@@ -172,7 +173,7 @@ def test_pages_and_terminals_round_levels_up():
         assert on_terminal(one)[1][1] == terminal
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [(0, "0"), (1, "1"), (1e-9, "1e-09"), (1 - 1e-9, ">0.999"), (0.25, "0.250"), (0.0004, "4e-04")],
 )
