@@ -44,7 +44,7 @@ _TAKE_ANOTHER = "pass a saved design, or a kernel as .csv"
 
 def check_named(path: object, subject: str = "file") -> None:
     """Raise :class:`StorageError` for an empty text, which a path takes for the current folder."""
-    if path == "":
+    if isinstance(path, str) and not path:
         raise StorageError(
             f"{subject}: expected the name of a file, got an empty text; name one, or leave it out."
         )

@@ -980,7 +980,7 @@ class _Prior:
             pairs = [(i, j) for i in self.n for j in self.n if table[i][j] == 1]
         else:
             pairs = [(self.labels.index(a), self.labels.index(b)) for a, b in neighbours]
-            _need(all(i != j for i, j in pairs), "a symbol that is its own neighbour")
+            _need(all(i != j for i, j in pairs), "a pair of a symbol with itself")
         ordered = sorted({(min(pair), max(pair)) for pair in pairs})
         return _both_ways([(i, j, _ONE) for i, j in ordered], epsilon)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from checks import for_each
+from entropy import draws_decide_nothing
 
 import mechdesign as md
 from mechdesign import former_names
@@ -147,7 +148,11 @@ def hidden_run(script):
     modules = {module for group in EXTRAS.values() for module in group}
     start = HIDDEN.replace("{hidden!r}", repr(sorted(modules)))
     return subprocess.run(
-        [sys.executable, "-c", start + script], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", start + script],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=draws_decide_nothing(),
     )
 
 

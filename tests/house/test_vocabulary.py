@@ -81,6 +81,7 @@ ALLOWED = [
     ("theory/adversaries.py", "seen", "public parameter of every leakage of an observation"),
     ("certificate/verify.py", "neighbours", "the parameter of DP in a file, and a relation"),
     ("errors.py", "raised", "of errors, as Python says it"),
+    ("certificate/verify.py", "items", "keywords of JSON Schema"),
 ]
 
 
