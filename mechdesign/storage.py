@@ -588,7 +588,8 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
             f"{name}: the dual variables do not prove that no kernel satisfies what is asked, so "
             "the file was altered; design again."
         )
-    claimed, found = float(number_from_json(content["below_zero"])), float_at_most(-proof.bound)
+    check_shapes(proof.duals, proof.problem)
+    claimed, found = _share(content["below_zero"], math.inf), float_at_most(-proof.bound)
     if not 0 <= claimed <= found:
         raise StorageError(
             f"{name}: the file claims a bound of {quote(-claimed)}, its numbers give "
@@ -643,7 +644,8 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         raise TypeError("bound_source is no text")
     if "worst" in saved:
         masses = [read_integer(w) for w in saved["worst"]]
-        if len(masses) != prior.support.size or min(masses) < 1:
+        written = [write_integer(w) for w in masses] == saved["worst"]
+        if len(masses) != prior.support.size or min(masses) < 1 or not written:
             raise ValueError("worst: expected a positive mass for each symbol that has some")
     width, found = problem.program.width(certificate.value), _certificate_out(certificate)
     if RELAXED in certificate.bound_source or CUT_SHORT in certificate.bound_source:

@@ -16,7 +16,7 @@ _AGREEMENT, _SEARCHED = 1e-12, 1e-8
 # Names in a file of what proves nothing, or of what is compared by compare_claims; of utilities; of
 # objects that may hold names that are not known; and of what is told apart by type.
 _RECORDS = frozenset(
-    ("version", "digest", "method", "agreement", "solver", "repair", "bound_source", "others")
+    ("version", "digest", "method", "agreement", "solver", "repair", "bound_source")
 ) | {"value", "bound", "bound_exact", "gap", "gain_gap", "optimal", "worst", "below_zero"}
 _NAMES = frozenset(("name", "class", "parameters"))
 _OPEN = frozenset(("", "certificate", "design", "public"))

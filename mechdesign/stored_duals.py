@@ -70,8 +70,9 @@ def _sparse_out(matrix: NDArray[np.float64]) -> dict[str, Any]:
     }
 
 
-def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
-    """The dual variables that :func:`duals_to_json` wrote, for the problem they are of.
+def duals_from_json(part: dict[str, Any], problem: Problem, counted: bool = False) -> Duals:
+    """The dual variables that :func:`duals_to_json` wrote, for the problem they are of; where
+    ``counted``, with one more sum over outcomes.
 
     Raises ``ValueError`` for matrices larger than any dual variables of the problem, each alone or
     all together, before they are made.
@@ -95,7 +96,7 @@ def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
     if total > _MATRICES * most * max(1, len(problem.notions), len(parts)):
         raise ValueError(f"dual variables of {total} entries together")
     program = problem.program
-    counts = (len(parts), len(program.sums))
+    counts = (len(parts), len(program.sums) + counted)
     for name, given, count in zip(("multipliers", "averages"), lists, counts, strict=True):
         if given is not None and (len(given) != count or not all(given)):
             raise ValueError(f"{name} of {len(given)} parts in place of {count}")
@@ -114,7 +115,9 @@ def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
     if searched is not None:
         branches = tuple(
             Branch(
-                tuple(some["excluded"]), duals_from_json(some["duals"], problem), some["counted"]
+                tuple(some["excluded"]),
+                duals_from_json(some["duals"], problem, some["counted"]),
+                some["counted"],
             )
             for some in searched
         )

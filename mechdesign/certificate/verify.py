@@ -213,7 +213,7 @@ _NOTION_FORMS: dict[str, dict[str, _Form]] = {
 }
 _REAL, _COSTS, _END, _ROOM = map(_of, ("real", "costs", "end", "room"))
 _TOLERANCE = {"tolerance": _ROOM}
-_RIGHT = {"right": _list(_REAL, "rows"), "name": _TEXT} | _TOLERANCE
+_RIGHT = {"right": _list(_REAL, "rows"), "name": _NAME} | _TOLERANCE
 #: Parameters of requirements.
 _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "Entry": {"x": _VALUE, "y": _VALUE, "low": _END, "high": _END},
@@ -235,7 +235,7 @@ _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "EveryOutput": {"coefficients": _list(_row(_VALUE, _REAL), least=2)},
     "Posterior": {
         "symbols": _list(_VALUE, least=1),
-        **dict.fromkeys(("low", "high"), _ROOM),
+        **dict.fromkeys(("low", "high"), _any(_NULL, _double(0))),
         "relative": _FLAG,
     },
     "Cost": {"costs": _COSTS, "limit": _REAL, "each": _FLAG},
@@ -243,14 +243,14 @@ _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
         "gains": _COSTS,
         "least": _REAL,
         "masses": _any(_NULL, _list(_EXACT, "N")),
-        "name": _TEXT,
+        "name": _NAME,
     },
     "OutputShare": {"y": _VALUE, "low": _double(0, 1), "high": _double(0, 1)},
     "Invariant": _TOLERANCE,
     "Unbiased": {"values": _list(_row(_VALUE, _REAL), least=1)} | _TOLERANCE,
     "EqualError": {
         "groups": _list(_list(_VALUE, least=1), least=2),
-        "tolerance": _double(0),
+        "tolerance": _double(1e-14),
         "costs": _any(_NULL, _COSTS),
     },
 }
@@ -409,7 +409,7 @@ _KINDS = {
     ),
     "public selection": _object(
         {
-            "groups": _list(_whole(0), least=2),
+            "groups": _list(_whole(0, MOST_GROUPS - 1), least=2),
             "notions": _ASKED,
             "types": _list(_only(_TYPE), least=1),
             "fingerprint": _HASH,
@@ -463,12 +463,12 @@ _DEFINED: dict[str, _Form] = {
         "maxLength": LONGEST_NUMBER,
     },
     "level": _any(_double(0), _INF),
-    "name": _any(_TEXT, _only({"text": _ENDLESS})),
+    "name": _any({"type": "string", "pattern": "^(?!-?inf$)"}, _only({"text": _ENDLESS})),
     "factor": _any(_double(exclusiveMinimum=0), _INF),
     "real": _double(),
     "costs": _matrices(_REAL, "N", "M"),
     "end": _any(_NULL, _double(0, 1)),
-    "room": _any(_NULL, _double(0)),
+    "room": _any(_NULL, _double(1e-14)),
     "masses": _list(_row(_VALUE, _EXACT), least=1),
     "priors": _any(_NULL, _list(_MASSES, least=1)),
     "feature": _any(_NAME, _list(_NAME, least=1), _list(_row(_VALUE, _MASSES), least=1)),
@@ -1444,7 +1444,7 @@ class _Space:
         for group in groups:
             inside = {self.labels.index(label) for label in group}
             law = _mixture([self.masses[x] if x in inside else _ZERO for x in self.n])
-            _need(law, "a group without mass")
+            _need(law and len(inside) == len(group), "a group without mass, or a symbol twice")
             for other in laws:
                 between = [law.get(x, _ZERO) - other.get(x, _ZERO) for x in self.n]
                 yield _near(_times(between, table), _ZERO, tolerance)

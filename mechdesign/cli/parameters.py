@@ -57,7 +57,7 @@ def _named_for_readers(name: str, hint: Any) -> Any:
 
 
 def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of its groups, such as :class:`~mechdesign.cli.options.PriorSource`, one by one.
+    """The command with the options of its groups, those of ``PriorSource`` say, one by one.
 
     So typer finds each in the signature, and the command gets each group as one argument.
     """

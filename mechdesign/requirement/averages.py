@@ -240,10 +240,11 @@ class EqualError(Requirement):
         subject, remedy = "tolerance between groups", f"pass {TOLERANCE:g} for groups alike"
         finite(self.tolerance, subject, 0.0)  # it may not be left out
         keep(self, tolerance=checked_tolerance(self.tolerance, subject, remedy))
-        if len(self.groups) < 2 or not all(self.groups):
+        once = all(len(set(group)) == len(group) > 0 for group in self.groups)
+        if len(self.groups) < 2 or not once:
             raise RequirementError(
                 "groups",
-                expected="at least two groups of symbols, none of them empty",
+                expected="at least two groups of symbols, none of them empty, each symbol once",
                 got=quote(self.groups),
                 remedy="list the symbols of each group, as in [['a', 'b'], ['c']]",
             )

@@ -65,7 +65,7 @@ def from_numbers(
     for claim, said, found in (
         ("levels", achieved, _levels(certificate)),
         ("a risk", read_fraction(content["risk_exact"]), certificate.risk_exact),
-        ("a bound", read_fraction(content["bound_exact"]), certificate.bound_exact),
+        ("a bound", content["bound_exact"], write_fraction(certificate.bound_exact)),
         ("a fingerprint", content["fingerprint"], made.fingerprint),
     ):
         if said != found:
@@ -140,6 +140,8 @@ def groups_from_numbers(
     made = GroupedSelection(prior, notions, types, prices, layout)
     certificate = made.certificate
     bound = read_fraction(content["bound_exact"])
+    if write_fraction(bound) != content["bound_exact"]:
+        raise ValueError("a bound in another form")
     for claim, good in (
         (
             "levels",
