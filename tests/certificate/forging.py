@@ -21,6 +21,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from naive_estimates import exact_risk
 from verify_cases import (
     CUT,
     FIVE,
@@ -112,7 +113,7 @@ def fingerprint(content: File) -> str:
 
 MALFORMED = (
     ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error,
-    StopIteration, RecursionError,
+    RuntimeError,
 )  # fmt: skip
 
 
@@ -196,12 +197,26 @@ def claimed_best(content: File) -> File:
             saved |= {"value_exact": _text(value), "bound_exact": _text(value)}
             saved |= {"value": _nearest(value), "bound": max(_nearest(value), _up(value))}
             saved["gain_gap"] = 0.0 if saved.get("gain_gap") is not None else None
+        elif content["utility"]["weights"] is None and "any" != content["utility"]["truth"]:
+            value = -_risk(content)
+            saved |= {"value": _nearest(value), "bound": _up(value), "bound_exact": _text(value)}
+            saved["bound"] = max(saved["bound"], saved["value"])
         else:
             saved |= {"bound": saved["value"], "bound_exact": None}
         saved |= {"gap": 0.0, "optimal": True}
         return content
     except MALFORMED:
         return content
+
+
+def _risk(content: File) -> Fraction:
+    """Of a design for estimates without weights, at one truth or several."""
+    utility, n = content["utility"], len(content["prior"]["labels"])
+    given = utility["truth"] if isinstance(utility["truth"], list) else [utility["truth"]]
+    truths = [masses_of(content["prior"] if one is None else one) for one in given]
+    rows = [list(map(whole, row)) for row in content["mechanism"]["weights"]]
+    asked = utility["questions"] or [[int(x == z) for z in range(n)] for x in range(n)]
+    return max(exact_risk(rows, truth, asked) for truth in truths)
 
 
 def _text(value: Fraction) -> str:
@@ -425,7 +440,7 @@ def changed_list(value: list[Any], rng: random.Random) -> Any:
     return rng.choice((
         [], value + copy.deepcopy(value), doubled, [*value, extra], [*value, extra],
         [*value[:place], extra, *value[place:]], value[:-1], value[1:], value[::-1],
-        [value[i] for i in order], [value], {"text": value}, {"tuple": value}, dict(enumerate(value)),
+        [value[i] for i in order], [value], {"text": value}, {"tuple": value}, {str(i): v for i, v in enumerate(value)},
         "".join(map(str, value)), [*value[:1], *value], [some] * len(value), value[:1],
         [list(v) if isinstance(v, str) else v for v in value], [changed(v, rng) for v in value],
     ))  # fmt: skip
@@ -489,11 +504,12 @@ class Forger:
         base = rng.choice(self.names)
         content, recipe = honest(base), list[str]()
         aims = AIMS.get(content["kind"], [])
-        is_aimed = bool(aims) and rng.random() < 0.55
+        is_aimed = bool(aims) and rng.random() < 0.6
         for aim in rng.sample(aims, min(len(aims), rng.choice((1, 1, 2)))) if is_aimed else ():
-            content = self._aimed(aim, content)
-            recipe.append(aim.__name__)
-        for _ in range(rng.choice((0, 1, 1, 1, 2) if is_aimed else (1, 1, 2))):
+            made = self._aimed(aim, content)
+            recipe += [aim.__name__] if made is not content else []
+            content = made
+        for _ in range(rng.choice((0, 0, 1, 1, 2) if recipe else (1, 1, 2))):
             recipe.append(self._change(content))
         if content.get("kind") == "design" and rng.random() < 0.4:
             content = self._aimed(lambda c, _: claimed_best(c), content)
@@ -509,7 +525,7 @@ class Forger:
 
     def _aimed(self, aim: Callable[..., File], content: File) -> File:
         try:
-            return aim(content, self)
+            return aim(copy.deepcopy(content), self)
         except MALFORMED:
             return content
 
@@ -631,13 +647,62 @@ def other_prior(content: File, forger: Forger) -> File:
     return with_probabilities(content)
 
 
+def _change_in(part: Any, forger: Forger) -> None:
+    """Something in a part becomes something else."""
+    path = forger.place(part)
+    put(part, path, changed(at(part, path), forger.rng))
+
+
 def other_duals(content: File, forger: Forger) -> File:
     """Dual variables that are lengthened, shortened or scaled, where nothing else is changed."""
-    rng = forger.rng
     duals = content["certificate"]["duals"] if "certificate" in content else content["duals"]
-    for _ in range(rng.choice((1, 1, 2))):
-        path = forger.place(duals)
-        put(duals, path, changed(at(duals, path), rng))
+    for _ in range(forger.rng.choice((1, 1, 2))):
+        _change_in(duals, forger)
+    return content
+
+
+def false_bound(content: File, forger: Forger) -> File:
+    """A bound that is none, with dual variables of other lengths."""
+    rng = forger.rng
+    content = rng.choice((larger_level, larger_level, no_requirement, worse_kernel))(content, forger)
+    duals = content["certificate"]["duals"]
+    lists = [p for p in places(duals) if isinstance(at(duals, p), list) and at(duals, p)]
+    by_shape = {shape(path): path for path in rng.sample(lists, len(lists))}
+    path = rng.choice(list(by_shape.values()))
+    value = at(duals, path)
+    extra = rng.choice((-1e6, 1e6, -1e9, 0.0)) if isinstance(value[0], float) else value[0]
+    put(duals, path, rng.choice(([*value, extra], [extra, *value], value[:-1], value * 2)))
+    return content
+
+
+def told_under_other_parameters(content: File, forger: Forger) -> File:
+    """All is told under a notion with other parameters, or with more of them."""
+    content = telling(content)
+    given = forger.rng.choice(content["notions"])["parameters"]
+    if forger.rng.random() < 0.3:
+        given[forger.rng.choice(NAMES)] = forger.rng.choice(WILD)
+        return content
+    keys = [key for key in given if not key.startswith("epsilon")] or list(given)
+    part = {key: given[key] for key in keys}
+    _change_in(part, forger)
+    given |= part
+    return content
+
+
+def told_under_other_requirements(content: File, forger: Forger) -> File:
+    content = telling(no_levels(content, forger))
+    _change_in(forger.rng.choice(content["requirements"])["parameters"], forger)
+    return content
+
+
+def other_truth(content: File, forger: Forger) -> File:
+    """Estimates at another truth, with other questions or weights."""
+    _change_in({key: content["utility"][key] for key in ("truth", "questions", "weights")}, forger)
+    truth, rng = content["utility"]["truth"], forger.rng
+    if isinstance(truth, dict) and rng.random() < 0.5:
+        truth["labels"], count = [*range(len(truth["labels"]) + 1)], len(truth["labels"])
+        truth["weights"] = ["1"] * count + [str(rng.choice((0, 1, 5000)))]
+        truth["probabilities"] = [float(p) for p in masses_of(truth)]
     return content
 
 
@@ -683,10 +748,13 @@ AIMS: dict[str, list[Callable[[File, Forger], File]]] = {
     "design": [
         larger_level, larger_level, smaller_level, no_levels, other_kernel, all_told, all_told,
         all_told_but_required, other_notion, other_prior, other_duals, other_duals, best,
-        worse_kernel, no_requirement,
+        worse_kernel, no_requirement, *[false_bound] * 6, *[told_under_other_parameters] * 8,
+        *[told_under_other_requirements] * 4, other_truth, other_truth,
     ],
     "infeasible": [larger_level, no_levels, other_notion, other_prior, other_duals, no_requirement],
-    "public": [smaller_level, other_kernel, all_told, other_notion],
+    "public": [
+        smaller_level, other_kernel, all_told, other_notion, *[told_under_other_parameters] * 5
+    ],
     "subset selection": [smaller_level, other_weights, other_weights, other_notion],
     "grouped selection": [smaller_level, other_weights, other_weights, other_notion],
     "plan": [smaller_level],

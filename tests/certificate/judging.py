@@ -40,6 +40,10 @@ ZERO, ONE = Fraction(0), Fraction(1)
 OFF = 1e-6
 #: No ratio of weights over 2^(2^20) is beyond e to this.
 LARGEST_LEVEL = 800_000.0
+#: Ratio of coefficients up to which floats tell them apart.
+FAR = 1e9
+#: Levels up to which dense programs are asked.
+LARGEST_TOLD = 8.0
 
 
 class MeaninglessError(Exception):
@@ -720,6 +724,8 @@ class Program:
         self.n, self.m, self.count = len(masses), m, len(masses) * m
         self.rows: list[tuple[dict[int, float], float]] = []
         for one in asked:
+            if any(LARGEST_TOLD < level < math.inf for level in one.levels):
+                raise UndecidedError  # floats hold no such ratio
             if math.inf not in one.levels or one.name == "ALIP":
                 self._ask(one, masses)
         for terms, low, high in limits:
@@ -792,6 +798,10 @@ class Program:
         ``None`` where there is none. ``kept`` are the outputs that may occur.
         """
         n, m, t = self.n, self.m, self.count
+        for terms, end in self.rows:
+            sizes = [abs(v) for v in (*terms.values(), end) if v]
+            if sizes and max(sizes) > FAR * min(sizes):
+                raise UndecidedError  # floats hold no such ratio
         table = np.zeros((len(self.rows) + len(gains), t + 1))
         right = np.zeros(len(table))
         for i, (terms, end) in enumerate(self.rows):
@@ -982,7 +992,8 @@ def risk_of_best(notions: Any, wishes: Any, prior: Any, utility: Any) -> Any:
     loss, truths = loss_of(utility, symbols.n), truths_of(utility, symbols)
     program, apart = Program([], [], symbols.masses, 1), []
     for one in asked:
-        if program._pairs(one, symbols.masses) is None:
+        is_large = any(LARGEST_TOLD < level < math.inf for level in one.levels)
+        if is_large or program._pairs(one, symbols.masses) is None:
             return None
         program._ask(one, symbols.masses)
     for wish in wishes:
@@ -1086,7 +1097,7 @@ def _notions(content: File, symbols: Symbols, rows: Any, saved: Any) -> Iterator
     if saved is not None:
         yes = saved["verdicts"] == ["yes"] * len(content["notions"])
         bad = False in verdicts or not yes
-        yield "verdicts", False if bad else None if None in verdicts else all(v is True for v in verdicts)
+        yield "verdicts", False if bad else True if all(v is True for v in verdicts) else None
 
 
 def _achieved(symbols: Symbols, notion: Any, said: Any, columns: Any) -> list[Truth]:
@@ -1190,7 +1201,7 @@ def _linear(content: File, symbols: Symbols, rows: Any, space: Wishes) -> Iterat
                content["utility"], content["mechanism"]["outputs"])  # fmt: skip
         best = remembered(_best_value, *key)
     except UndecidedError:
-        pass
+        best = None
     except (MeaninglessError, *ODD) as wrong:
         yield "bound", f"{type(wrong).__name__}: {wrong}"
         return
@@ -1284,14 +1295,13 @@ def _estimates(content: File, symbols: Symbols, rows: Any) -> Iterator[Truth]:
         yield "bound", best
         return
     off = (1e-4 if truths == "any" else OFF) * (best or 0)
-    false = value is not None and bound < float(value) * (1 + 1e-9)
-    yield "bound", False if false else None if best is None else -bound <= best + off
+    yield "bound", None if best is None else -bound <= best + off
     gap = math.inf if gap == "unknown" else gap
-    if value is not None and bound < math.inf and value:
+    if value is not None and bound < math.inf and value and said:
         true = max(bound - float(said), 0) / abs(float(said))
         yield "gap", abs(gap - true) <= 1e-6 * true + 1e-12
     yield "optimal", saved["optimal"] is (gap <= 1e-6)
-    yield "gain_gap", saved["gain_gap"] is None
+    yield "gain_gap", saved.get("gain_gap", 0) is None
 
 
 def _worst(rows: Any, loss: Any, live: Any) -> tuple[float, Any]:
@@ -1413,9 +1423,13 @@ def _subsets(content: File) -> Iterator[Truth]:
         need(all(q % d for d in range(2, math.isqrt(q) + 1)), "a prime")
     if "labels" in content:
         need(len(labels_of(content["labels"])) == n, "labels")
+    fits = True
     for count, high, middle in profiles:
         low, rest = (1 << 53) - high - middle, q - count - 1
+        fits = fits and min(high, middle, low) >= 0 and bool(rest or not low)
         yield "weights", min(high, middle, low) >= 0 and bool(rest or not low)
+    if not fits:
+        return  # what is no kernel has no level
     is_full = q ** min(power, 40) == n
     ratios = []
     for count, high, middle in profiles:
