@@ -174,6 +174,20 @@ def ball_ends(ball: Any) -> tuple[Fraction, Fraction] | None:
     return _exact_end(ball.lower()), _exact_end(ball.upper())
 
 
+def is_positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
+    """Whether a symmetric matrix has no negative eigenvalue, by elimination."""
+    rows, left = [list(row) for row in matrix], set(range(len(matrix)))
+    while left:
+        k = max(left, key=lambda i: rows[i][i])
+        if rows[k][k] <= 0:
+            return not any(rows[i][j] for i in left for j in left)
+        left.remove(k)
+        for i in left:
+            share = rows[i][k] / rows[k][k]
+            rows[i] = [v - share * w for v, w in zip(rows[i], rows[k], strict=True)]
+    return True
+
+
 def sqrt_upper(value: Fraction, bits: int = _PRECISION) -> Fraction:
     """A rational at least √value, a relative ``2^-bits`` or so above it, for ``value >= 0``.
 

@@ -20,17 +20,18 @@ import hashlib
 import json
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import __version__
-from .certificate.certificate import GAP_TOLERANCE, UNKNOWN, Certificate, examine
+from .certificate.certificate import UNKNOWN, Certificate, examine
 from .certificate.enclosures import CUT_SHORT, RELAXED, SEARCHED
 from .certificate.infeasible import Infeasibility, stated_proof
 from .certificate.repair import Repair
@@ -46,6 +47,8 @@ from .errors import (
 )
 from .exact import (
     Verdict,
+    common_integers,
+    float_at_most,
     nearest_float,
     read_fraction,
     read_integer,
@@ -95,6 +98,7 @@ from .utility import (
 if TYPE_CHECKING:
     from .subsets import SubsetSelection
 
+_Part = TypeVar("_Part")
 Saved: TypeAlias = "Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan"
 
 # What a mechanism alone has not: its claims would be read by nobody.
@@ -198,32 +202,48 @@ def _design_out(design: Design) -> dict[str, Any]:
         "mechanism": mechanism_to_json(design.mechanism),
         "method": design.method,
         "agreement": [_agreement_out(row) for row in design.agreement],
-        "certificate": {
-            "verdicts": [str(check.verdict) for check in c.checks],
-            "achieved": [list(map(number_to_json, check.achieved)) for check in c.checks],
-            "value": number_to_json(c.value),
-            "value_exact": _exact_out(c.value_exact),
-            "bound": number_to_json(c.bound),
-            "bound_exact": _exact_out(c.bound_exact),
-            "bound_source": c.bound_source,
-            "gap": _gap_out(c.gap),
-            "gain_gap": c.gain_gap,
-            "optimal": c.is_optimal,
-            "arithmetic": "floats" if c.rests_on_floats else "exact",
-            "repair": {
-                "merged": list(c.repair.merged),
-                "mixed": c.repair.mixed,
-                "rounds": c.repair.rounds,
-                "constant": c.repair.constant,
-                **({"moved": c.repair.moved} if c.repair.moved else {}),
-                **({"inside": c.repair.inside} if c.repair.inside else {}),
-                "loss": _gap_out(c.repair_loss),
-            },
-            "solver": c.solver,
-            "duals": duals_to_json(c.duals),
-            "fingerprint": c.fingerprint,
-        },
+        "certificate": {**_certificate_out(c), **_worst_out(design)},
     }
+
+
+def _certificate_out(c: Certificate) -> dict[str, Any]:
+    return {
+        "verdicts": [str(check.verdict) for check in c.checks],
+        "achieved": [list(map(number_to_json, check.achieved)) for check in c.checks],
+        "value": number_to_json(c.value),
+        "value_exact": _exact_out(c.value_exact),
+        "bound": number_to_json(c.bound),
+        "bound_exact": _exact_out(c.bound_exact),
+        "bound_source": c.bound_source,
+        "gap": _gap_out(c.gap),
+        "gain_gap": c.gain_gap,
+        "optimal": c.is_optimal,
+        "arithmetic": "floats" if c.rests_on_floats else "exact",
+        "repair": {
+            "merged": list(c.repair.merged),
+            "mixed": c.repair.mixed,
+            "rounds": c.repair.rounds,
+            "constant": c.repair.constant,
+            **({"moved": c.repair.moved} if c.repair.moved else {}),
+            **({"inside": c.repair.inside} if c.repair.inside else {}),
+            "loss": _gap_out(c.repair_loss),
+        },
+        "solver": c.solver,
+        "duals": duals_to_json(c.duals),
+        "fingerprint": c.fingerprint,
+    }
+
+
+def _worst_out(design: Design) -> dict[str, Any]:
+    """Where the risk of a kernel is largest, for designs for every truth: what proves its value."""
+    utility = design.utility
+    truths = utility.truths(design.prior) if isinstance(utility, Estimation) else None
+    if truths is None or not truths.every:
+        return {}
+    worst = truths.worst(design.mechanism.weights[design.prior.support])
+    if worst is None:
+        return {}
+    return {"worst": [write_integer(w) for w in common_integers(worst.truth)[0]]}
 
 
 def _proof_out(proof: Infeasibility) -> dict[str, Any]:
@@ -234,7 +254,7 @@ def _proof_out(proof: Infeasibility) -> dict[str, Any]:
         "notions": [_notion_out(notion) for notion in problem.notions],
         "requirements": [requirement_to_json(r) for r in problem.requirements],
         "outputs": [label_to_json(label) for label in problem.outputs],
-        "below_zero": number_to_json(-nearest_float(proof.bound)),
+        "below_zero": float_at_most(-proof.bound),
         "duals": duals_to_json(proof.duals),
     }
 
@@ -460,7 +480,18 @@ def requirement_from_json(part: dict[str, Any], name: str = "file") -> Requireme
     cls = REQUIREMENTS.get(str(part["name"]).lower())
     if cls is None:
         raise _unknown(name, "requirement", part["name"])
-    return cls(**{key: number_from_json(value) for key, value in part["parameters"].items()})
+    given = {key: number_from_json(value) for key, value in part["parameters"].items()}
+    return _as_written(cls(**given), requirement_to_json, part)
+
+
+def _as_written(found: _Part, write: Callable[[_Part], Any], part: Any) -> _Part:
+    """What was read, once it is known that it would be written as it stands in the file.
+
+    What is there twice, or besides what is read, or in another order, is refused so.
+    """
+    if json.dumps(write(found), sort_keys=True) != json.dumps(part, sort_keys=True):
+        raise ValueError(f"{quote(found, 60)} would be written in another way")
+    return found
 
 
 # From JSON: whole files
@@ -561,7 +592,7 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
             f"{name}: the dual variables do not prove that no kernel satisfies what is asked, so "
             "the file was altered; design again."
         )
-    claimed, found = float(number_from_json(content["below_zero"])), -nearest_float(proof.bound)
+    claimed, found = float(number_from_json(content["below_zero"])), float_at_most(-proof.bound)
     if not _near(claimed, found, _AGREEMENT * max(1.0, found)):
         raise StorageError(
             f"{name}: the file claims a bound of {quote(-claimed)}, its numbers give "
@@ -599,6 +630,8 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     if mechanism.schema != prior.schema:
         raise ValueError("prior and kernel name different columns")
     utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
+    writes = partial(_utility_out, prior=prior, outputs=mechanism.outputs)
+    _as_written(utility, lambda one: _claimed(writes(one)), _claimed(content["utility"]))
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, OutputUtility) else None
     if ("requirements" in content) != (content["schema"] == REQUIRED_SCHEMA):
@@ -610,7 +643,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         certificate = examine(
             problem,
             mechanism,
-            duals_from_json(saved["duals"], problem),
+            _as_written(duals_from_json(saved["duals"], problem), duals_to_json, saved["duals"]),
             repair,
             UNKNOWN if loss == "unknown" else _share(loss, math.inf),
             confirmed_solver(_name_in(saved["solver"])),
@@ -621,7 +654,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     if RELAXED in certificate.bound_source or CUT_SHORT in certificate.bound_source:
         content = _settled(content, certificate, width, problem.program.time_limit, name)
         saved = content["certificate"]
-    _compare_claims(content, certificate, prior, width, name)
+    _compare_claims(content, certificate, width, name)
     if certificate.fingerprint != saved["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
     if not isinstance(content["agreement"], list):
@@ -676,7 +709,7 @@ def _settled(
     saved, value = content["certificate"], certificate.value
     bound, gap = float(number_from_json(saved["bound"])), _gap_in(saved["gap"])
     margin = _SEARCHED * max(v for v in (1.0, width, abs(value)) if v < math.inf)
-    exact = saved.get("bound_exact")
+    exact = saved["bound_exact"]
     least = bound if exact is None else min(bound, nearest_float(read_fraction(exact)))
     if not (bound >= value and least >= value - _AGREEMENT * max(1.0, abs(value)) and gap >= 0):
         raise StorageError(
@@ -695,66 +728,52 @@ def _settled(
         "bound": number_to_json(certificate.bound),
         "gap": _gap_out(certificate.gap),
         "optimal": certificate.is_optimal,
+        "bound_exact": _exact_out(certificate.bound_exact),
+        "gain_gap": certificate.gain_gap,
     }
-    if "bound_exact" in saved:
-        proved["bound_exact"] = _exact_out(certificate.bound_exact)
     return {**content, "certificate": {**saved, **proved}}
 
 
 def _compare_claims(
-    content: dict[str, Any], certificate: Certificate, prior: Prior, width: float, name: str
+    content: dict[str, Any], certificate: Certificate, width: float, name: str
 ) -> None:
     """Refuse a file whose claims its own numbers do not bear out.
 
-    Value, bound and gap are computed afresh. A file of a version that proved less, which does not
-    name its arithmetic, may claim less than its numbers give; and where numbers are so small that
-    rounding alone decided whether a design is optimal, what they give is what counts.
+    Value, bound and gaps are computed afresh. A bound of a search may end a little elsewhere, and
+    functions given in floats may be rounded otherwise; all else is the same to the last digit.
     """
-    saved, earlier = content["certificate"], "arithmetic" not in content["certificate"]
-    source = certificate.bound_source.removesuffix(", at the least favourable truth")
-    agreement = _SEARCHED if source == SEARCHED else _AGREEMENT
+    saved, found = content["certificate"], _certificate_out(certificate)
+    searched = certificate.bound_source.removesuffix(", at the least favourable truth") == SEARCHED
+    agreement = _SEARCHED if searched else _AGREEMENT
     margin = agreement * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
-    gap_margin = margin / width if width > 0 else margin
-    achieved = [level for check in certificate.checks for level in check.achieved]
-    value, bound = (number_from_json(saved[name]) for name in ("value", "bound"))
-    gap, optimal = _gap_in(saved["gap"]), certificate.is_optimal
-    claims: list[tuple[str, Any, Any, bool]] = [
-        ("value", value, certificate.value, _near(value, certificate.value, margin)),
-        ("bound", bound, certificate.bound, _near(bound, certificate.bound, margin, earlier)),
-        ("gap", gap, certificate.gap, _near(gap, certificate.gap, gap_margin, earlier)),
-        (
-            "optimal",
-            saved["optimal"],
-            optimal,
-            saved["optimal"] == optimal or (earlier and (optimal or gap_margin > GAP_TOLERANCE)),
-        ),
-    ]
-    for claim, found, room in (
-        ("value_exact", certificate.value_exact, 0),
-        ("bound_exact", certificate.bound_exact, margin),
-    ):
-        said = saved.get(claim)
-        near = (said is None) == (found is None)
-        if said is not None and found is not None:
-            near = abs(read_fraction(said) - found) <= Fraction(room)
-        if claim in saved:
-            claims.append((claim, said, found, near))
-    exact: list[tuple[str, Any, Any]] = [
-        ("verdicts", saved["verdicts"], [str(c.verdict) for c in certificate.checks]),
-        ("achieved", [number_from_json(v) for row in saved["achieved"] for v in row], achieved),
-        ("probabilities", content["prior"]["probabilities"], prior.probabilities.tolist()),
-    ]
-    claims += [(claim, said, found, said == found) for claim, said, found in exact]
-    for claim, said, found, borne_out in claims:
-        if not borne_out:
+    shares = margin / width if width > 0 else margin
+    room = {"bound": margin, "bound_exact": margin, "gap": shares}
+    if certificate.gain_gap and 0 < certificate.gap < UNKNOWN:
+        room["gain_gap"] = shares * certificate.gain_gap / certificate.gap
+    room |= {"value": margin} if certificate.rests_on_floats else {}
+    claims = ("value", "value_exact", "bound", "bound_exact", "gap", "gain_gap", "optimal")
+    for claim in (*claims, "verdicts", "achieved", "arithmetic"):
+        said, own = saved[claim], found[claim]
+        near: bool = type(said) is type(own) and said == own
+        if not near and claim in room and None not in (said, own):
+            near = abs(float(_number(said) - _number(own))) <= room[claim]
+        if not near:
             raise StorageError(
                 f"{name}: the file claims {claim} {quote(said)}, its numbers give "
-                f"{quote(found)}; design again."
+                f"{quote(own)}; design again."
             )
 
 
-def _near(said: float, found: float, margin: float, or_more: bool = False) -> bool:
-    return said == found or abs(found - said) <= margin or (or_more and said > found)
+def _number(value: Any) -> Fraction | float:
+    """A number of a certificate, as a rational where it is finite."""
+    if value == "unknown":
+        return UNKNOWN
+    number = number_from_json(value)
+    return number if isinstance(number, float) and math.isinf(number) else read_fraction(number)
+
+
+def _near(said: float, found: float, margin: float) -> bool:
+    return said == found or abs(found - said) <= margin
 
 
 def _gap_in(gap: Any) -> float:
@@ -797,7 +816,7 @@ def prior_from_json(part: dict[str, Any]) -> Prior:
             [read_fraction(w) for w in part["weights"]],
             [label_from_json(label) for label in part["labels"]],
         )
-        return found.with_schema(_schema_in(part))
+        return _as_written(found.with_schema(_schema_in(part)), prior_to_json, part)
 
 
 def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
@@ -841,7 +860,8 @@ def _notion_in(part: dict[str, Any], name: str) -> PrivacyNotion:
     cls = NOTIONS.get(part["name"].lower())
     if cls is None:
         raise _unknown(name, "notion", part["name"])
-    return cls(**{key: number_from_json(value) for key, value in part["parameters"].items()})
+    given = {key: number_from_json(value) for key, value in part["parameters"].items()}
+    return _as_written(cls(**given), _notion_out, part)
 
 
 def _utility_in(
@@ -869,6 +889,16 @@ def _utility_in(
     if isinstance(named, LinearUtility) and np.array_equal(named.gains(prior, outputs), gains):
         return named
     return Matrix(gains, outputs)
+
+
+def _claimed(utility: Any) -> Any:
+    """A utility as plain values, without what is a record of its name where gains are listed."""
+    if isinstance(utility, list):
+        return [_claimed(part) for part in utility]
+    if not isinstance(utility, dict):
+        return utility
+    records = {"name", "class", "parameters"} if utility.keys() & {"gains", "parts"} else set()
+    return {key: _claimed(part) for key, part in utility.items() if key not in records}
 
 
 def _worst_case_in(

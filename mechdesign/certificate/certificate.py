@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CertificateError
-from ..exact import Verdict, float_at_least, nearest_float, to_weights, write_integer
+from ..exact import (
+    Verdict,
+    float_at_least,
+    float_at_most,
+    nearest_float,
+    to_weights,
+    write_integer,
+)
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import Check, notion_fields
@@ -64,13 +71,14 @@ class Certificate:
     checks : exact verdict on each notion asked, all of them yes
     measured : levels of each notion by its own floating-point measurement, which shares nothing
         with the pairs of hypotheses that are compiled and checked
-    value : expected utility of the exact kernel, the float nearest to it
+    value : expected utility of the exact kernel: the float nearest to it where it is known to be a
+        rational, else the largest float that it is proved to reach
     bound : proven upper bound on the utility of every kernel that satisfies the notions, rounded
         up; infinite where nothing finite could be proved
     bound_source : which duals gave it, and whether that rests on floats with an allowance
     gap : (bound − value) / (max u − min u); for sub-convex utilities (bound − value) / |value|.
-        Computed from rational numbers, or the far ends of enclosures, and rounded up; infinite
-        where it is unknown, see :attr:`gap_is_known`
+        Computed from the rational value, or the stated one where there is none, and rounded up;
+        infinite where it is unknown, see :attr:`gap_is_known`
     gain_gap : (bound − value) / (bound − best constant utility): the gap relative to what any
         release can gain over an uninformative one; ``None`` when there is nothing to gain
     repair : what was done to the solver's kernel
@@ -125,7 +133,7 @@ def serves_all(prior: Prior, notions: Any, mechanism: Mechanism) -> bool:
     from .information import sublinear_bound
 
     value = problem.enclose(mechanism)
-    found = sublinear_bound(problem.program, Duals(), _nearest(problem, mechanism, value))
+    found = sublinear_bound(problem.program, Duals(), _stated(problem, mechanism, value))
     if value is None or found is None:
         return False
     return value.low >= found[0] * (1 - Fraction(GAP_TOLERANCE))
@@ -212,7 +220,7 @@ def _examined(
     repair: Repair,
     value: Enclosure | None,
 ) -> Certificate:
-    near = _nearest(problem, mechanism, value)
+    near = _stated(problem, mechanism, value)
     share = _lost(problem, candidate, mechanism, near)
     return examine(problem, mechanism, candidate.duals, repair, share, candidate.solver, value)
 
@@ -427,14 +435,14 @@ def examine(
     _compare(problem, measured)
     if value is None:
         value = problem.enclose(mechanism)
-    near = _nearest(problem, mechanism, value)
+    near = _stated(problem, mechanism, value)
     bound, source = _bound(problem, duals, near)
     if bound is not None and value is not None and bound < value.low:
         raise CertificateError(
             f"the bound {nearest_float(bound)!r} is below the value {near!r} of a kernel that "
             "satisfies every notion, so one of them is wrong and the design is withheld"
         )
-    gap, gain_gap = _gaps(problem, value, bound)
+    gap, gain_gap = _gaps(problem, value, near, bound)
     rounded = math.inf if bound is None else float_at_least(bound)
     return Certificate(
         checks,
@@ -457,20 +465,15 @@ def examine(
 
 
 def _gaps(
-    problem: Problem, value: Enclosure | None, bound: Fraction | None
+    problem: Problem, value: Enclosure | None, stated: float, bound: Fraction | None
 ) -> tuple[float, float | None]:
     """The gap, and the gap relative to what any release can gain, both rounded up."""
-    if value is None or bound is None:
+    if value is None or bound is None or math.isinf(stated):
         return UNKNOWN, None
-    missing = max(bound - value.low, Fraction(0))
-    if missing == 0:
-        width = problem.program.exact_width(value.low)
-    else:
-        # Not overstated: the end that is nearer to zero, and nothing where zero lies between.
-        nearer = min(value.low, value.high, key=abs) if value.low * value.high > 0 else Fraction(0)
-        width = problem.program.exact_width(nearer)
-        if width == 0:
-            return UNKNOWN, None
+    reached = value.low if value.low == value.high else Fraction(stated)
+    missing, width = max(bound - reached, Fraction(0)), problem.program.exact_width(reached)
+    if missing and not width:
+        return UNKNOWN, None
     constant = problem.program.exact_constant_value
     gain = Fraction(0) if constant is None else bound - constant
     is_gain = width > 0 and gain > Fraction(NOTHING) * width
@@ -480,13 +483,14 @@ def _gaps(
     )
 
 
-def _nearest(problem: Problem, mechanism: Mechanism, value: Enclosure | None) -> float:
-    if value is not None:
-        return nearest_float((value.low + value.high) / 2)
-    if isinstance(problem.program, EstimationProgram):
+def _stated(problem: Problem, mechanism: Mechanism, value: Enclosure | None) -> float:
+    """What is said of the value: no more than is proved, where it is not known exactly."""
+    if value is None and isinstance(problem.program, EstimationProgram):
         return -math.inf  # some answer cannot be told
-    whole = len(problem.kept) == len(problem.prior)
-    return problem.program.value(mechanism.kernel if whole else mechanism.kernel[problem.kept])
+    if value is None:
+        whole = len(problem.kept) == len(problem.prior)
+        return problem.program.value(mechanism.kernel if whole else mechanism.kernel[problem.kept])
+    return nearest_float(value.low) if value.low == value.high else float_at_most(value.low)
 
 
 def _bound(problem: Problem, duals: Duals, value: float) -> tuple[Fraction | None, str]:

@@ -94,7 +94,9 @@ def kernel_enclosure(
     if not sums_up(utility):
         rows = weights.astype(float) / float(weights[0].astype(object).sum())
         return enclosed_floats(utility.values(rows, prior), len(prior))
-    return enclosed_sum(utility, _kernel_terms(prior, weights))
+    found = enclosed_sum(utility, _kernel_terms(prior, weights))
+    # By Jensen's inequality it is not negative, whatever rounding leaves open.
+    return found and Enclosure(max(found.low, Fraction(0)), found.high)
 
 
 def enclosed_floats(values: NDArray[np.float64], symbols: int) -> Enclosure | None:

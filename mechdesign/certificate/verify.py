@@ -21,7 +21,7 @@ import operator
 import re
 import struct
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, product
@@ -31,9 +31,12 @@ LARGEST_FILE, DEEPEST, LONGEST_NUMBER, MOST_DIGITS = 1 << 28, 64, 3600, 400_000
 MOST_BITS, LARGEST_GAIN, LARGEST_LEVEL, EXP_DIGITS, TOLERANCE = 1 << 20, 1e150, 2000, 100, 1e-12
 MOST_CELLS, LARGEST_BASE = 1 << 20, 1 << 31  # of all columns of a plan; of a subset selection
 RISK_BITS, MOST_TOLD = 256, 60  # of entries of J, and symbols up to which it is inverted
+NEAR = Fraction(1, 1 << 40)  # how far below the value a file may state it, as a share
 MOST_LISTED, SMALLEST_SHARE = 12, 2.0**-60  # symbols whose columns are priced; of a truth
+LONGEST_CLAIM = 2000
 MOST_CUT = 8  # symbols whose columns are priced where the cone is of another kind
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
+MOST_WORK = 300_000_000  # steps of arithmetic that a file may ask for
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {REFUTED: 1, UNREADABLE: 2, OPEN: 3, PROVED: 0}  # the worst first
 WRONG = ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error
@@ -46,9 +49,25 @@ class UnreadableError(Exception):
     """What is no file of this format."""
 
 
+class WorkError(Exception):
+    """More work than a file may ask for."""
+
+
 def _need(holds: Any, message: str) -> None:
     if not holds:
         raise UnreadableError(message)
+
+
+_work = [0]
+
+
+def _afford(steps: int, bits: int = 64) -> None:
+    """Count steps of arithmetic on numbers of so many bits before they are done; the unit is what
+    a step on short numbers takes, about a microsecond.
+    """
+    _work[0] += steps * (1 + (bits >> 9) ** 2 // 16)
+    if _work[0] > MOST_WORK:
+        raise WorkError(f"it would take more than {MOST_WORK} steps")
 
 
 class Report:
@@ -71,6 +90,465 @@ class Report:
 def _every(answers: Iterable[bool | None]) -> bool | None:
     """Whether all are true: false where one is false, else undecided where one is."""
     return min(answers, key=(False, None, True).index, default=True)
+
+
+# The form of a file: JSON Schema, with ``length`` for lists that are as long as others of that name
+# in the same file or, where it is a small letter, in the same definition
+
+_Form = dict[str, Any]
+
+
+def _list(item: _Form, length: str = "", least: int = 0, most: int | None = None) -> _Form:
+    found: _Form = {"type": "array", "items": item, "minItems": least or int(bool(length))}
+    return found | ({"length": length} if length else {}) | ({"maxItems": most} if most else {})
+
+
+def _row(*items: _Form) -> _Form:
+    return {
+        "type": "array",
+        "prefixItems": [*items],
+        "minItems": len(items),
+        "maxItems": len(items),
+    }
+
+
+def _object(needed: dict[str, Any], also: dict[str, Any] | None = None, **more: Any) -> _Form:
+    return {"type": "object", "required": [*needed], "properties": needed | (also or {}), **more}
+
+
+def _only(needed: dict[str, _Form], also: dict[str, _Form] | None = None) -> _Form:
+    return _object(needed, also, additionalProperties=False)
+
+
+def _any(*forms: _Form) -> _Form:
+    return {"anyOf": [*forms]}
+
+
+def _of(name: str) -> _Form:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _numbers(*ends: float, **more: Any) -> _Form:
+    named = ("minimum", "maximum")[: len(ends)]
+    return {"type": "number"} | dict(zip(named, ends, strict=True)) | more
+
+
+def _whole(*ends: int) -> _Form:
+    return _numbers(*ends) | {"type": "integer"}
+
+
+def _by(key: str, forms: Mapping[Any, _Form]) -> list[_Form]:
+    """What an object has beside a name of it, by that name."""
+    return [{"if": _object({key: {"const": k}}), "then": form} for k, form in forms.items()]
+
+
+def _matrices(item: _Form, n: str, m: str) -> _Form:
+    return _list(_list(item, m), n)
+
+
+_NULL, _FLAG, _TEXT, _NUMBER = ({"type": t} for t in ("null", "boolean", "string", "number"))
+_INF: _Form = {"const": "inf"}
+_ENDLESS: _Form = {"enum": ["inf", "-inf"]}
+_NAME = _any(_TEXT, _only({"text": _ENDLESS}))
+_LABEL, _VALUE, _EXACT, _LEVEL = _of("label"), _of("parameter"), _of("exact"), _of("level")
+_FACTOR = _any(_numbers(exclusiveMinimum=0), _INF)
+_MASSES = _list(_row(_VALUE, _EXACT), least=1)
+_LEVELS_OF = {"levels_of": _list(_row(_VALUE, _FACTOR), least=1)}
+_PRIORS = _any(_NULL, _list(_MASSES, least=1))
+_FEATURE = _any(_NAME, _list(_NAME, least=1), _list(_row(_VALUE, _MASSES), least=1))
+_SECRETS = {
+    "secrets": _list(_row(_NAME, _MASSES), least=1),
+    "pairs": _list(_row(_NAME, _NAME)),
+    "priors": _PRIORS,
+}
+_DISTANCES = _any(
+    {"enum": ["absolute", "discrete", "hamming", "euclidean"]},
+    _row({"const": "graph"}, _list(_row(_VALUE, _VALUE, _EXACT))),
+    _row({"const": "matrix"}, _matrices(_any(_numbers(0), _INF), "N", "N")),
+)
+_SETS = _any(
+    _row({"const": "vertices"}, _list(_MASSES, least=1)),
+    _row({"const": "floor"}, _EXACT),
+    _row({"const": "box"}, _list(_row(_VALUE, _EXACT, _EXACT), least=1)),
+    _row({"const": "ball"}, _MASSES, _EXACT),
+)
+_RELATION = _any({"enum": ["all", "adjacent", "hamming"]}, _list(_row(_VALUE, _VALUE)))
+_DELTA = {"delta": _numbers(0, 1)}
+_NO_MORE: dict[str, _Form] = {}
+#: Parameters of notions beside their levels.
+_NOTION_FORMS: dict[str, dict[str, _Form]] = {
+    **dict.fromkeys(("PML", "PMC", "LIP", "ALIP", "LDP", "FreeLunch"), _NO_MORE),
+    **dict.fromkeys(("MaximalLeakage", "MaximalCostLeakage", "MIPrivacy"), _NO_MORE),
+    **dict.fromkeys(("SymbolPML", "SymbolPMC", "SymbolLIP", "InputDiscriminativeLDP"), _LEVELS_OF),
+    "ContextAwareLDP": {"levels_of": _list(_row(_VALUE, _VALUE, _FACTOR))},
+    "UtilityOptimisedLDP": {"sensitive": _list(_VALUE, least=1)},
+    "InferenceCost": {"costs": _matrices(_numbers(0), "N", "guess")},
+    "DP": {"neighbours": _RELATION},
+    "MetricPrivacy": {"distances": _DISTANCES},
+    "EntryPML": {"entries": _whole(1), "low": _EXACT, "high": _EXACT},
+    "FeaturePML": {"feature": _FEATURE},
+    "FeaturePMC": {"feature": _FEATURE},
+    "ConditionalPML": {"side": _FEATURE},
+    "ConditionalPMC": {"side": _FEATURE},
+    "Pufferfish": _SECRETS,
+    "RobustPML": {"priors": _SETS},
+    "ApproximateLDP": _DELTA,
+    "ApproximatePufferfish": _DELTA | _SECRETS,
+    "MIPufferfish": {
+        "features": _list(_list(_row(_VALUE, _row(_VALUE, _VALUE)), least=1), least=1),
+        "priors": _PRIORS,
+    },
+}
+_COSTS, _END = _matrices(_NUMBER, "N", "M"), _any(_NULL, _numbers(0, 1))
+_TOLERANCE = {"tolerance": _any(_NULL, _numbers(0))}
+_RIGHT = {"right": _list(_NUMBER, "rows"), "name": _TEXT} | _TOLERANCE
+#: Parameters of requirements.
+_REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
+    "Entry": {"x": _VALUE, "y": _VALUE, "low": _END, "high": _END},
+    "Diagonal": {"limits_of": _list(_row(_VALUE, _END, _END), least=1)},
+    "Pattern": {"allowed": _COSTS},
+    "Within": {"limit": _numbers(0), "distance": _any(_NULL, _COSTS)},
+    "Monotone": {},
+    "Symmetric": _TOLERANCE,
+    "Rows": {"matrices": _list(_COSTS, "rows"), "sense": {"enum": ["<=", ">=", "=="]}} | _RIGHT,
+    "Sums": {
+        "shape": _row(_whole(1), _whole(1)),
+        "places": _list(_list(_whole(0)), "rows"),
+        "values": _list(_list(_NUMBER), "rows"),
+        "sense": {"enum": ["<=", "=="]},
+    }
+    | _RIGHT,
+    "FewOutputs": {"most": _whole(1)},
+    "Apart": {"symbols": _list(_VALUE, least=2)},
+    "EveryOutput": {"coefficients": _list(_row(_VALUE, _NUMBER), least=2)},
+    "Posterior": {
+        "symbols": _list(_VALUE, least=1),
+        **dict.fromkeys(("low", "high"), _any(_NULL, _numbers(0))),
+        "relative": _FLAG,
+    },
+    "Cost": {"costs": _COSTS, "limit": _NUMBER, "each": _FLAG},
+    "LeastGain": {
+        "gains": _COSTS,
+        "least": _NUMBER,
+        "masses": _any(_NULL, _list(_EXACT, "N")),
+        "name": _TEXT,
+    },
+    "OutputShare": {"y": _VALUE, "low": _numbers(0, 1), "high": _numbers(0, 1)},
+    "Invariant": _TOLERANCE,
+    "Unbiased": {"values": _list(_row(_VALUE, _NUMBER), least=1)} | _TOLERANCE,
+    "EqualError": {
+        "groups": _list(_list(_VALUE, least=1), least=2),
+        "tolerance": _numbers(0),
+        "costs": _any(_NULL, _COSTS),
+    },
+}
+
+
+def _asked_forms(forms: dict[str, dict[str, _Form]], levels: bool) -> _Form:
+    """Names with parameters: those of a name that is known are closed; others may be of others."""
+    given = {}
+    for name, also in forms.items():
+        own = ("epsilon_l", "epsilon_u") if name == "ALIP" else ("epsilon",)
+        parameters = _only(dict.fromkeys(own if levels else (), _LEVEL) | also)
+        given[name] = _object({"parameters": parameters})
+    free = {"type": "object", "additionalProperties": _VALUE}
+    return _object({"name": _TEXT, "parameters": free}, allOf=_by("name", given))
+
+
+_PRIOR, _KERNEL, _HASH, _DIGITS = map(_of, ("prior", "kernel", "hash", "digits"))
+_ASKED = _list(_of("notion"))
+_RECORD: dict[str, _Form] = {"class": _TEXT, "parameters": {"type": "object"}}
+_GAIN = _numbers(-LARGEST_GAIN, LARGEST_GAIN)
+_LINEAR = _only({"name": _TEXT, "gains": _matrices(_GAIN, "N", "M")}, _RECORD)
+_TRUTHS = _any(_NULL, {"const": "any"}, _PRIOR, _list(_PRIOR, least=1))
+_WEIGHTS = _any(_NULL, _list(_numbers(0), "F"), _matrices(_NUMBER, "F", "F"))
+_QUESTIONS = {"questions": _matrices(_NUMBER, "F", "N"), "answers": _list(_LABEL, "F")}
+_ESTIMATION = {"name": _TEXT, "weights": _WEIGHTS, "truth": _TRUTHS}
+_PART = {
+    "utility": _LINEAR,
+    "prior": _any(_NULL, _PRIOR),
+    "weight": _numbers(exclusiveMinimum=0),
+    "goal": _any(_NULL, _NUMBER),
+}
+_ASKED_UTILITY = _any(
+    _LINEAR,
+    _only({"name": _TEXT, "each": _FLAG, "refine": _FLAG, "parts": _list(_only(_PART), least=1)}),
+    _only(_ESTIMATION | _QUESTIONS),
+    _only(_ESTIMATION | dict.fromkeys(_QUESTIONS, _NULL)),
+    _only({"name": _TEXT}, _RECORD),
+)
+_MATRIX = _only(
+    {
+        "shape": _row(_whole(1), _whole(1)),
+        **dict.fromkeys(("rows", "columns"), _list(_whole(0))),
+        "values": _list(_NUMBER),
+    }
+)
+_DUAL = _list(_list(_MATRIX, least=1, most=2))
+_DUALS = _only(
+    {"prices": _any(_NULL, _list(_NUMBER, "n")), "multipliers": _any(_NULL, _DUAL)},
+    {
+        "averages": _DUAL,
+        "limits": _list(_NUMBER),
+        "mixture": _list(_NUMBER, least=1),
+        "inverse": _list(_list(_NUMBER, "n"), least=1),
+        "offset": _NUMBER,
+        "power": _whole(-1100, 0),
+        "branches": _list(
+            _only({"excluded": _list(_whole(0)), "counted": _FLAG, "duals": _of("duals")})
+        ),
+    },
+)
+_CERTIFICATE = _object(
+    {
+        "verdicts": _list({"const": "yes"}, "K"),
+        "achieved": _list(_of("levels"), "K"),
+        "value": _any(_NUMBER, {"const": "-inf"}),
+        **dict.fromkeys(("value_exact", "bound_exact"), _any(_NULL, _of("fraction"))),
+        "bound": _any(_NUMBER, _INF),
+        "bound_source": _TEXT,
+        "gap": _any(_numbers(0), {"const": "unknown"}),
+        "gain_gap": _any(_NULL, _numbers(0)),
+        "optimal": _FLAG,
+        "arithmetic": {"enum": ["floats", "exact"]},
+        "repair": _object({"constant": _FLAG}),
+        "solver": _TEXT,
+        "duals": _of("duals"),
+        "fingerprint": _HASH,
+    },
+    {"worst": _list(_DIGITS)},
+)
+_PROFILES = _list(
+    _only({"count": _whole(1), **dict.fromkeys(("high", "middle"), _DIGITS)}), least=1
+)
+_PLACEMENTS = _list(_only({"elements": _list(_whole(0), least=1), "mass": _DIGITS}), least=1)
+_GEOMETRY = {"base": _whole(2, LARGEST_BASE), "dimension": _whole(1, 63), "profiles": _PROFILES}
+_TYPE = {
+    "chances": _list(_DIGITS, "G", 2),
+    "parts": _list(_any(_NULL, _only(_GEOMETRY, {"placements": _PLACEMENTS})), "G"),
+}
+_SELECTION = {
+    "notions": _ASKED | {"length": "K", "minItems": 1},
+    "achieved": _list(_of("levels"), "K"),
+    **dict.fromkeys(("risk_exact", "bound_exact"), _of("fraction")),
+    "fingerprint": _HASH,
+}
+_COLUMN = {"name": _TEXT, "weight": _numbers(exclusiveMinimum=0)}
+#: What a file has by its kind.
+_KINDS = {
+    "design": _object(
+        {
+            "prior": _PRIOR,
+            "mechanism": _KERNEL,
+            "notions": _ASKED | {"length": "K", "minItems": 1},
+            "utility": _ASKED_UTILITY,
+            "method": {"type": "string", "maxLength": 200},
+            "agreement": _list({}),
+            "certificate": _CERTIFICATE,
+        },
+        {"requirements": _list(_of("requirement"), least=1)},
+    ),
+    "public": _object(
+        {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH},
+        {"stated": _list(_TEXT, least=1), **_QUESTIONS},
+        dependentRequired={"questions": ["answers"], "answers": ["questions"]},
+    ),
+    "mechanism": _object(
+        {"mechanism": _KERNEL},
+        dict.fromkeys(("prior", "notions", "stated", "utility", "certificate"), False),
+    ),
+    "infeasible": _object(
+        {
+            "prior": _PRIOR,
+            "notions": _ASKED,
+            "requirements": _list(_of("requirement"), least=1),
+            "outputs": _list(_LABEL, "M"),
+            "below_zero": _numbers(0),
+            "duals": _of("duals"),
+        }
+    ),
+    "subset selection": _object(
+        {"symbols": _whole(2, 1 << 24), "projective": _FLAG, **_GEOMETRY, **_SELECTION},
+        {"labels": _list(_LABEL, least=2), "placements": _PLACEMENTS},
+    ),
+    "grouped selection": _object(
+        {
+            "prior": _PRIOR,
+            "types": _list(_only(_TYPE), least=1),
+            "prices": _only(
+                {
+                    "inside": _list(_NUMBER, "G"),
+                    "across": _matrices(_NUMBER, "G", "G"),
+                    "row": _list(_NUMBER, "G"),
+                }
+            ),
+            **_SELECTION,
+        }
+    ),
+    "plan": _object(
+        {
+            "columns": _list(_only(_COLUMN | {"design": {"$ref": "#"}}), least=2),
+            "total": _of("notion"),
+            "prior": _any(_NULL, _PRIOR),
+            "achieved": _of("levels"),
+            "others": _list({}),
+        }
+    ),
+    "public plan": _object(
+        {
+            "columns": _list(_only({"name": _TEXT, "public": {"$ref": "#"}}), least=2),
+            "total": _of("notion"),
+        },
+        {"achieved": _of("levels")},
+    ),
+}
+_BINS = {
+    "labels": _list(_LABEL, least=1),
+    "edges": _list({"type": "string"}, least=2),
+    "closed": {"enum": ["left", "right"]},
+    "whole": _FLAG,
+}
+_ATTRIBUTES = {
+    "attributes": _list(
+        _only({"name": _TEXT}, {"bins": _only(_BINS), "places": {"type": "object"}}), least=1
+    )
+}
+_BASIC = {"type": ["string", "number", "boolean", "null"]}
+_PATTERN = "(0|[1-9][0-9]*)"
+_DEFINED: dict[str, _Form] = {
+    "label": _any(
+        _BASIC,
+        _only({"float": _ENDLESS}),
+        _only({"tuple": _list(_LABEL)}),
+    ),
+    "parameter": _any(
+        _BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _only({"fraction": _of("fraction")})
+    ),
+    "exact": _any(_numbers(0), _only({"fraction": _of("share")})),
+    "share": {"type": "string", "pattern": f"^{_PATTERN}(/[1-9][0-9]*)?$", "maxLength": 20000},
+    "level": _any(_numbers(0), _INF),
+    "levels": _list(_LEVEL, least=1, most=2),
+    "digits": {"type": "string", "pattern": f"^{_PATTERN}$", "maxLength": MOST_DIGITS},
+    "fraction": {"type": "string", "pattern": f"^-?{_PATTERN}(/[1-9][0-9]*)?$"},
+    "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    "notion": _asked_forms(_NOTION_FORMS, True),
+    "requirement": _asked_forms(_REQUIREMENT_FORMS, False),
+    "prior": _only(
+        {
+            "labels": _list(_LABEL, "N"),
+            "weights": _list(_DIGITS, "N"),
+            "probabilities": _list(_numbers(0, 1), "N"),
+        },
+        _ATTRIBUTES,
+    ),
+    "kernel": _only(
+        {
+            "inputs": _list(_LABEL, "N"),
+            "outputs": _list(_LABEL, "M"),
+            "denominator_bits": _whole(0, MOST_BITS),
+            "weights": _matrices(_DIGITS, "N", "M"),
+        },
+        _ATTRIBUTES,
+    ),
+    "duals": _DUALS,
+}
+_TOP: dict[str, _Form] = {
+    "format": {"const": "mechdesign"},
+    "schema": {"enum": [1, 2]},
+    "version": _TEXT,
+    "kind": {"enum": [*_KINDS]},
+    "digest": _HASH,
+}
+_SCHEMAS: dict[int, _Form] = {
+    1: {"properties": {"requirements": False}},
+    2: {"required": ["requirements"]},
+}
+#: The whole of it, which ``design.schema.json`` holds for readers of other languages.
+FORM = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "A file saved by mechdesign",
+    "description": "The form alone; FORMAT.md says what it means. Lists with one length are as "
+    "long as each other, in one file; integers have neither a point nor an exponent.",
+    **_object(_TOP, allOf=[*_by("kind", _KINDS), *_by("schema", _SCHEMAS)]),
+    "$defs": _DEFINED,
+}
+_TYPES = {
+    "null": (type(None),),
+    "boolean": (bool,),
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+def _fit(form: Any, value: Any, sizes: dict[str, int]) -> None:
+    """Raise :class:`UnreadableError` where a value has another form; note lengths in ``sizes``."""
+    _need(form is not False, ": a part that it cannot have")
+    if "$ref" in form:
+        name = form["$ref"].removeprefix("#").removeprefix("/$defs/")
+        own = {key: size for key, size in sizes.items() if name and key.isupper()}
+        _fit(_DEFINED[name] if name else FORM, value, own)
+        sizes |= {key: size for key, size in own.items() if name and key.isupper()}
+        return
+    kinds = form.get("type", [])
+    known = [t for word in ([kinds] if isinstance(kinds, str) else kinds) for t in _TYPES[word]]
+    _need(not known or type(value) in known, f": expected {kinds}, got {type(value).__name__}")
+    if "const" in form or "enum" in form:
+        among = form.get("enum", [form.get("const")])
+        fits = any(value == one and type(value) is type(one) for one in among)
+        _need(fits, f": expected {' or '.join(map(repr, among))}")
+    if "anyOf" in form:
+        _fit_any(form["anyOf"], value, sizes)
+    if isinstance(value, str):
+        _need(len(value) <= form.get("maxLength", LARGEST_FILE), ": too long")
+        _need(re.search(form.get("pattern", ""), value), ": a text of other signs")
+    elif isinstance(value, (int, float)):
+        fits = form.get("minimum", value) <= value <= form.get("maximum", value)
+        _need(fits and value > form.get("exclusiveMinimum", -math.inf), ": out of range")
+    elif isinstance(value, list):
+        name = form.get("length")
+        same = not name or len(value) == sizes.setdefault(name, len(value))
+        few = form.get("minItems", 0) <= len(value) <= form.get("maxItems", len(value))
+        _need(same and few, ": another length")
+        items = form.get("prefixItems") or [form.get("items", {})] * len(value)
+        _fit_parts(zip([f"[{i}]" for i in range(len(value))], items, value, strict=True), sizes)
+    elif isinstance(value, dict):
+        needed = [*form.get("required", ())]
+        for key, others in form.get("dependentRequired", {}).items():
+            needed += others if key in value else []
+        for key in needed:
+            _need(key in value, f".{key}: missing")
+        named, other = form.get("properties", {}), form.get("additionalProperties", {})
+        parts = [(f".{key}", named.get(key, other), part) for key, part in value.items()]
+        _fit_parts(parts, sizes)
+    for rule in form.get("allOf", ()):
+        if all(value[key] == part["const"] for key, part in rule["if"]["properties"].items()):
+            _fit(rule["then"], value, sizes)
+
+
+def _fit_parts(parts: Iterable[tuple[str, Any, Any]], sizes: dict[str, int]) -> None:
+    place = ""
+    try:
+        for place, form, part in parts:  # noqa: B007
+            _fit(form, part, sizes)
+    except UnreadableError as wrong:
+        raise UnreadableError(f"{place}{wrong}") from None
+
+
+def _fit_any(forms: list[_Form], value: Any, sizes: dict[str, int]) -> None:
+    found = []
+    for form in forms:
+        own = dict(sizes)
+        try:
+            _fit(form, value, own)
+        except UnreadableError as wrong:
+            found.append(str(wrong))
+        else:
+            sizes |= own
+            return
+    raise UnreadableError(max(found, key=len))
 
 
 # Numbers and labels
@@ -154,7 +632,15 @@ def _label(word: Any) -> Any:
 
 def _labels(words: list[Any]) -> tuple[Any, ...]:
     found = tuple(map(_label, words))
-    _need(found and len(set(found)) == len(found), "labels that are not distinct")
+    _need(len(set(found)) == len(found), "labels that are not distinct")
+    return found
+
+
+def _table(pairs: Iterable[Any]) -> dict[Any, Any]:
+    """What pairs of a name and something say of each name."""
+    given = list(pairs)
+    found = dict(given)
+    _need(len(found) == len(given), "a name that is there twice")
     return found
 
 
@@ -164,7 +650,6 @@ def _attributes(part: Any, labels: tuple[Any, ...]) -> Any:
     if given is None:
         return None
     names = [one["name"] for one in given]
-    _need(names and all(isinstance(name, str) for name in names), "attributes without names")
     _need(len(set(names)) == len(names), "attributes that are not distinct")
     for label in labels if len(names) > 1 else ():
         _need(isinstance(label, tuple) and len(label) == len(names), "a label of other attributes")
@@ -175,9 +660,10 @@ def _midpoints(bins: Any) -> dict[Any, float]:
     """The number that each label of bins stands for: the middle of the doubles nearest to its ends,
     of an open bin that of one as wide as the bin beside it, or of width one.
     """
-    labels, whole, left = _labels(bins["labels"]), _flag(bins["whole"]), bins["closed"] == "left"
-    _need(bins["closed"] in ("left", "right"), "bins of another form")
+    labels, whole, left = _labels(bins["labels"]), bins["whole"], bins["closed"] == "left"
     count, sides = len(labels), list[tuple[float, float]]()  # below an edge, and above it
+    edges = [float(t) if t in ("-inf", "inf") else _exact(t) for t in bins["edges"]]
+    _need(all(a < b for a, b in pairwise(edges)), "edges that do not increase")
     for i, text in enumerate(bins["edges"]):
         near = float(text if text in ("-inf", "inf") else _exact(text))
         if whole and math.isfinite(near):
@@ -195,11 +681,6 @@ def _midpoints(bins: Any) -> dict[Any, float]:
         elif high == math.inf:
             ends[i] = low, low + width
     return {x: low + (high - low) / 2 for x, (low, high) in zip(labels, ends, strict=True)}
-
-
-def _flag(value: Any) -> bool:
-    _need(isinstance(value, bool), "neither true nor false")
-    return bool(value)
 
 
 def _grid(given: Any, n: int, m: int) -> list[list[Fraction]]:
@@ -233,6 +714,7 @@ def _mixture(masses: Sequence[Fraction]) -> dict[int, Fraction]:
 
 
 def _likelihoods(family: _Family, column: Sequence[int]) -> list[Any]:
+    _afford(sum(map(len, family)))
     return [sum(m * column[x] for x, m in row.items()) for row in family]
 
 
@@ -343,6 +825,7 @@ class _Prior:
         self.whole: _Family = [_mixture(self.masses)]
         self.attributes: list[str] = []
         self.numbered = labels  # with numbers in the place of bins
+        self.known = labels  # of the file, where symbols without mass are left out
 
     def with_columns(self, given: Any) -> _Prior:
         """Of columns of these names, some of which hold bins of numbers."""
@@ -357,7 +840,7 @@ class _Prior:
 
     def asks(self, notion: dict[str, Any]) -> list[_Part]:
         given = {key: _parameter(value) for key, value in notion["parameters"].items()}
-        levels = {key: _real(v, 0) for key, v in given.items() if key.startswith("epsilon")}
+        levels = {key: _real(v, 0) for key, v in given.items() if key in LEVELS}
         return list(getattr(self, notion["name"])(**{**given, **levels}))
 
     def PML(self, epsilon: float) -> list[_Part]:
@@ -377,18 +860,17 @@ class _Prior:
 
     FreeLunch = LDP
 
-    def SymbolLIP(self, epsilon: float, levels_of: Any, ways: str = "ab") -> list[_Part]:
-        parts = []
-        for scale, few, _ in self._by_level(levels_of, [x for x in self.n if self.weights[x]]):
-            above = _all(few, self.whole, epsilon, scale)
-            parts += [above] * ("a" in ways) + [above.turned()] * ("b" in ways)
+    def SymbolPML(self, epsilon: float, levels_of: Any) -> list[_Part]:
+        found = self._by_level(levels_of, [x for x in self.n if self.weights[x]])
+        parts = [_all(few, self.whole, epsilon, scale) for scale, few, _ in found]
         return parts or [_NO_PART]
 
-    def SymbolPML(self, epsilon: float, levels_of: Any) -> list[_Part]:
-        return self.SymbolLIP(epsilon, levels_of, "a")
-
     def SymbolPMC(self, epsilon: float, levels_of: Any) -> list[_Part]:
-        return self.SymbolLIP(epsilon, levels_of, "b")
+        return [part.turned() for part in self.SymbolPML(epsilon, levels_of)]
+
+    def SymbolLIP(self, epsilon: float, levels_of: Any) -> list[_Part]:
+        parts = self.SymbolPML(epsilon, levels_of)
+        return [each for part in parts for each in (part, part.turned())]
 
     def InputDiscriminativeLDP(self, epsilon: float, levels_of: Any) -> list[_Part]:
         parts = []
@@ -399,21 +881,22 @@ class _Prior:
 
     def _by_level(self, table: Any, places: list[int]) -> Iterator[tuple[Fraction, Any, Any]]:
         """Each finite factor, upwards, with its symbols and those of no smaller one."""
-        factors = {label: _real(r) for label, r in table}
+        factors = _table(table)
         found = {x: factors[self.labels[x]] for x in places}
-        _need(min(found.values()) > 0, "a factor on the level")
         for r in sorted({r for r in found.values() if r < math.inf}):
             few = [{x: 1} for x in places if found[x] == r]
             yield Fraction(r), few, [{x: 1} for x in places if found[x] >= r]
 
     def ContextAwareLDP(self, epsilon: float, levels_of: Any) -> list[_Part]:
-        _need(all(_real(r) > 0 for _, _, r in levels_of), "a factor on the level")
-        rows = [(self.labels.index(a), self.labels.index(b), _real(r)) for a, b, r in levels_of]
-        pairs = [({i: 1}, {j: 1}, Fraction(r)) for i, j, r in rows if r < math.inf]
-        return _matched(pairs, epsilon) if pairs else [_NO_PART]
+        pairs = [(self.labels.index(a), self.labels.index(b)) for a, b, _ in levels_of]
+        _need(len(set(pairs)) == len(pairs) and all(a != b for a, b in pairs), "pairs of levels")
+        rows = [(i, j, r) for (i, j), (_, _, r) in zip(pairs, levels_of, strict=True)]
+        found = [({i: 1}, {j: 1}, Fraction(r)) for i, j, r in rows if r < math.inf]
+        return _matched(found, epsilon) if found else [_NO_PART]
 
     def UtilityOptimisedLDP(self, epsilon: float, sensitive: Any) -> list[_Part]:
         few = [{x: 1} for x in sorted(map(self.labels.index, sensitive))]
+        _need(len(set(sensitive)) == len(sensitive), "a symbol that is there twice")
         return [_all(few, self.symbols, epsilon)]
 
     def MaximalLeakage(self, epsilon: float) -> list[_Part]:
@@ -425,9 +908,9 @@ class _Prior:
     def InferenceCost(self, epsilon: float, costs: Any) -> list[_Part]:
         """Costs of guesses under the prior, over that of the best guess without a report."""
         table = list(zip(*_grid(costs, len(self.n), len(costs[0])), strict=True))
-        rows = [list(map(operator.mul, self.masses, column)) for column in table]
+        rows = [_times_each(self.masses, column) for column in table]
         before = min(sum(row, _ZERO) for row in rows)
-        _need(before > 0 and min(map(min, table)) >= 0, "costs of guesses")
+        _need(before > 0, "costs of guesses")
         guesses = [{x: v / before for x, v in enumerate(row) if v} for row in rows]
         return [_Part("minima", [(guesses, (), _ONE)], epsilon)]
 
@@ -447,6 +930,7 @@ class _Prior:
             pairs = [(i, j) for i in self.n for j in self.n if table[i][j] == 1]
         else:
             pairs = [(self.labels.index(a), self.labels.index(b)) for a, b in neighbours]
+            _need(all(i != j for i, j in pairs), "a symbol that is its own neighbour")
         ordered = sorted({(min(pair), max(pair)) for pair in pairs})
         return _both_ways([(i, j, _ONE) for i, j in ordered], epsilon)
 
@@ -461,10 +945,14 @@ class _Prior:
         if kind == "graph":
             found = self.labels.index
             edges = [(found(a), found(b), _exact(d)) for a, b, d in content[0]]
-            _need(all(edge[2] > 0 for edge in edges), "an edge without length")
+            _need(all(d > 0 and i != j for i, j, d in edges), "an edge without length")
             return _both_ways(edges, epsilon)
         table, n = self._table(kind, *content), self.n
-        _need(all(table[i][j] == table[j][i] for i in n for j in n), "distances that differ by way")
+        _afford(len(n) ** 3)
+        same = all(table[i][j] == table[j][i] for i in n for j in n)
+        _need(
+            same and not any(table[i][i] for i in n), "distances that differ by way, or to itself"
+        )
         exact = {(i, j): Fraction(table[i][j]) for i in n for j in n if table[i][j] < math.inf}
         twins = [(table[i].index(0), i) for i in n if table[i].index(0) < i]
         kept = set(n) - {i for _, i in twins}
@@ -489,7 +977,7 @@ class _Prior:
     def _table(self, kind: str, *content: Any) -> list[list[float]]:
         if kind == "matrix":
             _need([len(row) for row in content[0]] == [len(self.n)] * len(self.n), "another size")
-            return [[_real(d, 0) for d in row] for row in content[0]]
+            return [list(map(float, row)) for row in content[0]]
         if kind == "discrete":
             return [[float(i != j) for j in self.n] for i in self.n]
         rows = [[list(zip(a, b, strict=True)) for b in self.numbered] for a in self.numbered]
@@ -503,8 +991,8 @@ class _Prior:
         """P(T | entry is d) against P(T): j other entries at high, the rest at low."""
         low, high = _exact(low), _exact(high)
         _need(self.labels == tuple(self.n), "symbols that are not 0 … n")
-        _need(type(entries) is int and entries == len(self.n) - 1, "another number of entries")
-        _need(entries > 0 and 0 <= low <= high <= 1, "chances of an entry")
+        _need(entries == len(self.n) - 1 and low <= high <= 1, "chances of an entry")
+        _afford(entries**3, entries * (low + high).denominator.bit_length())
         rows = []
         for j in range(entries if low < high else 1):
             others = [high] * j + [low] * (entries - 1 - j)
@@ -528,18 +1016,19 @@ class _Prior:
 
     def _joint(self, table: Any) -> list[list[Fraction]]:
         """P(X = x, U = u) for each value u, in the order in which the symbols bring them."""
-        if all(isinstance(name, str) for name in table):  # of attributes that the prior names
-            names = [table] if isinstance(table, str) else table
+        names = [table] if isinstance(table, str) else table
+        if all(isinstance(name, str) for name in names):  # of attributes that the prior names
             places, one = [self.attributes.index(name) for name in names], len(self.attributes) == 1
             whole = [(label,) if one else label for label in self.labels]
             parts = [tuple(label[k] for k in places) for label in whole]
             table = [(x, ((u, 1),)) for x, u in zip(self.labels, parts, strict=True)]
-        rows = {name: {u: _exact(m) for u, m in row} for name, row in table}
+        rows = {name: {u: _exact(m) for u, m in _table(row).items()}
+                for name, row in _table(table).items()}  # fmt: skip
         found: dict[Any, list[Fraction]] = {}
         for x in [x for x in self.n if self.weights[x]]:
             chances = rows[self.labels[x]]
             total = sum(chances.values(), _ZERO)
-            _need(total > 0 and min(chances.values()) >= 0, "chances of a feature")
+            _need(total > 0, "chances of a feature")
             for u in [u for u, chance in chances.items() if chance]:
                 row = found.setdefault(u, [_ZERO] * len(self.n))
                 row[x] += self.masses[x] * chances[u] / total
@@ -547,22 +1036,23 @@ class _Prior:
 
     def Pufferfish(self, epsilon: float, secrets: Any, pairs: Any, priors: Any) -> list[_Part]:
         """(P(X|s), P(X|s')) and back, for each prior and pair of secrets with mass under it."""
-        chances = {name: {x: _exact(c) for x, c in content} for name, content in secrets}
-        every = [c for row in chances.values() for c in row.values()]
-        _need(all(0 <= c <= 1 for c in every), "chances of a secret")
+        chances = {name: {x: _exact(c) for x, c in _table(content).items()}
+                   for name, content in _table(secrets).items()}  # fmt: skip
+        known = all({*row} <= {*self.known} and max(row.values()) <= 1 for row in chances.values())
+        _need(known and all(a != b for a, b in pairs), "secrets, or pairs of them")
+        _afford(len(pairs) * len(self.n) * len(priors or [None]))
         rows = []
         for masses in [self.masses] if priors is None else self._priors(priors):
             for pair in pairs:
                 given = [[chances[s].get(label, _ZERO) for label in self.labels] for s in pair]
-                a, b = (_mixture(list(map(operator.mul, masses, row))) for row in given)
+                a, b = (_mixture(_times_each(masses, row)) for row in given)
                 rows += [(a, b, _ONE), (b, a, _ONE)] if a and b else []
         return _matched(rows, epsilon) if rows else [_all(self.whole, self.whole, epsilon)]
 
     def _priors(self, priors: Any) -> list[list[Fraction]]:
-        rows = [{name: _exact(m) for name, m in given} for given in priors]
+        rows = [{name: _exact(m) for name, m in _table(given).items()} for given in priors]
         for row in rows:
-            known = set(row) <= set(self.labels) and min(row.values()) >= 0
-            _need(known and sum(row.values()) == 1, "a prior of a notion")
+            _need({*row} <= {*self.labels} and sum(row.values()) == 1, "a prior of a notion")
         return [[row.get(label, _ZERO) for label in self.labels] for row in rows]
 
     def RobustPML(self, epsilon: float, priors: Any) -> list[_Part]:
@@ -577,9 +1067,8 @@ class _Prior:
             _need(0 <= room <= 1, "the radius of a ball")
             found = _PriorSet(centre, centre, room, True)
         else:
-            _need(kind in ("floor", "box"), "a set of priors of another kind")
             given = content[0] if kind == "box" else [(x, content[0], 1) for x in self.labels]
-            ranges = {x: (_exact(a), _exact(b)) for x, a, b in given}
+            ranges = _table((x, (_exact(a), _exact(b))) for x, a, b in given)
             _need(set(ranges) == set(self.labels), "a box over other symbols")
             _need(all(0 <= a <= b <= 1 for a, b in ranges.values()), "ranges of masses")
             low, high = ([ranges[x][i] for x in self.labels] for i in (0, 1))
@@ -600,7 +1089,8 @@ class _Prior:
         return _with_delta(self.Pufferfish(epsilon, **given), delta)
 
 
-NOTIONS = {name for name in vars(_Prior) if name[0].isupper()}
+NOTIONS = set(_NOTION_FORMS)
+LEVELS = {"epsilon", "epsilon_l", "epsilon_u"}
 #: Those that say the same under every prior, and can be checked without one.
 TIED = {"MetricPrivacy", "InputDiscriminativeLDP", "ContextAwareLDP", "UtilityOptimisedLDP"}
 WITHOUT_PRIOR = {"LDP", "FreeLunch", "DP", "ApproximateLDP"} | TIED
@@ -611,8 +1101,9 @@ WITHOUT_PRIOR = {"LDP", "FreeLunch", "DP", "ApproximateLDP"} | TIED
 
 def _read_prior(part: Any, report: Report) -> _Prior:
     labels, weights = _labels(part["labels"]), list(map(_integer, part["weights"]))
-    _need(min(weights) >= 0 and len(weights) == len(labels), "weights of a prior")
-    prior = _Prior(labels, [w // math.gcd(*weights) for w in weights])
+    _need(math.gcd(*weights) == 1, "weights of a prior with a common divisor")
+    _afford(len(weights), sum(weights).bit_length())
+    prior = _Prior(labels, weights)
     prior.with_columns(_attributes(part, labels))
     same = json.dumps(part["probabilities"]) == json.dumps(list(map(float, prior.masses)))
     report.add("probabilities", same, "nearest to the exact masses")
@@ -628,12 +1119,8 @@ class _Kernel:
         self.inputs, self.outputs = _labels(part["inputs"]), _labels(part["outputs"])
         self.bits = _integer(part["denominator_bits"])
         self.rows = [list(map(_integer, row)) for row in part["weights"]]
-        _need(0 <= self.bits <= MOST_BITS, "denominator_bits out of range")
-        _need(len(self.rows) == len(self.inputs), "another number of rows")
-        _need({len(row) for row in self.rows} == {len(self.outputs)}, "rows of another length")
         self.attributes = _attributes(part, self.inputs)
         self.weights = [w for row in self.rows for w in row]
-        report.add("weights", min(self.weights) >= 0, "are not negative")
         off = max(abs(Fraction(sum(row), 1 << self.bits) - 1) for row in self.rows)
         report.add("rows", not off or (None if off <= room else False), f"off by {float(off):.3g}")
 
@@ -690,13 +1177,11 @@ def _check_notion(
     part: dict[str, Any], prior: _Prior, kernel: _Kernel | _Product, said: Any, report: Report
 ) -> bool | None:
     """Whether the kernel has one notion of a file; in the report, also the levels it is said to."""
-    name, values = part["name"], part["parameters"].values()
-    shown = ", ".join(str(v) for v in values if isinstance(v, (int, float, str)))
-    parts = prior.asks(part) if name in NOTIONS else []
+    name, parts = part["name"], prior.asks(part) if part["name"] in NOTIONS else []
     found = [_measure(p, kernel) for p in parts]
     holds = _every(m.holds(p.level) for p, ms in zip(parts, found, strict=True) for m in ms)
     holds = holds if found and all(found) else None  # sums of logarithms, or no definition here
-    report.add(f"privacy: {name}({shown})", holds)
+    report.add(f"privacy: {_shown(part)}", holds)
     if said is None or holds is None:
         return holds
     # The two parts of ALIP have a level each, those of another notion one.
@@ -710,6 +1195,17 @@ def _check_notion(
         is_least = level == 0 or (None if more is None else not more)
         report.add(f"achieved: {name} {level!r}", _every([enough, is_least]), "rounded up")
     return holds
+
+
+def _shown(part: dict[str, Any]) -> str:
+    """A notion or a requirement with all its parameters; what is very long is cut and hashed."""
+    words = [
+        repr(_parameter(v)) if key == "epsilon" else f"{key}={_parameter(v)!r}"
+        for key, v in part["parameters"].items()
+    ]
+    text = f"{part['name']}({', '.join(words)})"
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return text if len(text) <= LONGEST_CLAIM else f"{text[:LONGEST_CLAIM]}... SHA-256 {digest}"
 
 
 # What requirements ask
@@ -735,6 +1231,8 @@ class _Limit(NamedTuple):
 
 
 def _ends(terms: _Terms, low: Any, high: Any) -> _Limit:
+    both = low is None or high is None or low <= high
+    _need(both and (low is not None or high is not None), "ends of an entry")
     return _Limit(terms, _exact(low) if low else None, None if high is None else _exact(high))
 
 
@@ -836,17 +1334,21 @@ class _Space:
         return iter(())  # no sum of entries; without it a bound is larger
 
     def Apart(self, symbols: Any) -> Iterator[_Limit]:
+        places = {self.labels.index(x) for x in symbols}
+        _need(len(places) == len(symbols), "a symbol that is there twice")
         return iter(())  # nor is this one, which each column keeps or not
 
     def EveryOutput(self, coefficients: Any) -> Iterator[_Limit]:
-        local = {self.labels.index(x): _exact(a) for x, a in coefficients}
-        _need(len(local) == len(coefficients), "a symbol that is there twice")
+        local = {self.labels.index(x): _exact(a) for x, a in _table(coefficients).items()}
+        _need(sum(local.values()) <= 0 < max(local.values()), "coefficients of an output")
         for y in self.m:
             yield _Limit({(x, y): a for x, a in local.items() if a}, None, _ZERO)
 
     def Posterior(self, symbols: Any, low: Any, high: Any, relative: Any) -> Iterator[_Limit]:
         inside = {self.labels.index(x) for x in symbols}
-        unit = sum((self.masses[x] for x in inside), _ZERO) if _flag(relative) else _ONE
+        ends = [v for v in (low, high) if v is not None]
+        _need(len(inside) == len(symbols) and ends and min(ends) == ends[0], "a posterior")
+        unit = sum((self.masses[x] for x in inside), _ZERO) if relative else _ONE
         for end, sign in ((high, 1), (low, -1)):
             most = _ZERO if end is None else _exact(end) * unit
             local = {x: sign * m * ((x in inside) - most) for x, m in enumerate(self.masses) if m}
@@ -856,7 +1358,7 @@ class _Space:
 
     def Cost(self, costs: Any, limit: Any, each: Any) -> Iterator[_Limit]:
         ones = [[int(x == z) for z in self.n] for x in self.n]
-        for scales in ones if _flag(each) else [self.masses]:
+        for scales in ones if each else [self.masses]:
             yield _Limit(_times(scales, self._grid(costs)), None, _exact(limit))
 
     def LeastGain(self, gains: Any, least: Any, masses: Any, name: Any) -> Iterator[_Limit]:
@@ -865,7 +1367,7 @@ class _Space:
 
     def OutputShare(self, y: Any, low: Any, high: Any) -> Iterator[_Limit]:
         terms = self._column(self.outputs.index(y))
-        yield _ends(terms, low, high if high < 1 else None)
+        yield _ends(terms, low, high)._replace(high=_exact(high) if high < 1 else None)
 
     def Invariant(self, tolerance: Any) -> Iterator[_Limit]:
         shares = dict(zip(self.labels, self.masses, strict=True))
@@ -877,7 +1379,8 @@ class _Space:
         return {(x, y): mass for x, mass in enumerate(self.masses) if mass}
 
     def Unbiased(self, values: Any, tolerance: Any) -> Iterator[_Limit]:
-        known = {label: _exact(v) for label, v in values}
+        known = {label: _exact(v) for label, v in _table(values).items()}
+        _need({*known} <= {*self.labels, *self.outputs}, "a value of what is no label")
         size = max(_ONE, *map(abs, known.values()))
         for x, label in enumerate(self.labels):
             terms = {(x, y): known[out] for y, out in enumerate(self.outputs) if known[out]}
@@ -889,13 +1392,14 @@ class _Space:
         for group in groups:
             inside = {self.labels.index(label) for label in group}
             law = _mixture([self.masses[x] if x in inside else _ZERO for x in self.n])
+            _need(law, "a group without mass")
             for other in laws:
                 between = [law.get(x, _ZERO) - other.get(x, _ZERO) for x in self.n]
                 yield _near(_times(between, table), _ZERO, tolerance)
             laws.append(law)
 
 
-REQUIREMENTS = {name for name in vars(_Space) if name[0].isupper()}
+REQUIREMENTS = set(_REQUIREMENT_FORMS)
 
 
 # The bound
@@ -905,7 +1409,7 @@ class _Function:
     """base + Σ c_xy K_xy for Σ s_x u_xy K_xy: s_x f_x of a floor f of each row is in the base."""
 
     def __init__(self, scales: list[Fraction], gains: _Rows, floors: Sequence[Fraction]) -> None:
-        self.scales, self.base = scales, sum(map(operator.mul, scales, floors), _ZERO)
+        self.scales, self.base = scales, sum(_times_each(scales, floors), _ZERO)
         rows = list(zip(scales, gains, floors, strict=True))
         self.terms = [[s * (u - f) for u in row] for s, row, f in rows]
         live = [row for s, row, _ in rows if s] or [[_ZERO]]
@@ -918,21 +1422,19 @@ class _Function:
 
 def _functions(part: Any, prior: _Prior, outputs: int, report: Report) -> list[_Function]:
     """The linear functions whose least is the utility, one for a linear one."""
-    _need(("gains" in part) != ("parts" in part), "a utility of two kinds")
     several, found = part.get("parts", [{"utility": part, "prior": None, "weight": 1}]), []
     for entry in several:
         gains, scales = _grid(entry["utility"]["gains"], len(prior.labels), outputs), prior.masses
-        _need(all(abs(u) <= LARGEST_GAIN for row in gains for u in row), "gains that are too large")
         if entry["prior"] is not None:
             use = _read_prior(entry["prior"], report)
             scales = [use.masses[use.labels.index(label)] for label in prior.labels]
             _need(sum(scales) == 1, "a prior of use over other symbols")
         floors = list(map(min, gains)) if "parts" in part else [_ZERO] * len(gains)
-        weight = Fraction(_real(entry["weight"]))
-        _need(weight > 0, "a weight that is not positive")
+        weight = Fraction(entry["weight"])
         found.append(_Function([weight * mass for mass in scales], gains, floors))
-    if "parts" in part and _flag(part["each"]):
-        _need(len(several) == 1, "symbols of several utilities")
+    if part.get("each"):
+        plain = {"prior": None, "weight": 1.0, "goal": None}
+        _need([{**several[0], **plain}] == several, "symbols with weights or goals")
         ones = [[Fraction(x == z) for z in range(len(gains))] for x in range(len(gains))]
         found = [_Function(ones[x], gains, floors) for x, w in enumerate(prior.weights) if w]
     return found
@@ -958,7 +1460,7 @@ class _Asked:
             is_tied |= part["parameters"].get("priors") is not None
         kept = [x for x in prior.n if prior.weights[x] or is_tied]
         self.prior = _Prior(tuple(prior.labels[x] for x in kept), [prior.weights[x] for x in kept])
-        self.prior.attributes = prior.attributes
+        self.prior.attributes, self.prior.known = prior.attributes, prior.labels
         self.prior.numbered = tuple(prior.numbered[x] for x in kept)
         parts = [part for notion in known for part in self.prior.asks(notion)]
         parts, zeros = [part for part in parts if part.level < math.inf], set[tuple[int, int]]()
@@ -986,12 +1488,19 @@ class _Asked:
         self.allowed = [[y for y in ys if (x, y) not in zeros] for x in range(len(kept))]
         self.is_known = len(known) == len(notions) and len(named) == len(wished)
 
+    def check(self, duals: Any, functions: int) -> None:
+        """That there are as many dual variables as there is to be priced."""
+        lists = [("prices", len(self.kept)), ("limits", len(self.limits)), ("mixture", functions)]
+        for name, size in lists:
+            _need(len(duals.get(name) or range(size)) == size, f"{name}: another length")
+
 
 def _close(zeros: set[tuple[int, int]], cone: list[_Part], n: int) -> None:
     """Add the zeros that follow: where a ν has no likelihood at an outcome, μ has none."""
     before = -1
     while before < (before := len(zeros)):
         for y in {y for _, y in zeros}:
+            _afford(n)
             column = [int((x, y) not in zeros) for x in range(n)]
             for over, under, _ in [group for part in cone for group in part.groups]:
                 if not _least(under, column):
@@ -1006,15 +1515,16 @@ def _bound(asked: _Asked, functions: list[_Function], duals: Any) -> Fraction:
         duals = {"prices": None, "multipliers": None}
     live = {x for f in functions for x, scale in enumerate(f.scales) if scale}
     _need(live <= set(asked.kept), "a prior of use over other symbols")
+    asked.check(duals, len(functions))
+    _afford(len(functions) * len(asked.kept) * len(functions[0].terms[0]))
     given = [max(_real(v), 0.0) for v in duals.get("mixture") or [1.0] * len(functions)]
     shares = [Fraction(v) / sum(map(Fraction, given)) for v in given]
     base = sum((share * f.base for share, f in zip(shares, functions, strict=True)), _ZERO)
     columns = [[f.scales[x] for f in functions] for x in asked.kept]
-    scales = [sum(map(operator.mul, shares, column), _ZERO) for column in columns]
+    scales = [sum(_times_each(shares, column), _ZERO) for column in columns]
     etas = [Fraction(_real(v)) for v in duals.get("limits") or [0.0] * len(asked.limits)]
     largest = max(map(abs, etas), default=_ZERO)
     offset, power = Fraction(_real(duals.get("offset", 0))), duals.get("power", 0)
-    _need(type(power) is int and -1100 <= power <= 0, "a power that is out of range")
     unit, found = Fraction(1, 1 << -power), []
     for noise in (largest / 10**9, largest):  # limits whose dual variables count, or none
         terms = [[-scale * offset / unit] * len(functions[0].terms[0]) for scale in scales]
@@ -1121,8 +1631,7 @@ def _matrix(part: Any, n: int, m: int) -> _Terms:
     """Positive entries of a matrix of dual variables; others ask nothing."""
     _need(part["shape"] == [n, m], f"dual variables of another shape than {n, m}")
     places = list(zip(part["rows"], part["columns"], strict=True))
-    _need(all(type(i) is type(y) is int for i, y in places), "a place that is no number")
-    fits = all(0 <= i < n and 0 <= y < m for i, y in places)
+    fits = all(i < n and y < m for i, y in places)
     _need(fits and len(set(places)) == len(places), "places outside a matrix, or twice")
     values = zip(places, map(_real, part["values"]), strict=True)
     return {place: Fraction(v) for place, v in values if v > 0}
@@ -1247,8 +1756,8 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
                 for x in part["parameters"]["symbols"]
             ]
             holds = all(sum(map(bool, column)) <= 1 for column in zip(*some, strict=True))
-        report.add(f"requirement: {part['name']}", holds if is_known else None)
-    if _flag(saved["repair"]["constant"]):
+        report.add(f"requirement: {_shown(part)}", holds if is_known else None)
+    if saved["repair"]["constant"]:
         report.add("constant", all(row == kernel.rows[0] for row in kernel.rows), "equal rows")
     report.add("fingerprint", saved["fingerprint"] == _fingerprint(content, prior, kernel))
     gap = math.inf if saved["gap"] == "unknown" else _real(saved["gap"], 0)
@@ -1258,12 +1767,13 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     elif "questions" in content["utility"]:
         is_proved = _check_risk(content, gap, prior, kernel, report)
     else:
-        value, top = _real(saved["value"]), float(saved["bound"])
-        is_less = 0 < value < top < math.inf and 2 * gap * value < top - value - top / 10**9
-        for claim, wrong in (("value", False), ("bound", top < value), ("gap", is_less)):
-            known = False if wrong else None
+        bound = math.inf if saved["bound_exact"] is None else _exact(saved["bound_exact"])
+        wrong = {"bound": saved["bound"] != _stated_bound(saved), "value": False}
+        wrong["gap"] = gap != _share_of(bound, saved["value"])
+        for claim, is_wrong in wrong.items():
+            known = False if is_wrong else None
             report.add(claim, known, "of a sub-convex utility: not rational, or searched for")
-    said = _flag(saved["optimal"])
+    said = saved["optimal"]
     how = "the file says it is" if said else "the file says that it is not"
     report.add("optimal", _every([said is (gap <= GAP_TOLERANCE), is_proved]), how)
 
@@ -1271,39 +1781,34 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
 def _check_claims(
     content: dict[str, Any], gap: float, prior: _Prior, kernel: _Kernel, report: Report
 ) -> bool | None:
-    """Value, bound and gaps; whether the gap is proved. Older files may be off by ``size``."""
+    """Value, bound and gaps; whether the gap is proved."""
     saved, utility = content["certificate"], content["utility"]
     functions = _functions(utility, prior, len(kernel.outputs), report)
     values = [f.base + kernel.total(f.entries(list(prior.n))) for f in functions]
     value, asked = min(values), _Asked(content, prior, kernel.outputs)
     for k, part in enumerate(utility.get("parts", [])):
-        if part["goal"] is not None and not utility["each"]:
-            goal = Fraction(_real(part["goal"])) * Fraction(_real(part["weight"]))
+        if part["goal"] is not None:
+            goal = Fraction(part["goal"]) * Fraction(part["weight"])
             report.add(f"goal {k + 1}", values[k] >= goal)
     width = min(f.most for f in functions) - min(f.least for f in functions)
-    own, said = _bound(asked, functions, saved["duals"]), _real(saved["value"])
-    is_exact = saved.get("bound_exact") is not None
-    size = _ZERO if is_exact else max(_ONE, width, abs(value)) / 10**12
-    near = said == _nearest(value) or abs(Fraction(said) - value) <= size
-    told = "" if near else f"{said!r} is claimed, the kernel gives "
+    own = _bound(asked, functions, saved["duals"])
+    near = saved["value"] == _nearest(value)
+    told = "" if near else f"{saved['value']!r} is claimed, the kernel gives "
     report.add("value", near, f"{told}{_nearest(value)!r}")
-    if saved.get("value_exact") is not None:
-        report.add("value_exact", _exact(saved["value_exact"]) == value)
-    bound: Any = math.inf if saved["bound"] == "inf" else Fraction(_real(saved["bound"]))
-    if is_exact:
-        rounded, bound = bound, _exact(saved["bound_exact"])
-        report.add("bound, rounded", rounded == max(_float_up(bound), _nearest(value)), "up")
+    exact = saved["value_exact"] is not None and _exact(saved["value_exact"]) == value
+    report.add("value_exact", exact)
+    bound: Any = math.inf if saved["bound_exact"] is None else _exact(saved["bound_exact"])
+    report.add("bound, rounded", saved["bound"] == _stated_bound(saved), "up")
     proved = False if bound < value else True if own <= bound else None
     report.add("bound", proved, f"the dual variables prove {_float_up(own)!r}")
 
-    def share(top: Any, base: Any) -> float:
-        """(top − value) / base, rounded up."""
-        if top <= value:
+    def share(base: Any) -> float:
+        """(bound − value) / base, rounded up."""
+        if bound <= value:
             return 0.0
-        return _float_up((top - value) / base) if base and top < math.inf else math.inf
+        return _float_up((bound - value) / base) if base and bound < math.inf else math.inf
 
-    fits: Any = share(bound - size, width) <= gap <= share(bound + size, width)
-    is_known = _every([fits, proved, gap >= share(own, width) or None])
+    is_known = _every([gap == share(width), proved])
     report.add("gap", is_known, "of the range of gains")
     # The value of the best constant kernel, which was found in floats, is between two numbers;
     # where none is known to satisfy all that is asked, it is the least of any.
@@ -1315,18 +1820,33 @@ def _check_claims(
         largest = max(abs(v) for f in functions for v in (f.least, f.most))
         room = width / 10**9 + largest * len(asked.kept) / (1 << 48) + Fraction(1, 1 << 1060)
         ends = [max(map(min, zip(*sums, strict=True))) - room, min(map(max, sums))]
-    tops = [bound - size, bound + size]
     # Where there is next to nothing to be gained, there is no share of it.
-    gained = [share(top, top - end) if 0 < width * NOTHING < top - end < math.inf else None
-              for top, end in zip(tops, ends, strict=True)]  # fmt: skip
+    gained = [
+        share(bound - end) if 0 < width * NOTHING < bound - end < math.inf else None for end in ends
+    ]
     fits = None in gained
     if saved["gain_gap"] is not None:
-        most = share(tops[1], NOTHING * width) if gained[1] is None else gained[1]
-        fits = gained[0] is not None and gained[0] <= _real(saved["gain_gap"], 0) <= most
+        most = share(NOTHING * width) if gained[1] is None else gained[1]
+        fits = gained[0] is not None and gained[0] <= saved["gain_gap"] <= most
     # Which constant kernel is the best for the least of several functions is not known.
     is_found = asked.is_known and (len(functions) == 1 or gained[0] == gained[1])
     report.add("gain_gap", _every([fits if is_found else None, proved]), "of what can be gained")
     return is_known
+
+
+def _stated_bound(saved: dict[str, Any]) -> Any:
+    """What the bound of a file has to be: the exact one rounded up, and no less than the value."""
+    if saved["bound_exact"] is None:
+        return "inf"
+    return max(_float_up(_exact(saved["bound_exact"])), float(saved["value"]))
+
+
+def _share_of(bound: Any, value: Any) -> float:
+    """(bound − value) / |value| of a value as it is stated, rounded up."""
+    if bound == math.inf or value == "-inf" or value == 0 < bound:
+        return math.inf
+    missing = bound - Fraction(value)
+    return _float_up(missing / abs(Fraction(value))) if missing > 0 else 0.0
 
 
 def _check_risk(
@@ -1345,35 +1865,64 @@ def _check_risk(
         named = prior.n if set(truth.labels) != set(prior.labels) else prior.labels
         masses = [truth.masses[truth.labels.index(label)] for label in named]
         fits = all(bool(v) is bool(w) for v, w in zip(masses, prior.weights, strict=True))
-        _need(fits, "a truth over other symbols")
+        _need(fits and len(masses) == len(truth.labels), "a truth over other symbols")
         truths.append(masses)
-    found = [_risk(kernel, masses, loss) if n <= MOST_TOLD else None for masses in truths]
-    if given == "any" and n <= MOST_TOLD and _is_positive(loss):
-        found.append(_worst_risk(kernel, prior, loss, saved["duals"].get("mixture")))
-    said, bound = Fraction(_real(saved["value"])), Fraction(_real(saved["bound"]))
-    ends = [max(pair[k] for pair in found if pair) for k in (0, 1)] if found and all(found) else []
-    # Weights in a matrix hold to working precision.
-    room = [end / (10**9 if is_matrix else 1 << 51) for end in ends[1:]]
-    holds: bool | None = ends[0] - room[0] <= -said <= ends[1] + room[0] if ends else None
-    detail = f"{-_nearest(ends[0])!r}" if ends else "many symbols, or rows hardly told apart"
-    if holds and given == "any" and ends[1] - ends[0] > ends[1] / 10**9:
-        holds, detail = None, f"between {-_nearest(ends[1])!r} and {detail}"
+    value, bound = saved["value"], saved["bound_exact"] and _exact(saved["bound_exact"])
+    holds, detail, exact = _has_risk(kernel, prior, loss, truths, saved)
     report.add("value", holds, detail)
-    own = _least_risk(_Asked(content, prior, kernel.outputs), truths, loss, saved["duals"])
-    listed = own is not None and f"prices of all extreme columns prove {_float_up(-own)!r}"
-    proved = False if bound < said else True if own is not None and -own <= bound else None
+    if saved["value_exact"] is not None:
+        is_open = exact is None and holds is not False
+        report.add("value_exact", None if is_open else _exact(saved["value_exact"]) == exact)
+    try:
+        own = _least_risk(_Asked(content, prior, kernel.outputs), truths, loss, saved["duals"])
+        listed = own is not None and f"prices of all extreme columns prove {_float_up(-own)!r}"
+    except WorkError as much:
+        own, listed = None, f"by extreme columns: {much}"
+    report.add("bound, rounded", saved["bound"] == _stated_bound(saved), "up")
+    proved = True if own is not None and bound is not None and -own <= bound else None
+    proved = False if bound is not None and value != "-inf" and bound < value else proved
     report.add("bound", proved, listed or "by a search, which is not repeated here")
-    if saved.get("bound_exact") is not None:
-        rounded = _float_up(_exact(saved["bound_exact"]))
-        report.add("bound, rounded", bound == max(Fraction(rounded), said), "up")
-    if saved.get("value_exact") is not None:
-        is_sure = sum(map(bool, prior.weights)) == 1 and not _exact(saved["value_exact"])
-        report.add("value_exact", is_sure, "" if is_sure else "of a risk there is none")
-    share = math.inf if bound > said == 0 else _float_up((bound - said) / (abs(said) or 1))
-    fits = gap == share or abs(gap - share) <= 1e-9 * share + 1e-14 < math.inf
-    is_known = _every([fits, holds, proved])
+    share = _share_of(math.inf if bound is None else bound, value)
+    is_known = _every([gap == share, holds, proved])
     report.add("gap", is_known, "as its bound")
+    report.add("gain_gap", saved["gain_gap"] is None, "constant kernels answer nothing")
     return is_known
+
+
+def _has_risk(
+    kernel: _Kernel,
+    prior: _Prior,
+    loss: _Rows,
+    truths: list[list[Fraction]],
+    saved: dict[str, Any],
+) -> tuple[bool | None, str, Fraction | None]:
+    """Whether the risk of a kernel, the worst of some truths or, without any, of all truths, is at
+    most minus the value of a file and nearly as large, where −∞ says that some question has no
+    estimate; what it is found to be, and the value where that is known exactly.
+    """
+    if len(prior.n) > MOST_TOLD or not (truths or _is_positive(loss)):
+        return None, "of many symbols, or of weights with a negative eigenvalue", None
+    said = None if saved["value"] == "-inf" else -Fraction(saved["value"])
+    undecided = said if saved["value_exact"] is None else None
+    try:
+        found = [_risk(kernel, masses, loss, undecided) for masses in truths]
+        if not truths:
+            found.append(_worst_risk(kernel, prior, loss, saved.get("worst"), undecided))
+    except WorkError as much:
+        return None, str(much), None
+    ends = [pair for pair in found if pair]
+    if len(ends) < len(found) and not any(pair[0] == math.inf for pair in ends):
+        return None, "rows that are hardly told apart", None
+    low, high = (max(pair[k] for pair in ends) for k in (0, 1))
+    detail = "some question has no estimate" if low == math.inf else f"{-_nearest(high)!r}"
+    if said is None or low == math.inf:
+        return said is None and low == math.inf, detail, None
+    exact = -low if low == high else None
+    if not low <= said <= high + NEAR * high + Fraction(1, 1 << 1060):
+        return False, detail, exact
+    if high <= said:
+        return True, detail, exact
+    return None, f"between {detail} and {-_nearest(low)!r}", exact
 
 
 def _least_risk(
@@ -1388,26 +1937,28 @@ def _least_risk(
     Σ w Σ π_x A_xx, that of an open survey.
     """
     p, n = asked.prior.masses, len(asked.kept)
+    asked.check(duals, len(truths) or n)
     if n > MOST_LISTED or not all(p) or None in (duals.get("inverse"), duals["prices"]):
         return None
     given = duals.get("mixture") or [1.0] * len(truths)
-    weights = [Fraction(max(_real(v), SMALLEST_SHARE)) for v in given]
+    weights = [Fraction(max(v, SMALLEST_SHARE)) for v in given]
     truths = [[truth[x] for x in asked.kept] for truth in truths]
     if not weights:
         return None
     if not truths:  # the worst is at least that of the least favourable one
         truths, weights = [weights], [_ONE]
-    prices, part = [Fraction(_real(v)) for v in duals["prices"]], [loss[x] for x in asked.kept]
+    prices, part = [Fraction(v) for v in duals["prices"]], [loss[x] for x in asked.kept]
     part, forms = [[row[x] for x in asked.kept] for row in part], []
     if not _is_positive(part):
         return None
     table, least = _grid(duals["inverse"], n * len(truths), n), -sum(prices, _ZERO)
+    bits = max(v.denominator.bit_length() for v in [*p, *prices])
     top, open_risk = least, _ZERO
     for k, (weight, masses) in enumerate(zip(weights, truths, strict=True)):
         share, truth = weight / sum(weights), [v / sum(masses) for v in masses]
         off = [[_ONE * (x == z) - v for z in range(n)] for x, v in enumerate(truth)]  # I − π1ᵀ
         centred, inverse = _product(_turned(off), part, off), table[k * n : (k + 1) * n]
-        least += 2 * share * sum(map(_dot, centred, _turned(inverse)))
+        least += 2 * share * _trace(centred, inverse)
         open_risk += share * sum((truth[x] * centred[x][x] for x in range(n)), _ZERO)
         root = _product(off, inverse)
         square = _product(root, centred, _turned(root))
@@ -1415,6 +1966,7 @@ def _least_risk(
         forms.append((truth, [[int(v * unit) for v in row] for row in square], share / unit))
     rays = _rays(asked)
     for ray in rays:
+        _afford(len(forms) * n * n, bits)
         if any(sum(ray[x] > 0 for x in some) > 1 for some in asked.apart):
             continue
         value = -_dot(prices, ray)
@@ -1422,6 +1974,7 @@ def _least_risk(
             value += scale * _dot(ray, [_dot(row, ray) for row in square]) / _dot(truth, ray)
         top = max(top, value / _dot(p, ray))
     for low, high, some, x, middle in [] if rays else _extreme_columns(p, *_sides(asked)):
+        _afford(len(forms) * n * n, bits)
         live = {*some, *([x] if middle else [])} if not low else {*range(n)}
         if any(len(live & group) > 1 for group in asked.apart):
             continue
@@ -1511,8 +2064,10 @@ def _rays(asked: _Asked) -> list[list[int]]:
             if v >= 0
         ]
         ups, downs = ([i for i, v in enumerate(values) if v * s > 0] for s in (1, -1))
+        _afford(len(ups) * len(downs))
         for i, j in product(ups, downs):
             both = met[i] & met[j]
+            _afford(len(met) // 8)
             if len(both) >= n - 2 and sum(both <= other for other in met) == 2:
                 ray = [values[i] * b - values[j] * a for a, b in zip(rays[i], rays[j], strict=True)]
                 found.append(([v // math.gcd(*ray) for v in ray], both | {number}))
@@ -1520,6 +2075,11 @@ def _rays(asked: _Asked) -> list[list[int]]:
     # Columns of a kernel add up to ones: where these meet a row with equality every column does.
     tight = [row for row in rows if not sum(row)]
     return [ray for ray in rays if not any(_dot(row, ray) for row in tight)]
+
+
+def _trace(a: _Rows, b: _Rows) -> Any:
+    """tr(AB)."""
+    return sum(_dot(row, column) for row, column in zip(a, _turned(b), strict=True))
 
 
 def _turned(table: _Rows) -> list[list[Any]]:
@@ -1534,7 +2094,11 @@ def _product(first: _Rows, *others: _Rows) -> list[list[Any]]:
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    return sum(map(operator.mul, a, b))
+    return sum(_times_each(a, b))
+
+
+def _times_each(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    return [u * v for u, v in zip(a, b, strict=True)]
 
 
 def _unit(scales: Sequence[Any]) -> list[list[Any]]:
@@ -1542,19 +2106,21 @@ def _unit(scales: Sequence[Any]) -> list[list[Any]]:
 
 
 def _risk(
-    kernel: _Kernel, truth: Sequence[Fraction], loss: _Rows
-) -> tuple[Fraction, Fraction] | None:
-    """tr(A J⁻¹) − πᵀAπ between two rationals; ``None`` where J is all but singular.
+    kernel: _Kernel, truth: Sequence[Fraction], loss: _Rows, said: Fraction | None
+) -> tuple[Any, Any] | None:
+    """tr(A J⁻¹) − πᵀAπ between two numbers; ``None`` where J is all but singular, infinite where
+    some question has no estimate.
 
     J is rounded, which moves it by at most e in the Frobenius norm, and inverted exactly: X. Then
     ‖J⁻¹‖ ≤ ‖X‖/(1 − e‖X‖) ≤ 2‖X‖, and tr(A J⁻¹) is within 2e‖A‖‖X‖² of tr(A X). Of few symbols
-    that are not all told apart it is tr(A X) for X of some of them, if JXA = A.
+    it is tr(A X) for X of some of them, if JXA = A, where that does not decide about ``said``.
     """
     live = [x for x, mass in enumerate(truth) if mass]
     rows, masses = [kernel.rows[x] for x in live], [truth[x] for x in live]
     common = math.lcm(*(v.denominator for v in masses))
     part = [[loss[x][z] for z in live] for x in live]
     whole, one = [int(v * common) for v in masses], 1 << RISK_BITS
+    _afford(len(live) * len(rows[0]), common.bit_length())
     shares = [_dot(whole, column) or 1 for column in zip(*rows, strict=True)]
     scaled = [[w * common * one // q for w, q in zip(row, shares, strict=True)] for row in rows]
     inverse = _inverse([[_dot(a, b) >> kernel.bits for b in rows] for a in scaled])
@@ -1562,12 +2128,14 @@ def _risk(
     heavy, size = (1 + sum(sum(map(abs, row)) for row in table) for table in (part, inverse))
     off = Fraction(len(live) * (len(shares) + 1), one)
     less = _dot(masses, [_dot(row, masses) for row in part])
-    risk, room = sum(map(_dot, part, inverse)) - less, 2 * off * heavy * size**2
     if inverse and 2 * off * size < 1:
-        return risk - room, risk + room
+        risk, room = _trace(part, inverse) - less, 2 * off * heavy * size**2
+        if len(live) > MOST_LISTED or (said is not None and not risk - room <= said < risk + room):
+            return risk - room, risk + room
     if len(live) > MOST_LISTED:
         return None
     most, some, inverse = math.lcm(*shares), list[int](), []
+    _afford(len(live) ** 2 * len(shares), most.bit_length())
     scaled = [[w * (most // q) for w, q in zip(row, shares, strict=True)] for row in rows]
     exact = [[_dot(a, b) for b in rows] for a in scaled]
     for x in range(len(live)):
@@ -1575,15 +2143,15 @@ def _risk(
         some, inverse = ([*some, x], found) if found else (some, inverse)
     left = _product(inverse, [part[x] for x in some])  # XA, rows of zeros left out
     if _product([[row[x] for x in some] for row in exact], left) != part:
-        return None
+        return math.inf, math.inf
     trace = sum((row[x] for x, row in zip(some, left, strict=True)), _ZERO)
     risk = trace * Fraction(most << kernel.bits, common) - less
     return risk, risk
 
 
 def _worst_risk(
-    kernel: _Kernel, prior: _Prior, loss: _Rows, mixture: list[Any] | None
-) -> tuple[Fraction, Fraction] | None:
+    kernel: _Kernel, prior: _Prior, loss: _Rows, worst: list[str] | None, said: Fraction | None
+) -> tuple[Any, Any] | None:
     """The largest risk of all truths on live symbols, between that at one of them, π, and the most
     of an estimate; ``None`` where J is all but singular, or no π is given.
 
@@ -1591,17 +2159,20 @@ def _worst_risk(
     there, Σ ρ_x Σ_y k_xy b_yᵀAb_y − ρᵀAρ, is concave in ρ, and at most what its tangent at π is at
     the worst symbol.
     """
-    live = [x for x in prior.n if prior.weights[x]]
-    given = [Fraction(_real(v)) for v in mixture or ()]
-    if not given or max(given) <= 0:
-        return None
-    positive = [max(v, max(given) / (1 << 60)) for v in given]
-    truth, one = [v / sum(positive) for v in positive], 1 << RISK_BITS
-    rows, whole = [kernel.rows[x] for x in live], math.lcm(*(v.denominator for v in truth))
+    live, masses = [x for x in prior.n if prior.weights[x]], [_ZERO] * len(prior.n)
+    given = [_integer(v) for v in worst or ["1"] * len(live)]
+    _need(len(given) == len(live) and min(given) > 0, "worst: other symbols than those with mass")
+    truth, one = [Fraction(v, sum(given)) for v in given], 1 << RISK_BITS
+    for x, mass in zip(live, truth, strict=True):
+        masses[x] = mass
+    least = _risk(kernel, masses, loss, said)
+    if worst is None or least is None or least[0] == math.inf:
+        return least if least and least[0] == math.inf else None
+    rows = [kernel.rows[x] for x in live]
     columns, part = list(zip(*rows, strict=True)), [[loss[x][z] for z in live] for x in live]
-    shares = [_dot([int(v * whole) for v in truth], column) or 1 for column in columns]
-    near = [whole * one // q for q in shares]
-    scaled = [list(map(operator.mul, row, near)) for row in rows]
+    shares = [_dot(given, column) or 1 for column in columns]
+    near = [sum(given) * one // q for q in shares]
+    scaled = [_times_each(row, near) for row in rows]
     inverse = _inverse([[_dot(a, b) for b in rows] for a in scaled])
     if not inverse:
         return None
@@ -1613,16 +2184,13 @@ def _worst_risk(
     sizes = [d * d * _dot(k, [_dot(row, k) for row in above]) for d, k in pairs]
     scale, both = unit * (1 << kernel.bits), zip(rows, image, strict=True)
     costs = [_dot(row, sizes) * scale - 2 * v for row, v in both]
-    masses = [_ZERO] * len(prior.n)
-    for x, mass in zip(live, truth, strict=True):
-        masses[x] = mass
-    least = _risk(kernel, masses, loss)
-    return least and (least[0], max(costs) + _dot(truth, image))
+    return least[0], max(costs) + _dot(truth, image)
 
 
 def _inverse(matrix: list[list[int]]) -> list[list[Fraction]]:
     """Of integers, by elimination without fractions; empty for a singular matrix."""
     n, last = len(matrix), 1
+    _afford(2 * n**3, n * max(abs(v) for row in matrix for v in row).bit_length())
     table = [[*row, *unit] for row, unit in zip(matrix, _unit([1] * n), strict=True)]
     for k in range(n):
         table[k:] = sorted(table[k:], key=lambda row: not row[k])
@@ -1645,8 +2213,7 @@ def _check_infeasible(content: dict[str, Any], report: Report) -> None:
     own = _bound(asked, [nothing], content["duals"])
     own = own if all(asked.allowed) else min(own, -_ONE)
     report.add("infeasible", own < 0 or None, f"a utility of zero is at most {_float_up(own)!r}")
-    said = Fraction(_real(content["below_zero"], 0)) * (1 - Fraction(1, 10**9))
-    report.add("below_zero", said <= -own or None)
+    report.add("below_zero", Fraction(content["below_zero"]) <= -own or None)
 
 
 def _check_public(content: dict[str, Any], report: Report) -> None:
@@ -1657,9 +2224,8 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
         if part["name"] in WITHOUT_PRIOR:
             _check_notion(part, anything, kernel, None, report)
         else:
-            report.add(f"privacy: {part['name']}", None, "of a prior that the file does not hold")
+            report.add(f"privacy: {_shown(part)}", None, "of a prior that the file does not hold")
     for text in content.get("stated", []):
-        _need(isinstance(text, str), "a notion that is no text")
         report.add(f"privacy: {text}", None, "stated by its maker, without its parameters")
     joined = functools.reduce(operator.or_, kernel.weights, 1 << kernel.bits)
     spare = (joined & -joined).bit_length() - 1
@@ -1668,10 +2234,10 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
     for row in kernel.rows:
         digest.update((",".join(str(Decimal(w >> spare)) for w in row) + ";").encode())
     if content.keys() & {"questions", "answers"}:
-        answers = content["answers"]
-        table = _grid(content["questions"], len(_labels(answers)), len(kernel.inputs))
+        answers = _labels(content["answers"])
+        table = _grid(content["questions"], len(answers), len(kernel.inputs))
         fits = all(1e-60 <= abs(v) <= 1e60 for row in table for v in row if v)
-        _need(fits and isinstance(answers, list), "questions of another form")
+        _need(fits, "questions of another form")
     told = [*_named(content["notions"], repr), *content.get("stated", [])]
     own = hashlib.sha256(json.dumps([digest.hexdigest(), told]).encode()).hexdigest()
     report.add("fingerprint", content["fingerprint"] == own)
@@ -1679,16 +2245,12 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
 
 def _check_subsets(content: dict[str, Any], report: Report) -> None:
     """A subset selection: at each report its residues stand for the symbols that have them."""
-    base, power = content["base"], content["dimension"]
-    whole = type(base) is int is type(power) and base > 1 and len(content["profiles"]) == power
-    _need(whole, "no profile for each class")
-    columns = [_column(_residues(part, base, report)) for part in content["profiles"]]
-    for part in content.get("placements", ()):
-        elements = {*part["elements"]}
-        differ = elements <= {*range(base)} and len(elements) == len(part["elements"])
-        report.add("placements", differ, "each symbol once")
-        report.add("masses", _integer(part["mass"]) > 0, "of placements")
-    is_full = base ** min(power, 64) == content["symbols"]  # every residue occurs, equally often
+    base, power, symbols = content["base"], content["dimension"], content["symbols"]
+    _need(len(_labels(content.get("labels", [*range(symbols)]))) == symbols, "other labels")
+    _need(not ("placements" in content and content["projective"]), "placements of directions")
+    classes = _classes(content, symbols, report)
+    columns = [_column(rows) for rows in classes]
+    is_full = base**power == symbols  # every residue occurs, equally often
     for part in content["notions"]:
         _check_columns(part, columns, is_full, is_full, report)
     report.add("risk", _subset_risk(content, base, power), "n times the squared error, summed")
@@ -1700,26 +2262,21 @@ def _check_groups(content: dict[str, Any], report: Report) -> None:
     """A subset selection of groups of equal masses: a report has a type, which comes with a chance
     of each group, and for each group that it splits a class of residues.
     """
-    symbols, masses = _labels(content["prior"]["labels"]), content["prior"]["weights"]
-    weights = list(map(_integer, masses))
-    _need(len(weights) == len(symbols) and min(weights) >= 0, "weights of a prior")
+    weights = _read_prior(content["prior"], report).weights
     _need(len({*weights}) <= 64, "too many masses")
     groups = [(mass, weights.count(mass)) for mass in sorted({*weights}, reverse=True)]
     sums, columns, is_full, is_alike = [0] * len(groups), list[tuple[_Prior, _Kernel]](), True, True
     for one in content["types"]:
         chances, choices = list(map(_integer, one["chances"])), list[list[_Residues]]()
-        report.add("weights", min(chances) >= 0 < max(chances), "of types")
-        sums = list(map(operator.add, sums, chances))
+        report.add("weights", max(chances) > 0, "of types")
+        sums = [a + b for a, b in zip(sums, chances, strict=True)]
         for (mass, size), chance, part in zip(groups, chances, one["parts"], strict=True):
             if part is None:
                 choices.append([[(_ONE * mass * size, _ONE * chance)]])
                 continue
-            base, power, given = part["base"], part["dimension"], part["profiles"]
-            whole = type(base) is int is type(power) and base > 1 and len(given) == power
-            _need(whole, "no profile for each class")
-            classes = {tuple(_residues(profile, base, report)) for profile in given}
+            base, classes = part["base"], {*map(tuple, _classes(part, size, report))}
             is_alike = is_alike and len(classes) == 1
-            is_full = is_full and base ** min(power, 64) == size
+            is_full = is_full and base ** part["dimension"] == size
             scale = mass * Fraction(size, base)
             choices.append([[(scale * n, chance * base * w) for n, w in row] for row in classes])
         _need(math.prod(map(len, choices)) <= 1 << 12, "too many classes of reports")
@@ -1734,10 +2291,26 @@ def _check_groups(content: dict[str, Any], report: Report) -> None:
 _Residues = list[tuple[Fraction, Fraction]]
 
 
+def _classes(part: dict[str, Any], size: int, report: Report) -> list[_Residues]:
+    """Residues with their weights in each class of reports about so many symbols."""
+    base, power, placements = part["base"], part["dimension"], part.get("placements")
+    _need(len(part["profiles"]) == power, "no profile for each class")
+    if placements is None:
+        prime = all(base % d for d in range(2, math.isqrt(base) + 1))
+        _need(prime and base**power >= size, "a base that is no prime, or too few points")
+    else:
+        _need(base == size and power == 1, "placements of other symbols")
+    for one in placements or ():
+        elements = {*one["elements"]}
+        differ = max(elements) < base and len(elements) == len(one["elements"])
+        _need(differ and _integer(one["mass"]) > 0, "a placement: each symbol once, some mass")
+    return [_residues(profile, base, report) for profile in part["profiles"]]
+
+
 def _residues(part: dict[str, Any], base: int, report: Report) -> _Residues:
     """How many residues there are of each weight, and that weight, with sum one."""
     count, high, middle = part["count"], _integer(part["high"]), _integer(part["middle"])
-    _need(type(count) is int and 0 < count < base, "count out of range")
+    _need(count < base, "count out of range")
     low, rest = (1 << 53) - high - middle, base - count - 1
     report.add("weights", min(high, middle, low) >= 0 and bool(rest or not low), "of residues")
     found = ((count, high), (1, middle), (rest, low))
@@ -1757,21 +2330,18 @@ def _check_columns(
     part: dict[str, Any], columns: list[Any], is_full: bool, is_exact: bool, report: Report
 ) -> None:
     """A notion at every class of reports; not all of these need occur unless they are exact."""
-    name, given = part["name"], part["parameters"]
+    name = part["name"]
     known = name == "LDP" or (is_full and name in ("PML", "PMC", "LIP", "ALIP"))
-    known = known and all(key.startswith("epsilon") for key in given)
     asked = [(p, k) for prior, k in columns for p in prior.asks(part)] if known else []
     holds = _every(m.holds(p.level) for p, k in asked for m in _measure(p, k))
     is_open = not known or (holds is False and not is_exact)
-    text = f"privacy: {name}({', '.join(map(str, given.values()))})"
+    text = f"privacy: {_shown(part)}"
     report.add(text, None if is_open else holds, "in integers, at every class of reports")
 
 
 def _subset_risk(content: dict[str, Any], q: int, m: int) -> bool | None:
     """Whether the risk is that of characters of the geometry; of placements it is not known."""
-    n, v, risk = content["symbols"], q ** min(m, 64), _ZERO
-    prime = q < LARGEST_BASE and all(q % d for d in range(2, math.isqrt(q) + 1))
-    _need(m < 64 and ("placements" in content or (prime and 1 < n <= v)), "a base that is no prime")
+    n, v, risk = content["symbols"], q**m, _ZERO
     pairs = [(n // w) * w * w + (n % w) ** 2 for w in (q**i for i in range(m + 1))]
     for i, part in enumerate(content["profiles"]):
         count, high, middle = part["count"], _integer(part["high"]), _integer(part["middle"])
@@ -1818,7 +2388,7 @@ def _check_plan(content: dict[str, Any], report: Report) -> None:
     columns, notion = content["columns"], content["total"]
     kind = "public" if content["kind"] == "public plan" else "design"
     names, files = [part["name"] for part in columns], [part[kind] for part in columns]
-    _need(1 < len(set(names)) == len(names), "columns that are not distinct")
+    _need(len(set(names)) == len(names), "columns that are not distinct")
     _need(all(own["kind"] == kind for own in files), "a column of another kind")
     for name, own in zip(names, files, strict=True):
         claims = _check_content(own).claims
@@ -1882,13 +2452,16 @@ def _canonical(value: Any) -> str:
 
 def check(data: bytes) -> Report:
     """Every claim of a file; raises :class:`UnreadableError` for one of another form."""
-    return _check_content(parse(data))
-
-
-def _check_content(content: Any) -> Report:
+    content, _work[0] = parse(data), 0
     _need(isinstance(content, dict) and content.get("format") == "mechdesign", "no mechdesign file")
-    schema = 2 if "requirements" in content else 1
-    _need(content.get("schema") == schema and type(content["schema"]) is int, "an unknown schema")
+    try:
+        _fit(FORM, content, {})
+    except UnreadableError as wrong:
+        raise UnreadableError(f"file{wrong}") from None
+    return _check_content(content)
+
+
+def _check_content(content: dict[str, Any]) -> Report:
     report, kept = Report(), {key: value for key, value in content.items() if key != "digest"}
     text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
     report.add("digest", content.get("digest") == hashlib.sha256(text.encode()).hexdigest())
@@ -1897,13 +2470,13 @@ def _check_content(content: Any) -> Report:
     checks["plan"] = checks["public plan"] = _check_plan
     try:
         if content["kind"] == "mechanism":
-            claimed = content.keys() & {"prior", "notions", "stated", "utility", "certificate"}
-            _need(not claimed, "a mechanism alone with what designs claim")
             _Kernel(content["mechanism"], report, ROW_TOLERANCE)
         else:
             checks[content["kind"]](content, report)
             if "mechanism" in content and not [*content["notions"], *content.get("stated", [])]:
                 report.add("privacy", None, "nothing is promised: the file names no notion")
+    except WorkError as much:
+        report.add("all else", None, str(much))
     except WRONG as wrong:
         raise UnreadableError("a part is missing or has another form") from wrong
     return report

@@ -15,6 +15,9 @@ from ..exact import dyadic, nearest_float
 from ..utility.truths import Truths, rational_masses
 from .program import Array, EstimationProgram, Objective
 
+# Of a truth in a least favourable mixture, before these are divided by their sum.
+_SMALLEST_SHARE = 2.0**-60
+
 
 @dataclass(frozen=True)
 class WorstTruthProgram(EstimationProgram):
@@ -89,4 +92,7 @@ class WorstTruthProgram(EstimationProgram):
         """Positive shares of the truths, or masses of the symbols; ``None`` for what is none."""
         if mixture is None or not np.isfinite(mixture).all() or not mixture.max() > 0:
             return None
-        return rational_masses(mixture)
+        # As FORMAT.md says, so that whoever reads a file bounds the risk at the same truth.
+        positive = [Fraction(max(v, _SMALLEST_SHARE)) for v in mixture.tolist()]
+        total = sum(positive, Fraction(0))
+        return tuple(v / total for v in positive)

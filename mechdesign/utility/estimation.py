@@ -9,6 +9,7 @@ takes. It is not a sum over columns, as sub-convex utilities are, but a convex f
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PriorError, UtilityError, ZeroMassWarning, is_iterable, listed, quote
-from ..exact import ball_ends, common_integers, nearest_float
+from ..exact import ball_ends, common_integers, is_positive_semidefinite, nearest_float
 from ..labels import Label, check_labels, listing
 from ..mechanism import Mechanism
 from ..numeric import float_array
@@ -31,6 +32,8 @@ from .questions import LARGEST, SMALLEST, Question, check_sizes, feature_questio
 from .truths import Truths, Worst
 
 Vector = NDArray[np.float64]
+#: A matrix W, exactly, or its diagonal.
+Weights = Vector | list[list[Fraction]]
 #: What may be asked: a feature, several of them, or rows of numbers, one for each symbol.
 Asked = Mapping[Any, Any] | Callable[[Any], Any] | Sequence[Any] | NDArray[np.float64] | str | None
 
@@ -39,8 +42,9 @@ ANY = "any"
 # Precisions of enclosures, and the relative accuracy at which they end.
 _PRECISIONS = (256, 1024, 4096, 16384)
 _DIGITS = 80
-# Eigenvalues of a weight matrix below this share of the largest are rounding.
-_ROUNDING = 1e-12
+# Eigenvalues of a weight matrix below this share of the largest are rounding; of how many answers
+# their signs are found exactly.
+_ROUNDING, _MOST_EXACT = 1e-12, 32
 
 
 class Estimation(Utility):
@@ -221,8 +225,10 @@ class Estimation(Utility):
         ``None`` where there is no such symbol.
         """
         asked = self.question(prior.labels, prior.schema).weights
-        rows = self._weight_rows(asked.shape[1])
-        asked = asked @ rows.T if rows.ndim > 1 else asked[:, rows > 0]
+        self._exact_weights(asked.shape[1])  # raises where they do not fit
+        if self.weights is not None:
+            diagonal = self.weights.ndim == 1
+            asked = asked[:, self.weights > 0] if diagonal else asked @ self.weights
         some = prior.support
         likely = some[np.argsort(-prior.probabilities[some], kind="stable")]
         found: dict[int, int | None] = {}
@@ -248,12 +254,14 @@ class Estimation(Utility):
         check_sizes(question)
         return Survey.of(
             [[Fraction(v) for v in row] for row in question[kept].T.tolist()],
-            self._weight_rows(question.shape[1]),
+            self._exact_weights(question.shape[1]),
             tuple(masses[x] for x in kept.tolist()),
         )
 
-    def _weight_rows(self, answers: int) -> Vector:
-        """Rows U with W = UᵀU, or W itself where it is diagonal, as a vector."""
+    def _exact_weights(self, answers: int) -> Weights:
+        """W, as a vector where it is diagonal, and a little larger where rounding left it with a
+        negative eigenvalue.
+        """
         if self.weights is None:
             return np.ones(answers)
         if self.weights.shape[-1] != answers:
@@ -265,9 +273,16 @@ class Estimation(Utility):
             )
         if self.weights.ndim == 1:
             return self.weights
+        exact = [list(map(Fraction, row)) for row in self.weights.tolist()]
+        places = range(answers)
+        even = [[(exact[i][j] + exact[j][i]) / 2 for j in places] for i in places]
+        if answers <= _MOST_EXACT and is_positive_semidefinite(even):
+            return even
         values, vectors = np.linalg.eigh(self.weights)
         some = values > _ROUNDING * max(float(values[-1]), 0.0)
-        return np.asarray(np.sqrt(values[some])[:, None] * vectors[:, some].T)
+        roots = np.sqrt(values[some]) * vectors[:, some]
+        rows = [list(map(Fraction, row)) for row in roots.tolist()]
+        return [[sum(map(operator.mul, a, b), Fraction(0)) for b in rows] for a in rows]
 
     @property
     def spec(self) -> str:
@@ -303,8 +318,10 @@ class Survey:
     loss: tuple[tuple[Fraction, ...], ...]
 
     @classmethod
-    def of(cls, rows: list[list[Fraction]], weights: Vector, truth: tuple[Fraction, ...]) -> Survey:
-        """From questions F, one a row, and a diagonal of weights, or rows U with W = UᵀU."""
+    def of(
+        cls, rows: list[list[Fraction]], weights: Weights, truth: tuple[Fraction, ...]
+    ) -> Survey:
+        """From questions F, one a row, and weights W, or their diagonal."""
         from flint import fmpq_mat
 
         n, count = len(truth), len(rows)
@@ -312,13 +329,14 @@ class Survey:
         masses = fmpq_mat(n, 1, [as_rational(v) for v in truth])
         # A constant added to a question adds nothing to its risk: every answer is centred.
         asked = asked - asked * masses * fmpq_mat(1, n, [1] * n)
-        exact = [as_rational(Fraction(v)) for v in weights.ravel().tolist()]
-        if weights.ndim == 1:
-            pairs = zip(exact, asked.tolist(), strict=True)
-            loss = asked.transpose() * fmpq_mat(count, n, [w * v for w, row in pairs for v in row])
+        if isinstance(weights, np.ndarray):
+            pairs = zip(
+                map(as_rational, map(Fraction, weights.tolist())), asked.tolist(), strict=True
+            )
+            weighted = fmpq_mat(count, n, [w * v for w, row in pairs for v in row])
         else:
-            asked = fmpq_mat(len(weights), count, exact) * asked
-            loss = asked.transpose() * asked
+            weighted = fmpq_mat(count, count, [as_rational(v) for r in weights for v in r]) * asked
+        loss = asked.transpose() * weighted
         return cls(truth, tuple(tuple(map(as_fraction, row)) for row in loss.tolist()))
 
     def moved(self, truth: tuple[Fraction, ...]) -> Survey:

@@ -63,7 +63,7 @@ def test_selections_of_groups_have_the_form():
         assert not VALIDATOR.is_valid({**content, name: None})
     report = verify.check(json.dumps(content).encode())
     states = {claim["claim"]: claim["state"] for claim in report.claims}
-    for claim in ("digest", "weights", "rows", "privacy: LDP(1.0)"):
+    for claim in ("digest", "probabilities", "weights", "rows", "privacy: LDP(1.0)"):
         assert states.pop(claim) == verify.PROVED
     assert set(states) == {"risk", "achieved", "bound", "fingerprint"}
     assert set(states.values()) == {verify.OPEN}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from verify_cases import changed
 
 import mechdesign as md
 from mechdesign.certificate import verify
+from mechdesign.exact import float_at_least
 from mechdesign.storage import to_json
 from mechdesign.utility import Estimation
 
@@ -75,18 +77,23 @@ def test_values_of_other_truths_questions_and_weights_are_refuted():
         ("questions", [[1, 0, 0, 0, 0]]),
         ("weights", [1, 1, 1, 1, 2]),
     ):
-        assert states(changed(content, ("utility", place), what))["value"] == "refuted", place
+        forged = changed(content, ("utility", place), what)
+        if place == "questions":
+            forged = changed(forged, ("utility", "answers"), ["a"])
+        assert states(forged)["value"] == "refuted", place
 
 
 def test_bounds_and_gaps_that_cannot_be_are_refuted():
     content = json.loads(file_of("frequencies"))
-    value = content["certificate"]["value"]
-    below = changed(content, ("certificate", "bound"), value * (1 + 1e-6))
+    value = Fraction(content["certificate"]["value"])
+    exact = ("certificate", "bound_exact")
+    below = changed(content, exact, str(value * (1 + Fraction(1, 10**6))))
     assert states(below)["bound"] == "refuted"
-    apart = changed(content, ("certificate", "bound"), value * (1 - 1e-3))
+    apart = changed(content, exact, str(value * (1 - Fraction(1, 1000))))
     assert states(apart)["bound"] == "proved"
-    assert states(apart)["gap"] == "refuted"
-    assert states(changed(apart, ("certificate", "gap"), 1e-3))["gap"] == "proved"
+    assert states(apart)["bound, rounded"] == states(apart)["gap"] == "refuted"
+    share = float_at_least(Fraction(1, 1000))
+    assert states(changed(apart, ("certificate", "gap"), share))["gap"] == "proved"
 
 
 @pytest.mark.parametrize("notion", [md.LDP(0.01), md.PML(0.3), md.LIP(0.8), md.PMC(3)], ids=str)
@@ -107,8 +114,8 @@ def test_the_largest_risk_of_all_truths_is_computed_again(notion, of):
 def test_a_truth_that_is_not_the_worst_leaves_the_largest_risk_between_two_numbers():
     found = md.design(PRIOR, Estimation(truth="any"), md.PML(1))
     content = json.loads(json.dumps(to_json(found)))
-    duals, certificate = ("certificate", "duals", "mixture"), content["certificate"]
-    flat = changed(content, duals, [1.0] * 5)
+    worst, certificate = ("certificate", "worst"), content["certificate"]
+    flat = changed(content, worst, ["1"] * 5)
     claims = verify.check(json.dumps(flat).encode()).claims
     claim = next(one for one in claims if one["claim"] == "value")
     assert claim["state"] == "not proved here"
@@ -117,16 +124,20 @@ def test_a_truth_that_is_not_the_worst_leaves_the_largest_risk_between_two_numbe
     for share, state in ((0.5, "refuted"), (2.0, "refuted"), (1.0, "not proved here")):
         off = changed(flat, ("certificate", "value"), share * certificate["value"])
         assert states(off)["value"] == state
-    assert states(changed(content, duals, [0.0] * 5))["value"] == "not proved here"
-    with pytest.raises(verify.UnreadableError):
-        states(changed(content, duals, [1.0] * 4))
+    del certificate["worst"]
+    assert states(content)["value"] == "not proved here"
+    for masses in (["0"] * 5, ["1"] * 4):
+        with pytest.raises(verify.UnreadableError):
+            states(changed(content, worst, masses))
 
 
-def test_what_is_not_proved_is_named():
+def test_a_kernel_that_leaves_a_question_without_estimate_has_no_value():
     content = json.loads(file_of("frequencies"))
-    alike = json.loads(json.dumps(content))
-    alike["mechanism"]["weights"][1] = alike["mechanism"]["weights"][0]
-    assert states(changed(alike, ("kind",), "design"))["value"] == "not proved here"
+    content["mechanism"]["weights"][1] = content["mechanism"]["weights"][0]
+    assert states(content)["value"] == "refuted"
+    assert states(changed(content, ("certificate", "value"), "-inf"))["value"] == "proved"
+    whole = json.loads(file_of("frequencies"))
+    assert states(changed(whole, ("certificate", "value"), "-inf"))["value"] == "refuted"
 
 
 @pytest.mark.slow
@@ -203,6 +214,7 @@ def test_the_privacy_of_selections_of_groups_is_proved(masses, notions):
     for name, level in levels.items():
         for share, state in ((1 + 1e-9, "proved"), (1 - 1e-9, "refuted")):
             asked = [{"name": name, "parameters": {"epsilon": level * share}}]
+            content["achieved"] = [[level]]
             expected = state if level < math.inf else None
             if expected is not None:
                 assert privacy(changed(content, ("notions",), asked)) == [expected], (name, share)

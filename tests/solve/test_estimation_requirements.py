@@ -324,7 +324,8 @@ def test_a_file_with_less_asked_is_refuted(name):
         part["parameters"]["high"] = 0.24
     claims = verify.check(json.dumps(content).encode()).claims
     refuted = {fact["claim"] for fact in claims if fact["state"] == "refuted"}
-    assert {"risk": "bound", "requirement": "requirement: Posterior"}[name] in refuted
+    asked = {"risk": "bound", "requirement": "requirement: Posterior("}[name]
+    assert any(claim.startswith(asked) for claim in refuted)
 
 
 def test_a_wider_requirement_leaves_the_bound_open():
@@ -421,10 +422,12 @@ def test_a_kernel_that_shares_outputs_is_refuted():
     content["requirements"] = to_json(designed(ABC, md.PML(1), R.apart("a", "b")))["requirements"]
     claims = verify.check(json.dumps(content).encode()).claims
     states = {fact["claim"]: fact["state"] for fact in claims}
-    assert states["requirement: Apart"] == "refuted"
+    (named,) = (state for claim, state in states.items() if claim.startswith("requirement: Apart("))
+    assert named == "refuted"
     # Nor does it prove a bound that only kernels without shared outputs have.
     content = to_json(designed(ABC, md.PML(1), R.apart("a", "b")))
-    content["requirements"] = []
+    del content["requirements"]
+    content["schema"] = 1
     claims = verify.check(json.dumps(content).encode()).claims
     assert {f["claim"]: f["state"] for f in claims}["bound"] == "not proved here"
 
