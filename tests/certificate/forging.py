@@ -458,9 +458,37 @@ def changed_object(value: dict[str, Any], rng: random.Random) -> Any:
     ))  # fmt: skip
 
 
+def nearby(value: Any, rng: random.Random) -> Any:
+    """Something else of the same type and length."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return abs(value + rng.choice((-1, 1, 1, 2)))
+    if isinstance(value, float):
+        factor = rng.choice((2.0, 0.5, 0.9, 1.1, 1 + 1e-9, 1 - 1e-9, -1.0, 1e3, 0.0))
+        return rng.choice((value * factor, math.nextafter(value, math.inf), value + 0.1))
+    if isinstance(value, str) and value.removeprefix("-").isdigit() and len(value) < 4000:
+        return str(rng.choice((int(value) + 1, abs(int(value) - 1), 2 * int(value))))
+    if isinstance(value, list) and value:
+        order, place = rng.sample(range(len(value)), len(value)), rng.randrange(len(value))
+        other = rng.randrange(len(value))
+        return rng.choice((
+            [value[i] for i in order], value[::-1],
+            [copy.deepcopy(value[other]) if i == place else v for i, v in enumerate(value)],
+            [nearby(v, rng) if i == place else v for i, v in enumerate(value)],
+            [nearby(v, rng) for v in value],
+        ))  # fmt: skip
+    if isinstance(value, dict) and value:
+        key = rng.choice(sorted(value))
+        return {**value, key: nearby(value[key], rng)}
+    return value
+
+
 def changed(value: Any, rng: random.Random) -> Any:
     """Something else in its place, often of the same type."""
     value = copy.deepcopy(value)
+    if rng.random() < 0.4:
+        return nearby(value, rng)
     if rng.random() < 0.1:
         return copy.deepcopy(rng.choice(WILD))
     if isinstance(value, bool) or value is None:
@@ -542,10 +570,10 @@ class Forger:
         rng, path = self.rng, self.place(content)
         parent, kind = at(content, path[:-1]), rng.random()
         told = ".".join(map(str, path))
-        if kind < 0.08:
+        if kind < 0.06:
             del parent[path[-1]]
             return f"remove {told}"
-        if kind < 0.22:
+        if kind < 0.2:
             other = honest(rng.choice(self.names))
             same = [p for p in places(other) if shape(p) == shape(path)]
             if same:

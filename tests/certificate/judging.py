@@ -1191,8 +1191,8 @@ def _linear(content: File, symbols: Symbols, rows: Any, space: Wishes) -> Iterat
     bound = math.inf if saved["bound"] == "inf" else real(saved["bound"])
     if is_exact:
         exact = words(saved["bound_exact"])
-        rounded = max(up(exact), nearest(value))
-        yield "bound, rounded", (saved["bound"] if saved["bound"] != "inf" else math.inf) == rounded
+        told = math.inf if saved["bound"] == "inf" else saved["bound"]
+        yield "bound, rounded", told in (max(up(exact), nearest(value)), max(up(exact), said))
         bound = exact
     best, largest = None, max(max(map(abs, tops + lows)), width)
     off = Fraction(OFF) * width + (largest / 10**12 if not is_exact else largest / 10**15) + size
@@ -1265,6 +1265,8 @@ def _best_value(notions: Any, wishes: Any, prior: Any, utility: Any, outputs: An
 
 def _estimates(content: File, symbols: Symbols, rows: Any) -> Iterator[Truth]:
     saved, utility = content["certificate"], content["utility"]
+    if saved["value"] == "-inf":
+        return  # a question has no estimate
     said, names = real(saved["value"]), ("value", "bound", "gap", "optimal")
     try:
         loss, truths = loss_of(utility, symbols.n), truths_of(utility, symbols)
@@ -1287,7 +1289,9 @@ def _estimates(content: File, symbols: Symbols, rows: Any) -> Iterator[Truth]:
             value = Fraction(-risk)
             yield "value", -float(said) >= risk * (1 - 1e-6) and -float(said) <= risk * (1 + 1e-3)
     bound, gap = saved["bound"], saved["gap"]
-    bound = math.inf if bound == "inf" else float(real(bound))
+    if bound != "inf" and saved.get("bound_exact") is not None:
+        bound = words(saved["bound_exact"])
+    bound = math.inf if bound == "inf" else bound
     asked = {k: utility[k] for k in ("questions", "weights", "truth")}
     key = content["notions"], content.get("requirements", []), content["prior"], asked
     best = _tried("bound", lambda: remembered(risk_of_best, *key))[1]
@@ -1297,8 +1301,8 @@ def _estimates(content: File, symbols: Symbols, rows: Any) -> Iterator[Truth]:
     off = (1e-4 if truths == "any" else OFF) * (best or 0)
     yield "bound", None if best is None else -bound <= best + off
     gap = math.inf if gap == "unknown" else gap
-    if value is not None and bound < math.inf and value and said:
-        true = max(bound - float(said), 0) / abs(float(said))
+    if bound < math.inf and said:
+        true = max(float((Fraction(bound) - said) / abs(said)), 0.0)
         yield "gap", abs(gap - true) <= 1e-6 * true + 1e-12
     yield "optimal", saved["optimal"] is (gap <= 1e-6)
     yield "gain_gap", saved.get("gain_gap", 0) is None
@@ -1608,7 +1612,7 @@ class Trial(NamedTuple):
 
     state: str
     is_read: bool
-    told: str
+    told: str  # by whom that refuses it
     faults: list[str]
 
 
@@ -1619,11 +1623,12 @@ def tried(forgery: Forgery, checker: Any, path: Path) -> Trial:
 
     data = json.dumps(forgery.content).encode()
     claims: list[dict[str, str]] = []
+    why = ""
     try:
         report = limited(MOST_SECONDS, lambda: checker.check(data))
         state, claims = report.state, report.claims
     except checker.UnreadableError as wrong:
-        state, told = "unreadable", str(wrong)
+        state, why = "unreadable", str(wrong)
     except TooLongError:
         return Trial("endless", False, "", ["no end"])
     except Exception as wrong:  # noqa: BLE001 (whatever it is, it is a fault)
@@ -1647,7 +1652,7 @@ def tried(forgery: Forgery, checker: Any, path: Path) -> Trial:
         found.append(f"proved, but not read: {told}")
     if is_read and state in ("refuted", "unreadable"):
         bad = [fact["claim"] for fact in claims if fact["state"] == "refuted"]
-        found.append(f"read, but {state}: {bad}")
+        found.append(f"read, but {state}: {why or bad}")
     return Trial(state, is_read, told, found)
 
 
