@@ -20,12 +20,12 @@ import hashlib
 import json
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +98,6 @@ from .utility import (
 if TYPE_CHECKING:
     from .subsets import SubsetSelection
 
-_Part = TypeVar("_Part")
 Saved: TypeAlias = "Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan"
 
 # What a mechanism alone has not: its claims would be read by nobody.
@@ -109,6 +108,14 @@ SCHEMA, REQUIRED_SCHEMA = 1, 2
 # What rounding may change of a value, a bound (or one of a search), as a share of what is gained.
 _AGREEMENT, _SEARCHED = 1e-12, 1e-8
 _LONGEST_NAME = 200
+# Names in a file of what proves nothing, or of what is compared by _compare_claims; of utilities;
+# of objects that may hold names that are not known; and of what is told apart by type.
+_RECORDS = frozenset(
+    ("version", "digest", "method", "agreement", "solver", "repair", "bound_source", "others")
+) | {"value", "bound", "bound_exact", "gap", "gain_gap", "optimal", "worst", "below_zero"}
+_NAMES = frozenset(("name", "class", "parameters"))
+_OPEN = frozenset(("", "certificate", "design", "public"))
+_EXACT = frozenset(("parameters", "labels", "inputs", "outputs", "answers"))
 # What parts that are missing or of another form raise.
 _WRONG = KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError
 
@@ -480,18 +487,7 @@ def requirement_from_json(part: dict[str, Any], name: str = "file") -> Requireme
     cls = REQUIREMENTS.get(str(part["name"]).lower())
     if cls is None:
         raise _unknown(name, "requirement", part["name"])
-    given = {key: number_from_json(value) for key, value in part["parameters"].items()}
-    return _as_written(cls(**given), requirement_to_json, part)
-
-
-def _as_written(found: _Part, write: Callable[[_Part], Any], part: Any) -> _Part:
-    """What was read, once it is known that it would be written as it stands in the file.
-
-    What is there twice, or besides what is read, or in another order, is refused so.
-    """
-    if json.dumps(write(found), sort_keys=True) != json.dumps(part, sort_keys=True):
-        raise ValueError(f"{quote(found, 60)} would be written in another way")
-    return found
+    return cls(**{key: number_from_json(value) for key, value in part["parameters"].items()})
 
 
 # From JSON: whole files
@@ -535,27 +531,11 @@ def _content_in(content: Any, name: str) -> Saved:
             "design again, or take the original file."
         )
     try:
-        if content["kind"] == "mechanism":
-            if CLAIMS & content.keys():
-                raise ValueError("a mechanism alone with what designs claim")
-            return mechanism_from_json(content["mechanism"])
-        if content["kind"] == "design":
-            return _design_in(content, name)
-        if content["kind"] == "public":
-            return _public_in(content, name)
-        if content["kind"] == "infeasible":
-            return _proof_in(content, name)
-        if content["kind"] in ("subset selection", "grouped selection"):
-            return _subsets_in(content, name)
-        if content["kind"] == "plan":
-            return _plan_in(content, name)
-        if content["kind"] == "public plan":
-            parts = [_content_in(part["public"], name) for part in content["columns"]]
-            return public_plan_from_parts(content, parts, _notion_in(content["total"], name), name)
-        raise StorageError(
-            f"{name}: expected a design or a mechanism, got {quote(content['kind'])}; upgrade "
-            "mechdesign to read it."
-        )
+        found = _item_in(content, name)
+        other = _difference(content, to_json(found))
+        if other is not None:
+            raise ValueError(f"{other} stands there otherwise than it would be written")
+        return found
     except StorageError:
         raise
     except InputError as problem:
@@ -566,6 +546,56 @@ def _content_in(content: Any, name: str) -> Saved:
             f"{visible(str(problem))[:200]}); "
             "design again, or take the original file."
         ) from None
+
+
+def _item_in(content: dict[str, Any], name: str) -> Saved:
+    match content["kind"]:
+        case "mechanism":
+            if CLAIMS & content.keys():
+                raise ValueError("a mechanism alone with what designs claim")
+            return mechanism_from_json(content["mechanism"])
+        case "design":
+            return _design_in(content, name)
+        case "public":
+            return _public_in(content, name)
+        case "infeasible":
+            return _proof_in(content, name)
+        case "subset selection" | "grouped selection":
+            return _subsets_in(content, name)
+        case "plan":
+            return _plan_in(content, name)
+        case "public plan":
+            parts = [_content_in(part["public"], name) for part in content["columns"]]
+            return public_plan_from_parts(content, parts, _notion_in(content["total"], name), name)
+        case other:
+            raise StorageError(
+                f"{name}: expected a design or a mechanism, got {quote(other)}; upgrade "
+                "mechdesign to read it."
+            )
+
+
+def _difference(said: Any, own: Any, key: str = "", exact: bool = False) -> str | None:
+    """The name of what does not stand in a file as its contents would be written, if anything.
+
+    So a part that is there twice, in another order or of another type is refused; where ``exact``,
+    as in labels, 1 is of another type than 1.0. Left out are records, which prove nothing, what was
+    computed again before and may be otherwise in its last digits, and names that are not known.
+    """
+    exact = exact or key in _EXACT
+    pairs: Iterable[tuple[str, Any, Any]]
+    if isinstance(said, dict) and isinstance(own, dict):
+        if own.keys() - said.keys() or (key not in _OPEN and said.keys() - own.keys()):
+            return key or "a part"
+        left_out = _RECORDS | _NAMES if key == "utility" else _RECORDS
+        pairs = ((name, said[name], own[name]) for name in own.keys() - left_out)
+    elif isinstance(said, list) and isinstance(own, list) and len(said) == len(own):
+        pairs = ((key, a, b) for a, b in zip(said, own, strict=True))
+    else:
+        types = {type(said), type(own)}
+        same = len(types) == 1 or (types == {int, float} and type(own) is float and not exact)
+        return None if same and said == own else key
+    found = (_difference(a, b, name, exact) for name, a, b in pairs)
+    return next((name for name in found if name is not None), None)
 
 
 def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
@@ -630,8 +660,6 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     if mechanism.schema != prior.schema:
         raise ValueError("prior and kernel name different columns")
     utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
-    writes = partial(_utility_out, prior=prior, outputs=mechanism.outputs)
-    _as_written(utility, lambda one: _claimed(writes(one)), _claimed(content["utility"]))
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, OutputUtility) else None
     if ("requirements" in content) != (content["schema"] == REQUIRED_SCHEMA):
@@ -643,7 +671,7 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         certificate = examine(
             problem,
             mechanism,
-            _as_written(duals_from_json(saved["duals"], problem), duals_to_json, saved["duals"]),
+            duals_from_json(saved["duals"], problem),
             repair,
             UNKNOWN if loss == "unknown" else _share(loss, math.inf),
             confirmed_solver(_name_in(saved["solver"])),
@@ -750,7 +778,8 @@ def _compare_claims(
     room = {"bound": margin, "bound_exact": margin, "gap": shares}
     if certificate.gain_gap and 0 < certificate.gap < UNKNOWN:
         room["gain_gap"] = shares * certificate.gain_gap / certificate.gap
-    room |= {"value": margin} if certificate.rests_on_floats else {}
+    if certificate.rests_on_floats or "worst" in saved:
+        room["value"] = margin
     claims = ("value", "value_exact", "bound", "bound_exact", "gap", "gain_gap", "optimal")
     for claim in (*claims, "verdicts", "achieved", "arithmetic"):
         said, own = saved[claim], found[claim]
@@ -769,7 +798,8 @@ def _number(value: Any) -> Fraction | float:
     if value == "unknown":
         return UNKNOWN
     number = number_from_json(value)
-    return number if isinstance(number, float) and math.isinf(number) else read_fraction(number)
+    is_finite = not isinstance(number, float) or math.isfinite(number)
+    return read_fraction(number) if is_finite else number
 
 
 def _near(said: float, found: float, margin: float) -> bool:
@@ -816,7 +846,7 @@ def prior_from_json(part: dict[str, Any]) -> Prior:
             [read_fraction(w) for w in part["weights"]],
             [label_from_json(label) for label in part["labels"]],
         )
-        return _as_written(found.with_schema(_schema_in(part)), prior_to_json, part)
+        return found.with_schema(_schema_in(part))
 
 
 def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
@@ -860,8 +890,7 @@ def _notion_in(part: dict[str, Any], name: str) -> PrivacyNotion:
     cls = NOTIONS.get(part["name"].lower())
     if cls is None:
         raise _unknown(name, "notion", part["name"])
-    given = {key: number_from_json(value) for key, value in part["parameters"].items()}
-    return _as_written(cls(**given), _notion_out, part)
+    return cls(**{key: number_from_json(value) for key, value in part["parameters"].items()})
 
 
 def _utility_in(
@@ -889,16 +918,6 @@ def _utility_in(
     if isinstance(named, LinearUtility) and np.array_equal(named.gains(prior, outputs), gains):
         return named
     return Matrix(gains, outputs)
-
-
-def _claimed(utility: Any) -> Any:
-    """A utility as plain values, without what is a record of its name where gains are listed."""
-    if isinstance(utility, list):
-        return [_claimed(part) for part in utility]
-    if not isinstance(utility, dict):
-        return utility
-    records = {"name", "class", "parameters"} if utility.keys() & {"gains", "parts"} else set()
-    return {key: _claimed(part) for key, part in utility.items() if key not in records}
 
 
 def _worst_case_in(

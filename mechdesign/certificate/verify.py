@@ -299,6 +299,17 @@ _DUALS = _only(
         ),
     },
 )
+_SAID = {"type": "string", "pattern": "^[^\x00-\x1f\x7f-\x9f]*$", "maxLength": 200}
+_REPAIR = _object(
+    {
+        "merged": _list(_whole(0)),
+        "mixed": _numbers(0, 1),
+        "rounds": _whole(0),
+        "constant": _FLAG,
+        "loss": _any(_numbers(0), {"const": "unknown"}),
+    },
+    dict.fromkeys(("moved", "inside"), _numbers(0, 1)),
+)
 _CERTIFICATE = _object(
     {
         "verdicts": _list({"const": "yes"}, "K"),
@@ -311,8 +322,8 @@ _CERTIFICATE = _object(
         "gain_gap": _any(_NULL, _numbers(0)),
         "optimal": _FLAG,
         "arithmetic": {"enum": ["floats", "exact"]},
-        "repair": _object({"constant": _FLAG}),
-        "solver": _TEXT,
+        "repair": _REPAIR,
+        "solver": _SAID,
         "duals": _of("duals"),
         "fingerprint": _HASH,
     },
@@ -334,6 +345,8 @@ _SELECTION = {
     "fingerprint": _HASH,
 }
 _COLUMN = {"name": _TEXT, "weight": _numbers(exclusiveMinimum=0)}
+_LEVELS = _list(_LEVEL)
+_SPLIT = {"name": _SAID, "levels": _list(_LEVELS), "risk": _LEVEL, "leaks": _LEVELS}
 #: What a file has by its kind.
 _KINDS = {
     "design": _object(
@@ -342,7 +355,7 @@ _KINDS = {
             "mechanism": _KERNEL,
             "notions": _ASKED | {"length": "K", "minItems": 1},
             "utility": _ASKED_UTILITY,
-            "method": {"type": "string", "maxLength": 200},
+            "method": _SAID,
             "agreement": _list({}),
             "certificate": _CERTIFICATE,
         },
@@ -391,7 +404,7 @@ _KINDS = {
             "total": _of("notion"),
             "prior": _any(_NULL, _PRIOR),
             "achieved": _of("levels"),
-            "others": _list({}),
+            "others": _list(_only(_SPLIT)),
         }
     ),
     "public plan": _object(
@@ -403,10 +416,11 @@ _KINDS = {
     ),
 }
 _BINS = {
-    "labels": _list(_LABEL, least=1),
-    "edges": _list({"type": "string"}, least=2),
+    "labels": _list(_TEXT, least=1),
+    "edges": _list(_TEXT, least=2),
     "closed": {"enum": ["left", "right"]},
     "whole": _FLAG,
+    "origin": {"enum": ["public", "a separate sample", "the secrets"]},
 }
 _ATTRIBUTES = {
     "attributes": _list(
@@ -1105,7 +1119,7 @@ def _read_prior(part: Any, report: Report) -> _Prior:
     _afford(len(weights), sum(weights).bit_length())
     prior = _Prior(labels, weights)
     prior.with_columns(_attributes(part, labels))
-    same = json.dumps(part["probabilities"]) == json.dumps(list(map(float, prior.masses)))
+    same = part["probabilities"] == list(map(float, prior.masses))
     report.add("probabilities", same, "nearest to the exact masses")
     return prior
 

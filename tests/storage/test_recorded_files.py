@@ -1,4 +1,4 @@
-"""Files that version 0.1 wrote are read, of every format, and mean the same."""
+"""Files that were recorded are read, of every format, and mean the same."""
 
 from __future__ import annotations
 
