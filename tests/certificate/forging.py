@@ -235,6 +235,8 @@ def telling(content: File) -> File:
     content = copy.deepcopy(content)
     kernel = content["mechanism"]
     n, one = len(kernel["inputs"]), str(1 << int(kernel["denominator_bits"]))
+    if n > 100:
+        raise ValueError(n)
     kernel["outputs"] = copy.deepcopy(kernel["inputs"])
     kernel["weights"] = [[one if x == y else "0" for y in range(n)] for x in range(n)]
     if content["kind"] != "design":
@@ -504,15 +506,41 @@ def changed(value: Any, rng: random.Random) -> Any:
 
 
 class Forgery(NamedTuple):
-    """A file, what it was made from, and how."""
+    """A file, what it was made from, and how; its bytes, where they say it in another way."""
 
     base: str
     recipe: tuple[str, ...]
     content: Any
+    written: bytes | None = None
+
+    @property
+    def data(self) -> bytes:
+        return self.written or json.dumps(self.content).encode()
 
 
-#: Parts of a file that a checker computes with; others are changed less often.
-TELLING = ("parameters", "duals", "utility", "prior", "mechanism", "certificate", "total")
+def rewritten(text: str, rng: random.Random) -> tuple[str, bytes]:
+    """The same content in bytes that are no such JSON, or another one."""
+    key = rng.choice(("epsilon", "weights", "kind", "value", "digest", "notions", "labels"))
+    half = len(text) // 2
+    name, made = rng.choice((
+        ("a name twice", text.replace(f'"{key}":', f'"{key}": 0, "{key}":', 1)),
+        ("a name twice", text.replace(f'"{key}":', f'"{key}": [], "{key}":')),
+        ("NaN", text.replace("0.0", "NaN", 1)), ("infinity", text.replace("1.0", "Infinity", 1)),
+        ("beyond doubles", text.replace("1.0", "1e999", 1)), ("cut off", text[:half]),
+        ("a mark before", "\ufeff" + text), ("more behind", text + "{}"), ("two", text * 2),
+        ("a comma more", text.replace("]", ",]", 1)), ("a zero before", text.replace("1", "01", 1)),
+        ("nested", text[:-1] + ', "more": ' + "[" * 99 + "]" * 99 + "}"),
+        ("nested deep", "[" * 99999), ("long number", text.replace("1.0", "1" * 5000, 1)),
+        ("exponents", text.replace("0.5", "5E-1").replace("1.0", "1.0e0")),
+        ("half a sign", text.replace('"', '"\\ud800', 1)), ("capitals", text.upper()),
+        ("spaces", text.replace(",", " ,\n")), ("escapes", text.replace("a", "\\u0061")),
+    ))  # fmt: skip
+    if rng.random() < 0.1:
+        return "not UTF-8", made.encode("utf-16")
+    return name, made.encode()
+
+
+#: Parts of a file that prove nothing are changed less often.
 RECORDS = {
     "format", "schema", "version", "digest", "fingerprint", "method", "agreement", "repair",
     "solver", "bound_source", "arithmetic", "others",
@@ -549,6 +577,9 @@ class Forger:
                 recipe.append("no JSON")
         else:
             recipe.append("not sealed")
+        if rng.random() < 0.03:
+            name, data = rewritten(json.dumps(content), rng)
+            return Forgery(base, (*recipe, name), content, data)
         return Forgery(base, tuple(recipe), content)
 
     def _aimed(self, aim: Callable[..., File], content: File) -> File:
@@ -772,19 +803,65 @@ def other_weights(content: File, forger: Forger) -> File:
     return content
 
 
+def long_numbers(content: File, forger: Forger) -> File:
+    """Of thousands of digits, where the format has such numbers."""
+    rng, digits = forger.rng, forger.rng.choice((300, 3000, 20_000))
+    long = "".join(rng.choice("123456789") for _ in range(digits))
+    texts = [
+        path for path in places(content)
+        if isinstance(at(content, path), str) and at(content, path).split("/")[0].isdigit()
+        and not {"digest", "fingerprint"} & set(path)
+    ]  # fmt: skip
+    if texts and rng.random() < 0.5:
+        for path in rng.sample(texts, min(len(texts), rng.choice((1, 9)))):
+            put(content, path, rng.choice((long, f"1/{long}", f"{long}/{long[::-1]}")))
+        return content
+    if "prior" in content and rng.random() < 0.5:
+        n = len(content["prior"]["weights"])
+        content["prior"]["weights"] = [long[i:] + str(i) for i in range(n)]
+        masses = [whole(w) for w in content["prior"]["weights"]]
+        content["prior"]["probabilities"] = [float(Fraction(w, sum(masses))) for w in masses]
+        return content
+    lists = [p for p in places(content) if "parameters" in p and isinstance(at(content, p), float)]
+    put(content, rng.choice(lists), {"fraction": f"1/{long}"})
+    return content
+
+
+def many(content: File, forger: Forger) -> File:
+    """Hundreds of what there are few of."""
+    rng = forger.rng
+    lists = [path for path in places(content) if isinstance(at(content, path), list)]
+    by_shape = {shape(path): path for path in rng.sample(lists, len(lists))}
+    path = rng.choice(list(by_shape.values()))
+    value, count = at(content, path), rng.choice((30, 300, 3000))
+    if len(json.dumps(value)) * count < 400_000:
+        put(content, path, [copy.deepcopy(v) for _ in range(count) for v in value])
+    return content
+
+
+def in_a_column(content: File, forger: Forger) -> File:
+    """An aim at the file of one column of a plan."""
+    column = forger.rng.choice(content["columns"])
+    kind = "public" if "public" in column else "design"
+    column[kind] = forger.rng.choice(AIMS[kind])(column[kind], forger)
+    return content
+
+
 AIMS: dict[str, list[Callable[[File, Forger], File]]] = {
     "design": [
         larger_level, larger_level, smaller_level, no_levels, other_kernel, all_told, all_told,
         all_told_but_required, other_notion, other_prior, other_duals, other_duals, best,
         worse_kernel, no_requirement, *[false_bound] * 6, *[told_under_other_parameters] * 8,
-        *[told_under_other_requirements] * 4, other_truth, other_truth,
+        *[told_under_other_requirements] * 4, other_truth, other_truth, long_numbers, many, many,
     ],
-    "infeasible": [larger_level, no_levels, other_notion, other_prior, other_duals, no_requirement],
+    "infeasible": [larger_level, no_levels, other_notion, other_prior, other_duals, no_requirement, many],
     "public": [
-        smaller_level, other_kernel, all_told, other_notion, *[told_under_other_parameters] * 5
+        smaller_level, other_kernel, all_told, other_notion, *[told_under_other_parameters] * 5,
+        long_numbers, many,
     ],
-    "subset selection": [smaller_level, other_weights, other_weights, other_notion],
-    "grouped selection": [smaller_level, other_weights, other_weights, other_notion],
-    "plan": [smaller_level],
-    "public plan": [smaller_level],
+    "mechanism": [other_kernel, long_numbers, many],
+    "subset selection": [smaller_level, *[other_weights] * 3, other_notion, long_numbers, many],
+    "grouped selection": [smaller_level, *[other_weights] * 3, other_notion, long_numbers, many],
+    "plan": [smaller_level, *[in_a_column] * 3, many],
+    "public plan": [smaller_level, *[in_a_column] * 3, many],
 }  # fmt: skip
