@@ -417,7 +417,9 @@ def _named_out(utility: Utility) -> dict[str, Any]:
 
 def _utility_of(part: dict[str, Any]) -> Utility | None:
     """The registered utility that a file names; ``None`` where it is not known here."""
-    name = str(part["name"])
+    name = part["name"]
+    if not isinstance(name, str):
+        raise TypeError("the name of a utility is no text")
     kind, _, rest = name.partition(":")
     which, _, of = rest.partition(":")
     if kind == "distance" and which in ("absolute", "squared", "discrete"):
@@ -538,6 +540,8 @@ def _content_in(content: Any, name: str) -> Saved:
         return found
     except StorageError:
         raise
+    except CertificateError as failure:
+        raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
     except InputError as problem:
         raise StorageError(f"{name}: {problem}") from None
     except _WRONG as problem:
@@ -601,11 +605,8 @@ def _difference(said: Any, own: Any, key: str = "", exact: bool = False) -> str 
 def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     notions = [_notion_in(part, name) for part in content["notions"]]
     stated = [_name_in(text) for text in content.get("stated", [])]
-    try:
-        mechanism, asked = _whole_mechanism(content["mechanism"]), question_from_json(content)
-        made = PublicDesign.of(mechanism, notions, stated, asked)
-    except CertificateError as failure:
-        raise StorageError(f"{name}: the file was altered ({failure}); get it again.") from None
+    mechanism, asked = _whole_mechanism(content["mechanism"]), question_from_json(content)
+    made = PublicDesign.of(mechanism, notions, stated, asked)
     if made.fingerprint != content["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another design; get it again.")
     return made
@@ -623,7 +624,7 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
             "the file was altered; design again."
         )
     claimed, found = float(number_from_json(content["below_zero"])), float_at_most(-proof.bound)
-    if not _near(claimed, found, _AGREEMENT * max(1.0, found)):
+    if not 0 <= claimed <= found:
         raise StorageError(
             f"{name}: the file claims a bound of {quote(-claimed)}, its numbers give "
             f"{quote(-found)}; design again."
@@ -638,12 +639,9 @@ def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
         [label_from_json(label) for label in content["labels"]] if "labels" in content else None
     )
     notions = [_notion_in(part, name) for part in content["notions"]]
-    try:
-        if content["kind"] == "grouped selection":
-            return groups_from_numbers(content, prior_from_json(content["prior"]), notions)
-        return from_numbers(content, labels, notions)
-    except CertificateError as failure:
-        raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
+    if content["kind"] == "grouped selection":
+        return groups_from_numbers(content, prior_from_json(content["prior"]), notions)
+    return from_numbers(content, labels, notions)
 
 
 def _plan_in(content: dict[str, Any], name: str) -> ColumnsPlan:
@@ -667,17 +665,16 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     asked = tuple(requirement_from_json(part, name) for part in content.get("requirements", ()))
     problem = state_problem(prior, utility, notions, outputs, None, asked)
     repair, loss = _repair_in(saved["repair"], mechanism), saved["repair"]["loss"]
-    try:
-        certificate = examine(
-            problem,
-            mechanism,
-            duals_from_json(saved["duals"], problem),
-            repair,
-            UNKNOWN if loss == "unknown" else _share(loss, math.inf),
-            confirmed_solver(_name_in(saved["solver"])),
-        )
-    except CertificateError as failure:
-        raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
+    certificate = examine(
+        problem,
+        mechanism,
+        duals_from_json(saved["duals"], problem),
+        repair,
+        UNKNOWN if loss == "unknown" else _share(loss, math.inf),
+        confirmed_solver(_name_in(saved["solver"])),
+    )
+    if not isinstance(saved["bound_source"], str):
+        raise TypeError("bound_source is no text")
     width = problem.program.width(certificate.value)
     if RELAXED in certificate.bound_source or CUT_SHORT in certificate.bound_source:
         content = _settled(content, certificate, width, problem.program.time_limit, name)
@@ -735,7 +732,7 @@ def _settled(
     for one that the kernel itself refutes.
     """
     saved, value = content["certificate"], certificate.value
-    bound, gap = float(number_from_json(saved["bound"])), _gap_in(saved["gap"])
+    bound, gap = _number(saved["bound"]), _number(saved["gap"])
     margin = _SEARCHED * max(v for v in (1.0, width, abs(value)) if v < math.inf)
     exact = saved["bound_exact"]
     least = bound if exact is None else min(bound, nearest_float(read_fraction(exact)))
@@ -771,21 +768,23 @@ def _compare_claims(
     functions given in floats may be rounded otherwise; all else is the same to the last digit.
     """
     saved, found = content["certificate"], _certificate_out(certificate)
+    room = dict[str, float]()
     searched = certificate.bound_source.removesuffix(", at the least favourable truth") == SEARCHED
-    agreement = _SEARCHED if searched else _AGREEMENT
-    margin = agreement * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
-    shares = margin / width if width > 0 else margin
-    room = {"bound": margin, "bound_exact": margin, "gap": shares}
-    if certificate.gain_gap and 0 < certificate.gap < UNKNOWN:
-        room["gain_gap"] = shares * certificate.gain_gap / certificate.gap
-    if certificate.rests_on_floats or "worst" in saved:
-        room["value"] = margin
+    if searched or certificate.rests_on_floats or "worst" in saved:
+        agreement = _SEARCHED if searched else _AGREEMENT
+        margin = agreement * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
+        shares = margin / width if width > 0 else margin
+        room |= {"value": margin, "bound": margin, "bound_exact": margin, "gap": shares}
+        if certificate.gain_gap and 0 < certificate.gap < UNKNOWN:
+            room["gain_gap"] = shares * certificate.gain_gap / certificate.gap
     claims = ("value", "value_exact", "bound", "bound_exact", "gap", "gain_gap", "optimal")
     for claim in (*claims, "verdicts", "achieved", "arithmetic"):
         said, own = saved[claim], found[claim]
-        near: bool = type(said) is type(own) and said == own
+        near = said == own and isinstance(said, bool) is isinstance(own, bool)
         if not near and claim in room and None not in (said, own):
-            near = abs(float(_number(said) - _number(own))) <= room[claim]
+            exact = claim.endswith("_exact")
+            a, b = ((read_fraction if exact else _number)(value) for value in (said, own))
+            near = bool(abs(float(a - b)) <= room[claim])
         if not near:
             raise StorageError(
                 f"{name}: the file claims {claim} {quote(said)}, its numbers give "
@@ -793,21 +792,11 @@ def _compare_claims(
             )
 
 
-def _number(value: Any) -> Fraction | float:
-    """A number of a certificate, as a rational where it is finite."""
-    if value == "unknown":
-        return UNKNOWN
-    number = number_from_json(value)
-    is_finite = not isinstance(number, float) or math.isfinite(number)
-    return read_fraction(number) if is_finite else number
-
-
-def _near(said: float, found: float, margin: float) -> bool:
-    return said == found or abs(found - said) <= margin
-
-
-def _gap_in(gap: Any) -> float:
-    return UNKNOWN if gap == "unknown" else float(gap)
+def _number(value: Any) -> float:
+    """A number of a certificate, infinite where it is unknown."""
+    if isinstance(value, str):
+        return {"inf": math.inf, "-inf": -math.inf, "unknown": UNKNOWN}[value]
+    return float(read_fraction(value)) if math.isfinite(value) else math.nan
 
 
 # From JSON: parts
@@ -915,9 +904,19 @@ def _utility_in(
     gains = np.array(part["gains"], dtype=float)
     named = _utility_of(part)
     # Only where it gives the gains of the file: what they are is what was designed for.
-    if isinstance(named, LinearUtility) and np.array_equal(named.gains(prior, outputs), gains):
+    if isinstance(named, LinearUtility) and _gives(named, gains, prior, outputs):
         return named
     return Matrix(gains, outputs)
+
+
+def _gives(
+    utility: LinearUtility, gains: NDArray[Any], prior: Prior, outputs: tuple[Label, ...]
+) -> bool:
+    """Whether a utility is one for these labels, and has these gains."""
+    try:
+        return np.array_equal(utility.gains(prior, outputs), gains)
+    except InputError:
+        return False
 
 
 def _worst_case_in(

@@ -88,12 +88,16 @@ def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
     )
     if total > _MATRICES * most * max(1, len(problem.notions), len(parts)):
         raise ValueError(f"dual variables of {total} entries together")
+    program = problem.program
+    counts = (len(parts), len(program.sums))
+    for name, given, count in zip(("multipliers", "averages"), lists, counts, strict=True):
+        if given is not None and (len(given) != count or not all(given)):
+            raise ValueError(f"{name} of {len(given)} parts in place of {count}")
     multipliers, sums = (
         None if parts is None else tuple(tuple(_sparse_in(m, most) for m in row) for row in parts)
         for parts in lists
     )
     offset, power = float(part.get("offset", 0.0)), read_integer(part.get("power", 0))
-    program = problem.program
     count = len(program.limits) if isinstance(program, LinearProgram) else 0
     limits = _numbers_in(part, "limits", count)
     count = len(program.alternatives) if isinstance(program, LeastProgram) else 0

@@ -36,7 +36,7 @@ MOST_LISTED, SMALLEST_SHARE = 12, 2.0**-60  # symbols whose columns are priced; 
 LONGEST_CLAIM = 2000
 MOST_CUT = 8  # symbols whose columns are priced where the cone is of another kind
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
-MOST_WORK = 300_000_000  # steps of arithmetic that a file may ask for
+LEAST_WORK, WORK_PER_BYTE = 20_000_000, 200  # steps of arithmetic that a file may ask for
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {REFUTED: 1, UNREADABLE: 2, OPEN: 3, PROVED: 0}  # the worst first
 WRONG = ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error
@@ -58,16 +58,16 @@ def _need(holds: Any, message: str) -> None:
         raise UnreadableError(message)
 
 
-_work = [0]
+_work = {"done": 0, "most": LEAST_WORK}
 
 
 def _afford(steps: int, bits: int = 64) -> None:
     """Count steps of arithmetic on numbers of so many bits before they are done; the unit is what
     a step on short numbers takes, about a microsecond.
     """
-    _work[0] += steps * (1 + (bits >> 9) ** 2 // 16)
-    if _work[0] > MOST_WORK:
-        raise WorkError(f"it would take more than {MOST_WORK} steps")
+    _work["done"] += steps * (1 + (bits >> 9) ** 2 // 16)
+    if _work["done"] > _work["most"]:
+        raise WorkError(f"it takes more than {_work['most']:,} steps of arithmetic")
 
 
 class Report:
@@ -93,7 +93,8 @@ def _every(answers: Iterable[bool | None]) -> bool | None:
 
 
 # The form of a file: JSON Schema, with ``length`` for lists that are as long as others of that name
-# in the same file or, where it is a small letter, in the same definition
+# in the same file or, where it is a small letter, in the same definition, and ``double`` for
+# numbers that are written with a point or an exponent
 
 _Form = dict[str, Any]
 
@@ -133,6 +134,10 @@ def _numbers(*ends: float, **more: Any) -> _Form:
     return {"type": "number"} | dict(zip(named, ends, strict=True)) | more
 
 
+def _double(*ends: float, **more: Any) -> _Form:
+    return _numbers(*ends, **more) | {"double": True}
+
+
 def _whole(*ends: int) -> _Form:
     return _numbers(*ends) | {"type": "integer"}
 
@@ -151,7 +156,7 @@ _INF: _Form = {"const": "inf"}
 _ENDLESS: _Form = {"enum": ["inf", "-inf"]}
 _NAME = _any(_TEXT, _only({"text": _ENDLESS}))
 _LABEL, _VALUE, _EXACT, _LEVEL = _of("label"), _of("parameter"), _of("exact"), _of("level")
-_FACTOR = _any(_numbers(exclusiveMinimum=0), _INF)
+_FACTOR = _any(_double(exclusiveMinimum=0), _INF)
 _MASSES = _list(_row(_VALUE, _EXACT), least=1)
 _LEVELS_OF = {"levels_of": _list(_row(_VALUE, _FACTOR), least=1)}
 _PRIORS = _any(_NULL, _list(_MASSES, least=1))
@@ -164,7 +169,7 @@ _SECRETS = {
 _DISTANCES = _any(
     {"enum": ["absolute", "discrete", "hamming", "euclidean"]},
     _row({"const": "graph"}, _list(_row(_VALUE, _VALUE, _EXACT))),
-    _row({"const": "matrix"}, _matrices(_any(_numbers(0), _INF), "N", "N")),
+    _row({"const": "matrix"}, _matrices(_any(_double(0), _INF), "N", "N")),
 )
 _SETS = _any(
     _row({"const": "vertices"}, _list(_MASSES, least=1)),
@@ -173,7 +178,7 @@ _SETS = _any(
     _row({"const": "ball"}, _MASSES, _EXACT),
 )
 _RELATION = _any({"enum": ["all", "adjacent", "hamming"]}, _list(_row(_VALUE, _VALUE)))
-_DELTA = {"delta": _numbers(0, 1)}
+_DELTA = {"delta": _double(0, 1)}
 _NO_MORE: dict[str, _Form] = {}
 #: Parameters of notions beside their levels.
 _NOTION_FORMS: dict[str, dict[str, _Form]] = {
@@ -182,7 +187,7 @@ _NOTION_FORMS: dict[str, dict[str, _Form]] = {
     **dict.fromkeys(("SymbolPML", "SymbolPMC", "SymbolLIP", "InputDiscriminativeLDP"), _LEVELS_OF),
     "ContextAwareLDP": {"levels_of": _list(_row(_VALUE, _VALUE, _FACTOR))},
     "UtilityOptimisedLDP": {"sensitive": _list(_VALUE, least=1)},
-    "InferenceCost": {"costs": _matrices(_numbers(0), "N", "guess")},
+    "InferenceCost": {"costs": _matrices(_double(0), "N", "guess")},
     "DP": {"neighbours": _RELATION},
     "MetricPrivacy": {"distances": _DISTANCES},
     "EntryPML": {"entries": _whole(1), "low": _EXACT, "high": _EXACT},
@@ -199,46 +204,47 @@ _NOTION_FORMS: dict[str, dict[str, _Form]] = {
         "priors": _PRIORS,
     },
 }
-_COSTS, _END = _matrices(_NUMBER, "N", "M"), _any(_NULL, _numbers(0, 1))
-_TOLERANCE = {"tolerance": _any(_NULL, _numbers(0))}
-_RIGHT = {"right": _list(_NUMBER, "rows"), "name": _TEXT} | _TOLERANCE
+_REAL = _double()
+_COSTS, _END = _matrices(_REAL, "N", "M"), _any(_NULL, _double(0, 1))
+_TOLERANCE = {"tolerance": _any(_NULL, _double(0))}
+_RIGHT = {"right": _list(_REAL, "rows"), "name": _TEXT} | _TOLERANCE
 #: Parameters of requirements.
 _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "Entry": {"x": _VALUE, "y": _VALUE, "low": _END, "high": _END},
     "Diagonal": {"limits_of": _list(_row(_VALUE, _END, _END), least=1)},
     "Pattern": {"allowed": _COSTS},
-    "Within": {"limit": _numbers(0), "distance": _any(_NULL, _COSTS)},
+    "Within": {"limit": _double(0), "distance": _any(_NULL, _COSTS)},
     "Monotone": {},
     "Symmetric": _TOLERANCE,
     "Rows": {"matrices": _list(_COSTS, "rows"), "sense": {"enum": ["<=", ">=", "=="]}} | _RIGHT,
     "Sums": {
         "shape": _row(_whole(1), _whole(1)),
         "places": _list(_list(_whole(0)), "rows"),
-        "values": _list(_list(_NUMBER), "rows"),
+        "values": _list(_list(_REAL), "rows"),
         "sense": {"enum": ["<=", "=="]},
     }
     | _RIGHT,
     "FewOutputs": {"most": _whole(1)},
     "Apart": {"symbols": _list(_VALUE, least=2)},
-    "EveryOutput": {"coefficients": _list(_row(_VALUE, _NUMBER), least=2)},
+    "EveryOutput": {"coefficients": _list(_row(_VALUE, _REAL), least=2)},
     "Posterior": {
         "symbols": _list(_VALUE, least=1),
-        **dict.fromkeys(("low", "high"), _any(_NULL, _numbers(0))),
+        **dict.fromkeys(("low", "high"), _any(_NULL, _double(0))),
         "relative": _FLAG,
     },
-    "Cost": {"costs": _COSTS, "limit": _NUMBER, "each": _FLAG},
+    "Cost": {"costs": _COSTS, "limit": _REAL, "each": _FLAG},
     "LeastGain": {
         "gains": _COSTS,
-        "least": _NUMBER,
+        "least": _REAL,
         "masses": _any(_NULL, _list(_EXACT, "N")),
         "name": _TEXT,
     },
-    "OutputShare": {"y": _VALUE, "low": _numbers(0, 1), "high": _numbers(0, 1)},
+    "OutputShare": {"y": _VALUE, "low": _double(0, 1), "high": _double(0, 1)},
     "Invariant": _TOLERANCE,
-    "Unbiased": {"values": _list(_row(_VALUE, _NUMBER), least=1)} | _TOLERANCE,
+    "Unbiased": {"values": _list(_row(_VALUE, _REAL), least=1)} | _TOLERANCE,
     "EqualError": {
         "groups": _list(_list(_VALUE, least=1), least=2),
-        "tolerance": _numbers(0),
+        "tolerance": _double(0),
         "costs": _any(_NULL, _COSTS),
     },
 }
@@ -439,8 +445,12 @@ _DEFINED: dict[str, _Form] = {
         _BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _only({"fraction": _of("fraction")})
     ),
     "exact": _any(_numbers(0), _only({"fraction": _of("share")})),
-    "share": {"type": "string", "pattern": f"^{_PATTERN}(/[1-9][0-9]*)?$", "maxLength": 20000},
-    "level": _any(_numbers(0), _INF),
+    "share": {
+        "type": "string",
+        "pattern": f"^{_PATTERN}(/[1-9][0-9]*)?$",
+        "maxLength": LONGEST_NUMBER,
+    },
+    "level": _any(_double(0), _INF),
     "levels": _list(_LEVEL, least=1, most=2),
     "digits": {"type": "string", "pattern": f"^{_PATTERN}$", "maxLength": MOST_DIGITS},
     "fraction": {"type": "string", "pattern": f"^-?{_PATTERN}(/[1-9][0-9]*)?$"},
@@ -521,6 +531,9 @@ def _fit(form: Any, value: Any, sizes: dict[str, int]) -> None:
     elif isinstance(value, (int, float)):
         fits = form.get("minimum", value) <= value <= form.get("maximum", value)
         _need(fits and value > form.get("exclusiveMinimum", -math.inf), ": out of range")
+        is_short = isinstance(value, float) or abs(value) <= 1 << 53 or kinds != "number"
+        _need(is_short, ": an integer that no double is")
+        _need(isinstance(value, float) or not form.get("double"), ": a number without a point")
     elif isinstance(value, list):
         name = form.get("length")
         same = not name or len(value) == sizes.setdefault(name, len(value))
@@ -728,7 +741,7 @@ def _mixture(masses: Sequence[Fraction]) -> dict[int, Fraction]:
 
 
 def _likelihoods(family: _Family, column: Sequence[int]) -> list[Any]:
-    _afford(sum(map(len, family)))
+    _afford(len(family) + sum(map(len, family)) // 4)
     return [sum(m * column[x] for x, m in row.items()) for row in family]
 
 
@@ -1312,6 +1325,7 @@ class _Space:
         return self.Pattern([[int(d <= most) for d in row] for row in table])
 
     def Monotone(self) -> Iterator[_Limit]:
+        _afford(len(self.n) * len(self.m) ** 2)
         for x in self.n[:-1]:
             for y in self.m[1:]:
                 tails = {(x + i, z): _ONE - 2 * i for i in (0, 1) for z in self.m[y:]}
@@ -1403,6 +1417,7 @@ class _Space:
     def EqualError(self, groups: Any, tolerance: Any, costs: Any) -> Iterator[_Limit]:
         differ = [[Fraction(a != b) for b in self.outputs] for a in self.labels]
         table, laws = differ if costs is None else self._grid(costs), list[dict[int, Fraction]]()
+        _afford(len(groups) ** 2 * len(self.n) * len(self.m))
         for group in groups:
             inside = {self.labels.index(label) for label in group}
             law = _mixture([self.masses[x] if x in inside else _ZERO for x in self.n])
@@ -1506,7 +1521,8 @@ class _Asked:
         """That there are as many dual variables as there is to be priced."""
         lists = [("prices", len(self.kept)), ("limits", len(self.limits)), ("mixture", functions)]
         for name, size in lists:
-            _need(len(duals.get(name) or range(size)) == size, f"{name}: another length")
+            given = duals.get(name)
+            _need(given is None or len(given) == size, f"{name}: another length")
 
 
 def _close(zeros: set[tuple[int, int]], cone: list[_Part], n: int) -> None:
@@ -1514,7 +1530,7 @@ def _close(zeros: set[tuple[int, int]], cone: list[_Part], n: int) -> None:
     before = -1
     while before < (before := len(zeros)):
         for y in {y for _, y in zeros}:
-            _afford(n)
+            _afford(n * n)
             column = [int((x, y) not in zeros) for x in range(n)]
             for over, under, _ in [group for part in cone for group in part.groups]:
                 if not _least(under, column):
@@ -1530,15 +1546,17 @@ def _bound(asked: _Asked, functions: list[_Function], duals: Any) -> Fraction:
     live = {x for f in functions for x, scale in enumerate(f.scales) if scale}
     _need(live <= set(asked.kept), "a prior of use over other symbols")
     asked.check(duals, len(functions))
-    _afford(len(functions) * len(asked.kept) * len(functions[0].terms[0]))
-    given = [max(_real(v), 0.0) for v in duals.get("mixture") or [1.0] * len(functions)]
+    bits = sum(asked.prior.weights).bit_length()
+    _afford(20 * len(functions) * len(asked.kept) * len(functions[0].terms[0]), bits)
+    given = [max(_real(v), 0.0) for v in duals.get("mixture", [1.0] * len(functions))]
     shares = [Fraction(v) / sum(map(Fraction, given)) for v in given]
     base = sum((share * f.base for share, f in zip(shares, functions, strict=True)), _ZERO)
     columns = [[f.scales[x] for f in functions] for x in asked.kept]
     scales = [sum(_times_each(shares, column), _ZERO) for column in columns]
-    etas = [Fraction(_real(v)) for v in duals.get("limits") or [0.0] * len(asked.limits)]
+    etas = [Fraction(v) for v in duals.get("limits", [0.0] * len(asked.limits))]
     largest = max(map(abs, etas), default=_ZERO)
-    offset, power = Fraction(_real(duals.get("offset", 0))), duals.get("power", 0)
+    offset, power = Fraction(duals.get("offset", 0)), duals.get("power", 0)
+    _need(abs(offset) <= LARGEST_GAIN * Fraction(1, 1 << -power), "offset: out of range")
     unit, found = Fraction(1, 1 << -power), []
     for noise in (largest / 10**9, largest):  # limits whose dual variables count, or none
         terms = [[-scale * offset / unit] * len(functions[0].terms[0]) for scale in scales]
@@ -1680,6 +1698,7 @@ def _priced(asked: _Asked, rates: _Rows, prices: list[float]) -> list[Fraction]:
         left = [row[y] - pi for row, ys, pi in known for y in ys] or [_ZERO]
         # Forbidden entries are far below the others, where they are in no supremum.
         far = min(left) - 1024 * (max(left) - min(left) + max(map(abs, left)))
+        _afford(40 * len(rates) * len(rates[0]), sum(p.weights).bit_length())
         for y in range(len(rates[0])):
             off = [row[y] - pi if y in ys else far for row, ys, pi in known]
             column = list(zip(off, p.masses, strict=True))
@@ -1868,6 +1887,7 @@ def _check_risk(
 ) -> bool | None:
     """Minus the risk of estimates, the worst of several truths; whether the gap is proved."""
     saved, utility, n = content["certificate"], content["utility"], len(prior.n)
+    _afford(50 * n**3, n * sum(prior.weights).bit_length())
     asked, weights = utility["questions"] or _unit([1] * n), utility["weights"]
     is_matrix = bool(weights) and isinstance(weights[0], list)
     rows, f = list(zip(*_grid(asked, len(asked), n), strict=True)), len(asked)
@@ -1876,6 +1896,7 @@ def _check_risk(
     given, truths = utility["truth"], list[list[Fraction]]()
     for part in [] if given == "any" else given if isinstance(given, list) else [given]:
         truth = prior if part is None else _read_prior(part, report)
+        _afford(50 * n**3, n * sum(truth.weights).bit_length())
         named = prior.n if set(truth.labels) != set(prior.labels) else prior.labels
         masses = [truth.masses[truth.labels.index(label)] for label in named]
         fits = all(bool(v) is bool(w) for v, w in zip(masses, prior.weights, strict=True))
@@ -1954,7 +1975,7 @@ def _least_risk(
     asked.check(duals, len(truths) or n)
     if n > MOST_LISTED or not all(p) or None in (duals.get("inverse"), duals["prices"]):
         return None
-    given = duals.get("mixture") or [1.0] * len(truths)
+    given = duals.get("mixture", [1.0] * len(truths))
     weights = [Fraction(max(v, SMALLEST_SHARE)) for v in given]
     truths = [[truth[x] for x in asked.kept] for truth in truths]
     if not weights:
@@ -2078,11 +2099,13 @@ def _rays(asked: _Asked) -> list[list[int]]:
             if v >= 0
         ]
         ups, downs = ([i for i, v in enumerate(values) if v * s > 0] for s in (1, -1))
-        _afford(len(ups) * len(downs))
+        _afford(len(ups) * len(downs) // 8)
         for i, j in product(ups, downs):
             both = met[i] & met[j]
-            _afford(len(met) // 8)
-            if len(both) >= n - 2 and sum(both <= other for other in met) == 2:
+            if len(both) < n - 2:
+                continue
+            _afford(len(met) // 20)
+            if sum(both <= other for other in met) == 2:
                 ray = [values[i] * b - values[j] * a for a, b in zip(rays[i], rays[j], strict=True)]
                 found.append(([v // math.gcd(*ray) for v in ray], both | {number}))
         rays, met = [ray for ray, _ in found], [tight for _, tight in found]
@@ -2408,6 +2431,8 @@ def _check_plan(content: dict[str, Any], report: Report) -> None:
         claims = _check_content(own).claims
         report.claims += [{**fact, "claim": f"{name}: {fact['claim']}"} for fact in claims]
     kernels = [_Kernel(own["mechanism"], Report()) for own in files]
+    own_names = [[one["name"] for one in kernel.attributes or []] for kernel in kernels]
+    _need(own_names == [[name] for name in names], "a column with the kernel of another")
     sizes, labels, weights = [len(k.inputs) for k in kernels], list[Any](), list[int]()
     if content.get("prior") is not None:
         prior = _read_prior(content["prior"], report)
@@ -2466,7 +2491,8 @@ def _canonical(value: Any) -> str:
 
 def check(data: bytes) -> Report:
     """Every claim of a file; raises :class:`UnreadableError` for one of another form."""
-    content, _work[0] = parse(data), 0
+    content = parse(data)
+    _work.update(done=0, most=LEAST_WORK + WORK_PER_BYTE * len(data))
     _need(isinstance(content, dict) and content.get("format") == "mechdesign", "no mechdesign file")
     try:
         _fit(FORM, content, {})
