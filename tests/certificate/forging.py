@@ -7,6 +7,7 @@ here from ``FORMAT.md`` alone: only what a file means can speak against it.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import hashlib
@@ -197,7 +198,7 @@ def claimed_best(content: File) -> File:
             saved |= {"value_exact": _text(value), "bound_exact": _text(value)}
             saved |= {"value": _nearest(value), "bound": max(_nearest(value), _up(value))}
             saved["gain_gap"] = 0.0 if saved.get("gain_gap") is not None else None
-        elif content["utility"]["weights"] is None and "any" != content["utility"]["truth"]:
+        elif content["utility"]["weights"] is None and content["utility"]["truth"] != "any":
             value = -_risk(content)
             saved |= {"value": _nearest(value), "bound": _up(value), "bound_exact": _text(value)}
             saved["bound"] = max(saved["bound"], saved["value"])
@@ -362,7 +363,13 @@ def places(part: Any, path: Path_ = ()) -> Iterator[Path_]:
     """Where something stands, and its parts."""
     if path:
         yield path
-    items = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    items = (
+        part.items()
+        if isinstance(part, dict)
+        else enumerate(part)
+        if isinstance(part, list)
+        else ()
+    )
     for key, value in items:
         yield from places(value, (*path, key))
 
@@ -442,7 +449,8 @@ def changed_list(value: list[Any], rng: random.Random) -> Any:
     return rng.choice((
         [], value + copy.deepcopy(value), doubled, [*value, extra], [*value, extra],
         [*value[:place], extra, *value[place:]], value[:-1], value[1:], value[::-1],
-        [value[i] for i in order], [value], {"text": value}, {"tuple": value}, {str(i): v for i, v in enumerate(value)},
+        [value[i] for i in order], [value], {"text": value}, {"tuple": value},
+        {str(i): v for i, v in enumerate(value)},
         "".join(map(str, value)), [*value[:1], *value], [some] * len(value), value[:1],
         [list(v) if isinstance(v, str) else v for v in value], [changed(v, rng) for v in value],
     ))  # fmt: skip
@@ -618,10 +626,8 @@ class Forger:
         parent[path[-1]] = value
         twin = ("mechanism", "inputs", *path[2:])
         if path[:2] == ("prior", "labels") and rng.random() < 0.7:
-            try:
+            with contextlib.suppress(MALFORMED):
                 put(content, twin, copy.deepcopy(value))
-            except MALFORMED:
-                pass
         if path[:2] == ("prior", "attributes") and "mechanism" in content and rng.random() < 0.7:
             content["mechanism"]["attributes"] = copy.deepcopy(content["prior"].get("attributes"))
         if path[:2] == ("prior", "weights") and rng.random() < 0.8:
@@ -723,7 +729,9 @@ def other_duals(content: File, forger: Forger) -> File:
 def false_bound(content: File, forger: Forger) -> File:
     """A bound that is none, with dual variables of other lengths."""
     rng = forger.rng
-    content = rng.choice((larger_level, larger_level, no_requirement, worse_kernel))(content, forger)
+    content = rng.choice((larger_level, larger_level, no_requirement, worse_kernel))(
+        content, forger
+    )
     duals = content["certificate"]["duals"]
     lists = [p for p in places(duals) if isinstance(at(duals, p), list) and at(duals, p)]
     by_shape = {shape(path): path for path in rng.sample(lists, len(lists))}
@@ -854,7 +862,9 @@ AIMS: dict[str, list[Callable[[File, Forger], File]]] = {
         worse_kernel, no_requirement, *[false_bound] * 6, *[told_under_other_parameters] * 8,
         *[told_under_other_requirements] * 4, other_truth, other_truth, long_numbers, many, many,
     ],
-    "infeasible": [larger_level, no_levels, other_notion, other_prior, other_duals, no_requirement, many],
+    "infeasible": [
+        larger_level, no_levels, other_notion, other_prior, other_duals, no_requirement, many
+    ],
     "public": [
         smaller_level, other_kernel, all_told, other_notion, *[told_under_other_parameters] * 5,
         long_numbers, many,
