@@ -22,7 +22,7 @@ EXTRAS = {
     "plot": ("matplotlib",),
     "report": ("jinja2",),
     "explore": ("nicegui",),
-    "serve": ("starlette", "uvicorn", "sqlalchemy"),
+    "serve": ("starlette", "granian", "sqlalchemy"),
     "postgresql": ("psycopg",),
     "cvxpy": ("cvxpy",),
     "sklearn": ("sklearn",),

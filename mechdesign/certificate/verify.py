@@ -144,7 +144,14 @@ def _whole(*ends: int) -> _Form:
 
 def _by(key: str, forms: Mapping[Any, _Form]) -> list[_Form]:
     """What an object has beside a name of it, by that name."""
-    return [{"if": _object({key: {"const": k}}), "then": form} for k, form in forms.items()]
+    found: list[_Form] = []
+    for name, form in forms.items():
+        same = next((rule for rule in found if rule["then"] == form), None)
+        if same is None:
+            found.append({"if": {"properties": {key: {"enum": [name]}}}, "then": form})
+        else:
+            same["if"]["properties"][key]["enum"].append(name)
+    return found
 
 
 def _matrices(item: _Form, n: str, m: str) -> _Form:
@@ -154,13 +161,10 @@ def _matrices(item: _Form, n: str, m: str) -> _Form:
 _NULL, _FLAG, _TEXT, _NUMBER = ({"type": t} for t in ("null", "boolean", "string", "number"))
 _INF: _Form = {"const": "inf"}
 _ENDLESS: _Form = {"enum": ["inf", "-inf"]}
-_NAME = _any(_TEXT, _only({"text": _ENDLESS}))
+_NAME = _of("name")
 _LABEL, _VALUE, _EXACT, _LEVEL = _of("label"), _of("parameter"), _of("exact"), _of("level")
-_FACTOR = _any(_double(exclusiveMinimum=0), _INF)
-_MASSES = _list(_row(_VALUE, _EXACT), least=1)
+_FACTOR, _MASSES, _PRIORS, _FEATURE = map(_of, ("factor", "masses", "priors", "feature"))
 _LEVELS_OF = {"levels_of": _list(_row(_VALUE, _FACTOR), least=1)}
-_PRIORS = _any(_NULL, _list(_MASSES, least=1))
-_FEATURE = _any(_NAME, _list(_NAME, least=1), _list(_row(_VALUE, _MASSES), least=1))
 _SECRETS = {
     "secrets": _list(_row(_NAME, _MASSES), least=1),
     "pairs": _list(_row(_NAME, _NAME)),
@@ -204,9 +208,8 @@ _NOTION_FORMS: dict[str, dict[str, _Form]] = {
         "priors": _PRIORS,
     },
 }
-_REAL = _double()
-_COSTS, _END = _matrices(_REAL, "N", "M"), _any(_NULL, _double(0, 1))
-_TOLERANCE = {"tolerance": _any(_NULL, _double(0))}
+_REAL, _COSTS, _END, _ROOM = map(_of, ("real", "costs", "end", "room"))
+_TOLERANCE = {"tolerance": _ROOM}
 _RIGHT = {"right": _list(_REAL, "rows"), "name": _TEXT} | _TOLERANCE
 #: Parameters of requirements.
 _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
@@ -229,7 +232,7 @@ _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "EveryOutput": {"coefficients": _list(_row(_VALUE, _REAL), least=2)},
     "Posterior": {
         "symbols": _list(_VALUE, least=1),
-        **dict.fromkeys(("low", "high"), _any(_NULL, _double(0))),
+        **dict.fromkeys(("low", "high"), _ROOM),
         "relative": _FLAG,
     },
     "Cost": {"costs": _COSTS, "limit": _REAL, "each": _FLAG},
@@ -256,7 +259,7 @@ def _asked_forms(forms: dict[str, dict[str, _Form]], levels: bool) -> _Form:
     for name, also in forms.items():
         own = ("epsilon_l", "epsilon_u") if name == "ALIP" else ("epsilon",)
         parameters = _only(dict.fromkeys(own if levels else (), _LEVEL) | also)
-        given[name] = _object({"parameters": parameters})
+        given[name] = {"properties": {"parameters": parameters}}
     free = {"type": "object", "additionalProperties": _VALUE}
     return _object({"name": _TEXT, "parameters": free}, allOf=_by("name", given))
 
@@ -335,10 +338,7 @@ _CERTIFICATE = _object(
     },
     {"worst": _list(_DIGITS)},
 )
-_PROFILES = _list(
-    _only({"count": _whole(1), **dict.fromkeys(("high", "middle"), _DIGITS)}), least=1
-)
-_PLACEMENTS = _list(_only({"elements": _list(_whole(0), least=1), "mass": _DIGITS}), least=1)
+_PROFILES, _PLACEMENTS = _of("profiles"), _of("placements")
 _GEOMETRY = {"base": _whole(2, LARGEST_BASE), "dimension": _whole(1, 63), "profiles": _PROFILES}
 _TYPE = {
     "chances": _list(_DIGITS, "G", 2),
@@ -451,6 +451,15 @@ _DEFINED: dict[str, _Form] = {
         "maxLength": LONGEST_NUMBER,
     },
     "level": _any(_double(0), _INF),
+    "name": _any(_TEXT, _only({"text": _ENDLESS})),
+    "factor": _any(_double(exclusiveMinimum=0), _INF),
+    "real": _double(),
+    "costs": _matrices(_REAL, "N", "M"),
+    "end": _any(_NULL, _double(0, 1)),
+    "room": _any(_NULL, _double(0)),
+    "masses": _list(_row(_VALUE, _EXACT), least=1),
+    "priors": _any(_NULL, _list(_MASSES, least=1)),
+    "feature": _any(_NAME, _list(_NAME, least=1), _list(_row(_VALUE, _MASSES), least=1)),
     "levels": _list(_LEVEL, least=1, most=2),
     "digits": {"type": "string", "pattern": f"^{_PATTERN}$", "maxLength": MOST_DIGITS},
     "fraction": {"type": "string", "pattern": f"^-?{_PATTERN}(/[1-9][0-9]*)?$"},
@@ -475,6 +484,8 @@ _DEFINED: dict[str, _Form] = {
         _ATTRIBUTES,
     ),
     "duals": _DUALS,
+    "profiles": _list(_only({"count": _whole(1), "high": _DIGITS, "middle": _DIGITS}), least=1),
+    "placements": _list(_only({"elements": _list(_whole(0), least=1), "mass": _DIGITS}), least=1),
 }
 _TOP: dict[str, _Form] = {
     "format": {"const": "mechdesign"},
@@ -551,7 +562,7 @@ def _fit(form: Any, value: Any, sizes: dict[str, int]) -> None:
         parts = [(f".{key}", named.get(key, other), part) for key, part in value.items()]
         _fit_parts(parts, sizes)
     for rule in form.get("allOf", ()):
-        if all(value[key] == part["const"] for key, part in rule["if"]["properties"].items()):
+        if all(value[key] in part["enum"] for key, part in rule["if"]["properties"].items()):
             _fit(rule["then"], value, sizes)
 
 
@@ -2522,10 +2533,15 @@ def _check_content(content: dict[str, Any]) -> Report:
     return report
 
 
+_WORDS = "--json", "--progress", "--schema", "--with-parent", "--help", "-h"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check files named on the command line; ``--json`` prints JSON. Returns the exit code."""
+    """Check files named on the command line; ``--json`` prints JSON, ``--schema`` the form of files
+    as JSON Schema. Returns the exit code.
+    """
     given, results = [*(sys.argv[1:] if arguments is None else arguments)], list[dict[str, Any]]()
-    for name in [word for word in given if word not in ("--json", "--progress", "--help", "-h")]:
+    for name in [word for word in given if word not in _WORDS]:
         try:
             with open(name, "rb") as file:
                 report = check(file.read(LARGEST_FILE + 1))
@@ -2534,6 +2550,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             claim = {"claim": "file", "state": UNREADABLE, "detail": str(wrong.args[-1])}
             results.append({"file": name, "state": UNREADABLE, "claims": [claim]})
     state = min([found["state"] for found in results] or [UNREADABLE], key=list(CODES).index)
+    if "--schema" in given:
+        print(json.dumps(FORM, indent=1))
+        return 0
     told = {"format": "mechdesign-verify", "schema": 1, "state": state, "files": results}
     if not results:
         print("usage: python verify.py [--json] [--progress] FILE...", file=sys.stderr)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import re
 import sys
 import tempfile
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +36,8 @@ from .store import Outcome, Store
 
 # Reports of one transaction, at most.
 _BATCH = 20_000
+# Seconds for which it is known whether the database answers.
+_HEALTH = 1.0
 _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -123,6 +126,36 @@ def _busy(why: str) -> RefusedError:
     )
 
 
+class Health:
+    """Whether the database answers: asked once in :data:`_HEALTH` seconds, whoever wants to know.
+
+    Parameters
+    ----------
+    ask : raises where the database does not answer
+    clock : seconds
+    """
+
+    def __init__(self, ask: Callable[[], object], clock: Callable[[], float]) -> None:
+        self._ask, self._clock = ask, clock
+        self._until = float("-inf")
+        self._problem: StorageError | None = None
+        self._asking = asyncio.Lock()
+
+    async def check(self) -> None:
+        """Raise :class:`StorageError` unless the database has just answered."""
+        async with self._asking:
+            if self._clock() >= self._until:
+                try:
+                    await run_in_threadpool(self._ask)
+                except StorageError as problem:
+                    self._problem = problem
+                else:
+                    self._problem = None
+                self._until = self._clock() + _HEALTH
+        if self._problem is not None:
+            raise self._problem.with_traceback(None)  # it would grow with each request
+
+
 class Collector:
     """Everything that a request needs: the kernels, the store, the limits.
 
@@ -161,7 +194,9 @@ class Collector:
         }
         self.token, self.reader_token = token, reader_token or token
         self.origins, self.is_local = frozenset(origins), is_local
-        self.rates = Rates(self.limits.rate, *([clock] if clock else []))
+        clock = clock or time.monotonic
+        self.rates = Rates(self.limits.rate, clock)
+        self.health = Health(partial(store.others, numbers), clock)
         self.exporting = asyncio.Lock()
         self.committer: Committer | None = None
 
@@ -170,7 +205,7 @@ class Collector:
     async def post_reports(self, request: Request) -> Response:
         """Count reports; answers when they are on disk."""
         check_token(request.headers, self.token, browser=False)
-        address = request.client.host if request.client else ""
+        address = _address(request)
         self.rates.spend(address, 1)
         rows, is_list = read_reports(await self._body(request), self.known)
         if len(rows) > 1:
@@ -206,8 +241,8 @@ class Collector:
             f"body: expected at most {most} bytes, got more; send fewer reports at once.",
             Connection="close",
         )
-        length = request.headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > most:
+        length = request.headers.get("content-length", "0").lstrip("0") or "0"
+        if not re.fullmatch("[0-9]{1,18}", length) or int(length) > most:
             raise too_large
         parts, size = [], 0
         try:
@@ -238,7 +273,8 @@ class Collector:
 
     async def get_kernels(self, request: Request) -> Response:
         """The public forms, from which devices draw."""
-        return JSONResponse([json.loads(one.collected.text) for one in self._chosen(request)])
+        texts = [one.collected.text for one in self._chosen(request)]
+        return Response(f"[{','.join(texts)}]", media_type="application/json")
 
     async def get_page(self, request: Request) -> Response:
         """The page."""
@@ -268,9 +304,12 @@ class Collector:
         )
 
     async def get_health(self, request: Request) -> Response:
-        """Whether the database answers, and which kernels are collected; needs no token."""
-        numbers = [one.number for one in self.estimators]
-        await run_in_threadpool(self.store.others, numbers)
+        """Whether the database answers, and which kernels are collected; needs no token.
+
+        No rate ends it, as whoever watches may have the address of all who report. The database is
+        asked once in a while, for all who want to know.
+        """
+        await self.health.check()
         kernels = [
             {
                 "kernel": one.collected.digest,
@@ -308,19 +347,16 @@ class Collector:
     def app(self) -> Starlette:
         """The application for any ASGI server."""
         reading = {
-            "/": self.get_page,
-            "/estimate": self.get_estimate,
-            "/counts": self.get_counts,
-            "/reports.parquet": self.get_parquet,
+            "/": self._read(self.get_page),
+            "/estimate": self._read(self.get_estimate),
+            "/counts": self._read(self.get_counts),
+            "/reports.parquet": self._read(self.get_parquet),
+            "/kernels": self._limited(self.get_kernels),
+            "/health": self.get_health,
         }
         routes = [Route("/reports", self._guarded(self.post_reports), methods=["POST"])]
         routes += [
-            Route(path, self._guarded(self._read(answer)), methods=["GET"])
-            for path, answer in reading.items()
-        ]
-        routes += [
-            Route("/kernels", self._guarded(self.get_kernels), methods=["GET"]),
-            Route("/health", self._guarded(self.get_health), methods=["GET"]),
+            Route(path, self._guarded(answer), methods=["GET"]) for path, answer in reading.items()
         ]
         middleware = []
         if self.origins:
@@ -332,12 +368,14 @@ class Collector:
                     allow_headers=["Content-Type", "Authorization"],
                 )
             ]
-        return Starlette(
+        made = Starlette(
             routes=routes,
             middleware=middleware,
             lifespan=self._life,
             exception_handlers={HTTPException: _http_problem},
         )
+        made.router.redirect_slashes = False  # to a name that the request chose
+        return made
 
     @asynccontextmanager
     async def _life(self, _: Starlette) -> AsyncIterator[None]:
@@ -349,13 +387,22 @@ class Collector:
         self.store.close()
 
     def _read(self, answer: Callable[..., Any]) -> Callable[..., Any]:
+        limited = self._limited(answer)
+
         async def read(request: Request) -> Response:
             check_token(request.headers, self.reader_token, browser=True)
-            self.rates.spend(request.client.host if request.client else "", 1)
-            made: Response = await answer(request)
+            made: Response = await limited(request)
             return made
 
         return read
+
+    def _limited(self, answer: Callable[..., Any]) -> Callable[..., Any]:
+        async def limited(request: Request) -> Response:
+            self.rates.spend(_address(request), 1)
+            made: Response = await answer(request)
+            return made
+
+        return limited
 
     def _guarded(self, answer: Callable[..., Any]) -> Callable[..., Any]:
         """The answer, or one line that says why there is none, with the same headers."""
@@ -370,12 +417,19 @@ class Collector:
             except (StorageError, InputError) as problem:
                 print(f"error: {problem}", file=sys.stderr, flush=True)
                 made = _refused(_busy("the database does not answer"))
+            except OSError as problem:
+                print(f"error: {visible(str(problem))}", file=sys.stderr, flush=True)
+                made = _refused(_busy("this machine has no room for it"))
             except ClientDisconnect:
                 made = Response(status_code=400)  # nobody reads it
             made.raw_headers.extend(_RAW_HEADERS)
             return made
 
         return guarded
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _refused(refusal: RefusedError) -> JSONResponse:

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ipaddress
+import os
+import signal
 import socket
+import stat
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..errors import ExposureWarning, InputError, MissingLibraryError, warn
+from ..errors import ExposureWarning, InputError, MechdesignError, MissingLibraryError, warn
 from ..files import read_text
 from .gate import Limits
 from .kernels import Collected
 
 HOST, PORT = "127.0.0.1", 8780
-# Connections at once, files beside them, and seconds that an idle connection is kept.
-_CONNECTIONS, _FILES, _IDLE = 5000, 100, 30
+# Connections at once, which wait for one another beyond that, and files beside them.
+_CONNECTIONS, _FILES = 20_000, 100
+# Seconds that a connection has for a header, its first one included, and bytes of one at most.
+_HEADER_SECONDS, _HEADER_BYTES = 5, 1 << 14
+# Seconds that a connection has to take what it was sent, and that the last ones have at the end.
+_UNREAD_SECONDS, _LAST_SECONDS = 10, 10
+_LOG = {
+    "handlers": {"console": {"class": "logging.StreamHandler", "stream": "ext://sys.stderr"}},
+    "formatters": {},
+    "loggers": {"_granian": {"handlers": ["console"], "propagate": False}},
+}
 
 
 def check_framework() -> None:
-    """Raise :class:`MissingLibraryError` when Starlette, uvicorn or SQLAlchemy is not installed."""
+    """Raise :class:`MissingLibraryError` when Starlette, Granian or SQLAlchemy is not installed."""
     try:
+        import granian  # noqa: F401
         import sqlalchemy  # noqa: F401
         import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
     except ImportError as problem:
         raise MissingLibraryError(str(problem.name), "serve") from None
 
@@ -54,11 +68,14 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket at an address; raises :class:`InputError` where there is none to be had."""
+def reserve(host: str, port: int) -> socket.socket:
+    """A socket that keeps an address free for the server, and tells which port it is.
+
+    Raises :class:`InputError` where there is none to be had.
+    """
     try:
-        if not 0 <= port <= 0xFFFF:
-            raise OverflowError  # the system would take the rest of a division
+        if not 0 <= port <= 0xFFFF or "%" in host:
+            raise OverflowError  # of a port the system would take the rest; zones are not served
         (family, kind, protocol, _, address), *_ = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
@@ -66,6 +83,8 @@ def listen(host: str, port: int) -> socket.socket:
         try:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             found.bind(address)
+            if hasattr(socket, "SO_REUSEPORT"):  # others were refused; the server may join
+                found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         except BaseException:
             found.close()
             raise
@@ -115,13 +134,11 @@ def serve(
         When the extra ``serve`` is not installed.
     """
     check_framework()
-    import uvicorn
-
     from .app import Collector
     from .store import Store
 
     local = is_loopback(host)
-    bound = listen(host, port)
+    reserved = reserve(host, port)
     try:
         store = Store(database)
         collector = Collector(
@@ -141,38 +158,98 @@ def serve(
                 "--reader-token-file)",
                 ExposureWarning,
             )
-        number = bound.getsockname()[1]
         name = f"[{host}]" if ":" in host else host
-        _run(uvicorn, collector.app(), bound, f"http://{name}:{number}/", store.shown)
+        told = f"http://{name}:{reserved.getsockname()[1]}/"
+        # What was imported stays: the collector of garbage need not look through it again.
+        gc.collect()
+        gc.freeze()
+        asyncio.run(_serve(collector.app(), reserved, told, store.shown))
     finally:
-        bound.close()
-
-
-def _run(uvicorn: Any, app: Any, bound: socket.socket, address: str, database: str) -> None:
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,  # it would hold addresses
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=10,
-        limit_concurrency=allow_connections(),
-        ws="none",
-        lifespan="on",
-    )
-
-    class Server(uvicorn.Server):
-        """Says where it is once it answers."""
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets=sockets)
-            print(address, flush=True)
-            print(f"collects into {database}; Ctrl-C ends it", file=sys.stderr, flush=True)
-
-    # What was imported stays: the collector of garbage need not look through it again and again.
-    gc.collect()
-    gc.freeze()
-    with suppress(KeyboardInterrupt):
-        Server(config).run(sockets=[bound])
+        reserved.close()
     print("stopped; all that was acknowledged is stored", file=sys.stderr)
+
+
+async def _serve(app: Any, reserved: socket.socket, told: str, database: str) -> None:
+    """Serve until a signal, which lets those who are served have their answer."""
+    from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
+    from granian.log import LogLevels
+    from granian.server.embed import Server
+
+    host, port = reserved.getsockname()[:2]
+    server = Server(
+        app,
+        host,
+        port,
+        interface=Interfaces.ASGINL,
+        http=HTTPModes.http1,
+        websockets=False,
+        backlog=socket.SOMAXCONN,
+        backpressure=allow_connections(),
+        http1_settings=HTTP1Settings(
+            header_read_timeout=1000 * _HEADER_SECONDS, max_buffer_size=_HEADER_BYTES
+        ),
+        log_level=LogLevels.error,
+        log_dictconfig=_LOG,
+    )
+    stopped = asyncio.Event()
+    stop = partial(asyncio.get_running_loop().call_soon_threadsafe, stopped.set)
+    async with app.router.lifespan_context(app):
+        with _at_signals(stop):
+            serving = asyncio.ensure_future(server.serve())
+            if await _is_listening(host, port, serving):
+                reserved.close()
+                _limit_unread(port)
+                print(told, flush=True)
+                print(f"collects into {database}; Ctrl-C ends it", file=sys.stderr, flush=True)
+                stopping = asyncio.ensure_future(stopped.wait())
+                await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            server.stop()
+            await asyncio.wait({serving}, timeout=_LAST_SECONDS)
+        if not stopped.is_set():
+            why, *_ = f"{serving.exception() or 'it does not say why'}".splitlines()
+            raise MechdesignError(f"the server has ended by itself ({why}); start it again")
+
+
+@contextmanager
+def _at_signals(stop: Callable[[], object]) -> Iterator[None]:
+    """Have Ctrl-C, and what asks a process to end, call a function instead."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: stop()) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+async def _is_listening(host: str, port: int, serving: asyncio.Future[None]) -> bool:
+    """Whether connections are taken, once they are, or the server has ended before."""
+    if ipaddress.ip_address(host).is_unspecified:
+        host = "::1" if ":" in host else HOST
+    while not serving.done():
+        await asyncio.sleep(0.01)
+        with suppress(OSError):
+            _, writer = await asyncio.open_connection(host, port)
+            writer.close()
+            return not serving.done()
+    return False
+
+
+def _limit_unread(port: int) -> None:
+    """Have Linux end connections whose other end takes nothing of what it asked for.
+
+    The server has no setting for it. What is set for the socket that listens holds for all that
+    connect to it.
+    """
+    if not hasattr(socket, "TCP_USER_TIMEOUT"):
+        return
+    for number in map(int, os.listdir("/proc/self/fd")):
+        # Files are left alone: to close one anew would end the locks of the database.
+        with suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                with socket.fromfd(number, socket.AF_INET, socket.SOCK_STREAM) as found:
+                    listens = found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+                    if listens and found.getsockname()[1] == port:
+                        option = socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT
+                        found.setsockopt(*option, 1000 * _UNREAD_SECONDS)

@@ -56,6 +56,58 @@ function kindOf(value) {
   return Array.isArray(value) ? "an array" : `a value of type ${typeof value}`;
 }
 
+/** What a task reads from what was passed in; an error of this module where that throws. */
+function reading(subject, task) {
+  try {
+    return task();
+  } catch (error) {
+    if (error instanceof ClientError) throw error;
+    const remedy = "pass plain values";
+    throw new ClientError(subject, "what can be read", "what throws when it is read", remedy);
+  }
+}
+
+/** Whether a value is an object of no class but that of all objects, of this page or another. */
+function isPlain(value) {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/**
+ * The options that an object has itself, in one without a prototype: what all objects of a page were
+ * given is no option.
+ */
+function optionsOf(given, names, subject) {
+  if (!isPlain(given)) {
+    throw new ClientError(subject, "a plain object of options", kindOf(given), "leave it out");
+  }
+  const others = Reflect.ownKeys(given).filter((name) => !names.includes(name));
+  if (others.length) {
+    const expected = `options among ${names.join(", ")}`;
+    throw new ClientError(subject, expected, others.map(String).join(", "), "leave the others out");
+  }
+  return Object.assign(Object.create(null), given);
+}
+
+/** A method of an object or of its class, and none that all objects of a page were given. */
+function methodOf(object, name) {
+  const found = object?.[name];
+  return typeof found === "function" && found !== Object.prototype[name] ? found : null;
+}
+
+function checkText(text, subject) {
+  if (typeof text !== "string") throw new ClientError(subject, "text", kindOf(text), "pass text");
+  return text;
+}
+
+function checkBytes(bytes, subject) {
+  if (!(bytes instanceof Uint8Array)) {
+    throw new ClientError(subject, "bytes", kindOf(bytes), "pass a Uint8Array");
+  }
+  return bytes;
+}
+
 // Bytes
 
 const utf8 = new TextEncoder();
@@ -124,11 +176,36 @@ const QUARTERS = [
   [0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14],
 ];
 const BLOCK = 128;
+const BYTES = 64;
 
 const turned = (word, by) => (word >> by) | BigInt.asUintN(64, word << (64n - by));
 
-/** The hash of bytes; `key` has at most 64 bytes and `person` at most 16 characters of ASCII. */
-export function blake2b(message, { size = 64, key = new Uint8Array(0), person = "" } = {}) {
+/**
+ * The hash of bytes, with up to 64 of its own (`size`); `key` has at most 64 bytes and `person` at
+ * most 16 characters of ASCII.
+ */
+export function blake2b(message, options = {}) {
+  return hashed(...reading("hash", () => hashing(message, options)));
+}
+
+/** What is hashed and how, checked. */
+function hashing(message, options) {
+  const asked = optionsOf(options, ["size", "key", "person"], "hash");
+  const { size = BYTES, key = new Uint8Array(0), person = "" } = asked;
+  checkBytes(message, "message");
+  if (!Number.isInteger(size) || size < 1 || size > BYTES) {
+    throw new ClientError("size", `a whole number from 1 to ${BYTES}`, "another", "leave it out");
+  }
+  if (checkBytes(key, "key").length > BYTES) {
+    throw new ClientError("key", `at most ${BYTES} bytes`, "more", "pass fewer");
+  }
+  if (!/^[\0-\x7F]{0,16}$/.test(checkText(person, "person"))) {
+    throw new ClientError("person", "at most 16 characters of ASCII", "others", "pass fewer");
+  }
+  return [message, size, key, person];
+}
+
+function hashed(message, size, key, person) {
   const parameters = new Uint8Array(64);
   parameters.set([size, key.length, 1, 1]);
   parameters.set(utf8.encode(person), 48);
@@ -262,6 +339,16 @@ function below(limit, more) {
 
 // From values to positions of inputs
 
+/** How many parts a value has, arrays counted with theirs, up to one more than a limit. */
+function partsOf(value, limit) {
+  let count = 1;
+  if (!Array.isArray(value)) return count;
+  for (let i = 0; i < value.length && count <= limit; i++) {
+    count += partsOf(value[i], limit - count);
+  }
+  return count;
+}
+
 /** A text that is equal for equal labels: 1 and 1n are one, "1" and true are others. */
 function labelKey(label) {
   if (typeof label === "string") return JSON.stringify(label);
@@ -312,6 +399,7 @@ class Question {
     this.receipt = data.receipt;
     this.table = new Table(kernel.weights);
     this.places = new Map(kernel.inputs.map((label, i) => [labelKey(label), i]));
+    this.most = kernel.inputs.reduce((most, label) => Math.max(most, partsOf(label, Infinity)), 1);
   }
 
   /** A value with labels in the place of numbers, where there are bins; arrays by their parts. */
@@ -322,9 +410,11 @@ class Question {
   }
 
   codeOf(given) {
-    const value = this.labelOf(given);
-    const code = this.places.get(labelKey(value));
     const subject = DATA.isPlan ? `value of ${this.kernel.column}` : "value";
+    // Arrays with more parts than any label are none of them, and may have no end.
+    const fits = partsOf(given, this.most) <= this.most;
+    const value = fits ? this.labelOf(given) : undefined;
+    const code = this.places.get(labelKey(value));
     if (code === undefined) {
       const isBinned = this.bins?.length === 1;
       const expected = `${isBinned ? "a number in " : ""}${shownInputs(this.kernel)}`;
@@ -539,6 +629,9 @@ const hasFiles = () => typeof globalThis.process?.versions?.node === "string";
 
 /** Where reports are remembered: what is given, else IndexedDB, else files. */
 function storageOf(given) {
+  if (typeof given === "string" && (!bytesOf(given, "storage").length || given.includes("\0"))) {
+    throw new ClientError("storage", "a folder", "no name of one", "leave it out, or pass its path");
+  }
   if (typeof given === "string" || (given === undefined && hasFiles() && !hasPages())) {
     if (!hasFiles()) {
       const remedy = "leave storage out: IndexedDB is taken";
@@ -547,7 +640,7 @@ function storageOf(given) {
     return new FileStorage(given);
   }
   if (given === undefined) return new PageStorage();
-  return typeof given?.keep === "function" ? given : new OwnStorage(given);
+  return methodOf(given, "keep") ? given : new OwnStorage(given);
 }
 
 function hasPages() {
@@ -568,7 +661,7 @@ class OwnStorage {
       const remedy = "leave storage out: IndexedDB is taken";
       throw new ClientError("storage", "one that all tabs see alike", "localStorage", remedy);
     }
-    if (typeof storage?.getItem !== "function" || typeof storage?.setItem !== "function") {
+    if (!methodOf(storage, "getItem") || !methodOf(storage, "setItem")) {
       const remedy = "pass for example a file of the application";
       throw new ClientError("storage", "getItem and setItem, or keep", kindOf(storage), remedy);
     }
@@ -604,13 +697,13 @@ function damaged(got) {
 function recalled(text, kernel) {
   let record;
   try {
-    record = JSON.parse(text);
+    record = Object.assign(Object.create(null), JSON.parse(text));
   } catch {
     throw damaged("text that is no JSON");
   }
-  const reports = record?.reports;
+  const { reports } = record;
   const fits =
-    record?.kernel === kernel.digest &&
+    record.kernel === kernel.digest &&
     Array.isArray(reports) &&
     reports.length === kernel.inputs.length &&
     reports.every((y, x) => Number.isInteger(y) && kernel.weights[x][y] > 0n);
@@ -620,10 +713,14 @@ function recalled(text, kernel) {
 
 /** Reports that are drawn once for each input and remembered from then on. */
 class Remembered {
-  constructor({ kernel, table }, { column, person, storage, random }) {
+  constructor({ kernel, table }, column, { person, storage, random }) {
     this.kernel = kernel;
     this.table = table;
     this.storage = storageOf(storage);
+    if (random !== undefined && typeof random !== "function") {
+      const remedy = "leave it out: the system fills them";
+      throw new ClientError("random", "a function that fills bytes", kindOf(random), remedy);
+    }
     this.random = random ?? systemBytes;
     const about = person === undefined ? "" : hex(identityBytes(person));
     // What a test drew is never taken for a report.
@@ -653,7 +750,7 @@ class Remembered {
 
 /** Reports that are a function of a secret key, as those of md.privatize with the same key. */
 class Keyed {
-  constructor({ kernel, table }, { column, key, identity, round }) {
+  constructor({ kernel, table }, column, { key, identity, round }) {
     const isKey = key instanceof Uint8Array && key.length >= 32;
     if (!isKey) {
       const got = key instanceof Uint8Array ? `${key.length} bytes` : kindOf(key);
@@ -699,7 +796,8 @@ function roundOf(round) {
 
 /** The secret bytes of a file that md.release_key wrote, from its text. */
 export function keyFromText(text) {
-  const found = /^mechdesign-key-1 ((?:[0-9a-f]{2}){32,})\r?\n?$/.exec(text);
+  const given = reading("key", () => checkText(text, "key"));
+  const found = /^mechdesign-key-1 ((?:[0-9a-f]{2}){32,})\r?\n?$/.exec(given);
   if (found === null) {
     const remedy = "pass the text of a file that md.release_key wrote";
     throw new ClientError("key", "a key of mechdesign", "something else", remedy);
@@ -733,26 +831,25 @@ export class Client {
     const own = DATA.isPlan ? [] : ["column"];
     const known = [...own, "storage", "person", "random"];
     const keyed = [...own, "key", "identity", "identityColumn", "round"];
-    const isKeyed = "key" in options || "identity" in options;
-    const others = Object.keys(options).filter((n) => !(isKeyed ? keyed : known).includes(n));
-    if (others.length) {
-      const expected = `options among ${(isKeyed ? keyed : known).join(", ")}`;
-      throw new ClientError("client", expected, others.join(", "), "leave the others out");
-    }
-    const columns = questions.map(({ kernel: { column } }) => options.column ?? column);
-    if (columns.some((column) => typeof column !== "string")) {
-      throw new ClientError("column", "a name", kindOf(options.column), "pass text");
-    }
+    const [isKeyed, asked] = reading("client", () => {
+      const names = ["key", "identity"].some((name) => Object.hasOwn(Object(options), name));
+      return [names, optionsOf(options, names ? keyed : known, "client")];
+    });
+    const { column: given, identityColumn: person = "person" } = asked;
+    const columns = questions.map(({ kernel: { column } }) => (given === undefined ? column : given));
     const Source = isKeyed ? Keyed : Remembered;
-    this.#sources = questions.map((one, i) => new Source(one, { ...options, column: columns[i] }));
-    const isTest = options.random !== undefined;
+    this.#sources = reading("client", () => {
+      checkText(person, "identityColumn");
+      return questions.map((one, i) => new Source(one, checkText(columns[i], "column"), asked));
+    });
+    const isTest = asked.random !== undefined;
     this.#fields = this.#sources.map((source, i) =>
       isKeyed
         ? {
             column: columns[i],
             source: DATA.sources.key,
             for_production: true,
-            person: options.identityColumn ?? "person",
+            person,
             key: source.fingerprint,
             ...(source.round !== undefined && { round: source.round }),
           }
@@ -786,7 +883,7 @@ export class Client {
    * Of several columns a list of them.
    */
   async output(value) {
-    const codes = codesOf(value);
+    const codes = reading(DATA.isPlan ? "values" : "value", () => codesOf(value));
     const found = await Promise.all(this.#sources.map((source, i) => source.output(codes[i])));
     return DATA.isPlan ? found : found[0];
   }
@@ -809,25 +906,60 @@ export class Client {
 
 /** Reports as JSON: integers above 2**53, which JSON.stringify refuses, with all their digits. */
 export function toJSON(reports) {
-  if (typeof reports === "bigint") return String(reports);
-  if (Array.isArray(reports)) return `[${reports.map(toJSON).join(",")}]`;
-  if (reports === null || typeof reports !== "object") return JSON.stringify(reports);
-  const parts = Object.entries(reports).map(([name, v]) => `${JSON.stringify(name)}:${toJSON(v)}`);
-  return `{${parts.join(",")}}`;
+  return reading("reports", () => jsonOf(reports, []));
+}
+
+function jsonOf(value, above) {
+  if (typeof value === "bigint") return String(value);
+  const isAlone = value === null || ["string", "boolean"].includes(typeof value);
+  if (isAlone || Number.isFinite(value)) return JSON.stringify(value);
+  const remedy = "pass what report() gave";
+  if (above.includes(value)) throw new ClientError("reports", "an end", "a cycle", remedy);
+  const inner = (part) => jsonOf(part, [...above, value]);
+  // By places, as some of them may be empty.
+  if (Array.isArray(value)) return `[${Array.from(value.keys(), (i) => inner(value[i]))}]`;
+  if (!isPlain(value)) {
+    throw new ClientError("reports", "arrays, plain objects and their parts", kindOf(value), remedy);
+  }
+  return `{${Object.entries(value).map(([name, part]) => `${JSON.stringify(name)}:${inner(part)}`)}}`;
+}
+
+/** The address of a collector; on a page it may be relative. */
+function addressOf(url) {
+  let found = null;
+  try {
+    if (typeof url === "string" || url instanceof URL) found = new URL(url, globalThis.location?.href);
+  } catch {
+    // No address; said below.
+  }
+  if (!/^https?:$/.test(found?.protocol) || found.username || found.password) {
+    const expected = "an address with http or https, and no name in it";
+    throw new ClientError("url", expected, kindOf(url), "pass that of /reports of a collector");
+  }
+  return found;
 }
 
 /** Send one report, or a list, to a collector. After an error send the same ones again. */
 export async function send(url, reports) {
-  const answer = await fetch(url, {
+  const address = reading("url", () => addressOf(url));
+  if (typeof reports !== "object" || reports === null) {
+    const expected = "a report or a list of them";
+    throw new ClientError("reports", expected, kindOf(reports), "pass what report() gave");
+  }
+  const answer = await fetch(address, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: toJSON(reports),
     credentials: "omit",
     referrerPolicy: "no-referrer",
   });
+  const remedy = "send the same reports again later, or ask who runs it";
   if (!answer.ok) {
-    const remedy = "send the same reports again later, or ask who runs it";
     throw new ClientError("collector", "that it takes the reports", `${answer.status}`, remedy);
   }
-  return answer.json();
+  try {
+    return await answer.json();
+  } catch {
+    throw new ClientError("collector", "JSON", "another answer", remedy);
+  }
 }

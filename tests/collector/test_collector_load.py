@@ -21,7 +21,7 @@ import pytest
 import mechdesign as md
 
 pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[serve]")
-pytest.importorskip("uvicorn", reason="the collector needs mechdesign[serve]")
+pytest.importorskip("granian", reason="the collector needs mechdesign[serve]")
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 

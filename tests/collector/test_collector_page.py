@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.collector import Served, request, send
 from benchmarks.page import FLAGS, find_chromium
 
-pytest.importorskip("uvicorn", reason="the collector needs mechdesign[serve]")
+pytest.importorskip("granian", reason="the collector needs mechdesign[serve]")
 pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[serve]")
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser needs playwright")
 

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.collector import Served, reports, request, send
 
-pytest.importorskip("uvicorn", reason="the collector needs mechdesign[serve]")
+pytest.importorskip("granian", reason="the collector needs mechdesign[serve]")
 pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[serve]")
 pytest.importorskip("psycopg", reason="PostgreSQL needs mechdesign[postgresql]")
 

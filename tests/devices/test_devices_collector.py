@@ -18,7 +18,7 @@ from site_pages import FOREVER, serving
 import mechdesign as md
 from mechdesign.release.report_counts import report_text
 
-for library in ("starlette", "uvicorn", "sqlalchemy"):
+for library in ("starlette", "granian", "sqlalchemy"):
     pytest.importorskip(library, reason="the collector needs mechdesign[serve]")
 
 from benchmarks.page import FLAGS, find_chromium  # noqa: E402

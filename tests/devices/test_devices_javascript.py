@@ -496,6 +496,129 @@ def test_a_failure_does_not_stop_the_next_one(tmp_path):
     assert [kind for kind, _ in told] == ["Error", "done"]
 
 
+# Arguments
+
+
+WRONG = """
+const cycle = [];
+cycle.push(cycle, cycle);
+const looped = { report: 1 };
+looped.inner = [looped];
+let doubled = [1];
+for (let i = 0; i < 100; i++) doubled = [doubled, doubled];
+let deep = [];
+for (let i = 0; i < 200000; i++) deep = [deep];
+const throws = { get key() { throw new Error("own"); }, get length() { throw new Error("own"); } };
+const revoked = Proxy.revocable([], {});
+revoked.revoke();
+const odd = {
+  null: null, undefined, number: 7, NaN, text: "secret-value", nul: "secret-value\\0",
+  half: "\\ud800", symbol: Symbol("secret-value"), truth: true, BigInt: 1n << 70n,
+  function: () => "yes", class: class {}, cycle, looped, doubled, deep, throws,
+  bare: Object.create(null), revoked: revoked.proxy, sparse: new Array(2 ** 32 - 1),
+  date: new Date(), map: new Map(),
+  bytes: new Uint8Array(3), numbers: [1, 2], named: { colour: 1 }, hidden: { [Symbol("x")]: 1 },
+};
+const key = new Uint8Array(32);
+const client = new Client({ storage: memory() });
+const report = await client.report(kernels[0].inputs[0]);
+// For each argument that is tried: what is right, so that only the others must be refused.
+const tried = {
+  options: [(v) => new Client(v), "undefined", "bare"],
+  column: [
+    (v) => new Client({ storage: memory(), column: v }),
+    "undefined", "text", "nul",
+  ],
+  storage: [(v) => new Client({ storage: v }), "undefined", "text"],
+  person: [
+    (v) => new Client({ storage: memory(), person: v }),
+    "undefined", "number", "text", "nul", "BigInt", "bytes",
+  ],
+  random: [(v) => new Client({ storage: memory(), random: v }), "undefined", "function", "class"],
+  key: [(v) => new Client({ key: v, identity: 1 })],
+  identity: [(v) => new Client({ key, identity: v }), "number", "text", "nul", "BigInt", "bytes"],
+  identityColumn: [
+    (v) => new Client({ key, identity: 1, identityColumn: v }), "undefined", "text", "nul", "half",
+  ],
+  round: [
+    (v) => new Client({ key, identity: 1, round: v }),
+    "undefined", "number", "text", "nul", "BigInt",
+  ],
+  output: [(v) => client.output(v)],
+  report: [(v) => client.report(v)],
+  keyFromText: [(v) => keyFromText(v)],
+  message: [(v) => blake2b(v), "bytes"],
+  hash: [(v) => blake2b(key, v), "undefined", "bare"],
+  size: [(v) => blake2b(key, { size: v }), "undefined", "number"],
+  hashKey: [(v) => blake2b(key, { key: v }), "undefined", "bytes"],
+  hashPerson: [(v) => blake2b(key, { person: v }), "undefined", "text", "nul"],
+  toJSON: [
+    toJSON, "null", "number", "text", "nul", "half", "truth", "BigInt", "numbers", "named",
+    "hidden", "bare",
+  ],
+  url: [(v) => send(v, report)],
+  reports: [(v) => send("http://127.0.0.1:9/", v), "numbers", "named", "hidden", "bare"],
+};
+const found = [];
+for (const [name, [task, ...right]] of Object.entries(tried)) {
+  for (const [kind, value] of Object.entries(odd)) {
+    if (kind === "doubled" && ["toJSON", "reports"].includes(name)) continue; // it has an end
+    const [error, message] = await said(async () => { await task(value); });
+    found.push([name, kind, right.includes(kind), error, message ?? ""]);
+  }
+}
+tell(found);
+"""
+
+
+def test_every_wrong_argument_ends_in_an_error_of_the_client(tmp_path):
+    labels = [("a", 1), ("a", ("b", None)), "c"]
+    told = run_node(tmp_path, md.Mechanism(np.eye(3), labels, labels), WRONG)
+    assert len(told) > 450
+    for name, kind, right, error, message in told:
+        if right:
+            # What was right is sent to nobody, as nobody listens.
+            assert error == ("TypeError" if name == "reports" else "done"), (name, kind, message)
+        else:
+            assert error == "ClientError", (name, kind, error, message)
+            assert re.fullmatch(r"[^\n]+: expected [^\n]+, got [^\n]+; [^\n]+\.", message)
+            assert "secret-value" not in message.replace("Symbol(secret-value)", "")
+
+
+POLLUTED = """
+const names = {
+  key: new Uint8Array(32), identity: 1, identityColumn: "x", round: 1, column: "x", person: 2,
+  random: (part) => part.fill(0), storage: memory(), keep: async () => "{}", getItem: () => "{}",
+  setItem: () => {}, size: 3, kernel: kernel.digest, reports: [0, 0, 0],
+};
+const tried = async () => {
+  const { map, ...storage } = memory();
+  const client = new Client({ storage });
+  await client.report("yes");
+  return {
+    receipt: client.receipt,
+    names: [...map.keys()],
+    hash: blake2b(new Uint8Array(3)).length,
+    half: await said(() => new Client({ storage: { getItem: () => null } })),
+    none: await said(() => new Client({ storage: {} })),
+    damaged: await said(() => new Client({ storage: { keep: () => "{}" } }).output("yes")),
+  };
+};
+const before = await tried();
+for (const [name, value] of Object.entries(names)) Object.prototype[name] = value;
+const after = await tried();
+for (const name of Object.keys(names)) delete Object.prototype[name];
+tell([before, after]);
+"""
+
+
+def test_what_all_objects_of_a_page_were_given_is_no_option(tmp_path):
+    before, after = run_node(tmp_path, FOUND, POLLUTED)
+    assert after == before
+    assert before["receipt"]["for_production"]
+    assert {before[name][0] for name in ("half", "none", "damaged")} == {"ClientError"}
+
+
 # Receipts
 
 

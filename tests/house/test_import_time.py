@@ -23,7 +23,7 @@ print(len(set(sys.modules) - before))
 # What only some users need, or what only some calls need.
 HEAVY = (
     *("cvxpy", "pandas", "polars", "pyarrow", "matplotlib", "highspy", "statsmodels"),
-    *("duckdb", "dask", "pyspark", "sklearn", "opendp", "nicegui", "starlette", "uvicorn"),
+    *("duckdb", "dask", "pyspark", "sklearn", "opendp", "nicegui", "starlette", "granian"),
 )
 
 

@@ -23,7 +23,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="the browser need
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="the audit needs axe")
 pytest.importorskip("jinja2", reason="reports need mechdesign[report]")
 pytest.importorskip("nicegui", reason="the page needs mechdesign[explore]")
-pytest.importorskip("uvicorn", reason="the collector needs mechdesign[serve]")
+pytest.importorskip("granian", reason="the collector needs mechdesign[serve]")
 
 pytestmark = [
     pytest.mark.slow,
