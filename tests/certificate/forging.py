@@ -842,7 +842,7 @@ def many(content: File, forger: Forger) -> File:
     by_shape = {shape(path): path for path in rng.sample(lists, len(lists))}
     path = rng.choice(list(by_shape.values()))
     value, count = at(content, path), rng.choice((30, 300, 3000))
-    if len(json.dumps(value)) * count < 400_000:
+    if len(json.dumps(value)) * count < 60_000:
         put(content, path, [copy.deepcopy(v) for _ in range(count) for v in value])
     return content
 
