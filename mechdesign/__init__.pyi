@@ -14,6 +14,9 @@ from ._bins import Bins as Bins
 from ._bins import bins as bins
 from ._compare._compare import compare as compare
 from ._compare.comparison import Comparison as Comparison
+from ._determined_prior import DeterminedPrior as DeterminedPrior
+from ._determined_prior import determined_prior as determined_prior
+from ._public_form import public_form as public_form
 from ._version import __version__ as __version__
 from .channels._contraction import Contraction as Contraction
 from .channels._contraction import contraction as contraction
@@ -125,6 +128,7 @@ from .solve.sensitivity import binding as binding
 from .storage import load as load
 from .storage import save as save
 from .subsets._subset_selection import subset_selection as subset_selection
+from .subsets.grouped import PublicSelection as PublicSelection
 from .subsets.selection import SubsetSelection as SubsetSelection
 from .theory._composition import compose as compose
 from .theory._odometer import Odometer as Odometer

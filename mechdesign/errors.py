@@ -696,8 +696,10 @@ KINDS = (
     Kind(
         "MD809",
         "CountsWarning",
-        "A file holds the exact counts of the people that it is about, as a prior.",
-        "Publish the public form (--public), or a design made from other people's data.",
+        "A file holds the exact counts of the people that it is about, as a prior, or a kernel "
+        "from which they can be computed; the message says how many digits.",
+        "Publish the public form (--public) of a design for counts with noise (--prior-noise), "
+        "rounded shares (--round-prior) or other people's data.",
     ),
     Kind(
         "MD810",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+import secrets
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -16,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._bins import binned_combinations, bins_by_name, coded_column, count_bins, count_in_bins
+from .discrete_laplace import discrete_laplace
 from .errors import PriorError, ZeroMassWarning, is_iterable, listed, nearest_name, quote, warn
-from .exact import fraction
+from .exact import fraction, is_whole
 from .labels import Label, check_labels, listing, near_miss, shorten, tidy
+from .numeric import finite_number
 from .schema import Schema
 
 SUM_TOLERANCE = 1e-6
@@ -72,6 +76,10 @@ class Prior:
     total: int
     #: Names of the columns that the symbols are made of, where they are known.
     schema: Schema | None = None
+    #: How many people masses were counted from, where whole counts were given.
+    counted: int | None = None
+    #: The level at which noise protects the people that masses were counted from.
+    noise: float | None = None
     #: Labels without mass that :meth:`restricted` left out.
     _left_out: frozenset[Label] = frozenset()
 
@@ -149,7 +157,10 @@ class Prior:
         array([0.75, 0.25])
         """
         counts, labels = _unpacked(counts, labels)
-        return cls._from_masses(_integers(counts)[0], labels)
+        masses, one = _integers(counts)
+        found = cls._from_masses(masses, labels)
+        found.counted = sum(masses) if one == 1 else None
+        return found
 
     @classmethod
     def from_data(
@@ -342,7 +353,12 @@ class Prior:
         kept = [int(i) for i in self.support]
         found = Prior._from_masses([self.weights[i] for i in kept], [self.labels[i] for i in kept])
         found._left_out = frozenset(self.labels) - frozenset(found.labels)
-        return found.with_schema(self.schema)
+        return self._known_of(found.with_schema(self.schema))
+
+    def _known_of(self, found: Prior) -> Prior:
+        """The same masses in another form: where they are from stays known."""
+        found.counted, found.noise = self.counted, self.noise
+        return found
 
     def marginal(self, names: str | Sequence[str]) -> Prior:
         """The prior of one of the columns that symbols are made of, or of several of them.
@@ -376,7 +392,110 @@ class Prior:
         with warnings.catch_warnings():
             # Symbols without mass were named when the prior was made.
             warnings.simplefilter("ignore", ZeroMassWarning)
-            return Prior._from_masses(list(masses.values()), list(masses)).with_schema(kept)
+            found = Prior._from_masses(list(masses.values()), list(masses)).with_schema(kept)
+            return self._known_of(found)
+
+    # What a kernel may give back of it
+
+    def rounded(self, digits: int) -> Prior:
+        """The prior whose masses are the nearest multiples of 10^−digits with sum one.
+
+        A kernel gives back the prior that it was designed for, see :func:`determined_prior`; of
+        this one that is so many digits. Rounding hides small differences, and is no guarantee:
+        whoever knows all people but one may still see from it what that one said, now and then.
+        For that see :meth:`with_noise`. Symbols with mass keep at least one unit, as none must
+        leave the design; those without stay without.
+
+        Parameters
+        ----------
+        digits : whole number from 1 to 15
+
+        Raises
+        ------
+        PriorError
+            For other digits, or too few of them for so many symbols.
+
+        Examples
+        --------
+        >>> Prior.from_counts({"a": 1237, "b": 731, "c": 3}).rounded(2)
+        Prior({a: 0.62, b: 0.37, c: 0.01})
+        """
+        if not is_whole(digits, 1, 15) or 10**digits < len(self.support):
+            raise PriorError(
+                "digits of a rounded prior",
+                expected="a whole number from 1 to 15, with at least as many multiples as symbols",
+                got=f"{quote(digits)} for {len(self.support)} symbols",
+                remedy="take more digits" if is_whole(digits, 1, 15) else "pass 2 or 3",
+            )
+        units = 10**digits
+        quotas = [Fraction(weight * units, self.total) for weight in self.weights]
+        masses = [max(math.floor(q), 1) if q else 0 for q in quotas]
+        while left := units - sum(masses):
+            step = 1 if left > 0 else -1
+            # The nearest sum changes those first that are furthest from their quota.
+            free = [x for x, mass in enumerate(masses) if mass > (left < 0)]
+            free.sort(key=lambda x: step * (masses[x] - quotas[x]))
+            for x in free[: abs(left)]:
+                masses[x] += step
+        return self._with_masses(masses)
+
+    def with_noise(
+        self, epsilon: float, *, people: int | None = None, seed: int | None = None
+    ) -> Prior:
+        """A prior from counts with noise: who sees it learns at most ε of the value of any person.
+
+        Discrete Laplace noise of scale 2/ε is added to every count, exactly drawn ([Canonne2020]),
+        so that the counts are ε-differentially private where one person's value is changed to any
+        other (ε/2 where a person is added or taken away), and so is every kernel that is designed
+        from them, whatever follows from it ([Dwork2006]). Counts below one become one, those of
+        symbols that nobody has too: no mass is negative or zero, and which symbols occurred does
+        not show. The list of symbols itself is not protected; it must not come from the data.
+
+        Every call has noise of its own, and levels of several add up. Notions of a prior hold under
+        the one with noise, which the design is made for.
+
+        Parameters
+        ----------
+        epsilon : positive number of nats
+        people : int, optional
+            How many people the masses were counted from; known where they were made of counts.
+        seed : int, optional
+            For research only: whoever knows it can take the noise off.
+
+        Raises
+        ------
+        PriorError
+            For levels that are no number of at least 1e-9, and for a prior that is not counted
+            from so many people.
+
+        Examples
+        --------
+        >>> Prior.from_counts({"a": 1237, "b": 731, "c": 3}).with_noise(0.1, seed=2)
+        Prior({a: 0.6232, b: 0.3763, c: 0.0005051})
+        """
+        level = fraction(finite_number(epsilon, "level of noise", 1e-9, error=PriorError))
+        total = self.counted if people is None else people
+        if total is None or not is_whole(total, 1) or total % self.total:
+            raise PriorError(
+                "people of a prior",
+                expected="how many people its masses were counted from",
+                got="none" if total is None else f"{quote(total)}, which gives no whole counts",
+                remedy="make the prior of counts (Prior.from_counts, a table), or pass people=",
+            )
+        source = secrets.SystemRandom() if seed is None else random.Random(seed)
+        scale, each = 2 / level, int(total) // self.total
+        counts = [weight * each + discrete_laplace(scale, source) for weight in self.weights]
+        found = self._with_masses([max(count, 1) for count in counts])
+        found.noise = float(level)
+        return found
+
+    def _with_masses(self, masses: Sequence[int]) -> Prior:
+        """Other masses on the same symbols; who made the prior was told of those without."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ZeroMassWarning)
+            found = Prior._from_masses(masses, self.labels).with_schema(self.schema)
+        found.noise = self.noise
+        return found
 
     def with_schema(self, schema: Any) -> Prior:
         """The same prior with names for the columns that its symbols are made of.
@@ -415,7 +534,7 @@ class Prior:
             # Symbols without mass were named when the prior was made.
             warnings.simplefilter("ignore", ZeroMassWarning)
             masses = [self.weights[self.index(label)] for label in labels]
-            return Prior._from_masses(masses, labels).with_schema(self.schema)
+            return self._known_of(Prior._from_masses(masses, labels).with_schema(self.schema))
 
     def index(self, label: Any) -> int:
         """Position of a label."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import CertificateError, CountsWarning, warn
+from .errors import CertificateError
 from .exact import Verdict, write_integer
 from .labels import Label, listing
 from .mechanism import ImplicitKernel, Mechanism
@@ -62,7 +62,9 @@ def shown_fingerprint(digest: str) -> str:
 def told_in_public(notions: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
     """Notions whose parameters say nothing about the data, and the names and levels of the others.
 
-    Sets of priors, chances given a side information and the like may be counts of people.
+    Of a notion about a prior levels are told, and δ; sets of priors, chances given a side
+    information, shares of entries and the like may be counts of people. A notion about none is a
+    promise that nobody can check without all of its parameters.
 
     >>> import mechdesign as md
     >>> told_in_public([md.PML(1), md.RobustPML.from_counts(0.5, {"a": 3, "b": 2})])
@@ -70,9 +72,10 @@ def told_in_public(notions: Iterable[Any]) -> tuple[tuple[Any, ...], tuple[str, 
     """
     whole, named = [], []
     for notion in notions:
-        values = notion_fields(notion).values()
+        allowed = {*notion.level_fields, "delta"}
+        kept = notion_fields(notion)
         if not notion.uses_prior or all(
-            value is None or isinstance(value, (int, float)) for value in values
+            value is None or name in allowed for name, value in kept.items()
         ):
             whole.append(notion)
         else:
@@ -196,28 +199,6 @@ class PublicDesign(Mechanism):
         return "\n".join([*lines, super().__repr__()])
 
     __hash__ = Mechanism.__hash__
-
-
-def public_form(design: Any) -> PublicDesign:
-    """What others may have of a design: kernel, labels, guarantee and question, without the prior.
-
-    Warns (:class:`CountsWarning`) when the kernel is a function of the masses of its prior.
-    """
-    fitted = [str(notion) for notion in design.notions if notion.uses_prior]
-    if fitted and len(set(design.prior.weights)) > 1:
-        warn(
-            f"the public form holds no prior, but {fitted[0]} is about one, and its masses can "
-            "often be computed from the entries of a kernel that was fitted to it; where they were "
-            "counted in the data, design under LDP or for a rounded prior before others get the "
-            "kernel",
-            CountsWarning,
-        )
-    return without_prior(design)
-
-
-def without_prior(design: Any) -> PublicDesign:
-    """The same, for who keeps nothing else of a design and has nobody to warn."""
-    return PublicDesign.of(design.mechanism, design.notions, question=design.question)
 
 
 def _checked(question: Question, symbols: tuple[Label, ...]) -> Question:

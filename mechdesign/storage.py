@@ -20,36 +20,33 @@ import hashlib
 import json
 import math
 import warnings
-from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import __version__
+from ._public_form import is_public, public_form
 from .certificate.certificate import UNKNOWN, Certificate, examine
-from .certificate.enclosures import CUT_SHORT, RELAXED, SEARCHED
+from .certificate.enclosures import CUT_SHORT, RELAXED
 from .certificate.infeasible import Infeasibility, stated_proof
 from .certificate.repair import Repair
 from .errors import (
     CertificateError,
-    GapWarning,
     InputError,
     MechdesignError,
     StorageError,
     quote,
     visible,
-    warn,
 )
 from .exact import (
     Verdict,
     common_integers,
     float_at_most,
-    nearest_float,
     read_fraction,
     read_integer,
     write_fraction,
@@ -60,15 +57,16 @@ from .labels import Label
 from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, notion_fields
-from .published import PublicDesign, public_form
+from .published import PublicDesign
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .schema import Schema
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.columns_plan import ColumnsPlan, KernelPlan
 from .solve.problem import Problem, state_problem
-from .solve.public_plan import PublicPlan, public_plan
-from .stored_duals import duals_from_json, duals_to_json
+from .solve.public_plan import PublicPlan
+from .stored_claims import compare_claims, difference, settled
+from .stored_duals import check_shapes, duals_from_json, duals_to_json
 from .stored_plans import (
     plan_from_parts,
     plan_to_json,
@@ -83,6 +81,7 @@ from .stored_values import (
     question_from_json,
     question_to_json,
 )
+from .subsets import GroupedSelection, PublicSelection, SubsetSelection, stored
 from .utility import (
     UTILITIES,
     Distance,
@@ -95,27 +94,14 @@ from .utility import (
     WorstCase,
 )
 
-if TYPE_CHECKING:
-    from .subsets import SubsetSelection
-
-Saved: TypeAlias = "Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan"
+Saved: TypeAlias = Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan
 
 # What a mechanism alone has not: its claims would be read by nobody.
 CLAIMS = frozenset({"prior", "notions", "stated", "utility", "certificate"})
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
 SCHEMA, REQUIRED_SCHEMA = 1, 2
-# What rounding may change of a value, a bound (or one of a search), as a share of what is gained.
-_AGREEMENT, _SEARCHED = 1e-12, 1e-8
 _LONGEST_NAME = 200
-# Names in a file of what proves nothing, or of what is compared by _compare_claims; of utilities;
-# of objects that may hold names that are not known; and of what is told apart by type.
-_RECORDS = frozenset(
-    ("version", "digest", "method", "agreement", "solver", "repair", "bound_source", "others")
-) | {"value", "bound", "bound_exact", "gap", "gain_gap", "optimal", "worst", "below_zero"}
-_NAMES = frozenset(("name", "class", "parameters"))
-_OPEN = frozenset(("", "certificate", "design", "public"))
-_EXACT = frozenset(("parameters", "labels", "inputs", "outputs", "answers"))
 # What parts that are missing or of another form raise.
 _WRONG = KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError
 
@@ -123,13 +109,15 @@ _WRONG = KeyError, TypeError, ValueError, IndexError, AttributeError, Arithmetic
 def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool = False) -> None:
     """Write a design, a mechanism, or the proof that nothing does what is asked, to a JSON file.
 
-    The file appears under its name only when it is complete. The file of a design holds its prior
-    exactly, which may be the counts of people, so that only its owner may read it; with ``public``
-    it holds what others may have: kernel, labels, guarantee and what the design asks, without the
-    prior. That loads as a :class:`PublicDesign`, from which estimates and plans are made.
+    The file appears under its name only when it is complete. A file that holds a prior holds it
+    exactly, which may be the counts of people, so that only its owner may read it (mode 0600);
+    everybody may read one that holds none. With ``public`` it holds what others may have, see
+    :func:`public_form`: of a design kernel, labels, guarantee and what it asks. That loads as a
+    :class:`PublicDesign`, from which estimates and plans are made.
 
-    Raises :class:`StorageError` when the file exists and ``overwrite`` is false, or when it cannot
-    be written. Warns (:class:`CountsWarning`) when a public kernel reveals the masses of its prior.
+    Raises :class:`StorageError` when the file exists and ``overwrite`` is false, when it cannot be
+    written, and for a public form of what has none. Warns (:class:`CountsWarning`) when a public
+    kernel gives its prior back, and says how many digits.
 
     Examples
     --------
@@ -140,13 +128,9 @@ def save(item: Saved, path: str | Path, *, overwrite: bool = False, public: bool
     ...     md.load(folder + "/m.json").mechanism == found.mechanism
     True
     """
-    if public and isinstance(item, Design):
-        item = public_form(item)
-    elif public and isinstance(item, ColumnsPlan):
-        item = public_plan(item)
-    text = json.dumps(to_json(item), indent=1) + "\n"
-    private = isinstance(item, (Design, Infeasibility, ColumnsPlan))
-    write_text(text, path, overwrite=overwrite, private=private)
+    held = public_form(item) if public else item
+    text = json.dumps(to_json(held), indent=1) + "\n"
+    write_text(text, path, overwrite=overwrite, private=not is_public(held))
 
 
 def load(path: str | Path) -> Saved:
@@ -267,21 +251,21 @@ def _proof_out(proof: Infeasibility) -> dict[str, Any]:
 
 
 def _subsets_out(item: Any) -> dict[str, Any]:
-    from .subsets import GroupedSelection, SubsetSelection
-    from .subsets.stored import groups_to_numbers, to_numbers
-
     if not isinstance(item, SubsetSelection):
         raise StorageError(
             f"save: expected a Design or a Mechanism, got {type(item).__name__}; pass the "
             "result of design(), or what has a kernel by its .mechanism."
         )
+    told: dict[str, Any] = {"notions": [_notion_out(notion) for notion in item.notions]}
     if isinstance(item, GroupedSelection):
-        asked = [_notion_out(notion) for notion in item.notions]
-        content = {"prior": prior_to_json(item.prior), "notions": asked}
-        return {"kind": "grouped selection", **content, **groups_to_numbers(item)}
-    labels = {"labels": [label_to_json(label) for label in item.inputs]} if item.has_names else {}
-    notions = [_notion_out(notion) for notion in item.notions]
-    return {"kind": "subset selection", **labels, "notions": notions, **to_numbers(item)}
+        told["prior"] = prior_to_json(item.prior)
+        return {"kind": "grouped selection", **told, **stored.groups_to_numbers(item)}
+    if item.has_names:
+        told["labels"] = [label_to_json(label) for label in item.inputs]
+    if isinstance(item, PublicSelection):
+        stated = {"stated": list(item.stated)} if item.stated else {}
+        return {"kind": "public selection", **told, **stated, **stored.public_to_numbers(item)}
+    return {"kind": "subset selection", **told, **stored.to_numbers(item)}
 
 
 def _plan_out(plan: ColumnsPlan) -> dict[str, Any]:
@@ -523,6 +507,8 @@ def _content_in(content: Any, name: str) -> Saved:
             f"{quote(content.get('schema'))} (written by mechdesign "
             f"{quote(content.get('version', 'unknown'), 20)}); upgrade mechdesign to read it."
         )
+    if not isinstance(content.get("version"), str):
+        raise StorageError(f"{name}: expected a version as text; take the original file.")
     try:
         digest = _digest(content)
     except (ValueError, TypeError, RecursionError):
@@ -534,7 +520,7 @@ def _content_in(content: Any, name: str) -> Saved:
         )
     try:
         found = _item_in(content, name)
-        other = _difference(content, to_json(found))
+        other = difference(content, to_json(found))
         if other is not None:
             raise ValueError(f"{other} stands there otherwise than it would be written")
         return found
@@ -564,7 +550,7 @@ def _item_in(content: dict[str, Any], name: str) -> Saved:
             return _public_in(content, name)
         case "infeasible":
             return _proof_in(content, name)
-        case "subset selection" | "grouped selection":
+        case "subset selection" | "grouped selection" | "public selection":
             return _subsets_in(content, name)
         case "plan":
             return _plan_in(content, name)
@@ -578,38 +564,19 @@ def _item_in(content: dict[str, Any], name: str) -> Saved:
             )
 
 
-def _difference(said: Any, own: Any, key: str = "", exact: bool = False) -> str | None:
-    """The name of what does not stand in a file as its contents would be written, if anything.
-
-    So a part that is there twice, in another order or of another type is refused; where ``exact``,
-    as in labels, 1 is of another type than 1.0. Left out are records, which prove nothing, what was
-    computed again before and may be otherwise in its last digits, and names that are not known.
-    """
-    exact = exact or key in _EXACT
-    pairs: Iterable[tuple[str, Any, Any]]
-    if isinstance(said, dict) and isinstance(own, dict):
-        if own.keys() - said.keys() or (key not in _OPEN and said.keys() - own.keys()):
-            return key or "a part"
-        left_out = _RECORDS | _NAMES if key == "utility" else _RECORDS
-        pairs = ((name, said[name], own[name]) for name in own.keys() - left_out)
-    elif isinstance(said, list) and isinstance(own, list) and len(said) == len(own):
-        pairs = ((key, a, b) for a, b in zip(said, own, strict=True))
-    else:
-        types = {type(said), type(own)}
-        same = len(types) == 1 or (types == {int, float} and type(own) is float and not exact)
-        return None if same and said == own else key
-    found = (_difference(a, b, name, exact) for name, a, b in pairs)
-    return next((name for name in found if name is not None), None)
-
-
 def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     notions = [_notion_in(part, name) for part in content["notions"]]
-    stated = [_name_in(text) for text in content.get("stated", [])]
+    stated = _stated_in(content)
     mechanism, asked = _whole_mechanism(content["mechanism"]), question_from_json(content)
     made = PublicDesign.of(mechanism, notions, stated, asked)
     if made.fingerprint != content["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another design; get it again.")
     return made
+
+
+def _stated_in(content: dict[str, Any]) -> list[str]:
+    """Notions whose parameters are not told."""
+    return [_name_in(text) for text in content.get("stated", [])]
 
 
 def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
@@ -633,15 +600,15 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
 
 
 def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
-    from .subsets.stored import from_numbers, groups_from_numbers
-
     labels = (
         [label_from_json(label) for label in content["labels"]] if "labels" in content else None
     )
     notions = [_notion_in(part, name) for part in content["notions"]]
     if content["kind"] == "grouped selection":
-        return groups_from_numbers(content, prior_from_json(content["prior"]), notions)
-    return from_numbers(content, labels, notions)
+        return stored.groups_from_numbers(content, prior_from_json(content["prior"]), notions)
+    if content["kind"] == "public selection":
+        return stored.public_from_numbers(content, labels, notions, _stated_in(content))
+    return stored.from_numbers(content, labels, notions)
 
 
 def _plan_in(content: dict[str, Any], name: str) -> ColumnsPlan:
@@ -673,13 +640,17 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         UNKNOWN if loss == "unknown" else _share(loss, math.inf),
         confirmed_solver(_name_in(saved["solver"])),
     )
+    check_shapes(certificate.duals, problem)
     if not isinstance(saved["bound_source"], str):
         raise TypeError("bound_source is no text")
-    width = problem.program.width(certificate.value)
+    if "worst" in saved:
+        masses = [read_integer(w) for w in saved["worst"]]
+        if len(masses) != prior.support.size or min(masses) < 1:
+            raise ValueError("worst: expected a positive mass for each symbol that has some")
+    width, found = problem.program.width(certificate.value), _certificate_out(certificate)
     if RELAXED in certificate.bound_source or CUT_SHORT in certificate.bound_source:
-        content = _settled(content, certificate, width, problem.program.time_limit, name)
-        saved = content["certificate"]
-    _compare_claims(content, certificate, width, name)
+        saved = settled(saved, certificate, found, width, problem.program.time_limit, name)
+    compare_claims(saved, certificate, found, width, name)
     if certificate.fingerprint != saved["fingerprint"]:
         raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
     if not isinstance(content["agreement"], list):
@@ -721,82 +692,6 @@ def _name_in(text: Any) -> str:
             f"expected a name of at most {_LONGEST_NAME} characters, got {quote(text)}"
         )
     return text
-
-
-def _settled(
-    content: dict[str, Any], certificate: Certificate, width: float, limit: float, name: str
-) -> dict[str, Any]:
-    """The content with the bound that is proved here, where a longer search may have proved more.
-
-    A claim that is better than what is proved is told and not kept. Raises :class:`StorageError`
-    for one that the kernel itself refutes.
-    """
-    saved, value = content["certificate"], certificate.value
-    bound, gap = _number(saved["bound"]), _number(saved["gap"])
-    margin = _SEARCHED * max(v for v in (1.0, width, abs(value)) if v < math.inf)
-    exact = saved["bound_exact"]
-    least = bound if exact is None else min(bound, nearest_float(read_fraction(exact)))
-    if not (bound >= value and least >= value - _AGREEMENT * max(1.0, abs(value)) and gap >= 0):
-        raise StorageError(
-            f"{name}: the file claims bound {quote(bound)} and gap {quote(saved['gap'])}, its "
-            f"kernel has the value {quote(value)}; design again."
-        )
-    better = least < certificate.bound - margin or gap * width < certificate.gap * width - margin
-    if better or (saved["optimal"] and not certificate.is_optimal):
-        warn(
-            f"{name}: the file claims a bound of {least:.9g} and a gap of {gap:.2g}, which was not "
-            f"proved within {limit:g} seconds; {certificate.bound:.9g} and {certificate.gap:.2g} "
-            "were and are kept; design again with the time limit that it was made with",
-            GapWarning,
-        )
-    proved = {
-        "bound": number_to_json(certificate.bound),
-        "gap": _gap_out(certificate.gap),
-        "optimal": certificate.is_optimal,
-        "bound_exact": _exact_out(certificate.bound_exact),
-        "gain_gap": certificate.gain_gap,
-    }
-    return {**content, "certificate": {**saved, **proved}}
-
-
-def _compare_claims(
-    content: dict[str, Any], certificate: Certificate, width: float, name: str
-) -> None:
-    """Refuse a file whose claims its own numbers do not bear out.
-
-    Value, bound and gaps are computed afresh. A bound of a search may end a little elsewhere, and
-    functions given in floats may be rounded otherwise; all else is the same to the last digit.
-    """
-    saved, found = content["certificate"], _certificate_out(certificate)
-    room = dict[str, float]()
-    searched = certificate.bound_source.removesuffix(", at the least favourable truth") == SEARCHED
-    if searched or certificate.rests_on_floats or "worst" in saved:
-        agreement = _SEARCHED if searched else _AGREEMENT
-        margin = agreement * max(v for v in (1.0, width, abs(certificate.value)) if v < math.inf)
-        shares = margin / width if width > 0 else margin
-        room |= {"value": margin, "bound": margin, "bound_exact": margin, "gap": shares}
-        if certificate.gain_gap and 0 < certificate.gap < UNKNOWN:
-            room["gain_gap"] = shares * certificate.gain_gap / certificate.gap
-    claims = ("value", "value_exact", "bound", "bound_exact", "gap", "gain_gap", "optimal")
-    for claim in (*claims, "verdicts", "achieved", "arithmetic"):
-        said, own = saved[claim], found[claim]
-        near = said == own and isinstance(said, bool) is isinstance(own, bool)
-        if not near and claim in room and None not in (said, own):
-            exact = claim.endswith("_exact")
-            a, b = ((read_fraction if exact else _number)(value) for value in (said, own))
-            near = bool(abs(float(a - b)) <= room[claim])
-        if not near:
-            raise StorageError(
-                f"{name}: the file claims {claim} {quote(said)}, its numbers give "
-                f"{quote(own)}; design again."
-            )
-
-
-def _number(value: Any) -> float:
-    """A number of a certificate, infinite where it is unknown."""
-    if isinstance(value, str):
-        return {"inf": math.inf, "-inf": -math.inf, "unknown": UNKNOWN}[value]
-    return float(read_fraction(value)) if math.isfinite(value) else math.nan
 
 
 # From JSON: parts

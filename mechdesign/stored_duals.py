@@ -117,6 +117,18 @@ def duals_from_json(part: dict[str, Any], problem: Problem) -> Duals:
     return Duals(*every, inverse=inverse)
 
 
+def check_shapes(duals: Duals, problem: Problem) -> None:
+    """Raise ``ValueError`` for multipliers of other shapes than those of the parts of the cone."""
+    program = problem.program
+    if isinstance(program, LinearProgram) and duals.multipliers is not None:
+        own = program.cone.no_duals(program.shape[1])
+        found, asked = (
+            [[m.shape for m in row] for row in part] for part in (duals.multipliers, own)
+        )
+        if found != asked:
+            raise ValueError(f"multipliers of shapes {found} in place of {asked}")
+
+
 def _branches_in(part: dict[str, Any], outputs: int) -> list[dict[str, Any]] | None:
     """The parts of a search as they stand there, with outputs that there are."""
     found: list[dict[str, Any]] | None = part.get("branches")

@@ -16,6 +16,7 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 _PLACE = tempfile.TemporaryDirectory(prefix="mechdesign-tests-")
 os.environ["MECHDESIGN_LEDGER"] = f"{_PLACE.name}/ledger.jsonl"
 
+import entropy  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
@@ -113,6 +114,7 @@ class _Failures:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
+    config.pluginmanager.register(entropy.Seeded())
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         config.pluginmanager.register(_Failures(reporter))

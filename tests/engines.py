@@ -30,13 +30,17 @@ def spark_session():
         _missing("Spark needs Java, and there is none on this machine")
     sql = needed("pyspark.sql", "spark")
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    session = (
-        sql.SparkSession.builder.master("local[2,3]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.memory", "1g")
-        .getOrCreate()
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        # Its workers have it from Spark, and no other process of a later test from here.
+        patch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+        # They draw reports: see false_alarms.
+        patch.delenv("TESTS_ARE_SEEDED", raising=False)
+        session = (
+            sql.SparkSession.builder.master("local[2,3]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.driver.memory", "1g")
+            .getOrCreate()
+        )
     session.sparkContext.setLogLevel("OFF")
     return session

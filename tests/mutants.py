@@ -36,6 +36,7 @@ FILES = {
     "theory.tight": ["theory/test_tight.py"],
     "noise.additive": ["noise/test_noise.py", "noise/test_noise_for_pufferfish.py"],
     "noise.bounded": ["noise/test_noise.py"],
+    "noise.information": ["noise/test_noise_for_pufferfish.py"],
     "noise.response": ["noise/test_noise.py"],
 }
 #: Changes of the sample that nothing sees, and why that is right.

@@ -1,4 +1,7 @@
-"""Runs the JavaScript of an exported kernel in Node, for tests that compare it with Python."""
+"""Runs the JavaScript of an exported kernel in Node, for tests that compare it with Python.
+
+The first, second, … run in a folder has the same entropy whenever a test runs.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,21 @@ MISSING = "THERE IS NO NODE: the module for devices is not run in any test"
 
 _HEAD = """
 import { readFileSync } from "node:fs";
-import { webcrypto } from "node:crypto";
+import { createHash, webcrypto } from "node:crypto";
 import * as all from "./client.mjs";
 const { Client, kernel, kernels, send, toJSON, keyFromText, blake2b } = all;
 globalThis.crypto ??= webcrypto; // Node 18 has it in its library only
+if (process.env.TEST_SEED !== undefined) {
+  let asked = 0;
+  const getRandomValues = (part) => {
+    const hash = createHash("shake256", { outputLength: part.byteLength });
+    const found = hash.update(`${process.env.TEST_SEED} ${asked++}`).digest();
+    new Uint8Array(part.buffer, part.byteOffset, part.byteLength).set(found);
+    return part;
+  };
+  const value = { getRandomValues };
+  Object.defineProperty(globalThis, "crypto", { value, configurable: true, writable: true });
+}
 const given = JSON.parse(readFileSync("given.json", "utf8"));
 const bytes = (text) => new Uint8Array(Buffer.from(text, "hex"));
 const memory = (map = new Map()) => ({
@@ -40,6 +54,9 @@ def run_script(folder, body, given=None):
     """The same with the module that is in the folder."""
     (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
     (folder / "main.mjs").write_text(_HEAD + body, encoding="utf-8")
+    with open(folder / "runs", "a") as runs:
+        runs.write(".")
+        seed = str(runs.tell())
     # What is remembered without a storage lies in the folder of the test.
     done = subprocess.run(
         [NODE, "main.mjs"],
@@ -47,7 +64,7 @@ def run_script(folder, body, given=None):
         capture_output=True,
         text=True,
         timeout=300,
-        env={**os.environ, "XDG_DATA_HOME": str(folder / "data")},
+        env={**os.environ, "XDG_DATA_HOME": str(folder / "data"), "TEST_SEED": seed},
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -34,6 +34,7 @@ RISK_BITS, MOST_TOLD = 256, 60  # of entries of J, and symbols up to which it is
 NEAR = Fraction(1, 1 << 40)  # how far below the value a file may state it, as a share
 MOST_LISTED, SMALLEST_SHARE = 12, 2.0**-60  # symbols whose columns are priced; of a truth
 LONGEST_CLAIM = 2000
+MOST_GROUPS = 6  # of equal masses, of a subset selection
 MOST_CUT = 8  # symbols whose columns are priced where the cone is of another kind
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
 LEAST_WORK, WORK_PER_BYTE = 20_000_000, 200  # steps of arithmetic that a file may ask for
@@ -261,7 +262,7 @@ def _asked_forms(forms: dict[str, dict[str, _Form]], levels: bool) -> _Form:
         parameters = _only(dict.fromkeys(own if levels else (), _LEVEL) | also)
         given[name] = {"properties": {"parameters": parameters}}
     free = {"type": "object", "additionalProperties": _VALUE}
-    return _object({"name": _TEXT, "parameters": free}, allOf=_by("name", given))
+    return _only({"name": _TEXT, "parameters": free}) | {"allOf": _by("name", given)}
 
 
 _PRIOR, _KERNEL, _HASH, _DIGITS = map(_of, ("prior", "kernel", "hash", "digits"))
@@ -369,7 +370,7 @@ _KINDS = {
     ),
     "public": _object(
         {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH},
-        {"stated": _list(_TEXT, least=1), **_QUESTIONS},
+        {"stated": _list(_SAID, least=1), **_QUESTIONS},
         dependentRequired={"questions": ["answers"], "answers": ["questions"]},
     ),
     "mechanism": _object(
@@ -403,6 +404,15 @@ _KINDS = {
             ),
             **_SELECTION,
         }
+    ),
+    "public selection": _object(
+        {
+            "groups": _list(_whole(0), least=2),
+            "notions": _ASKED,
+            "types": _list(_only(_TYPE), least=1),
+            "fingerprint": _HASH,
+        },
+        {"labels": _list(_LABEL), "stated": _list(_SAID)},
     ),
     "plan": _object(
         {
@@ -1675,7 +1685,8 @@ def _matrix(part: Any, n: int, m: int) -> _Terms:
     _need(part["shape"] == [n, m], f"dual variables of another shape than {n, m}")
     places = list(zip(part["rows"], part["columns"], strict=True))
     fits = all(i < n and y < m for i, y in places)
-    _need(fits and len(set(places)) == len(places), "places outside a matrix, or twice")
+    fits = fits and all(part["values"])
+    _need(fits and len(set(places)) == len(places), "places outside a matrix, twice, or of zeros")
     values = zip(places, map(_real, part["values"]), strict=True)
     return {place: Fraction(v) for place, v in values if v > 0}
 
@@ -1902,6 +1913,8 @@ def _check_risk(
     asked, weights = utility["questions"] or _unit([1] * n), utility["weights"]
     is_matrix = bool(weights) and isinstance(weights[0], list)
     rows, f = list(zip(*_grid(asked, len(asked), n), strict=True)), len(asked)
+    told = {row for row, w in zip(rows, prior.weights, strict=True) if w}
+    _need(len(told) > 1 or not utility["questions"], "questions that ask nothing")
     table = _grid(weights if is_matrix else _unit(weights or [1] * f), f, f)
     loss = [[_dot(r, [_dot(w, c) for w in table]) for c in rows] for r in rows]
     given, truths = utility["truth"], list[list[Fraction]]()
@@ -2310,10 +2323,19 @@ def _check_groups(content: dict[str, Any], report: Report) -> None:
     """A subset selection of groups of equal masses: a report has a type, which comes with a chance
     of each group, and for each group that it splits a class of residues.
     """
-    weights = _read_prior(content["prior"], report).weights
-    _need(len({*weights}) <= 64, "too many masses")
-    groups = [(mass, weights.count(mass)) for mass in sorted({*weights}, reverse=True)]
-    sums, columns, is_full, is_alike = [0] * len(groups), list[tuple[_Prior, _Kernel]](), True, True
+    is_public = content["kind"] == "public selection"  # of other masses than these, if of any
+    if is_public:
+        numbers = content["groups"]
+        _need({*numbers} == {*range(max(numbers) + 1)}, "groups that are not numbered from 0 on")
+        symbols = _labels(content.get("labels", [*range(len(numbers))]))
+        _need(len(symbols) == len(numbers), "labels: another length")
+        groups = [(1, numbers.count(i)) for i in range(max(numbers) + 1)]
+    else:
+        weights = _read_prior(content["prior"], report).weights
+        groups = [(mass, weights.count(mass)) for mass in sorted({*weights}, reverse=True)]
+    _need(1 < len(groups) <= MOST_GROUPS, "no group, or too many")
+    sums, columns = [0] * len(groups), list[tuple[_Prior, _Kernel]]()
+    is_full, is_alike = not is_public, True
     for one in content["types"]:
         chances, choices = list(map(_integer, one["chances"])), list[list[_Residues]]()
         report.add("weights", max(chances) > 0, "of types")
@@ -2332,7 +2354,9 @@ def _check_groups(content: dict[str, Any], report: Report) -> None:
     report.add("rows", {*sums} == {1 << 53}, "chances of types add up")
     for part in content["notions"]:
         _check_columns(part, columns, is_full, is_full and is_alike, report)
-    for claim in ("risk", "achieved", "bound", "fingerprint"):
+    for text in content.get("stated", ()):
+        report.add(f"privacy: {text}", None, "stated by its maker, without its parameters")
+    for claim in ("risk", "achieved", "bound", "fingerprint")[3 * is_public :]:
         report.add(claim, None, "of a kernel without a matrix: mechdesign show computes it")
 
 
@@ -2344,6 +2368,7 @@ def _classes(part: dict[str, Any], size: int, report: Report) -> list[_Residues]
     base, power, placements = part["base"], part["dimension"], part.get("placements")
     _need(len(part["profiles"]) == power, "no profile for each class")
     if placements is None:
+        _afford(math.isqrt(base) // 8)
         prime = all(base % d for d in range(2, math.isqrt(base) + 1))
         _need(prime and base**power >= size, "a base that is no prime, or too few points")
     else:
@@ -2518,6 +2543,7 @@ def _check_content(content: dict[str, Any]) -> Report:
     report.add("digest", content.get("digest") == hashlib.sha256(text.encode()).hexdigest())
     checks = {"design": _check_design, "public": _check_public, "infeasible": _check_infeasible}
     checks["subset selection"], checks["grouped selection"] = _check_subsets, _check_groups
+    checks["public selection"] = _check_groups
     checks["plan"] = checks["public plan"] = _check_plan
     try:
         if content["kind"] == "mechanism":

@@ -71,7 +71,7 @@ def _audit_subsets(
             got="one of them",
             remedy="leave them out",
         )
-    asked = source.notions or tuple(selection.notions)
+    asked = source.notions or [check.notion for check in selection.certificate.checks]
     checks = [selection.check(notion) for notion in asked]
     if as_json:
         print_json(subset_checks_json(selection, checks))

@@ -10,6 +10,7 @@ import typer
 
 from ..errors import InfeasibleError, InputError, UntoldWarning, warn
 from ..progress import waiting
+from .designed_prior import DesignSource
 from .options import (
     AsJson,
     ExcelSafe,
@@ -17,7 +18,6 @@ from .options import (
     Of,
     OfWeights,
     Outputs,
-    PriorSource,
     Privacy,
     Public,
     Require,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def design(
-    source: PriorSource,
+    source: DesignSource,
     privacy: Privacy = None,
     utility: Annotated[
         str | None,

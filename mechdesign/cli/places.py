@@ -11,6 +11,7 @@ import typer
 from ..arguments import read_bounds, read_cells, read_nats
 from ..errors import InputError
 from ..progress import waiting
+from .designed_prior import PriorChange
 from .options import (
     AsJson,
     Force,
@@ -36,6 +37,7 @@ def places(
         str, typer.Option(help="Level in nats between places --within metres apart: 0.7 or ln2.")
     ],
     within: Annotated[float, typer.Option(help="Metres that the level is for.")],
+    change: PriorChange,
     bounds: Annotated[
         str | None,
         typer.Option(help="South, west, north and east of a grid: 59.29,17.97,59.37,18.15."),
@@ -120,9 +122,10 @@ def places(
         expect_picture(picture, force=force)
     columns = (latitude, longitude)
     made = _places(bounds, cells, side, points, roads, reach, columns)
-    known = made.prior(
+    counted = made.prior(
         visits, columns=columns, weights=weights, outside=outside, missing=missing, added=added
     )
+    known = change.changed(counted)
     notions: list[Any] = [made.privacy(read_nats(level, "--level"), within)]
     if hide is not None:
         notions.append(made.hidden(known, hide))

@@ -10,10 +10,10 @@ import typer
 
 from ..errors import InputError, quote
 from ..progress import waiting
+from .designed_prior import DesignSource
 from .options import (
     AsJson,
     Force,
-    PriorSource,
     check_distinct,
     note,
     print_json,
@@ -23,7 +23,7 @@ from .options import (
 
 
 def plan_columns(
-    source: PriorSource,
+    source: DesignSource,
     total: Annotated[
         str,
         typer.Option(

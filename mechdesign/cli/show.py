@@ -64,7 +64,7 @@ def show(
         else:
             print_subset_selection(loaded)
         if public is not None:
-            save(loaded, public, overwrite=force)
+            save(loaded, public, overwrite=force, public=True)
             note(f"saved {public}")
         return
     if public is not None:

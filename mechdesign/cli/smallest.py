@@ -11,13 +11,13 @@ import typer
 
 from ..arguments import read_error, read_outputs
 from ..errors import InputError
+from .designed_prior import DesignSource
 from .options import (
     AsJson,
     Confidence,
     Error,
     Force,
     Outputs,
-    PriorSource,
     Require,
     check_distinct,
     name_notions,
@@ -31,7 +31,7 @@ from .options import (
 
 
 def smallest(
-    source: PriorSource,
+    source: DesignSource,
     at_least: Annotated[
         float | None, typer.Option(help="The value that the utility must reach.")
     ] = None,

@@ -10,7 +10,17 @@ import typer
 
 from ..errors import InputError
 from ..progress import waiting
-from .options import AsJson, Force, PriorText, Privacy, note, print_json, read_notions
+from .options import (
+    AsJson,
+    Force,
+    PriorText,
+    Privacy,
+    Public,
+    check_distinct,
+    note,
+    print_json,
+    read_notions,
+)
 
 
 def subset_selection(
@@ -21,6 +31,7 @@ def subset_selection(
     privacy: Privacy = None,
     prior: PriorText = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Save it as JSON.")] = None,
+    public: Public = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -42,8 +53,10 @@ def subset_selection(
             got="nothing" if symbols is None else "both",
             remedy="write 1_000_000, words.txt, or --prior masses.json",
         )
-    if output is not None:
-        check_writable(output, overwrite=force)
+    check_distinct({"--output": output, "--public": public}, {"SYMBOLS": symbols})
+    named = [path for path in (output, public) if path is not None]
+    for path in named:
+        check_writable(path, overwrite=force)
     asked: Any = read_many_symbols(symbols) if symbols is not None else None
     if prior is not None:
         asked = read_prior(None, None, None, "error", prior)
@@ -51,9 +64,11 @@ def subset_selection(
         found = run(asked, read_notions(privacy))
     if output is not None:
         save(found, output, overwrite=force)
+    if public is not None:
+        save(found, public, overwrite=force, public=True)
     if as_json:
         print_json(to_json(found))
     else:
         print_subset_selection(found)
-    if output is not None:
-        note(f"saved {output}")
+    for path in named:
+        note(f"saved {path}")

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from .._public_form import is_public, public_form
 from ..errors import InputError, StorageError, quote
 from ..kernel_files import load_release
-from ..mechanism import Mechanism, mechanism_of
-from ..published import PublicDesign, without_prior
+from ..mechanism import Mechanism
 from ..release.receipts import Receipt, make_receipt
 from ..release.report_counts import report_text
 from ..solve.columns_plan import KernelPlan
@@ -44,16 +44,24 @@ class Collected:
     path: Path | None = None
     stamp: tuple[int, ...] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what is not its own public form: all that is kept here may be handed out."""
+        if not is_public(self.public) or isinstance(self.public, KernelPlan):
+            raise InputError(
+                "designs",
+                expected="the public form of a kernel",
+                got=type(self.public).__name__,
+                remedy="make it by Collected.of",
+            )
+
     @classmethod
     def of(cls, designed: Any, name: str = "design", path: Path | None = None) -> Collected:
-        """A design, a mechanism or a subset selection; of a design its public form only."""
+        """A design, a mechanism or a subset selection, of which the public form is kept.
+
+        Raises :class:`StorageError` for what has none, :class:`InputError` for a plan.
+        """
         stamp = None if path is None else _stamp(path)
-        if isinstance(designed, (SubsetSelection, PublicDesign)):
-            return cls(name, designed, path, stamp)
-        made = mechanism_of(designed)
-        if designed is not made:
-            made = without_prior(designed)
-        return cls(name, made, path, stamp)
+        return cls(name, cast(Any, public_form(designed)), path, stamp)
 
     @cached_property
     def receipt(self) -> Receipt:

@@ -175,10 +175,11 @@ class Store:
         """Numbers of kernels, which stay theirs; new ones are written with their public form."""
         with self._reporting(), self._writing() as connection:
             for one in collected:
+                # What is there may be of a version that told more.
                 connection.execute(
                     self._insert(_KERNELS)
                     .values(digest=one.digest, public=one.text)
-                    .on_conflict_do_nothing()
+                    .on_conflict_do_update(index_elements=["digest"], set_={"public": one.text})
                 )
             found = connection.execute(sql.select(_KERNELS.c.digest, _KERNELS.c.kernel))
             numbers = dict(map(tuple, found))

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .._public_form import public_form
 from ..errors import InputError, KernelError, UnknownNameError, quote
 from ..files import write_text
 from ..mechanism import Mechanism, kernel_of
-from ..published import PublicDesign, public_form
+from ..published import PublicDesign
 from ..release._identifiability import warn_of_untold
 from ..release.several import check_order, joined
-from ..solve._design import Design
 from ..solve.columns_plan import KernelPlan
 from .javascript import client_module
 from .sql import sql_script
@@ -227,4 +227,6 @@ def _published(designed: Any) -> Mechanism | PublicDesign:
             "alone (found.mechanism.with_schema(None)) and snap before",
         )
     warn_of_untold(designed)
-    return public_form(designed) if isinstance(designed, Design) else found
+    made = public_form(designed)
+    assert isinstance(made, Mechanism)
+    return made

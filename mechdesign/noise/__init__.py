@@ -16,13 +16,13 @@ from .additive import (
     gaussian_variance_given_secret,
     information_from_approximate,
     laplace_scale,
-    noisy_information,
     query_spread,
     variation_from_information,
     wasserstein_infinity,
     wasserstein_scale,
 )
 from .bounded import GaussianNoise, LaplaceMean
+from .information import noisy_information
 from .law import Law
 from .planar import exponential, planar_geometric, planar_laplace
 from .response import RandomisedResponse

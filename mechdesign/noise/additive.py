@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import LevelError, PriorError, UnknownNameError, listed
+from ..errors import LevelError, PriorError, listed
 from ..exact import (
     LARGEST_LEVEL,
     common_integers,
@@ -43,11 +43,6 @@ from .checks import (
 )
 
 Function = Callable[[Any], Any]
-
-#: Values further apart than so many deviations of the noise are integrated around each on its own.
-_FARTHEST = 1000.0
-# Laplace noise comes further than half of this once in e^100 times.
-_WIDEST = 200.0
 
 #: A rational above π, by less than 1e-56.
 _PI_ABOVE = Fraction("3.14159265358979323846264338327950288419716939937510582098")
@@ -122,8 +117,9 @@ def gaussian_variance_for_dp(sensitivity: float, epsilon: float, dimension: int 
     """σ² at which Gaussian noise is ε-MI-differentially private: Δ²/(2d(e^{2ε/d} − 1)).
 
     ``sensitivity`` is Δ, the largest Euclidean distance of the query on neighbours. Source:
-    [NuradhaGoldfeld2023] Corollary 1. In one dimension the variance of a bounded query is at most
-    Δ²/4, so :func:`gaussian_variance` of that halves it.
+    [NuradhaGoldfeld2023] Corollary 1. By Jung's theorem the query lies within Δ√(d/(2(d + 1))) of a
+    point, so that its variance is at most Δ²d/(2(d + 1)): :func:`gaussian_variance` of that is
+    smaller, by the factor d/(d + 1), and as good.
     """
     return _noise(_dp_variance(sensitivity, epsilon, dimension), "variance of the noise")
 
@@ -221,12 +217,12 @@ def query_spread(
     ) or [None]
     spreads, deviations = [Fraction(0)], [Fraction(0)]
     for prior in allowed:
-        values = _values(query, prior)
+        values = values_of(query, prior)
         # Exact, so that neither a far value nor a rare symbol is rounded away.
         columns = [common_integers(map(Fraction, column)) for column in values.T.tolist()]
         for w in functions:
             spread = deviation = Fraction(0)
-            for members in _groups(prior, w).values():
+            for members in groups_of(prior, w).values():
                 p = [prior.weights[x] for x in members]
                 mass = sum(p)
                 for numbers, unit in columns:
@@ -245,7 +241,8 @@ def query_spread(
     )
 
 
-def _values(query: Function, prior: Prior) -> NDArray[np.float64]:
+def values_of(query: Function, prior: Prior) -> NDArray[np.float64]:
+    """A row of floats for each symbol; :class:`LevelError` where there is none."""
     checked(prior, Prior, "prior", "write md.Prior([...], labels)", PriorError)
     called(query, "query")
     problem = None
@@ -263,7 +260,8 @@ def _values(query: Function, prior: Prior) -> NDArray[np.float64]:
     return values
 
 
-def _groups(prior: Prior, function: Function | None) -> dict[Any, list[int]]:
+def groups_of(prior: Prior, function: Function | None) -> dict[Any, list[int]]:
+    """Indices of the support for each value of a function of a label; ``None`` is constant."""
     groups: dict[Any, list[int]] = {}
     if function is not None:
         called(function, "public function")
@@ -271,84 +269,6 @@ def _groups(prior: Prior, function: Function | None) -> dict[Any, list[int]]:
         key = None if function is None else function(prior.labels[x])
         groups.setdefault(key, []).append(x)
     return groups
-
-
-def noisy_information(
-    prior: Prior,
-    query: Function,
-    private: Function,
-    noise: tuple[str, float],
-    public: Function | None = None,
-    steps: int = 20_000,
-) -> float:
-    """I(g(X); f(X) + Z | w(X)) in nats for Laplace or Gaussian noise on a number, by integration.
-
-    A trapezoidal sum over ``steps`` points from 40 deviations below the least value of the query
-    to 40 above the largest, for checks and plots; no sampling is involved. Where values lie so far
-    apart that this is too coarse, as many points are put around each of them.
-    """
-    from scipy.integrate import trapezoid
-
-    kind, scale = noise if isinstance(noise, (tuple, list)) and len(noise) == 2 else (noise, 1.0)
-    called(private, "private function")
-    if not is_whole(steps, 2):
-        raise LevelError(
-            "steps of the integration",
-            expected="a whole number from 2",
-            got=shown(steps),
-            remedy="leave it out for 20000",
-        )
-    if kind not in ("laplace", "gaussian"):
-        raise UnknownNameError("noise", kind, ["laplace", "gaussian"])
-    scale = positive(scale, "scale of the noise")
-    # In units of the noise: information does not depend on them.
-    with np.errstate(over="ignore"):
-        values = _values(query, prior)[:, 0]
-        values = (values - values[0]) / scale
-    if not np.isfinite(values).all():
-        raise LevelError(
-            "scale of the noise",
-            expected="one that the query's values can be divided by",
-            got=shown(scale),
-            remedy="measure both in another unit",
-        )
-    values, grid = _grid(values, steps)
-    apart = np.abs(grid[None, :] - values[:, None])
-    with np.errstate(over="ignore", under="ignore"):
-        rows = np.exp(-apart) / 2
-        if kind == "gaussian":
-            rows = np.exp(-(apart**2) / 2) / math.sqrt(2 * math.pi)
-    total = 0.0
-    for members in _groups(prior, public).values():
-        parts: dict[Any, NDArray[np.float64]] = {}
-        for x in members:
-            key = private(prior.labels[x])
-            term = prior.probabilities[x] * np.append(rows[x], 1.0)
-            parts[key] = parts.get(key, 0.0) + term
-        joint = np.sum(list(parts.values()), axis=0)
-        for part in parts.values():
-            with np.errstate(divide="ignore", invalid="ignore"):
-                log = np.log(part[:-1] / part[-1]) - np.log(joint[:-1] / joint[-1])
-                terms = np.where(part[:-1] > 0, part[:-1] * log, 0.0)
-            total += float(trapezoid(terms, grid))
-    return max(total, 0.0)
-
-
-def _grid(
-    values: NDArray[np.float64], steps: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The values, in deviations of the noise, and points to integrate over.
-
-    Gaps so wide that no noise crosses them are made narrower, which changes nothing but the digits.
-    """
-    low, high = float(values.min()), float(values.max())
-    if high - low <= _FARTHEST:
-        return values, np.linspace(low - 40, high + 40, steps)
-    places, index = np.unique(values, return_inverse=True)
-    gaps = np.minimum(np.diff(places), _WIDEST)
-    places = np.concatenate([[0.0], np.cumsum(gaps)])
-    window = np.linspace(-40, 40, min(steps, 4001))
-    return places[index], np.unique((places[:, None] + window[None, :]).ravel())
 
 
 # What a guarantee implies
@@ -381,7 +301,11 @@ def information_from_approximate(
     """An upper bound on I(g(X); M | w(X)) for every (ε, δ)-Pufferfish-private M.
 
     2 h_b(δ') + 2δ' log min{outputs, values + 1}, δ' = 1 − 2(1 − δ)/(e^ε + 1)
-    ([NuradhaGoldfeld2023] Theorem 1), for δ' up to 1/2, and never above log of ``values``.
+    ([NuradhaGoldfeld2023] Theorem 1), for δ' up to 1/2, and never above log min{outputs, values},
+    the most that the entropies of the two allow.
+
+    >>> round(information_from_approximate(3, .2, 10, 2), 4)
+    0.6931
     """
     e, chance = exactly(epsilon, "level", zero=True), real(delta)
     if not 0 <= chance <= 1 or not is_whole(values, 1):
@@ -398,7 +322,8 @@ def information_from_approximate(
             got=shown(outputs),
             remedy="leave it out when it is not known",
         )
-    limit = log_bounds(Fraction(int(values)))[1]
+    fewer = int(values) if outputs is None else min(int(outputs), int(values))
+    limit = log_bounds(Fraction(fewer))[1]
     share = Fraction(1)
     if e <= LARGEST_LEVEL:
         share -= 2 * (1 - Fraction(chance)) / (exp_bounds(e)[1] + 1)

@@ -1,5 +1,9 @@
 """Noise on a bounded secret: the leakage of every outcome, exactly, and the noise for a level.
 
+A secret counts as one that may be anywhere from the least to the greatest value of its law's
+domain. PMC compares with the least likely of them: where an end of the domain is not in the support
+of the law, what is said of PMC here is an upper bound. ``Law.finite`` without ends has none such.
+
 Laplace noise on the mean of n independent entries of one law on [c, d], Y = mean + Lap(b): with
 t = 1/(nb), g(s) = e^{−|y − s|/b} and h(x) = E g((x + the other entries)/n), outcome y leaks
 
@@ -60,7 +64,8 @@ class LaplaceMean:
     Notes
     -----
     Sources: [SaeidianDisclosure] Proposition 4.6, with the exact leakage at every y in place of its
-    bound; [SaeidianPMC] Example 5.
+    bound; [SaeidianPMC] Example 5, whose PMC is an upper bound where an end of the domain is not in
+    the support.
 
     Examples
     --------
@@ -107,7 +112,7 @@ class LaplaceMean:
         return self._each(y, lambda top, mean, low, off: top - mean)
 
     def pmc(self, y: ArrayLike) -> Any:
-        """Λ(X_i → y) in nats for an outcome or an array of them."""
+        """Λ(X_i → y) in nats for an outcome or an array of them, X_i anywhere in the domain."""
         return self._each(y, lambda top, mean, low, off: mean - low)
 
     def density(self, y: ArrayLike) -> Any:
@@ -334,9 +339,10 @@ class GaussianNoise:
 
     Notes
     -----
-    :meth:`pmc` is exact, :meth:`pmc_bounds` are the published ones, for laws with mean 0 and
-    |X| ≤ A. Source: [SaeidianPMC] Example 6. (The published remark that Λ is dominated by a
-    Gaussian with mean A²/2σ² does not hold; the tail bound does.)
+    :meth:`pmc` is exact where both ends of the domain lie in the support of the law, else an upper
+    bound; :meth:`pmc_bounds` are the published ones, for laws with mean 0 and |X| ≤ A, the lower
+    one for the support. Source: [SaeidianPMC] Example 6. (The published remark that Λ is dominated
+    by a Gaussian with mean A²/2σ² does not hold; the tail bound does.)
 
     Examples
     --------
@@ -358,7 +364,8 @@ class GaussianNoise:
         """Λ(X → y) = log f(y)/min_x f(y|x) in nats, for an outcome or an array of them.
 
         ``inf`` where it is beyond the largest float. The least likely secret is the end of the
-        domain that lies farther from y.
+        domain that lies farther from y; where that end is not in the support of the law, this is an
+        upper bound, and exact for the same law without ends.
         """
         return self._each(y, self._pmc)
 
@@ -423,7 +430,10 @@ class GaussianNoise:
         """The published lower and upper bounds on Λ(X → y), for E X = 0 and |X| ≤ A.
 
         A|y|/σ² ≤ Λ ≤ A(A + 4|y|)/2σ²; with the cumulant generating function K of X,
-        A|y|/σ² + K(y/σ²) ≤ Λ ≤ A(A + 2|y|)/2σ² + K(y/σ²).
+        A|y|/σ² + K(y/σ²) ≤ Λ ≤ A(A + 2|y|)/2σ² + K(y/σ²). The lower ones hold where −A and A are in
+        the support, as those of a density are taken to be. Of listed values with ends −c and d the
+        lower bound is e|y|/σ² − (max(c, d)² − e²)/2σ², with e the end on the other side of 0 than
+        y, and K as before.
         """
         bound, place = self._radius() / self.sigma, real(y)
         if not math.isfinite(place):
@@ -434,19 +444,26 @@ class GaussianNoise:
                 remedy="give one outcome; pmc() also takes an array",
             )
         apart = abs(place) / self.sigma
-        least = bound * apart
-        if not with_cgf:
-            return least, bound * (bound / 2 + 2 * apart)
-        slope = place / self.sigma / self.sigma
-        if not math.isfinite(slope):
-            raise LevelError(
-                "outcome",
-                expected="one for which y/σ² is within the floats",
-                got=shown(y),
-                remedy="leave with_cgf out",
-            )
-        extra = self.law.cgf(slope)
-        return least + extra, bound * (bound / 2 + apart) + extra
+        extra = 0.0
+        if with_cgf:
+            slope = place / self.sigma / self.sigma
+            if not math.isfinite(slope):
+                raise LevelError(
+                    "outcome",
+                    expected="one for which y/σ² is within the floats",
+                    got=shown(y),
+                    remedy="leave with_cgf out",
+                )
+            extra = self.law.cgf(slope)
+        least = bound * apart + extra
+        if self.law.values is not None and self.law.masses is not None:
+            live = self.law.values[self.law.masses > 0] / self.sigma
+            ends = -float(live.min()), float(live.max())
+            end, wider = ends[place < 0], max(ends)
+            least = max(0.0, end * apart - (wider - end) * (wider + end) / 2 + extra)
+        if with_cgf:
+            return least, bound * (bound / 2 + apart) + extra
+        return least, bound * (bound / 2 + 2 * apart)
 
     def _radius(self) -> float:
         bound = max(abs(self.law.low), abs(self.law.high))
@@ -460,7 +477,7 @@ class GaussianNoise:
         return bound
 
     def tail(self, level: float) -> float:
-        """P(Λ(X → Y) ≥ level), by integration over the outcomes where it is reached.
+        """P(Λ(X → Y) ≥ level) of :meth:`pmc`, by integration over the outcomes where it is reached.
 
         Λ is increasing above the middle of the domain and decreasing below: on either side it is
         log E e^{(f² − (y − X)²)/2σ²} with f the distance to the far end, whose exponent is affine

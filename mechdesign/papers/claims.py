@@ -17,7 +17,8 @@ were computed in different ways on one random instance::
 number by 1% in the wrong direction must then break one of them, and a test sees to that.
 
 An erratum is a generator of pairs: what the printed statement claims on an instance, and what the
-corrected one does. The files of the papers register what they hold when they are imported;
+corrected one does. The printed claim fails there; of a statement that is only loose it holds, with
+room to spare. The files of the papers register what they hold when they are imported;
 ``catalogue`` imports them all.
 """
 
@@ -291,6 +292,11 @@ class Counterexample:
         return self.printed.excess() > _CLEARLY
 
     @property
+    def leaves_room(self) -> bool:
+        """Whether the printed claim holds, and clearly is not met with equality."""
+        return self.printed.excess() < -_CLEARLY
+
+    @property
     def mends(self) -> bool:
         """Whether the corrected claim holds."""
         return self.corrected.excess() <= TOLERANCE
@@ -319,7 +325,7 @@ class Erratum:
         step of a proof is missing; some reading saves what is said), ``"misprint"`` (the text
         around it says what is meant) or ``"loose"`` (no mistake: true, but more is true)
     quotation : the words or the formula in question, as read
-    printed : what is judged, in our words
+    printed : what is judged, in our words, and nothing that the paper does not say
     reading : what saves the statement, or why nothing does
     corrected : what holds instead
     proof : why that holds, and why the instances refute what is judged
@@ -342,9 +348,16 @@ class Erratum:
 
     @property
     def stands(self) -> bool:
-        """Whether every instance refutes the printed statement and bears out the corrected one."""
+        """Whether every instance bears out the corrected statement, and judges the printed one.
+
+        It refutes it, or, where that is loose, shows that it holds with room to spare.
+        """
         found = self.counterexamples()
-        return bool(found) and all(example.refutes and example.mends for example in found)
+        loose = self.kind == "loose"
+        return bool(found) and all(
+            example.mends and (example.leaves_room if loose else example.refutes)
+            for example in found
+        )
 
 
 def erratum(

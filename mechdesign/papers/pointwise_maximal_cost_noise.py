@@ -61,7 +61,8 @@ def _densities(rng: Generator) -> Claims:
     statement="The mean of n independent entries on [c, d] plus Lap(b) has sup_y Λ = "
     "max{(μ−c)/(nb) + K(1/(nb)), (d−μ)/(nb) + K(−1/(nb))} ≤ (d−c)/(nb); for uniform entries "
     "log[nb/(d−c)·(e^{(d−c)/(nb)} − 1)].",
-    conditions="entries with finitely many values, and uniform ones; single outcomes for n up to 4",
+    conditions="entries with finitely many values, and uniform ones, c and d in the support (else "
+    "what is printed is an upper bound, see E22); single outcomes for n up to 4",
     tight=True,
 )
 def _laplace_mean(rng: Generator) -> Claims:
@@ -97,6 +98,9 @@ def _laplace_mean(rng: Generator) -> Claims:
     for y in (low - 1.0, high + 1.0):
         yield at_most(float(noisy.pmc(y)), claimed, "outside of the domain")
     yield equal(max(float(noisy.pmc(y)) for y in (low - 1, high + 1)), claimed, "attained there")
+    # On a wider domain than that of the values the printed supremum is an upper bound.
+    wider = LaplaceMean(Law.finite(values, masses, low - 0.2, high + 0.1), n, scale)
+    yield at_most(claimed, wider.sup_pmc(), "ends without mass")
     width = float(rng.uniform(0.5, 2))
     uniform = LaplaceMean(Law.uniform(0, width), n, scale)
     printed = math.log(math.expm1(width * t) / (width * t))
@@ -105,9 +109,11 @@ def _laplace_mean(rng: Generator) -> Claims:
 
 @result(
     "PMC-Ex-6",
-    statement="For E X = 0, |X| ≤ A and Gaussian noise A|y|/σ² ≤ Λ(X→y) ≤ A(A + 4|y|)/2σ², the "
-    "same with K(y/σ²) and 2|y|, and P(Λ ≥ β + r/2) ≤ 2exp(−β²/8(r²+r)), r = A²/σ².",
-    conditions="centred laws with finitely many values, and uniform ones",
+    statement="For E X = 0, |X| ≤ A and Gaussian noise Λ(X→y) ≤ A(A + 4|y|)/2σ², the same with "
+    "K(y/σ²) and 2|y|, and P(Λ ≥ β + r/2) ≤ 2exp(−β²/8(r²+r)), r = A²/σ²; Λ(X→y) ≥ A|y|/σ² and "
+    "A|y|/σ² + K(y/σ²) where −A and A are in the support of X.",
+    conditions="centred laws with finitely many values, with and without mass at −A and A (see "
+    "E22), and uniform ones",
     tight=True,
 )
 def _gaussian_noise(rng: Generator) -> Claims:
@@ -145,6 +151,7 @@ def _gaussian_noise(rng: Generator) -> Claims:
             level = beta + r / 2
             yield equal(noisy.tail_bound(level), min(1.0, bound), "the formula (18)")
             yield at_most(noisy.tail(level), bound, "the tail (18)")
+    yield from _without_ends(rng, reach, sigma)
     # A law that is not symmetric, on a grid of outcomes.
     uneven = np.array([0.0, reach])
     noisy = GaussianNoise(Law.finite(uneven, [0.7, 0.3]), sigma)
@@ -160,3 +167,25 @@ def _gaussian_noise(rng: Generator) -> Claims:
     edge = sigma**2 / (2 * reach) * math.log(2 * math.exp(level) - 1)
     tail = 0.5 * sum(math.erfc((edge + a) / (sigma * math.sqrt(2))) for a in ends)
     yield equal(GaussianNoise(Law.finite(ends, [0.5, 0.5]), sigma).tail(level), tail, "tail")
+
+
+def _without_ends(rng: Generator, reach: float, sigma: float) -> Claims:
+    """Laws on [−A, A] whose support ends before: with −c and d, of mass d/(c + d) and c/(c + d)."""
+    for c, d in (rng.uniform(0.2, 0.9, 2) * reach, np.full(2, 0.5 * reach)):
+        v, p = np.array([-c, d]), np.array([d, c]) / (c + d)
+        noisy = GaussianNoise(Law.finite(v, p, -reach, reach), sigma)
+        for y in rng.uniform(-3, 3, 3):
+            likelihood = np.exp(-((y - v) ** 2) / (2 * sigma**2))
+            direct = math.log(float(p @ likelihood) / likelihood.min())
+            yield equal(GaussianNoise(Law.finite(v, p), sigma).pmc(y), direct, "Λ", scale=1.0)
+            yield at_most(direct, float(noisy.pmc(y)), "Λ, ends without mass")
+            end = float(c if y >= 0 else d)
+            least = (end * abs(y) - (max(c, d) ** 2 - end**2) / 2) / sigma**2
+            extra = math.log(float(p @ np.exp(y * v / sigma**2)))
+            for finer, more in ((False, 0.0), (True, extra)):
+                low, high = noisy.pmc_bounds(y, with_cgf=finer)
+                yield equal(low, max(0.0, least + more), "lower bound, ends without mass")
+                yield at_least(direct, low, "lower bound, ends without mass")
+                yield at_most(direct, high, "upper bound, ends without mass")
+            if c == d:
+                yield equal(direct, least + extra, "attained for X = ±c, ends without mass")

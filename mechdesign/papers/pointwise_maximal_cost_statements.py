@@ -119,6 +119,7 @@ numbered(
     says="ALIP, LIP and LDP from either",
     by="convert implications",
     checked="PMC-Cor-3.1a PMC-Cor-3.1b PMC-Cor-3.1c PMC-Cor-3.2a PMC-Cor-3.2b PMC-Cor-3.2c",
+    errata="E23",
 )
 numbered("PMC-Cor-4", says="a fair coin", by="convert", checked="PMC-Cor-4")
 numbered(
@@ -158,8 +159,27 @@ numbered("PMC-Ex-1", says="distances", by="theory.power_leakage", checked="PMC-E
 numbered("PMC-Ex-2", says="α-loss", by="theory.alpha_leakage theory.alpha_loss", checked="PMC-Ex-2")
 numbered("PMC-Ex-3", says="randomised response", by="noise.RandomisedResponse", checked="PMC-Ex-3")
 numbered("PMC-Ex-4", says="the best PML mechanism", by="extremal", checked="PMC-Ex-4", errata="E4")
-numbered("PMC-Ex-5", says="Laplace noise on a mean", by="noise.LaplaceMean", checked="PMC-Ex-5")
 numbered(
-    "PMC-Ex-6", says="Gaussian noise", by="noise.GaussianNoise", checked="PMC-Ex-6", errata="E5"
+    "PMC-Ex-5",
+    says="Laplace noise on a mean",
+    by="noise.LaplaceMean",
+    checked="PMC-Ex-5",
+    errata="E22",
+    partly="sup Λ is what is printed where c and d are in the support, else less",
 )
-numbered("PMC-Fig-1", says="which bound implies which", by="plot_regions", checked="PMC-Fig-1")
+numbered(
+    "PMC-Ex-6",
+    says="Gaussian noise",
+    by="noise.GaussianNoise",
+    checked="PMC-Ex-6",
+    errata="E5 E22",
+    partly="the lower bounds hold as printed where −A and A are in the support",
+)
+numbered(
+    "PMC-Fig-1",
+    says="which bound implies which",
+    by="plot_regions",
+    checked="PMC-Fig-1",
+    errata="E24",
+    partly="the edges of the region imply; inside of it neither does",
+)

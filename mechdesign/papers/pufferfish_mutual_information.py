@@ -25,10 +25,10 @@ from ..noise.additive import (
     gaussian_variance_given_secret,
     information_from_approximate,
     laplace_scale,
-    noisy_information,
     query_spread,
     variation_from_information,
 )
+from ..noise.information import noisy_information
 from ..prior import Prior
 from ..privacy import DP, ApproximatePufferfish, MIPufferfish, Pufferfish
 from .claims import Claims, at_least, at_most, equal, holds, theorem
@@ -336,9 +336,10 @@ def _from_approximate(rng: Generator) -> Claims:
         values, outputs = joint.shape[0], joint.shape[1]
         bound = information_from_approximate(level, delta, values, outputs)
         yield at_most(information, bound, f"{about}, as computed")
-        claimed = min(math.log(values), _third_arrow(moved, joint))
+        claimed = math.log(min(values, outputs))
         if moved <= 0.5:
-            yield equal(bound, claimed, f"{about}, the formula", scale=claimed)
+            claimed = min(claimed, _third_arrow(moved, joint))
+        yield equal(bound, claimed, f"{about}, the formula", scale=claimed)
         average = joint.sum(axis=1, keepdims=True) * joint.sum(axis=(0, 2))[None, :, None]
         joint = 0.5 * joint + 0.5 * average / average.sum()
     # Far beyond δ' = ½: nearly all is told.

@@ -207,18 +207,29 @@ def _small_level() -> Pairs:
     place="Corollary 1",
     kind="loose",
     quotation="σ² ≥ Δ_2²(f)/(2d(e^{2ε/d} − 1))",
-    printed="σ² ≥ Δ²/(2d(e^{2ε/d} − 1)) is the least noise for sensitivity Δ and d = 1.",
+    printed="σ² ≥ Δ²/(2d(e^{2ε/d} − 1)) is ε-MI DP for a query of sensitivity Δ.",
     reading="True as printed, and only said to be sufficient: no mistake, a smaller constant.",
-    corrected="In one dimension Δ²/(4(e^{2ε} − 1)) is enough, because a variable with range Δ has "
-    "variance at most Δ²/4.",
-    proof="Popoviciu's inequality bounds the conditional variance by Δ²/4, and Theorem 3 applies.",
+    corrected="Δ²/(2(d + 1)(e^{2ε/d} − 1)) is enough in every dimension d, half as much for d = 1. "
+    "Theorem 3 gives no less, as the corners of a regular simplex have that variance.",
+    proof="Given the other rows the values of the query are Δ apart at most. By Jung's theorem "
+    "they lie within Δ√(d/(2(d + 1))) of a point, so that their variance, summed over coordinates, "
+    "is at most Δ²d/(2(d + 1)), and Theorem 3 applies. Equal masses on the corners of a regular "
+    "simplex of side Δ have that variance; for d = 1 the bound is Popoviciu's inequality.",
 )
 def _variance_of_a_range() -> Pairs:
     level, reach = 0.2, 1.0
-    printed = gaussian_variance_for_dp(reach, level)
+    for d in (1, 2, 3, 7):
+        printed = gaussian_variance_for_dp(reach, level, d)
+        enough = gaussian_variance(reach**2 * d / (2 * (d + 1)), level, d)
+        # What log det(I + covariance/σ²)/2, at least the information, is for the regular simplex.
+        corners = reach * math.sqrt(0.5) * np.eye(d + 1)
+        spread = np.cov(corners.T, bias=True)
+        most = float(np.linalg.slogdet(np.eye(d + 1) + spread / enough)[1]) / 2
+        yield (
+            at_most(enough, printed, f"noise that is enough at ε = .2, d = {d}, Δ = 1"),
+            equal(most, level),
+        )
     enough = gaussian_variance(reach**2 / 4, level)
     worst = max(mixture_information([0.0, reach], [p, 1 - p], enough) for p in (0.1, 0.3, 0.5, 0.8))
-    yield (
-        equal(enough, printed, "noise that is enough at ε = .2, d = 1, Δ = 1"),
-        at_most(worst, level),
-    )
+    printed = gaussian_variance_for_dp(reach, level)
+    yield at_most(enough, printed, "the same for one binary entry"), at_most(worst, level)

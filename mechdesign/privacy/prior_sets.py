@@ -41,7 +41,9 @@ def checked_priors(priors: Any) -> Any:
                 masses = ((label, prior.mass(i)) for i, label in enumerate(prior.labels))
                 found.append(tuple((label, mass) for label, mass in masses if mass))
             else:
-                found.append(tuple((tidy(label), mass) for label, mass in prior))
+                given = tuple((tidy(label), mass) for label, mass in prior)
+                _check_masses(given)
+                found.append(given)
     except (TypeError, ValueError, OverflowError):
         raise PriorError(
             "priors of a notion",
@@ -57,6 +59,13 @@ def checked_priors(priors: Any) -> Any:
             remedy="leave it out to use the prior of the design",
         )
     return tuple(found)
+
+
+def _check_masses(masses: Sequence[tuple[Any, Any]]) -> None:
+    """Raise ``ValueError`` unless pairs of labels and masses are a distribution."""
+    exact = [fraction(mass) for _, mass in masses]
+    if len(dict(masses)) < len(masses) or min(exact) < 0 or sum(exact) != 1:
+        raise ValueError("no distribution")
 
 
 def masses_over(priors: Any, prior: Prior) -> list[list[Fraction]]:

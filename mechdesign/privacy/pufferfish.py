@@ -311,7 +311,8 @@ def _checked_secrets(secrets: Any) -> tuple[tuple[str, tuple[tuple[Label, Any], 
                 chances = [(tidy(label), 1) for label in content]
             if not chances or not all(0 <= fraction(chance) <= 1 for _, chance in chances):
                 raise TypeError
-            hash(tuple(chances))
+            if len(dict(chances)) < len(chances):
+                raise TypeError
             found.append((str(name), tuple(chances)))
     except (TypeError, ValueError, OverflowError):
         found = []

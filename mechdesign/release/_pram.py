@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._public_form import given_back
 from ..errors import (
     CountsWarning,
     DataError,
@@ -39,7 +40,6 @@ from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
 from ..privacy.notion import Check, PrivacyNotion, as_notions
 from ..published import PublicDesign, told_in_public
-from ..requirement.averages import Invariant
 from ..requirement.base import Requirement, as_requirements
 from ..solve._design import Design, design
 from ..utility import Hamming, LinearUtility, Utility
@@ -515,13 +515,11 @@ def _warn_of_strata(found: Pram) -> None:
 
 def _warn_of_counts(found: Pram) -> None:
     """Warn of kernels from whose entries the frequencies in the table can be computed."""
-    fitted = [str(notion) for notion in found.notions if notion.uses_prior]
-    fitted += [str(r) for r in found.requirements if isinstance(r, Invariant)]
-    if fitted and any(not part.design.prior.is_uniform for part in found.strata):
+    if told := given_back(part.design for part in found.strata):
         warn(
-            f"the frequencies of {quote(found.column)} were counted in the table, and {fitted[0]} "
-            "is about them: they can often be computed from the entries of the matrix; before "
-            "others get it, let the frequencies be public, or pass rounded ones (prior=, --prior)",
+            f"the frequencies of {quote(found.column)} were counted in the table, and the matrix "
+            f"tells: {told}; before others get it, let the frequencies be public, or pass rounded "
+            "ones (prior=, --prior)",
             CountsWarning,
         )
 

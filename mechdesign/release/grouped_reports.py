@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exact import DENOMINATOR, DENOMINATOR_BITS
-from ..subsets import GroupedSelection, ReportType
+from ..subsets import GroupedKernel, ReportType
 from .subset_reports import DIRECTION_WORDS, LevelTable, SpareBits, below, directions_of
 from .words import Words
 
@@ -31,7 +31,7 @@ class GroupedTable:
     bits : of a word that decide on what is uniform, fewer only to test rejections
     """
 
-    def __init__(self, mechanism: GroupedSelection, bits: int = _WORD_BITS) -> None:
+    def __init__(self, mechanism: GroupedKernel, bits: int = _WORD_BITS) -> None:
         self._kernel, self.bits = mechanism, bits
         # No word reaches the last end, which is 2⁶⁴.
         ends = np.cumsum(

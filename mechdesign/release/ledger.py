@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._public_form import quiet_form
 from ..errors import (
     CountsWarning,
     DataError,
@@ -636,7 +637,7 @@ class Ledger:
             return
         self._kernels.mkdir(exist_ok=True, mode=0o700)
         if isinstance(kernel, SubsetSelection):
-            content = to_json(kernel)
+            content = to_json(quiet_form(kernel))
         else:
             content = mechanism_to_json(mechanism_of(kernel))
         packed = gzip.compress(json.dumps(content).encode(), mtime=0)

@@ -19,7 +19,7 @@ from ..errors import DataError, is_iterable, quote
 from ..exact import DENOMINATOR_BITS
 from ..labels import Label
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
-from ..subsets import GroupedSelection, SubsetSelection
+from ..subsets import GroupedKernel, SubsetSelection
 from .bin_codes import bins_of, encoder_of
 from .byte_table import CHUNK, ByteTable
 from .codes import ABSENT, Encoder, Policy
@@ -158,7 +158,7 @@ def draw_table(
     """What makes outcomes of words for a kernel."""
     if isinstance(mechanism, Mechanism):
         return AliasTable(mechanism)
-    if isinstance(mechanism, GroupedSelection):
+    if isinstance(mechanism, GroupedKernel):
         return GroupedTable(mechanism)
     assert isinstance(mechanism, SubsetSelection)
     return SubsetTable(mechanism)

@@ -316,11 +316,11 @@ class Unbiased(Requirement):
     def __post_init__(self) -> None:
         tolerance = checked_tolerance(self.tolerance, "tolerance of unbiasedness")
         values = tuple((x, finite(v, f"value of {quote(x)}")) for x, v in self.values)
-        if not values:
+        if not values or len(dict(values)) < len(values):
             raise RequirementError(
                 "unbiased",
-                expected="a value for every symbol and output",
-                got="none",
+                expected="a value for every symbol and output, one for each",
+                got=quote(values) if values else "none",
                 remedy="give each label its value (--require unbiased:a=0,b=1)",
             )
         keep(self, tolerance=tolerance, values=values)

@@ -85,7 +85,7 @@ class EveryOutput(_Local):
         values = [a for _, a in found]
         positive = sum((Fraction(a) for a in values if a > 0), Fraction(0))
         negative = -sum((Fraction(a) for a in values if a < 0), Fraction(0))
-        if not 0 < positive <= negative:
+        if len(dict(found)) < len(found) or not 0 < positive <= negative:
             raise RequirementError(
                 "coefficients of a constraint on every outcome",
                 expected="positive and negative ones whose sum is at most zero, as the "

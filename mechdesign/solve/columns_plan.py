@@ -246,10 +246,23 @@ def check_together(
     if total.uses_prior:
         assert prior is not None
         known = prior.restricted()
+        _check_entries(kernels, len(known))
     else:
+        _check_entries(kernels, math.prod(len(kernel.inputs) for kernel in kernels))
         known = Prior.uniform(list(product(*(kernel.inputs for kernel in kernels))))
     found: Check = total.check(product_kernel(kernels, known.labels), known)
     return found
+
+
+def _check_entries(kernels: Sequence[Mechanism], combinations: int) -> None:
+    entries = combinations * math.prod(len(kernel.outputs) for kernel in kernels)
+    if entries > MOST_ENTRIES:
+        raise InputError(
+            "total notion of a plan",
+            expected=f"a kernel of all columns together with at most {MOST_ENTRIES:,} entries",
+            got=f"{len(kernels)} columns, whose kernel has {float(entries):.3g}",
+            remedy="state LDP, whose levels add up without that kernel",
+        )
 
 
 def _check_sum(total: LDP, kernels: Sequence[Mechanism]) -> Check:

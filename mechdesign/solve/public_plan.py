@@ -9,8 +9,8 @@ from ..errors import CertificateError, quote
 from ..exact import Verdict
 from ..privacy import PrivacyNotion
 from ..privacy.notion import Check
-from ..published import PublicDesign, public_form
-from .columns_plan import ColumnsPlan, KernelPlan, check_together
+from ..published import PublicDesign
+from .columns_plan import KernelPlan, check_together
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,11 +68,3 @@ class PublicPlan(KernelPlan):
                 f"{quote(name)}: {told}, {found.shape[0]} inputs, {found.shape[1]} outputs"
             )
         return "\n".join(lines)
-
-
-def public_plan(plan: ColumnsPlan) -> PublicPlan:
-    """What others may have of a plan.
-
-    Warns (:class:`CountsWarning`) when a kernel is a function of the masses of its prior.
-    """
-    return PublicPlan.of(plan.names, [public_form(found) for found in plan.designs], plan.total)

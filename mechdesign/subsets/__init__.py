@@ -8,15 +8,17 @@ by symmetry. Of a few masses, mixtures of types of such subsets.
 """
 
 from ._subset_selection import subset_selection
-from .grouped import GroupedSelection
+from .grouped import GroupedKernel, GroupedSelection, PublicSelection
 from .permuted import PermutedFamily
 from .report_types import ReportType
 from .selection import LevelCheck, SubsetSelection, SymmetryCertificate
 
 __all__ = [
+    "GroupedKernel",
     "GroupedSelection",
     "LevelCheck",
     "PermutedFamily",
+    "PublicSelection",
     "ReportType",
     "SubsetSelection",
     "SymmetryCertificate",

@@ -17,16 +17,19 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import LevelError
 from ..exact import DENOMINATOR
 from ..labels import Label
 from ..prior import Prior
 from ..privacy import LDP
 from ..privacy.notion import PrivacyNotion
+from ..published import told_in_public
 from .family import Floats, Integers
 from .group_errors import GroupErrors
 from .permuted import PermutedFamily
 from .profile import Family
 from .report_types import Layout, ReportType
+from .risk import least_risk
 from .selection import (
     LevelCheck,
     Lifts,
@@ -104,36 +107,28 @@ def lifts_of(layout: Layout, types: Iterable[ReportType]) -> Iterator[Lifts]:
         yield values, (is_full and is_alike, is_full and is_alike, is_alike)
 
 
-class GroupedSelection(SubsetSelection):
-    """A kernel whose reports stand for subsets of symbols in groups of equal mass.
-
-    It is made by :func:`subset_selection` of a prior, and is used like the one of equal masses.
+class GroupedKernel(SubsetSelection):
+    """A kernel whose reports stand for subsets of symbols in groups, however it was found.
 
     Attributes
     ----------
     inputs : labels of the symbols
-    notions : what it keeps, under the prior
-    prior : masses of the symbols
-    layout : which group each symbol is in
+    layout : which group each symbol is in, with the masses that estimates are best for
     types : how reports are drawn
-    prices : what proves the bound
-    certificate : what is proved of levels and risk
     """
 
-    def __init__(
+    def _draw_by(
         self,
-        prior: Prior,
-        notions: Iterable[PrivacyNotion],
+        inputs: tuple[Label, ...],
+        layout: Layout,
         types: Iterable[ReportType],
-        prices: Prices,
-        layout: Layout | None = None,
+        notions: Iterable[PrivacyNotion],
     ) -> None:
-        self._prior, self.notions = prior, tuple(notions)
-        self.inputs: tuple[Label, ...] = prior.labels
-        self.has_names = prior.labels != tuple(range(len(prior)))
-        self.layout = Layout.of(prior) if layout is None else layout
-        self.types, self.prices = tuple(types), prices
-        sizes = self.layout.sizes
+        """Take over how reports are drawn; raises ``ValueError`` where that is no kernel."""
+        self.inputs, self.notions = inputs, tuple(notions)
+        self.has_names = any(type(x) is not int or x != i for i, x in enumerate(inputs))
+        self.layout, self.types = layout, tuple(types)
+        sizes = layout.sizes
         for one in self.types:
             if len(one.chances) != len(sizes) or len(one.parts) != len(sizes):
                 raise ValueError("expected a chance and a part for each group")
@@ -148,23 +143,6 @@ class GroupedSelection(SubsetSelection):
         if sum(one.reports for one in self.types) > MOST_REPORTS:
             raise ValueError("more reports than there are integers")
         self.errors = GroupErrors(self.layout, self.types)
-        self.certificate = self._certified()
-
-    def _certified(self) -> SymmetryCertificate:
-        checks = kept(self._checked(self.notions))
-        bounds = asked_bounds(self.notions, outside=True)
-        shapes = shapes_of(bounds, min(self.layout.masses), outside=True)
-        groups = Groups.of_symbols(self.layout.sizes, self.layout.masses)
-        tolerance = tolerance_for(self.layout.sizes)
-        least = least_objective(groups, shapes, self.prices, tolerance)
-        # Nor is any risk below that of an open survey.
-        bound = max(Fraction(least), Fraction(1)) - self.layout.certain
-        return SymmetryCertificate(checks, self.errors.risk, bound)
-
-    @property
-    def prior(self) -> Prior:
-        """The prior that notions are kept under."""
-        return self._prior
 
     @property
     def outputs(self) -> range:
@@ -179,11 +157,6 @@ class GroupedSelection(SubsetSelection):
             found.append(found[-1] + one.reports)
         return tuple(found)
 
-    @property
-    def gap(self) -> float:
-        """How much larger the risk is than the bound, as a share of it."""
-        return self.certificate.gap
-
     # Levels
 
     def _checked(self, notions: Iterable[PrivacyNotion]) -> tuple[LevelCheck, ...]:
@@ -194,7 +167,7 @@ class GroupedSelection(SubsetSelection):
         return tuple(found)
 
     def check(self, notion: PrivacyNotion) -> LevelCheck:
-        """Decide exactly whether it keeps a notion under its prior, and at which levels."""
+        """Decide exactly whether it keeps a notion under its masses, and at which levels."""
         return self._checked([notion])[0]
 
     @property
@@ -272,6 +245,51 @@ class GroupedSelection(SubsetSelection):
             digest.update(json.dumps(rows).encode())
         return digest.hexdigest()
 
+
+class GroupedSelection(GroupedKernel):
+    """A kernel whose reports stand for subsets of symbols in groups of equal mass.
+
+    It is made by :func:`subset_selection` of a prior, and is used like the one of equal masses.
+
+    Attributes
+    ----------
+    inputs : labels of the symbols
+    notions : what it keeps, under the prior
+    prior : masses of the symbols
+    layout : which group each symbol is in
+    types : how reports are drawn
+    prices : what proves the bound
+    certificate : what is proved of levels and risk
+    """
+
+    def __init__(
+        self,
+        prior: Prior,
+        notions: Iterable[PrivacyNotion],
+        types: Iterable[ReportType],
+        prices: Prices,
+        layout: Layout | None = None,
+    ) -> None:
+        self._prior, self.prices = prior, prices
+        self._draw_by(prior.labels, Layout.of(prior) if layout is None else layout, types, notions)
+        self.certificate = self._certified()
+
+    def _certified(self) -> SymmetryCertificate:
+        checks = kept(self._checked(self.notions))
+        bounds = asked_bounds(self.notions, outside=True)
+        shapes = shapes_of(bounds, min(self.layout.masses), outside=True)
+        groups = Groups.of_symbols(self.layout.sizes, self.layout.masses)
+        tolerance = tolerance_for(self.layout.sizes)
+        least = least_objective(groups, shapes, self.prices, tolerance)
+        # Nor is any risk below that of an open survey.
+        bound = max(Fraction(least), Fraction(1)) - self.layout.certain
+        return SymmetryCertificate(checks, self.errors.risk, bound)
+
+    @property
+    def prior(self) -> Prior:
+        """The prior that notions are kept under."""
+        return self._prior
+
     def __repr__(self) -> str:
         notions = ", ".join(map(str, self.notions))
         return (
@@ -279,4 +297,82 @@ class GroupedSelection(SubsetSelection):
             f"{notions}: {len(self.outputs)} reports of {self.bytes_per_report} bytes, "
             f"{len(self.types)} types; risk {self.risk:.6g}, at most {self.gap:.2g} above the "
             "least)"
+        )
+
+
+class PublicSelection(GroupedKernel):
+    """What others may know of a selection of groups: how reports are drawn and what they keep.
+
+    That takes which symbols are in one group, but not how likely they are: groups are known by
+    their symbols, chances by the groups. The prior stays behind, and with it levels under it, risk
+    and bound at it and the dual variables. Notions that are about no prior are checked; the others
+    are what the maker states. Estimates are unbiased whatever the shares are, and weighed as is
+    best where all are equal; so are :attr:`risk` and :attr:`bound`.
+
+    What cannot be left out are the chances. They were fitted to the masses, and groups stand in the
+    order of these, the largest first.
+
+    Attributes
+    ----------
+    inputs : labels of the symbols
+    notions : what it keeps
+    stated : names and levels of what it keeps besides, whose parameters are not told
+    layout : which group each symbol is in
+    types : how reports are drawn
+    """
+
+    def __init__(
+        self,
+        inputs: Iterable[Any],
+        notions: Iterable[PrivacyNotion],
+        types: Iterable[ReportType],
+        layout: Layout,
+        stated: Iterable[str] = (),
+    ) -> None:
+        told, named = told_in_public(notions)
+        self.stated = (*named, *stated)
+        self._draw_by(tuple(inputs), layout.without_masses, types, told)
+        self.certificate = self._certified()
+
+    @classmethod
+    def of(cls, selection: GroupedKernel) -> PublicSelection:
+        """The public form of a selection of groups."""
+        stated = selection.stated if isinstance(selection, PublicSelection) else ()
+        return cls(selection.inputs, selection.notions, selection.types, selection.layout, stated)
+
+    def _certified(self) -> SymmetryCertificate:
+        known = [notion for notion in self.notions if not notion.uses_prior]
+        bound = least_risk(len(self.inputs), asked_bounds(known, outside=True))
+        return SymmetryCertificate(kept(self._checked(known)), self.errors.risk, bound)
+
+    @property
+    def prior(self) -> None:
+        """Nothing: it is not told."""
+        return
+
+    def check(self, notion: PrivacyNotion) -> LevelCheck:
+        """Decide exactly whether it keeps a notion that is about no prior, and at which levels.
+
+        Raises :class:`LevelError` for the others.
+        """
+        if notion.uses_prior:
+            raise LevelError(
+                f"privacy notion {notion}",
+                expected="one that is about no prior, such as LDP",
+                got="the public form of a selection, which does not tell its prior",
+                remedy="check it with the file of the design",
+            )
+        return super().check(notion)
+
+    def __repr__(self) -> str:
+        known = [str(notion) for notion in self.notions if not notion.uses_prior]
+        stated = [str(notion) for notion in self.notions if notion.uses_prior]
+        stated += self.stated
+        told = f"checked here: {', '.join(known) or 'none'}"
+        if stated:
+            told += f"; stated by its maker, under a prior that is not told: {', '.join(stated)}"
+        return (
+            f"public form of a subset selection ({len(self.inputs)} symbols in "
+            f"{len(self.layout.sizes)} groups, {len(self.outputs)} reports of "
+            f"{self.bytes_per_report} bytes, {len(self.types)} types; {told})"
         )

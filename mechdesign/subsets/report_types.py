@@ -149,12 +149,23 @@ class Layout:
         masses = sorted(set(prior.weights), reverse=True)
         codes = {mass: i for i, mass in enumerate(masses)}
         group = np.array([codes[mass] for mass in weights.tolist()], dtype=np.int64)
+        total = sum(prior.weights)
+        return cls.of_groups(group, [Fraction(mass) / total for mass in masses])
+
+    @classmethod
+    def of_groups(cls, group: Integers, masses: Sequence[Fraction]) -> Layout:
+        """Symbols whose groups are given by number, with the mass of a symbol of each."""
         place = np.zeros(len(group), dtype=np.int64)
         for i in range(len(masses)):
             rows = np.flatnonzero(group == i)
             place[rows] = np.arange(len(rows))
-        total = sum(prior.weights)
-        return cls(tuple(Fraction(mass) / total for mass in masses), group, place)
+        return cls(tuple(masses), group, place)
+
+    @property
+    def without_masses(self) -> Layout:
+        """The same groups, where every symbol has the same mass."""
+        even = Fraction(1, len(self.group))
+        return Layout((even,) * len(self.masses), self.group, self.place)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:

@@ -132,8 +132,8 @@ class SubsetSelection(ImplicitKernel):
         return ((len(self.outputs) - 1).bit_length() + 7) // 8
 
     @property
-    def prior(self) -> Prior:
-        """The uniform prior that notions of a prior are kept under."""
+    def prior(self) -> Prior | None:
+        """The uniform prior that notions of a prior are kept under; ``None`` where none is told."""
         return Prior.uniform(self.inputs if self.has_names else len(self.inputs))
 
     # What it is good for
@@ -383,9 +383,9 @@ def levels_from_ratio(
     """Levels that hold where no two of the symbols have likelihoods further apart.
 
     With R = e^log_ratio and p the least mass of a symbol, a lift is at most 1/(p + (1 − p)/R), and
-    at least the same of 1/R.
+    at least the same of 1/R. Nothing needs to be known of p, which is 0 then.
     """
-    own = -math.log(least_mass)
+    own = -math.log(least_mass) if least_mass else math.inf
     if log_ratio == math.inf:
         upper, lower = own, math.inf
     else:

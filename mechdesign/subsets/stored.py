@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ..errors import CertificateError
+from ..errors import CertificateError, InputError
 from ..exact import read_fraction, read_integer, write_fraction, write_integer
+from ..labels import check_labels
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ._subset_selection import MOST_GROUPS, MOST_SYMBOLS
 from .family import AffineFamily
-from .grouped import GroupedSelection
+from .grouped import GroupedSelection, PublicSelection
 from .permuted import PermutedFamily
 from .profile import Family, Profile
 from .report_types import Layout, Part, ReportType
@@ -71,17 +73,43 @@ def from_numbers(
     return made
 
 
+def public_to_numbers(item: PublicSelection) -> dict[str, Any]:
+    """All of the public form of a selection of groups but labels and notions."""
+    return {
+        "groups": item.layout.group.tolist(),
+        "types": _types_out(item.types),
+        "fingerprint": item.fingerprint,
+    }
+
+
+def public_from_numbers(
+    content: dict[str, Any],
+    labels: Iterable[Any] | None,
+    notions: Iterable[PrivacyNotion],
+    stated: Iterable[str],
+) -> PublicSelection:
+    """The inverse of :func:`public_to_numbers`; raises as :func:`from_numbers`."""
+    given = content["groups"]
+    if not isinstance(given, list) or not all(type(i) is int for i in given):
+        raise TypeError("groups that are no list of numbers")
+    count = len(set(given))
+    if not 2 <= len(given) <= MOST_SYMBOLS or not 2 <= count <= MOST_GROUPS:
+        raise ValueError(f"{len(given)} symbols in {count} groups")
+    if set(given) != set(range(count)):
+        raise ValueError("groups that are not numbered from 0 on")
+    layout = Layout.of_groups(np.array(given, dtype=np.int64), [Fraction(1)] * count)
+    inputs = check_labels(labels, len(given), "symbols", InputError)
+    made = PublicSelection(inputs, notions, _types_in(content["types"], layout), layout, stated)
+    if content["fingerprint"] != made.fingerprint:
+        raise CertificateError("a fingerprint that its numbers do not bear out")
+    return made
+
+
 def groups_to_numbers(item: GroupedSelection) -> dict[str, Any]:
     """All of a selection of groups but prior and notions."""
     certificate, prices = item.certificate, item.prices
     return {
-        "types": [
-            {
-                "chances": [write_integer(weight) for weight in one.chances],
-                "parts": [None if part is None else _part_out(part) for part in one.parts],
-            }
-            for one in item.types
-        ],
+        "types": _types_out(item.types),
         "prices": {
             "inside": prices.inside.tolist(),
             "across": prices.across.tolist(),
@@ -102,16 +130,7 @@ def groups_from_numbers(
     if not 2 <= len(prior) <= MOST_SYMBOLS or not 2 <= groups <= MOST_GROUPS:
         raise ValueError(f"{len(prior)} symbols in {groups} groups")
     layout = Layout.of(prior)
-    types = [
-        ReportType(
-            tuple(read_integer(weight) for weight in one["chances"]),
-            tuple(
-                None if part is None else _part_in(part, size)
-                for part, size in zip(one["parts"], layout.sizes, strict=True)
-            ),
-        )
-        for one in content["types"]
-    ]
+    types = _types_in(content["types"], layout)
     saved = content["prices"]
     prices = Prices(*(np.array(saved[name], dtype=float) for name in ("inside", "across", "row")))
     shapes = [(groups,), (groups, groups), (groups,)]
@@ -147,6 +166,29 @@ def _are_above(said: list[list[Any]], found: list[list[float]]) -> bool:
 
 def _achieved_out(certificate: SymmetryCertificate) -> list[list[Any]]:
     return [["inf" if v == math.inf else v for v in row] for row in _levels(certificate)]
+
+
+def _types_out(types: Iterable[ReportType]) -> list[dict[str, Any]]:
+    return [
+        {
+            "chances": [write_integer(weight) for weight in one.chances],
+            "parts": [None if part is None else _part_out(part) for part in one.parts],
+        }
+        for one in types
+    ]
+
+
+def _types_in(content: Iterable[dict[str, Any]], layout: Layout) -> list[ReportType]:
+    return [
+        ReportType(
+            tuple(read_integer(weight) for weight in one["chances"]),
+            tuple(
+                None if part is None else _part_in(part, size)
+                for part, size in zip(one["parts"], layout.sizes, strict=True)
+            ),
+        )
+        for one in content
+    ]
 
 
 def _part_out(part: Part) -> dict[str, Any]:

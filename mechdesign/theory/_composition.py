@@ -595,14 +595,19 @@ def _composed_by_ratio(
         for one in kernels
     ]
     total = times * math.fsum(logs) if people == "same" else max(logs)
-    least = min(
-        one.prior.pmin if isinstance(one, SubsetSelection) else 1 / len(symbols) for one in kernels
-    )
+    least = min(_least_mass(one, 1 / len(symbols)) for one in kernels)
     found = [
         ComposedLevel(notion, levels_from_ratio(notion, total, least), exact=False)
         for notion in dict.fromkeys(asked)
     ]
     return Composition(times * len(kernels), tuple(found), people)
+
+
+def _least_mass(kernel: Any, even: float) -> float:
+    """The least mass of a symbol under what a selection was made for, 0 where that is not told."""
+    if not isinstance(kernel, SubsetSelection):
+        return even
+    return 0.0 if kernel.prior is None else kernel.prior.pmin
 
 
 def _asked_of(

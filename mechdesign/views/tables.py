@@ -30,6 +30,7 @@ from ..prior import Prior
 from ..privacy.notion import parse_notion
 from ..published import kernel_fingerprint, shown_fingerprint
 from ..release.risk import correct_guesses, share_unchanged
+from ..subsets import PublicSelection
 from ..utility.estimation import Estimation
 from ..utility.worst_case import WorstCase
 
@@ -551,15 +552,20 @@ def subset_table(selection: SubsetSelection) -> Table:
     for check in selection.certificate.checks:
         verdict, levels = _verdict_and_levels(check)
         rows.append((str(check.notion), f"{verdict.value}: {levels.value}"))
-    million = math.sqrt(selection.risk / 1e6)
+    million, even = math.sqrt(selection.risk / 1e6), ""
     rows += [
         ("symbols", f"{len(selection.inputs)}"),
         ("bytes per report", f"{selection.bytes_per_report}"),
-        ("risk", f"{selection.risk:.8g}"),
-        ("least risk of any kernel", f"{selection.bound:.8g}"),
-        ("gap", f"{selection.gap:.3g}"),
-        ("error of 10^6 reports", f"{million:.4g}"),
     ]
+    if isinstance(selection, PublicSelection):
+        even = ", all shares equal"
+    rows.append((f"risk{even}", f"{selection.risk:.8g}"))
+    if not even:
+        rows += [
+            ("least risk of any kernel", f"{selection.bound:.8g}"),
+            ("gap", f"{selection.gap:.3g}"),
+        ]
+    rows.append((f"error of 10^6 reports{even}", f"{million:.4g}"))
     return _table("Subset selection", ["", "value"], ([Cell(a), Cell(b)] for a, b in rows))
 
 

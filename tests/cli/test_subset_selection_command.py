@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from pathlib import Path
 
@@ -182,3 +183,37 @@ def test_top_is_for_subset_selections(place, capsys):
     code, _, err = run(capsys, *arguments)
     assert code == 2
     assert "--top" in err
+
+
+def test_others_get_its_groups_and_chances_without_the_counts(place, capsys):
+    """The public file was the whole one, and everybody could read both."""
+    (place / "masses.json").write_text(
+        json.dumps({"a": 0.3846, "b": 0.1154, "c": 0.3846, "d": 0.1154})
+    )
+    arguments = ["subset-selection", "--prior", "masses.json", "-p", "ldp:1", "-o", "g.json"]
+    code, _, err = run(capsys, *arguments, "--public", "p.json")
+    assert code == 0
+    assert "[MD809]" in err
+    assert "saved p.json" in err
+    code, _, err = run(capsys, "show", "g.json", "--public", "q.json")
+    assert code == 0
+    assert (place / "p.json").read_text() == (place / "q.json").read_text()
+    assert [(place / name).stat().st_mode & 0o077 for name in ("g.json", "p.json")] == [0, 0o044]
+    assert "0.3846" in (place / "g.json").read_text()
+    assert not any(n in (place / "p.json").read_text() for n in ("3846", "1154", "prior"))
+    (place / "few.csv").write_text("x\n" + "a\nb\nc\nc\n" * 200)
+    for command in (
+        ["apply", "g.json", "few.csv", "--column", "x", "-o", "r.csv"],
+        ["estimate", "p.json", "r.csv", "--column", "x"],
+        ["estimate", "g.json", "r.csv", "--column", "x"],
+        ["plan", "p.json", "--error", "0.1"],
+        ["audit", "p.json"],
+        ["compose", "p.json", "g.json"],
+        ["show", "p.json", "--public", "again.json"],
+    ):
+        code, _, err = run(capsys, *command)
+        assert code == 0, (command, err)
+    assert (place / "again.json").read_text() == (place / "p.json").read_text()
+    kept = [*place.rglob("*.json.gz")]
+    assert kept
+    assert all(b"3846" not in gzip.decompress(file.read_bytes()) for file in kept)

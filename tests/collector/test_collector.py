@@ -113,6 +113,21 @@ def test_a_nonce_is_the_same_in_either_case(start):
     assert answer.json()["status"] == "already counted"
 
 
+def test_what_a_database_holds_of_a_kernel_becomes_its_public_form(tmp_path):
+    """An earlier version may have written more."""
+    store = Store(tmp_path / "collected.sqlite")
+    kept = Collected.of(YES_NO)
+    (number,) = store.register([kept])
+    with sqlite3.connect(tmp_path / "collected.sqlite") as file:
+        file.execute("UPDATE mechdesign_kernels SET public = '{\"prior\": [3, 4]}'")
+    file.close()
+    assert store.register([kept]) == [number]
+    with sqlite3.connect(tmp_path / "collected.sqlite") as file:
+        assert list(file.execute("SELECT public FROM mechdesign_kernels")) == [(kept.text,)]
+    file.close()
+    store.close()
+
+
 def test_what_was_committed_and_not_answered_is_not_counted_again(start, tmp_path):
     """The collector is gone between commit and answer; whoever got none sends it again."""
     store = Store(tmp_path / "collected.sqlite")
@@ -444,7 +459,7 @@ def test_a_design_for_questions_is_estimated_for_what_it_asks(start, tmp_path, a
     client = start(collected.public)
     drawn = md.Sampler(asking, rng=1).draw(["a"] * 300 + ["d"] * 100)
     # Devices name the kernel, or it with its guarantee: those of every form count together.
-    named = [digest(asking.mechanism), md.published.public_form(asking).fingerprint]
+    named = [digest(asking.mechanism), md.public_form(asking).fingerprint]
     sent = [{**report(label, k), "kernel": named[k % 2]} for k, label in enumerate(drawn)]
     assert client.post("/reports", json=sent).json()["counted"] == 400
     (shown,) = client.get("/estimate").json()["kernels"]
@@ -478,9 +493,9 @@ def test_a_design_for_questions_is_estimated_for_what_it_asks(start, tmp_path, a
 
 
 def test_columns_of_a_plan_are_estimated_for_what_each_asks(start, tmp_path, asking):
-    asked = md.published.public_form(asking).with_schema("late")
+    asked = md.public_form(asking).with_schema("late")
     kind = md.design(md.Prior.uniform(["f", "m"]), md.utility.Estimation(), md.LDP(1))
-    plain = md.published.public_form(kind).with_schema("sex")
+    plain = md.public_form(kind).with_schema("sex")
     md.save(md.PublicPlan.of(["sex", "late"], [plain, asked], md.LDP(2.1)), tmp_path / "p.json")
     client = start(*[one.public for one in load_kernels([tmp_path / "p.json"])])
     for number, found in enumerate((kind, asking)):

@@ -164,7 +164,6 @@ def chi_square(counts, mechanism):
 def test_draws_of_the_device_have_the_chances_of_the_kernel(tmp_path):
     kernel = md.Mechanism([[0.5, 0.3, 0.2, 0], [0.1, 0, 0.2, 0.7], [0.25] * 4])
     counts = run_node(tmp_path, kernel, MANY, {"draws": 8000, "biased": False})
-    # The draws are the machine's own, so a right module fails once in a million runs.
     assert chi_square(counts, kernel) > 1e-6
     # The control: a source that is wrong in one of ten words is found out.
     biased = run_script(tmp_path, MANY, {"draws": 8000, "biased": True})

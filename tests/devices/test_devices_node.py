@@ -71,7 +71,7 @@ def test_a_folder_can_be_named(tmp_path):
 
 AT_ONCE = """
 const found = [];
-for (let person = 0; person < 40; person++) {
+for (let person = 0; person < 120; person++) {
   found.push(await new Client({ person }).output("yes"));
 }
 tell(found);
@@ -93,7 +93,7 @@ def test_of_several_programs_at_once_all_have_one_report(tmp_path):
     assert told[0] == told[1] == told[2]
     assert len(set(told[0])) == len(LABELS)
     # Nothing but the reports is left.
-    assert len(files_in(tmp_path / "data")) == 40
+    assert len(files_in(tmp_path / "data")) == 120
 
 
 def test_what_is_damaged_or_cannot_be_written_tells_nothing(tmp_path):

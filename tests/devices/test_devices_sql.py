@@ -12,8 +12,8 @@ import uuid
 import numpy as np
 import pytest
 from checks import refused
+from false_alarms import are_usual, response
 from postgres import MISSING, find_programs, owner, running_cluster
-from scipy.stats import chi2
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -133,7 +133,7 @@ def test_a_word_lies_in_the_interval_of_its_output(cluster, tmp_path):
 
 @needs_postgresql
 def test_draws_have_the_chances_of_the_kernel(cluster, tmp_path):
-    each = 12_000
+    each = 30_000
     fill(cluster, "people", [])
     cluster.do(
         f"INSERT INTO people SELECT i, (ARRAY['no', 'yes', 'perhaps'])[1 + i % 3] "
@@ -141,30 +141,25 @@ def test_draws_have_the_chances_of_the_kernel(cluster, tmp_path):
     )
     text = script(tmp_path, ZERO, keep=["id"])
 
-    def p_value():
+    def is_as_drawn():
         rows = cluster.rows(
             "SELECT p.x, r.x, count(*) FROM people p JOIN people_reports r USING (id) GROUP BY 1, 2"
         )
         counts = {(x, y): int(count) for x, y, count in rows}
         seen = np.array([[counts.get((x, y), 0) for y in ZERO.outputs] for x in LABELS])
         assert (seen.sum(axis=1) == each).all()
-        expected = ZERO.kernel * each
-        live = expected > 0
-        assert not seen[~live].any()
-        statistic = ((seen - expected)[live] ** 2 / expected[live]).sum()
-        return float(chi2.sf(statistic, live.sum() - len(LABELS)))
+        return are_usual(seen, ZERO.kernel)
 
     cluster.do(text)
-    # The draws are the machine's own, so a right statement fails once in a million runs.
-    assert p_value() > 1e-6
-    # The control: words that lean by a twentieth are found out.
+    assert is_as_drawn()
+    # The control: where a tenth of the words is zero, it is found out.
     cluster.do("DROP TABLE people_reports, people_reports_kernel;")
     biased = text.replace(
-        " AS word FROM drawn", " & CASE WHEN random() < .05 THEN 0 ELSE -1 END AS word FROM drawn"
+        " AS word FROM drawn", " & CASE WHEN random() < .1 THEN 0 ELSE -1 END AS word FROM drawn"
     )
     assert biased != text
     cluster.do(biased)
-    assert p_value() < 1e-6
+    assert not is_as_drawn()
 
 
 @needs_postgresql
@@ -368,8 +363,9 @@ def test_estimates_are_made_from_what_the_database_drew(cluster, tmp_path):
     made = md.estimate(
         {y: int(count) for y, count in counts.items()}, kernel, receipt=tmp_path / "receipt.json"
     )
-    truth = np.array([0.4, 0.4, 0.2])
-    assert (np.abs(made.values - truth) < 6 * made.errors).all()
+    # Shares of reports are within .045 of what they are on average, and estimates in proportion.
+    own, other = response(2.0)
+    assert np.abs(made.values - [0.4, 0.4, 0.2]).max() < 0.045 / (own - other) < 0.08
 
 
 # Refusals

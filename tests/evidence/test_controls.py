@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from false_alarms import SURE, usual
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
@@ -128,31 +129,60 @@ def library():
     return dp
 
 
+def columns(counts):
+    """Inputs and reports with these counts."""
+    told = [x for x, row in counts.items() for number in row.values() for _ in range(number)]
+    return told, [y for row in counts.values() for y, number in row.items() for _ in range(number)]
+
+
+def verdicts(inputs, reports, levels, **options):
+    claims = [md.LDP(level) for level in levels]
+    found = md.audit_samples(inputs, reports, claims, SURE, **options)
+    return [str(finding.verdict) for finding in found.findings]
+
+
+def drawn(mechanism, inputs, each):
+    told = [x for x in inputs for _ in range(each)]
+    return told, [mechanism(x) for x in told]
+
+
+RESPONSE = {"levels": [math.log(3), math.log(3) + 0.7, math.log(3) - 0.7], "outputs": list("abc")}
+
+
 @pytest.mark.slow
 def test_randomised_response_of_opendp_keeps_its_level_and_no_smaller_one(library):
     response = library.m.make_randomized_response(categories=["a", "b", "c"], prob=0.6)
-    level = response.map(1)
-    found = md.audit_samples(
-        ["a", "b", "c"],
-        response,
-        [md.LDP(level), md.LDP(level + 0.4), md.LDP(level - 0.4)],
-        outputs=["a", "b", "c"],
-        calls=12_000,
-    )
-    assert [str(finding.verdict) for finding in found.findings] == [
-        "cannot tell",
-        "consistent",
-        "violated",
-    ]
+    assert response.map(1) == pytest.approx(math.log(3))
+    inputs, reports = drawn(response, "abc", 4000)
+    assert verdicts(inputs, reports, **RESPONSE) == ["cannot tell", "consistent", "violated"]
+
+
+NOISE = {"levels": [1.0, 0.4], "partition": [0.5]}
+
+
+def test_usual_counts_have_the_verdicts_that_are_asked_of_these_libraries():
+    """What their chances of a false alarm rest on: limits of a pair are monotone in its counts."""
+    fewest, most = usual(4000, 0.2)
+    for other, place, verdict in ((fewest, 1, "consistent"), (most, 2, "violated")):
+        # A row has 4000 reports, so that its own are further off than is usual.
+        own = 4000 - 2 * other
+        counts = {x: {y: own if x == y else other for y in "abc"} for x in "abc"}
+        assert verdicts(*columns(counts), **RESPONSE)[place] == verdict
+        assert not usual(4000, 0.6)[0] <= own <= usual(4000, 0.6)[1]
+    tail = 1 / (1 + math.e)
+    for below, above in ((1 - tail, tail), (0.5, math.exp(-1) / 2)):
+        (few, _), (_, many) = usual(6000, below), usual(6000, above)
+        counts = {0: {0: few, 1: 6000 - few}, 1: {0: many, 1: 6000 - many}}
+        assert verdicts(*columns(counts), **NOISE)[1] == "violated"
 
 
 @pytest.mark.slow
 def test_integer_noise_of_opendp_keeps_its_level_and_no_smaller_one(library):
     space = library.atom_domain(T=int), library.absolute_distance(T=int)
     noise = library.m.make_laplace(*space, scale=1.0)
-    level = noise.map(1)
-    found = md.audit_samples([0, 1], noise, [md.LDP(level), md.LDP(level - 0.3)], calls=12_000)
-    assert [str(finding.verdict) for finding in found.findings] == ["cannot tell", "violated"]
+    assert noise.map(1) == 1
+    inputs, reports = drawn(noise, [0, 1], 6000)
+    assert verdicts(inputs, reports, **NOISE) == ["cannot tell", "violated"]
 
 
 @pytest.mark.slow
@@ -160,8 +190,6 @@ def test_float_noise_of_opendp_hides_its_lowest_bits(library):
     """The very test that finds noise in floats of one's own finds nothing here."""
     space = library.atom_domain(T=float, nan=False), library.absolute_distance(T=float)
     noise = library.m.make_laplace(*space, scale=1.0)
-    found = md.audit_samples(
-        [0.0, 1.0], noise, md.LDP(noise.map(1.0)), partition="tree", calls=12_000
-    )
-    assert found.verdict is SampleVerdict.CANNOT_TELL
-    assert found.findings[0].levels[0].lower > 0.5
+    inputs, reports = drawn(noise, [0.0, 1.0], 6000)
+    assert verdicts(inputs, reports, [noise.map(1.0)], partition="tree") == ["cannot tell"]
+    assert verdicts(inputs, reports, **NOISE | {"partition": [0.0]})[1] == "violated"

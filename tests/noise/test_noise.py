@@ -254,6 +254,22 @@ def test_gaussian_cost_at_every_outcome(name, y, sigma):
     assert noise.pml(y) == pytest.approx(max(0, math.log(density(nearest) / mean)), abs=1e-10)
 
 
+def test_published_lower_bounds_hold_for_laws_without_mass_at_the_ends():
+    """X = ±½ on [−1, 1]: Λ(X → 2) is log((1 + e²)/2), below the printed A|y|/σ² = 2."""
+    law = Law(-1.0, 1.0, np.array([-0.5, 0.5]), np.array([0.5, 0.5]))
+    for finer in (False, True):
+        low, high = GaussianNoise(law, 1.0).pmc_bounds(2.0, with_cgf=finer)
+        true = math.log((1 + math.exp(2)) / 2)
+        assert low <= true + 1e-12
+        assert true < GaussianNoise(law, 1.0).pmc(2.0) <= high
+        assert GaussianNoise(Law.finite(law.values, law.masses), 1.0).pmc(2.0) == (
+            pytest.approx(true)
+        )
+    # A control: with as little mass at the ends as can be, the printed bound holds and is given.
+    ends = Law.finite([-1, -0.5, 0.5, 1], [1e-9, 1, 1, 1e-9])
+    assert GaussianNoise(ends, 1.0).pmc_bounds(2.0)[0] == 2.0 < GaussianNoise(ends, 1.0).pmc(2.0)
+
+
 @pytest.mark.parametrize("name", CENTRED)
 @pytest.mark.parametrize("level", [0.6, 1.0, 3.0, 8.0])
 def test_gaussian_tail_is_exact_and_below_the_published_bound(name, level):

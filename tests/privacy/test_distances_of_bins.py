@@ -14,7 +14,6 @@ import mechdesign as md
 from mechdesign.certificate.verify import PROVED, REFUTED, _check_content
 from mechdesign.errors import LevelError
 from mechdesign.exact import Verdict
-from mechdesign.published import public_form
 from mechdesign.storage import to_json
 
 AGES = md.bins(edges=[0, 18, 65, 120], whole=True)
@@ -106,7 +105,7 @@ def proved(found):
 def test_the_checker_has_the_same_distances(name, notion, tmp_path):
     found = md.design(prior_of(BINS[name]), HAMMING, notion)
     assert proved(found) == PROVED
-    assert proved(public_form(found)) == PROVED
+    assert proved(md.public_form(found)) == PROVED
     md.save(found, tmp_path / "m.json")
     assert md.load(tmp_path / "m.json").certificate.checks[0].verdict is Verdict.YES
 

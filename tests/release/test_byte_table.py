@@ -8,6 +8,7 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
+from false_alarms import usual
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
@@ -336,11 +337,10 @@ def test_threads_get_bits_of_their_own(asked):
         thread.join()
     assert words.position == 4 * rows
     assert sum(number == 1 << 16 for number in asked) == 8
-    chance = float((mechanism.kernel[0] ** 2).sum())
-    deviation = (chance * (1 - chance) / rows) ** 0.5
+    low, high = usual(rows, float((mechanism.kernel[0] ** 2).sum()))
     for i in range(4):
         for j in range(i):
-            assert abs(np.mean(found[i] == found[j]) - chance) < 7 * deviation
+            assert low <= np.sum(found[i] == found[j]) <= high
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
@@ -360,8 +360,8 @@ def test_a_fork_does_not_draw_what_its_parent_draws():
     os.close(reading)
     os.close(writing)
     assert len(theirs) == rows
-    chance = float((mechanism.kernel[0] ** 2).sum())
-    assert abs(np.mean(mine == theirs) - chance) < 7 * (chance * (1 - chance) / rows) ** 0.5
+    low, high = usual(rows, float((mechanism.kernel[0] ** 2).sum()))
+    assert low <= np.sum(mine == theirs) <= high
 
 
 def test_no_rows_take_no_entropy(asked):

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from checks import refused
+from entropy import draws_decide_nothing
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -124,7 +125,10 @@ def test_memory_does_not_grow_with_a_file(row, tmp_path):
                 file.writelines(f"{x},some note {i},{part}-{i}\n" for i, x in enumerate(drawn))
         target = tmp_path / f"{name}-out.csv"
         arguments = [sys.executable, "-c", CHILD, str(source), str(target), row]
-        found = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=300)
+        environment = draws_decide_nothing()
+        found = subprocess.run(
+            arguments, capture_output=True, text=True, check=True, timeout=300, env=environment
+        )
         peaks[name] = int(found.stdout) / 1024
     # The large file is 120 MB larger, and Arrow would read all of that ahead in large blocks.
     assert peaks["large"] < peaks["small"] + 25

@@ -483,7 +483,7 @@ def test_reports_for_a_reviewer_show_error_bars(run):
 def test_a_public_design_says_what_a_distribution_would_save():
     found = DESIGNS["prior"]
     with pytest.warns(CountsWarning):
-        public = md.published.public_form(found)
+        public = md.public_form(found)
     rng = np.random.default_rng(7)
     secrets = rng.choice(LABELS, 4000, p=PRIOR.probabilities)
     reports = md.Sampler(found, rng=3).draw(secrets)
@@ -506,4 +506,4 @@ def test_a_public_design_says_what_a_distribution_would_save():
     assert "truth=" not in md.estimate(reports, found).note
     even = md.design(md.Prior.uniform(LABELS), Estimation(), md.LDP(1))
     drawn = md.Sampler(even, rng=4).draw(secrets)
-    assert "truth=" not in md.estimate(drawn, md.published.public_form(even)).note
+    assert "truth=" not in md.estimate(drawn, md.public_form(even)).note

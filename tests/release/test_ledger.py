@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import refused
+from entropy import draws_decide_nothing
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -66,7 +67,7 @@ def start(*arguments, script=None):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**draws_decide_nothing(), "PYTHONPATH": os.pathsep.join(sys.path)},
     )
 
 

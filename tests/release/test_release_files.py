@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import refused
+from entropy import draws_decide_nothing
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -266,7 +267,7 @@ md.privatize_file("people.csv", "out.csv", "class", md.load("design.json"), prog
         text=True,
         check=True,
         env={
-            **os.environ,
+            **draws_decide_nothing(),
             "FORCE_COLOR": "1",
             "PYTHONPATH": os.pathsep.join([str(Path(md.__file__).parents[1]), *sys.path]),
         },
@@ -317,6 +318,7 @@ def test_ten_million_rows_in_less_than_500_megabytes(tmp_path):
             capture_output=True,
             text=True,
             check=True,
+            env=draws_decide_nothing(),
         )
         peaks.append([int(line) for line in done.stdout.split()])
         assert pq.ParquetFile(target).metadata.num_rows == rows
@@ -340,7 +342,7 @@ def test_an_interrupted_release_leaves_nothing_behind(tmp_path):
             stderr=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env={**draws_decide_nothing(), "PYTHONPATH": os.pathsep.join(sys.path)},
         )
         deadline = time.monotonic() + 300
         while folder(tmp_path) == before and work.poll() is None and time.monotonic() < deadline:

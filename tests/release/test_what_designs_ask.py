@@ -15,7 +15,6 @@ from checks import refused
 
 import mechdesign as md
 from mechdesign.errors import DataError
-from mechdesign.published import public_form
 from mechdesign.release import mode_wise
 from mechdesign.release import several_estimates as several
 from mechdesign.solve.columns_plan import ColumnsPlan, check_together
@@ -54,7 +53,7 @@ def both_forms(*designs):
     """The designs whole, and their public forms; the best weights of both are those of equal
     shares.
     """
-    return [list(designs), [public_form(one) for one in designs]]
+    return [list(designs), [md.public_form(one) for one in designs]]
 
 
 def is_silent(text):
@@ -278,7 +277,7 @@ def test_symbols_that_reports_do_not_tell_are_not_left_out_beside_a_question(tab
     """A column without questions is asked for every symbol, all of which must be told."""
     hidden = md.design(PRIOR, Estimation(GROUPS), md.LDP(1)).mechanism.with_schema("kind")
     kind = md.PublicDesign.of(hidden, [md.LDP(1)])
-    score = public_form(md.design(PRIOR.with_schema("score"), COARSE.utility, md.LDP(1)))
+    score = md.public_form(md.design(PRIOR.with_schema("score"), COARSE.utility, md.LDP(1)))
     found = md.PublicPlan.of(["kind", "score"], [kind, score], md.LDP(2.1))
     reports = md.privatize(table, found, rng=1)
     told = refused(lambda: md.estimate(reports, found), error=DataError)
@@ -433,7 +432,7 @@ def test_what_reports_do_not_tell_is_seen_at_every_scale(scale):
     """Answers to questions of small numbers were not seen to be untold, and estimated wrong."""
     small = {x: v * scale for x, v in SCORES.items()}
     told = {x: v * scale for x, v in COARSE.utility.of.items()}
-    for found in (COARSE.mechanism, public_form(COARSE)):
+    for found in (COARSE.mechanism, md.public_form(COARSE)):
         refused(lambda found=found: md.plan(found, reports=100, feature=small), error=DataError)
         assert md.plan(found, reports=100, feature=told).errors[0] > 0
 
@@ -524,7 +523,7 @@ def numbers(part):
 def test_a_mean_cannot_be_given_at_the_command_line(files):
     arguments = list(COMMANDS["given"])
     arguments = [f"{w}-public.json" if w in ("coarse", "grouped") else w for w in arguments]
-    md.save(public_form(SCORED), "scored.json")
+    md.save(md.public_form(SCORED), "scored.json")
     arguments[arguments.index("coarse-public.json")] = "scored.json"
     arguments[-1] = "y"
     with_scores = pd.read_csv("both.csv").assign(y=persons(SCORED, 900, 1)["x"])
