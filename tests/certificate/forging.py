@@ -281,6 +281,10 @@ def _public(*asked: Any) -> Any:
     return md.PublicDesign.of(found.mechanism, found.notions)
 
 
+def _public_groups(counts: Any, notion: Any) -> Any:
+    return md.storage.public_form(md.subset_selection(md.Prior.from_counts(counts), notion))
+
+
 def _public_plan(notion: Any) -> Any:
     plan = md.plan_columns(PAIRED, None, notion, joint=False)
     told = [md.PublicDesign.of(d.mechanism, d.notions) for d in plan.designs]
@@ -338,6 +342,8 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "groups": lambda: md.subset_selection(md.Prior.from_counts([3, 1, 1, 1]), md.LDP(1)),
     "groups, lift": lambda: md.subset_selection(md.Prior.from_counts([5, 5, 1, 1, 1]), md.PML(1)),
     "groups of names": lambda: md.subset_selection({"a": 3, "b": 1, "c": 1, "d": 1}, md.LDP(1)),
+    "public groups": lambda: _public_groups({"a": 3, "b": 1, "c": 1, "d": 1}, md.LDP(1)),
+    "public groups, lift": lambda: _public_groups({0: 5, 1: 1, 2: 1, 3: 1}, md.PML(1)),
     "plan": lambda: md.plan_columns(PAIRED, None, md.LDP(1.5), joint=False),
     "plan, lift": lambda: md.plan_columns(PAIRED, None, md.PML(1), joint=False),
     "public plan": lambda: _public_plan(md.LDP(1.5)),
@@ -872,6 +878,7 @@ AIMS: dict[str, list[Callable[[File, Forger], File]]] = {
     "mechanism": [other_kernel, long_numbers, many],
     "subset selection": [smaller_level, *[other_weights] * 3, other_notion, long_numbers, many],
     "grouped selection": [smaller_level, *[other_weights] * 3, other_notion, long_numbers, many],
+    "public selection": [smaller_level, *[other_weights] * 3, other_notion, many],
     "plan": [smaller_level, *[in_a_column] * 3, many],
     "public plan": [smaller_level, *[in_a_column] * 3, many],
 }  # fmt: skip

@@ -1054,7 +1054,7 @@ def truths(content: File) -> Iterator[Truth]:
     maker = {
         "design": _design, "infeasible": _infeasible, "public": _public, "mechanism": _mechanism,
         "plan": _plan, "public plan": _plan, "subset selection": _subsets,
-        "grouped selection": _groups,
+        "grouped selection": _groups, "public selection": _groups,
     }.get(kind)  # fmt: skip
     need(maker, "a kind of file")
     yield from maker(content)
@@ -1192,20 +1192,17 @@ def _linear(content: File, symbols: Symbols, rows: Any, space: Wishes) -> Iterat
     sums = [sum(s, ZERO) for s, _, _ in functions]
     tops = [t * max(map(max, r)) for t, r in zip(sums, live, strict=True)]
     lows = [t * min(map(min, r)) for t, r in zip(sums, live, strict=True)]
-    width, is_exact = min(tops) - min(lows), saved.get("bound_exact") is not None
-    size = ZERO if is_exact else max(ONE, width, abs(value)) / 10**12
-    said = real(saved["value"])
-    yield "value", saved["value"] == nearest(value) or abs(said - value) <= size
-    if saved.get("value_exact") is not None:
-        yield _tried("value_exact", lambda: words(saved["value_exact"]) == value)
-    bound = math.inf if saved["bound"] == "inf" else real(saved["bound"])
-    if is_exact:
-        exact = words(saved["bound_exact"])
-        told = math.inf if saved["bound"] == "inf" else saved["bound"]
-        yield "bound, rounded", told in (max(up(exact), nearest(value)), max(up(exact), said))
-        bound = exact
+    width, said = min(tops) - min(lows), real(saved["value"])
+    yield "value", said == nearest(value)
+    yield _tried("value_exact", lambda: words(saved["value_exact"]) == value)
+    bound, told = math.inf, saved["bound"]
+    if saved["bound_exact"] is not None:
+        bound = words(saved["bound_exact"])
+        yield "bound, rounded", told in (max(up(bound), nearest(value)), max(up(bound), said))
+    else:
+        yield "bound, rounded", told == "inf"
     best, largest = None, max(max(map(abs, tops + lows)), width)
-    off = Fraction(OFF) * width + (largest / 10**12 if not is_exact else largest / 10**15) + size
+    off = Fraction(OFF) * width + largest / 10**15
     try:
         key = (content["notions"], content.get("requirements", []), content["prior"],
                content["utility"], content["mechanism"]["outputs"])  # fmt: skip
@@ -1216,7 +1213,7 @@ def _linear(content: File, symbols: Symbols, rows: Any, space: Wishes) -> Iterat
         yield "bound", f"{type(wrong).__name__}: {wrong}"
         return
     is_bound = None if best is None else bound == math.inf or bound >= best - off
-    yield "bound", False if bound < value - size else is_bound
+    yield "bound", False if bound < value else is_bound
     gap = math.inf if saved["gap"] == "unknown" else saved["gap"]
 
     def share(top: Any) -> float:
@@ -1224,7 +1221,7 @@ def _linear(content: File, symbols: Symbols, rows: Any, space: Wishes) -> Iterat
             return 0.0
         return up((top - value) / width) if width and top < math.inf else math.inf
 
-    yield "gap", share(bound - size) <= gap <= share(bound + size)
+    yield "gap", share(bound) == gap
     yield "gap", None if best is None else not gap < float((best - value - off) / (width or 1))
     good = best is None or not saved["optimal"] or best - value <= off + width / 10**6
     yield "optimal", saved["optimal"] is (gap <= 1e-6) and good
@@ -1294,18 +1291,22 @@ def _estimates(content: File, symbols: Symbols, rows: Any) -> Iterator[Truth]:
     if isinstance(truths, list):
         risks = [remembered(exact_risk_of, rows, truth, loss) for truth in truths]
         value = None if None in risks else -max(risks)
-        fits = value is None or abs(said - value) <= abs(value) / 10**9
-        yield "value", None if value is None else fits
+        # A double at or below it, by at most a share of 2^-40.
+        near = abs(value or 0) / 2**40 + Fraction(5e-324)
+        yield "value", None if value is None else said <= value <= said + near
+        if saved["value_exact"] is not None:
+            yield _tried("value_exact", lambda: words(saved["value_exact"]) == value)
     else:
         live = np.flatnonzero(symbols.masses)
         risk, _ = remembered(_worst, tuple(map(tuple, rows)), loss, tuple(live))
         if math.isfinite(risk):
-            value = Fraction(-risk)
-            yield "value", -float(said) >= risk * (1 - 1e-6) and -float(said) <= risk * (1 + 1e-3)
-    bound, gap = saved["bound"], saved["gap"]
-    if bound != "inf" and saved.get("bound_exact") is not None:
+            yield "value", risk * (1 - 1e-6) <= -float(said) <= risk * (1 + 1e-3)
+    bound, gap = math.inf, math.inf if saved["gap"] == "unknown" else saved["gap"]
+    if saved["bound_exact"] is not None:
         bound = words(saved["bound_exact"])
-    bound = math.inf if bound == "inf" else bound
+        yield "bound, rounded", saved["bound"] == max(up(bound), float(said))
+    else:
+        yield "bound, rounded", saved["bound"] == "inf"
     asked = {k: utility[k] for k in ("questions", "weights", "truth")}
     key = content["notions"], content.get("requirements", []), content["prior"], asked
     best = _tried("bound", lambda: remembered(risk_of_best, *key))[1]
@@ -1314,12 +1315,10 @@ def _estimates(content: File, symbols: Symbols, rows: Any) -> Iterator[Truth]:
         return
     off = (1e-4 if truths == "any" else OFF) * (best or 0)
     yield "bound", None if best is None else -bound <= best + off
-    gap = math.inf if gap == "unknown" else gap
     if bound < math.inf and said:
-        true = max(float((Fraction(bound) - said) / abs(said)), 0.0)
-        yield "gap", abs(gap - true) <= 1e-6 * true + 1e-12
+        yield "gap", gap == (up((bound - said) / abs(said)) if bound > said else 0.0)
     yield "optimal", saved["optimal"] is (gap <= 1e-6)
-    yield "gain_gap", saved.get("gain_gap", 0) is None
+    yield "gain_gap", saved["gain_gap"] is None
 
 
 def _worst(rows: Any, loss: Any, live: Any) -> tuple[float, Any]:
@@ -1520,11 +1519,22 @@ def _risk_of_subsets(content: File) -> Fraction:
 
 
 def _groups(content: File) -> Iterator[Truth]:
-    labels_of(content["prior"]["labels"])
-    masses = masses_of(content["prior"])
-    groups = [
-        [x for x, m in enumerate(masses) if m == p] for p in sorted(set(masses), reverse=True)
-    ]
+    if content["kind"] == "public selection":
+        numbers = listed(content["groups"])
+        need({type(i) for i in numbers} == {int}, "numbers of groups")
+        need(sorted(set(numbers)) == list(range(max(numbers) + 1)), "groups")
+        need(
+            len(labels_of(content.get("labels", numbers and list(range(len(numbers))))))
+            == len(numbers),
+            "labels",
+        )
+        groups = [[x for x, i in enumerate(numbers) if i == k] for k in range(max(numbers) + 1)]
+        need(len(groups) > 1, "groups")
+    else:
+        claim, symbols = _prior(content["prior"])
+        yield claim
+        order = sorted(set(symbols.masses), reverse=True)
+        groups = [[x for x, m in enumerate(symbols.masses) if m == p] for p in order]
     sums = [0] * len(groups)
     for one in listed(content["types"]):
         chances = list(map(integer, listed(one["chances"], len(groups))))
