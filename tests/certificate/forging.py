@@ -580,7 +580,8 @@ class Forger:
             recipe += [aim.__name__] if made is not content else []
             content = made
         for _ in range(rng.choice((0, 0, 1, 1, 2) if recipe else (1, 1, 2))):
-            recipe.append(self._change(content))
+            with contextlib.suppress(MALFORMED):
+                recipe.append(self._change(content))
         if content.get("kind") == "design" and rng.random() < 0.4:
             content = self._aimed(lambda c, _: claimed_best(c), content)
             recipe.append("claimed best")

@@ -1651,6 +1651,7 @@ def limited(seconds: float, work: Callable[[], Any]) -> Any:
 #: What the checker may prove though the package does not read it, with the reasons.
 STRICTER = (
     ("the file claims (a bound|bound|gap|gain_gap|optimal)", "it wants the bound that it computes"),
+    ("the file claims achieved", "and of levels that are rough the one that it finds"),
     ("(rows|columns|values|duals) stands there otherwise", "and matrices in the order it writes"),
 )
 
