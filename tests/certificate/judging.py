@@ -5,7 +5,8 @@ privacy is decided in rationals, and optima of few symbols are found by dense pr
 ``True``, ``False`` or ``None`` where it is not decided here; :class:`MeaninglessError` says that a
 part of a file has no meaning, so that nothing may be proved of it.
 
-``python tests/certificate/judging.py 20000 7`` judges that many forgeries, drawn by a seed.
+``python tests/certificate/judging.py 20000 7`` judges that many forgeries, drawn by a seed, and
+``python tests/certificate/judging.py every`` one of each change at each place of the schema.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations, product
@@ -31,7 +32,7 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
 import numpy as np
-from forging import Forger, Forgery, digest, fingerprint, label
+from forging import Forger, Forgery, digest, every_forgery, fingerprint, label
 from plain_check import (
     SUMS,
     Asked,
@@ -1708,15 +1709,14 @@ def tried(forgery: Forgery, checker: Any, path: Path) -> Trial:
     return Trial(state, is_read, found, seconds)
 
 
-def main(count: int, seed: int, names: Any = None) -> int:
+def main(forgeries: Iterable[Forgery]) -> int:
     """Judge many forgeries, and print what is wrong with what is said of them."""
     from mechdesign.certificate import verify
 
     warnings.simplefilter("ignore")
-    forger, told, wrong = Forger(seed, names), Counter[tuple[str, ...]](), Counter[str]()
+    told, wrong = Counter[tuple[str, ...]](), Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(count):
-            forgery = forger.draw()
+        for number, forgery in enumerate(forgeries):
             trial = tried(forgery, verify, Path(folder, "forged.json"))
             kind = forgery.content.get("kind") if isinstance(forgery.content, dict) else None
             told[str(kind)[:20], trial.state, "read" if trial.is_read else "not read"] += 1
@@ -1735,4 +1735,8 @@ def main(count: int, seed: int, names: Any = None) -> int:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 7)
+    if sys.argv[1] == "every":
+        main(every_forgery())
+    else:
+        drawn = Forger(int(sys.argv[2]) if len(sys.argv) > 2 else 7)
+        main(drawn.draw() for _ in range(int(sys.argv[1])))
