@@ -402,8 +402,6 @@ def _named_out(utility: Utility) -> dict[str, Any]:
 def _utility_of(part: dict[str, Any]) -> Utility | None:
     """The registered utility that a file names; ``None`` where it is not known here."""
     name = part["name"]
-    if not isinstance(name, str):
-        raise TypeError("the name of a utility is no text")
     kind, _, rest = name.partition(":")
     which, _, of = rest.partition(":")
     if kind == "distance" and which in ("absolute", "squared", "discrete"):
@@ -664,6 +662,8 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
 def _repair_in(part: dict[str, Any], mechanism: Mechanism) -> Repair:
     """The record of the repair; ``ValueError`` for one that no repair can have left."""
     merged, rounds, constant = part["merged"], part["rounds"], part["constant"]
+    if not isinstance(merged, list):
+        raise TypeError("the record of merged outputs is no list")
     whole = [*merged, rounds]
     if not all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in whole):
         raise ValueError("the record of the repair holds other things than whole numbers")
@@ -781,6 +781,8 @@ def _utility_in(
     part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...], file: str
 ) -> Utility:
     """The utility that was written: a registered one, or its matrix of gains over the outputs."""
+    if not isinstance(part["name"], str):
+        raise TypeError("the name of a utility is no text")
     if "parts" in part:
         return _worst_case_in(part, prior, outputs, file)
     if "questions" in part:

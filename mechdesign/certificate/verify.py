@@ -18,9 +18,11 @@ import hashlib
 import json
 import math
 import operator
+import os
 import re
 import struct
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -380,7 +382,7 @@ _KINDS = {
     "infeasible": _object(
         {
             "prior": _PRIOR,
-            "notions": _ASKED,
+            "notions": _ASKED | {"minItems": 1},
             "requirements": _list(_of("requirement"), least=1),
             "outputs": _list(_LABEL, "M"),
             "below_zero": _numbers(0),
@@ -1499,6 +1501,7 @@ class _Asked:
 
     def __init__(self, content: dict[str, Any], prior: _Prior, outputs: tuple[Any, ...]) -> None:
         notions, wished = content["notions"], content.get("requirements", [])
+        _table((json.dumps(part, sort_keys=True), None) for part in wished)
         known = [part for part in notions if part["name"] in NOTIONS]
         named = [part for part in wished if part["name"] in REQUIREMENTS]
         held = [(p["name"], limit) for p in named for limit in _Space(prior, outputs).asks(p)]
@@ -1636,12 +1639,12 @@ def _take_off(left: list[list[Fraction]], part: _Part, given: Any, least: Fracti
         for x, mass in row.items():
             left[x][y] -= weight * mass
 
+    _need(len(given) == 1 + (part.kind in ("all", "information")), "dual variables of another kind")
     if part.kind == "information":
         return _ZERO
     m, factor, (over, under, _) = len(left[0]), part.factor(), part.groups[0]
     is_paired = part.kind in ("matched", "excess")
     a = _matrix(given[0], len(part.groups if is_paired else over), m)
-    _need(len(given) == {"matched": 1, "all": 2}.get(part.kind, len(given)), "of another kind")
     if part.kind in ("excess", "maxima", "minima"):
         # Solvers have a factor a little below e^level, and at most 10^7: what a takes off the ν.
         own = factor or _ONE
@@ -1915,6 +1918,7 @@ def _check_risk(
     rows, f = list(zip(*_grid(asked, len(asked), n), strict=True)), len(asked)
     told = {row for row, w in zip(rows, prior.weights, strict=True) if w}
     _need(len(told) > 1 or not utility["questions"], "questions that ask nothing")
+    _labels(utility["answers"] or [])
     table = _grid(weights if is_matrix else _unit(weights or [1] * f), f, f)
     loss = [[_dot(r, [_dot(w, c) for w in table]) for c in rows] for r in rows]
     given, truths = utility["truth"], list[list[Fraction]]()
@@ -2559,6 +2563,11 @@ def _check_content(content: dict[str, Any]) -> Report:
     return report
 
 
+def _end_with_input() -> None:
+    sys.stdin.read()
+    os._exit(CODES[UNREADABLE])
+
+
 _WORDS = "--json", "--progress", "--schema", "--with-parent", "--help", "-h"
 
 
@@ -2567,6 +2576,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     as JSON Schema. Returns the exit code.
     """
     given, results = [*(sys.argv[1:] if arguments is None else arguments)], list[dict[str, Any]]()
+    if "--with-parent" in given:  # whoever started it holds its input open while alive
+        threading.Thread(target=_end_with_input, daemon=True).start()
     for name in [word for word in given if word not in _WORDS]:
         try:
             with open(name, "rb") as file:

@@ -58,7 +58,12 @@ def _run(command: list[str]) -> tuple[int, str, str]:
     with (
         TemporaryFile("w+", encoding="utf-8") as printed,
         subprocess.Popen(
-            command, stdout=printed, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+            [*command, "--with-parent"],
+            stdin=subprocess.PIPE,  # open as long as this process is there, however it ends
+            stdout=printed,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
         ) as process,
     ):
         assert process.stderr is not None

@@ -1,0 +1,287 @@
+"""What a stranger writes into a file: lists of other lengths, parameters that ask nothing, work.
+
+Each file has a digest and, where it matters, a fingerprint that fits, so that only what it means
+can refuse it.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from verify_cases import changed, in_bytes, resealed
+
+import mechdesign as md
+from mechdesign.certificate import verify
+from mechdesign.errors import InputError, StorageError
+from mechdesign.storage import from_json, to_json
+
+FOUR = md.Prior([0.4, 0.3, 0.2, 0.1])
+ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+IDENTITY = [[str((x == y) << 53) for y in range(3)] for x in range(3)]
+
+
+def states(content):
+    claims = verify.check(json.dumps(content).encode()).claims
+    return {claim["claim"]: claim["state"] for claim in claims}
+
+
+def is_read(content):
+    """Whether the library reads a file, as the checker does or does not."""
+    try:
+        from_json(copy.deepcopy(content))
+    except StorageError:
+        return False
+    return True
+
+
+def telling(name, parameters):
+    """A file that says of the identity kernel that it has a notion, and is best."""
+    found = md.design(ABC, md.utility.Hamming(), md.PML(3))
+    content = json.loads(in_bytes(found))
+    content["notions"] = [{"name": name, "parameters": parameters}]
+    content["mechanism"]["weights"] = IDENTITY
+    saved = content["certificate"]
+    saved |= {"achieved": [[0.0]], "value": 1.0, "value_exact": "1", "bound": 1.0}
+    saved |= {"bound_exact": "1", "gap": 0.0, "gain_gap": 0.0, "optimal": True}
+    saved["duals"] = {"prices": None, "multipliers": None}
+    return resealed(content)
+
+
+def test_prices_of_more_symbols_than_there_are_prove_nothing():
+    content = json.loads(in_bytes(md.design(FOUR, md.utility.Estimation(), md.LDP(0.5))))
+    content["notions"][0]["parameters"]["epsilon"] = 3.0
+    content["certificate"]["duals"]["prices"].append(-1e6)
+    content = resealed(content)
+    with pytest.raises(verify.UnreadableError, match="another length"):
+        states(content)
+    assert not is_read(content)
+
+
+def test_every_list_of_numbers_has_the_length_that_is_asked():
+    """Each list is lengthened and shortened by one; the library refuses what the checker does."""
+    asked = [md.LIP(0.7), md.MaximalLeakage(0.5)]
+    files = [
+        md.design(ABC, md.utility.Hamming(), asked, subject_to=md.require.cost(np.eye(3), 0.9))
+    ]
+    files += [md.design(ABC, md.utility.Estimation(truth=[ABC, [1, 1, 1]]), md.LDP(1))]
+    files += [md.subset_selection({"a": 3, "b": 1, "c": 1, "d": 1}, md.LDP(1))]
+    wrong, tried = [], Counter()
+    for item in files:
+        content = json.loads(in_bytes(item))
+        for path, part in lists(content):
+            for other in (part[:-1], [*part, part[-1]]) if part else ():
+                forged = changed(content, path, other)
+                try:
+                    state = verify.check(in_bytes(forged)).state
+                except verify.UnreadableError:
+                    state = verify.UNREADABLE
+                tried[state] += 1
+                if state == verify.PROVED or (state != verify.OPEN and is_read(forged)):
+                    wrong.append((path, len(part), len(other), state))
+    assert wrong == []
+    assert tried[verify.UNREADABLE] > 150
+
+
+def lists(part, path=()):
+    """Every list of a file with its path, but for records and lists of different sizes."""
+    skipped = {"agreement", "merged", "rows", "columns", "values"}
+    if isinstance(part, dict):
+        for name, inside in part.items():
+            if name not in skipped:
+                yield from lists(inside, (*path, name))
+    elif isinstance(part, list):
+        yield path, part
+        for i, inside in enumerate(part):
+            yield from lists(inside, (*path, i))
+
+
+#: Parameters with which a notion would ask nothing, or be read in two ways.
+VACUOUS = [
+    ("SymbolLIP", {"epsilon": 0.1, "levels_of": [["a", 1.0], ["b", 1.0], ["c", 1.0]], "ways": ""}),
+    (
+        "SymbolPML",
+        {"epsilon": 0.1, "levels_of": [["a", 1.0], ["b", 1.0], ["c", 1.0], ["a", "inf"]]},
+    ),
+    ("FeaturePML", {"epsilon": 0.1, "feature": []}),
+    ("FeaturePML", {"epsilon": 0.1, "feature": [[x, [[0, 1]]] for x in "abcab"]}),
+    ("FeaturePML", {"epsilon": 0.1, "feature": [[x, [[0, 1], [0, 0]]] for x in "abc"]}),
+    ("ConditionalPMC", {"epsilon": 0.1, "side": [[x, []] for x in "abc"]}),
+    ("DP", {"epsilon": 0.1, "neighbours": ""}),
+    ("DP", {"epsilon": 0.1, "neighbours": [["a", "a"]]}),
+    ("DP", {"epsilon": 0.1, "neighbours": ["ab"]}),
+    ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": ""}),
+    ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": [["a", "a", 1.0]]}),
+    ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": [["a", "b", 9.0], ["a", "b", 1.0]]}),
+    ("MetricPrivacy", {"epsilon": 0.1, "distances": ["graph", [["a", "a", 1.0]]]}),
+    ("MetricPrivacy", {"epsilon": 0.1, "distances": ["absolute", "x"]}),
+    ("UtilityOptimisedLDP", {"epsilon": 0.1, "sensitive": "a"}),
+    ("RobustPML", {"epsilon": 0.1, "priors": ["vertices", [[["a", 5], ["a", 1]]]]}),
+    ("RobustPML", {"epsilon": 0.1, "priors": ["vertices", [[["a", 1]]], 3]}),
+    *(
+        ("Pufferfish", {"epsilon": 0.1, "secrets": secrets, "pairs": pairs, "priors": priors})
+        for secrets, pairs, priors in (
+            ([["s", [["a", 1]]], ["t", [["b", 1]]]], [["s", "t"]], []),
+            ([["s", [["a", 1]]], ["t", [["b", 1]]]], [["s", "s"]], None),
+            ([["s", [["a", 1]]], ["t", [["b", 1]]]], ["st"], None),
+            ([["s", [["a", 1]]], ["s", [["b", 1]]]], [], None),
+            ([["s", [["a", 1], ["a", 0]]], ["t", [["b", 1]]]], [["s", "t"]], None),
+            ([["s", [["x", 1]]], ["t", [["b", 1]]]], [["s", "t"]], None),
+            ([["s", []], ["t", [["b", 1]]]], [["s", "t"]], None),
+        )
+    ),
+    ("LDP", {"epsilon": {"text": 0.8}}),
+    ("LDP", {"epsilon": 1}),
+    ("LDP", {"epsilon": 0.5, "more": 1}),
+    ("LDP", {}),
+    ("ApproximateLDP", {"epsilon": 0.5, "delta": True}),
+]
+
+
+def test_parameters_that_ask_nothing_or_two_things_are_refused_as_the_library_does():
+    for name, parameters in VACUOUS:
+        forged = telling(name, parameters)
+        with pytest.raises(verify.UnreadableError):
+            states(forged)
+        assert not is_read(forged), (name, parameters)
+    # The same file is refuted where its notion asks what it says.
+    assert states(telling("LDP", {"epsilon": 0.5}))["privacy: LDP(0.5)"] == verify.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("Unbiased", {"values": [*map(list, zip("abcz", [1.0, 0.5, 0.0, 1e300], strict=True))], "tolerance": None}),
+        ("Entry", {"x": "a", "y": "a", "low": None, "high": None}),
+        ("Entry", {"x": "a", "y": "a", "low": "", "high": None}),
+        ("Posterior", {"symbols": [], "low": None, "high": 0.9, "relative": False}),
+        ("Apart", {"symbols": ["a"]}),
+        ("EqualError", {"groups": [["a", "b"]], "tolerance": 0.0, "costs": None}),
+        ("FewOutputs", {"most": 1e9}),
+        ("Within", {"limit": "3/2", "distance": None}),
+        ("EveryOutput", {"coefficients": [["a", 1.0], ["b", -1.0], ["a", -9.0]]}),
+    ],
+)  # fmt: skip
+def test_requirements_that_ask_nothing_are_refused_as_the_library_does(name, parameters):
+    wish = md.require.at_least("a", "a", 0.2)
+    content = json.loads(in_bytes(md.design(ABC, md.utility.Hamming(), md.LDP(1), subject_to=wish)))
+    forged = changed(content, ("requirements", 0), {"name": name, "parameters": parameters})
+    with pytest.raises(verify.UnreadableError):
+        states(forged)
+    assert not is_read(forged)
+
+
+def test_a_claim_shows_all_parameters():
+    found = md.design(ABC, md.utility.Hamming(), md.SymbolPML(0.5, {"a": 1, "b": 2, "c": 3}))
+    shown = "privacy: SymbolPML(0.5, levels_of=(('a', 1.0), ('b', 2.0), ('c', 3.0)))"
+    assert states(to_json(found))[shown] == verify.PROVED
+    far = md.MetricPrivacy(1, [[float(x != y) for x in range(22)] for y in range(22)])
+    many = states(to_json(md.design(md.Prior.uniform(22), md.utility.Hamming(), far)))
+    (claim,) = (name for name in many if name.startswith("privacy"))
+    assert len(claim) < 2200
+    assert "SHA-256" in claim
+
+
+def test_honest_designs_for_the_worst_of_all_truths_are_proved():
+    rng = np.random.default_rng(30)
+    notions = [md.LDP(0.5), md.PML(1), md.LIP(3), md.PMC(0.3)]
+    for k in range(24):
+        prior = md.Prior(rng.dirichlet(np.ones(2 + k % 4)))
+        found = md.design(prior, md.utility.Estimation(truth="any"), notions[k // 4 % 4])
+        assert verify.check(in_bytes(found)).state == verify.PROVED, (prior, k)
+    even = md.design(md.Prior([0.5, 0.5]), md.utility.Estimation(), md.PML(1))
+    assert even.certificate.value_exact == Fraction(-1, 2)
+    assert verify.check(in_bytes(even)).state == verify.PROVED
+
+
+def test_values_of_estimates_are_stated_so_that_no_tolerance_is_needed():
+    """The float above what is stated is more than the kernel has."""
+    for weights in (None, [1, 2, 3, 4], [[2, 1, 0, 0], [1, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]):
+        content = json.loads(
+            in_bytes(md.design(FOUR, md.utility.Estimation(None, weights), md.LDP(1.3)))
+        )
+        assert states(content)["value"] == verify.PROVED
+        more = np.nextafter(content["certificate"]["value"], 0)
+        forged = changed(content, ("certificate", "value"), float(more))
+        assert states(forged)["value"] == verify.REFUTED
+
+
+def test_a_design_without_estimates_is_written_and_read(tmp_path):
+    kernel = md.Mechanism([[0.5, 0.5]] * 3, ["a", "b", "c"])
+    found = md.certify(kernel, ABC, md.utility.Estimation(), md.LDP(1))
+    assert found.value == -np.inf
+    md.save(found, tmp_path / "m.json")
+    assert md.load(tmp_path / "m.json").value == -np.inf
+    content = json.loads((tmp_path / "m.json").read_text())
+    assert states(content)["value"] == verify.PROVED
+    assert states(changed(content, ("certificate", "value"), -9.0))["value"] == verify.REFUTED
+
+
+def test_what_a_small_file_asks_for_is_bounded(monkeypatch):
+    """Rays of a cone of eight symbols grow with its rows, and steps with the digits of masses."""
+    monkeypatch.setattr(verify, "LEAST_WORK", 100_000)
+    monkeypatch.setattr(verify, "WORK_PER_BYTE", 1)
+    eight = md.Prior.uniform(8)
+    found = json.loads(in_bytes(md.design(eight, md.utility.Estimation(), md.LDP(1))))
+    secrets = [
+        [f"s{i}", [[x, 1.0] for x in range(8) if (37 * i + 5) >> x & 1]] for i in range(1, 7)
+    ]
+    secrets += [[f"t{x}", [[x, 1.0]]] for x in range(8)]
+    pairs = [[a[0], b[0]] for i, a in enumerate(secrets) for b in secrets[:i]]
+    table = [[float(abs(x - z)) ** 0.5 for z in range(8)] for x in range(8)]
+    found["notions"] = [
+        {"name": "MetricPrivacy", "parameters": {"epsilon": 1.0, "distances": ["matrix", table]}},
+        {
+            "name": "Pufferfish",
+            "parameters": {"epsilon": 1.0, "secrets": secrets, "pairs": pairs, "priors": None},
+        },
+    ]
+    found["certificate"] |= {"verdicts": ["yes", "yes"], "achieved": [[1.0], [1.0]]}
+    assert len(json.dumps(resealed(found))) < 20_000
+    told = verify.check(in_bytes(resealed(found)))
+    (bound,) = (claim for claim in told.claims if claim["claim"] == "bound")
+    assert bound["state"] == verify.OPEN
+    assert "steps of arithmetic" in bound["detail"]
+    masses = ["1" + "0" * 20_000 + "7", "3" + "0" * 20_000, "1", "7" * 20_000]
+    wide = json.loads(in_bytes(md.design(FOUR, md.utility.Estimation(), md.LDP(1))))
+    wide["prior"] |= {"weights": masses}
+    report = verify.check(in_bytes(resealed(wide)))
+    assert any("steps of arithmetic" in claim["detail"] for claim in report.claims)
+
+
+def test_the_checker_ends_with_who_started_it(tmp_path):
+    """Its input is a pipe that closes when the other process is gone, however it went."""
+    os.mkfifo(tmp_path / "endless")  # nobody ever writes to it
+    checker = Path(verify.__file__)
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", str(checker), "--with-parent", str(tmp_path / "endless")],
+        stdin=subprocess.PIPE,
+    )
+    process.stdin.close()
+    assert process.wait(timeout=120) == 2
+
+
+def test_the_schema_is_what_the_checker_declares():
+    written = Path(verify.__file__).with_name("design.schema.json").read_text(encoding="utf-8")
+    assert json.loads(written) == json.loads(json.dumps(verify.FORM))
+    jsonschema.Draft202012Validator.check_schema(verify.FORM)
+
+
+def test_what_is_there_twice_is_refused_where_notions_are_made():
+    with pytest.raises(InputError, match="priors of a notion"):
+        md.RobustPML(1, ("vertices", ((("a", 5), ("a", 1)),)))
+    with pytest.raises(InputError, match="secrets"):
+        md.Pufferfish(1, [("s", [("a", 1), ("a", 0)]), ("t", [("b", 1)])])
+    with pytest.raises(InputError, match="coefficients"):
+        md.requirement.EveryOutput((("a", 1.0), ("b", -2.0), ("a", 0.5)))
+    with pytest.raises(InputError, match="unbiased"):
+        md.requirement.Unbiased((("a", 1.0), ("a", 2.0)))
