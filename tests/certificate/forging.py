@@ -575,7 +575,7 @@ def changes_of(value: Any) -> Iterator[tuple[str, Any]]:
     yield "in a list", [value]
     if isinstance(value, str):
         more = (f"0{value}", f"+{value}", f"-{value}", f"{value}/1", f"{value}0", f"{value} ")
-        yield from ((f"as {text:.20}", text) for text in (*more, list(value), {"text": value}))
+        yield from ((f"as {text!r:.20}", text) for text in (*more, list(value), {"text": value}))
     if isinstance(value, list):
         yield "doubled", value + value
         yield from ((f"and {more!r:.20}", [*value, more]) for more in (*value[-1:], -1e6, 1e6, "x"))
