@@ -1223,7 +1223,7 @@ def _linear(content: File, symbols: Symbols, rows: Any, space: Wishes) -> Iterat
         return up((top - value) / width) if width and top < math.inf else math.inf
 
     yield "gap", share(bound) == gap
-    yield "gap", None if best is None else not gap < float((best - value - off) / (width or 1))
+    yield "gap", None if best is None else not gap < (best - value - off) / (width or 1)
     good = best is None or not saved["optimal"] or best - value <= off + width / 10**6
     yield "optimal", saved["optimal"] is (gap <= 1e-6) and good
     if saved["gain_gap"] is not None and len(functions) == 1 and not content.get("requirements"):
