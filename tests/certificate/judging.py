@@ -1523,14 +1523,11 @@ def _groups(content: File) -> Iterator[Truth]:
     if content["kind"] == "public selection":
         numbers = listed(content["groups"])
         need({type(i) for i in numbers} == {int}, "numbers of groups")
-        need(sorted(set(numbers)) == list(range(max(numbers) + 1)), "groups")
+        need(min(numbers) == 0 and max(numbers) + 1 == len(set(numbers)) > 1, "groups")
         need(
-            len(labels_of(content.get("labels", numbers and list(range(len(numbers))))))
-            == len(numbers),
-            "labels",
+            len(numbers) == len(labels_of(content.get("labels", [*range(len(numbers))]))), "labels"
         )
         groups = [[x for x, i in enumerate(numbers) if i == k] for k in range(max(numbers) + 1)]
-        need(len(groups) > 1, "groups")
     else:
         claim, symbols = _prior(content["prior"])
         yield claim
