@@ -88,23 +88,27 @@ def faces_of(p, most, pairs):
 
 def naive_minimax(p, kind, epsilons, truths, root, rows=()):
     """Least of the largest risk over a list of truths, over all mixtures of extreme columns."""
+    return best_minimax(cut_columns(p, kind, epsilons, rows), truths, root)[0]
+
+
+def best_minimax(columns, truths, root):
+    """The same over some columns, with the mass of each in the best mixture."""
     import cvxpy as cp
 
-    columns = cut_columns(p, kind, epsilons, rows)
     masses = cp.Variable(len(columns), nonneg=True)
     risks = []
     for truth in truths:
         shares = columns @ truth
         spread = columns / shares[:, None] - 1
-        kept = np.delete(np.arange(len(p)), int(np.argmax(truth)))
-        centred = root - np.outer(np.ones(len(p)), truth @ root)
+        kept = np.delete(np.arange(len(truth)), int(np.argmax(truth)))
+        centred = root - np.outer(np.ones(len(truth)), truth @ root)
         points = (np.sqrt(shares)[:, None] * spread)[:, kept]
         matrix = sum(masses[i] * np.outer(g, g) for i, g in enumerate(points))
         risks.append(cp.matrix_frac(centred[kept], matrix))
     problem = cp.Problem(cp.Minimize(cp.maximum(*risks, 0)), [columns.T @ masses == 1])
     problem.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-9, tol_feas=1e-9)
     assert problem.status in ("optimal", "optimal_inaccurate"), problem.status
-    return float(problem.value)
+    return float(problem.value), masses.value
 
 
 def naive_optimum(p, kind, epsilons, truth, root, rows=()):
