@@ -1500,11 +1500,213 @@ def bin_cases() -> Iterator[Case]:
         public = json.loads(in_bytes(md.PublicDesign.of(found.mechanism, found.notions)))
         yield Case(f"bins {name}, public", in_bytes(public), {"proved"}, {"privacy": "proved"})
     content = json.loads(in_bytes(md.design(*[made["whole"][0], HAMMING, made["whole"][1]])))
-    for place, value in (("closed", "both"), ("whole", 1), ("edges", ["0", "18", "65"])):
+    for place, value in (
+        ("closed", "both"), ("whole", 1), ("edges", ["0", "18", "65"]),
+        ("edges", ["0", "65", "18", "120"]), ("edges", ["0", "18", "18", "120"]),
+    ):  # fmt: skip
         data = content
         for where in ("prior", "mechanism"):
             data = changed(data, (where, "attributes", 0, "bins", place), value)
         yield Case(f"bins with {place} {value}", in_bytes(data), {"unreadable"})
+
+
+# What a stranger writes into a file
+
+
+def telling(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """A file that says of the identity kernel that it has a notion, and is best."""
+    content = json.loads(in_bytes(designed(ABC, HAMMING, md.PML(3))))
+    content["notions"] = [{"name": name, "parameters": parameters}]
+    content["mechanism"]["weights"] = [[str((x == y) << 53) for y in range(3)] for x in range(3)]
+    saved = content["certificate"]
+    saved |= {"achieved": [[0.0]], "value": 1.0, "value_exact": "1", "bound": 1.0}
+    saved |= {"bound_exact": "1", "gap": 0.0, "gain_gap": 0.0, "optimal": True}
+    saved["duals"] = {"prices": None, "multipliers": None}
+    return resealed(content)
+
+
+SLANTED = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 2.0, 0.0]]
+#: Parameters with which a notion would ask nothing, or be read in two ways.
+VACUOUS: list[tuple[str, dict[str, Any]]] = [
+    ("SymbolLIP", {"epsilon": 0.1, "levels_of": [["a", 1.0], ["b", 1.0], ["c", 1.0]], "ways": ""}),
+    (
+        "SymbolPML",
+        {"epsilon": 0.1, "levels_of": [["a", 1.0], ["b", 1.0], ["c", 1.0], ["a", "inf"]]},
+    ),
+    ("FeaturePML", {"epsilon": 0.1, "feature": []}),
+    ("FeaturePML", {"epsilon": 0.1, "feature": [[x, [[0, 1]]] for x in "abcab"]}),
+    ("FeaturePML", {"epsilon": 0.1, "feature": [[x, [[0, 1], [0, 0]]] for x in "abc"]}),
+    ("ConditionalPMC", {"epsilon": 0.1, "side": [[x, []] for x in "abc"]}),
+    ("DP", {"epsilon": 0.1, "neighbours": ""}),
+    ("DP", {"epsilon": 0.1, "neighbours": [["a", "a"]]}),
+    ("DP", {"epsilon": 0.1, "neighbours": ["ab"]}),
+    ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": ""}),
+    ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": [["a", "a", 1.0]]}),
+    ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": [["a", "b", 9.0], ["a", "b", 1.0]]}),
+    ("MetricPrivacy", {"epsilon": 0.1, "distances": ["graph", [["a", "a", 1.0]]]}),
+    ("MetricPrivacy", {"epsilon": 0.1, "distances": ["absolute", "x"]}),
+    ("UtilityOptimisedLDP", {"epsilon": 0.1, "sensitive": "a"}),
+    ("UtilityOptimisedLDP", {"epsilon": 0.1, "sensitive": ["a", "a"]}),
+    ("MetricPrivacy", {"epsilon": 0.1, "distances": ["matrix", [[0.5, 1.0, 1.0]] * 3]}),
+    ("MetricPrivacy", {"epsilon": 0.1, "distances": ["matrix", SLANTED]}),
+    ("MetricPrivacy", {"epsilon": 0.1, "distances": "euclidean"}),
+    ("InferenceCost", {"epsilon": 0.1, "costs": [[0.0], [0.0], [0.0]]}),
+    ("DP", {"epsilon": 0.1, "neighbours": [["a", "b"], ["c", "c"]]}),
+    ("PML", {"epsilon": 10**60}),
+    ("RobustPML", {"epsilon": 0.1, "priors": ["vertices", [[["a", 5], ["a", 1]]]]}),
+    ("RobustPML", {"epsilon": 0.1, "priors": ["vertices", [[["a", 1]]], 3]}),
+    *(
+        ("Pufferfish", {"epsilon": 0.1, "secrets": secrets, "pairs": pairs, "priors": priors})
+        for secrets, pairs, priors in (
+            ([["s", [["a", 1]]], ["t", [["b", 1]]]], [["s", "t"]], []),
+            ([["s", [["a", 1]]], ["t", [["b", 1]]]], [["s", "s"]], None),
+            ([["s", [["a", 1]]], ["t", [["b", 1]]]], ["st"], None),
+            ([["s", [["a", 1]]], ["s", [["b", 1]]]], [], None),
+            ([["s", [["a", 1], ["a", 0]]], ["t", [["b", 1]]]], [["s", "t"]], None),
+            ([["s", [["x", 1]]], ["t", [["b", 1]]]], [["s", "t"]], None),
+            ([["s", []], ["t", [["b", 1]]]], [["s", "t"]], None),
+        )
+    ),
+    ("LDP", {"epsilon": {"text": 0.8}}),
+    ("LDP", {"epsilon": 1}),
+    ("LDP", {"epsilon": 0.5, "more": 1}),
+    ("LDP", {}),
+    ("ApproximateLDP", {"epsilon": 0.5, "delta": True}),
+]
+
+
+#: Parameters with which a requirement would ask nothing, or be read in two ways.
+IDLE: list[tuple[str, dict[str, Any]]] = [
+    ("Unbiased", {"values": [["a", 1.0], ["b", 0.5], ["z", 1e300]], "tolerance": None}),
+    ("Entry", {"x": "a", "y": "a", "low": None, "high": None}),
+    ("Entry", {"x": "a", "y": "a", "low": "", "high": None}),
+    ("Posterior", {"symbols": [], "low": None, "high": 0.9, "relative": False}),
+    ("Apart", {"symbols": ["a"]}),
+    ("EqualError", {"groups": [["a", "b"]], "tolerance": 0.0, "costs": None}),
+    ("FewOutputs", {"most": 1e9}),
+    ("Within", {"limit": "3/2", "distance": None}),
+    ("EveryOutput", {"coefficients": [["a", 1.0], ["b", -1.0], ["a", -9.0]]}),
+]
+
+
+def stranger_cases() -> Iterator[Case]:
+    """What asks nothing or two things, is longer or shorter than it is, or stands there twice."""
+    unreadable, saved = {"unreadable"}, ("certificate",)
+    for number, (name, parameters) in enumerate(VACUOUS):
+        data = in_bytes(telling(name, parameters))
+        yield Case(f"asks nothing {number}: {name}", data, unreadable)
+    wish = md.require.at_least("a", "a", 0.2)
+    asked = json.loads(in_bytes(md.design(ABC, HAMMING, md.LDP(1), subject_to=wish)))
+    first = asked["requirements"][0]
+    for number, (name, parameters) in enumerate(IDLE):
+        given = {"name": name, "parameters": parameters}
+        data = in_bytes(changed(asked, ("requirements", 0), given))
+        yield Case(f"requires nothing {number}: {name}", data, unreadable)
+    data = in_bytes(changed(asked, ("requirements",), [first, first]))
+    yield Case("required twice", data, unreadable)
+    several = [
+        R.rows([np.eye(3)], "<=", [2.0]),
+        R.rows([np.eye(3), np.ones((3, 3))], "<=", [2.0, 4]),
+    ]
+    found = md.design(ABC, GAINS3, md.LDP(1), subject_to=several)
+    yield Case("rows of two lengths", in_bytes(found), {"proved"}, PROVED)
+    linear, limits = json.loads(in_bytes(designed(*LINEAR["lip"]))), asked
+    for content, name, numbers in (
+        (linear, "prices", [0.0] * 4), (linear, "prices", [0.0] * 2), (limits, "limits", [0.0] * 9),
+        (linear, "offset", 1e200), (linear, "power", 1), (linear, "prices", [1 << 60] * 3),
+    ):  # fmt: skip
+        data = in_bytes(changed(content, (*saved, "duals", name), numbers))
+        yield Case(f"duals {name} {numbers}"[:60], data, unreadable)
+    data = in_bytes(changed(linear, ("method",), "x" * 201))
+    yield Case("a long name of a method", data, unreadable)
+    whole = changed(
+        linear, ("prior", "weights"), [str(2 * int(w)) for w in linear["prior"]["weights"]]
+    )
+    yield Case("masses with a common divisor", in_bytes(whole), unreadable)
+    tried = json.loads(in_bytes(md.design(FIVE, md.utility.Estimation(), md.LDP(1))))
+    for path, value in (
+        ((*saved, "duals", "prices"), [*tried["certificate"]["duals"]["prices"], -1e6]),
+        (("utility", "weights"), [1.0] * 4),
+    ):
+        yield Case(f"estimates, {path[-1]}", in_bytes(changed(tried, path, value)), unreadable)
+    asking = changed(tried, ("utility", "questions"), [[1.0, 0, 0, 0, 0], [0, 1.0, 0, 0, 0]])
+    data = in_bytes(changed(asking, ("utility", "answers"), ["x", "x"]))
+    yield Case("answers with one name", data, unreadable)
+    data = in_bytes(changed(tried, (*saved, "gain_gap"), 0.0))
+    yield Case("a gain of estimates", data, {"refuted"}, {"gain_gap": "refuted"})
+    less = changed(tried, (*saved, "value"), -1.0)
+    data = in_bytes(changed(less, (*saved, "value_exact"), "-1"))
+    yield Case("an exact value of no kernel", data, {"refuted"}, {"value_exact": "refuted"})
+    dependent = json.loads(json.dumps(tried))
+    dependent["mechanism"]["weights"][1] = dependent["mechanism"]["weights"][0]
+    for content, state in ((dependent, "proved"), (tried, "refuted")):
+        data = in_bytes(changed(content, (*saved, "value"), "-inf"))
+        yield Case(f"estimates of nothing, {state}", data, {"refuted"}, {"value": state})
+    loose = md.utility.Estimation(truth="any")
+    every = json.loads(in_bytes(md.design(ABC, loose, md.LDP(1))))
+    bent = [[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    data = in_bytes(changed(every, ("utility", "weights"), bent))
+    told = {"value": "not proved here"}
+    yield Case("any truth, a negative eigenvalue", data, {"refuted", "not proved here"}, told)
+    use = md.utility.WorstCase([(GAINS3, OTHER)])
+    used = json.loads(in_bytes(md.design(ABC, use, md.LDP(1))))
+    stranger = {**used["utility"]["parts"][0]["prior"], "labels": ["a", "b", "z"]}
+    data = in_bytes(changed(used, ("utility", "parts", 0, "prior"), stranger))
+    yield Case("a prior of use over others", data, unreadable)
+    long = ["1" + "0" * 20_000 + "7", "3" + "0" * 20_000, "1", "7" * 20_000, "9" * 19_999]
+    data = in_bytes(changed(tried, ("prior", "weights"), long))
+    yield Case("masses of many digits", data, {"refuted"}, {"all else": "not proved here"})
+    yield from _strange_selections(unreadable)
+
+
+def _strange_selections(unreadable: set[str]) -> Iterator[Case]:
+    placed = json.loads(in_bytes(md.subset_selection(31, md.LDP(1))))
+    for path, value in (
+        (("projective",), True), (("labels",), ["a", "b"]), (("symbols",), 30),
+        (("dimension",), 2), (("profiles",), placed["profiles"] * 2),
+    ):  # fmt: skip
+        data = in_bytes(changed(placed, path, value))
+        yield Case(f"31 placed symbols, {path[0]} {value}"[:60], data, unreadable)
+    grouped = md.subset_selection({"a": 3, "b": 1, "c": 1, "d": 1}, [md.LDP(1), md.PML(1)])
+    public = json.loads(in_bytes(md.public_form(grouped)))
+    states = {"privacy: LDP": "proved", "rows": "proved", "privacy: PML": "not proved here"}
+    yield Case("public selection", in_bytes(public), {"not proved here"}, states)
+    stated = in_bytes(changed(public, ("stated",), ["FeaturePML(1)"]))
+    told = {"privacy: FeaturePML": "not proved here"}
+    yield Case("public selection, stated", stated, {"not proved here"}, told)
+    for path, value in (
+        (("groups",), [0, 2, 2, 2]), (("groups",), [1, 1, 1, 1]), (("groups",), [0, 0, 0, 0]),
+        (("labels",), ["a", "b", "c"]), (("labels",), ["a", "b", "c", "c"]), (("groups", 0), 9),
+    ):  # fmt: skip
+        data = in_bytes(changed(public, path, value))
+        yield Case(f"public selection, {path[0]} {value}", data, unreadable)
+    less = changed(public, ("notions", 0, "parameters", "epsilon"), 0.3)
+    yield Case(
+        "public selection, less",
+        in_bytes(less),
+        {"not proved here"},
+        {"privacy": "not proved here"},
+    )
+    one = json.loads(in_bytes(grouped))
+    even = {"labels": [*"abcd"], "weights": ["1"] * 4, "probabilities": [0.25] * 4}
+    types = [{"chances": [str(1 << 53)] * 2, "parts": [None, None]}]
+    data = changed(changed(one, ("prior",), even), ("types",), types)
+    yield Case("a single group", in_bytes(data), unreadable)
+    profiles = [{"count": 1, "high": str((1 << 52) + i), "middle": str(1 << 52)} for i in range(20)]
+    part = {"base": 2, "dimension": 20, "profiles": profiles}
+    many = [{"chances": [str(1 << 53)] * 3, "parts": [part, part, part]}]
+    wide = changed(changed(public, ("groups",), [0, 1, 2, 0]), ("types",), many)
+    yield Case("classes of three groups, too many", in_bytes(wide), unreadable)
+    twins = md.Prior([0.5, 0.3, 0.2], [("a", 0), ("b", 1), ("b", 0)]).with_schema(["x", "y"])
+    plan = json.loads(
+        in_bytes(md.public_form(md.plan_columns(twins, None, md.LDP(1), joint=False)))
+    )
+    for columns in (
+        plan["columns"][:1] * 2,
+        [{**plan["columns"][0], "name": "z"}, plan["columns"][1]],
+    ):
+        data = in_bytes(changed(plan, ("columns",), columns))
+        yield Case(f"public plan of {[c['name'] for c in columns]}", data, unreadable)
 
 
 #: Names that a file may leave out.
@@ -1601,7 +1803,7 @@ def all_cases() -> list[Case]:
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
         honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, listed_cases,
         cut_cases, searched_cases, subset_cases, named_cases, plan_cases, inference_cases,
-        group_cases, bin_cases,
+        group_cases, bin_cases, stranger_cases,
     )  # fmt: skip
     return [case for make in makers for case in make()]
 

@@ -435,7 +435,7 @@ _KINDS = {
 }
 _BINS = {
     "labels": _list(_TEXT, least=1),
-    "edges": _list(_TEXT, least=2),
+    "edges": _list(_any(_ENDLESS, _of("fraction")), least=2),
     "closed": {"enum": ["left", "right"]},
     "whole": _FLAG,
     "origin": {"enum": ["public", "a separate sample", "the secrets"]},
@@ -474,7 +474,11 @@ _DEFINED: dict[str, _Form] = {
     "feature": _any(_NAME, _list(_NAME, least=1), _list(_row(_VALUE, _MASSES), least=1)),
     "levels": _list(_LEVEL, least=1, most=2),
     "digits": {"type": "string", "pattern": f"^{_PATTERN}$", "maxLength": MOST_DIGITS},
-    "fraction": {"type": "string", "pattern": f"^-?{_PATTERN}(/[1-9][0-9]*)?$"},
+    "fraction": {
+        "type": "string",
+        "pattern": f"^-?{_PATTERN}(/[1-9][0-9]*)?$",
+        "maxLength": MOST_DIGITS,
+    },
     "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
     "notion": _asked_forms(_NOTION_FORMS, True),
     "requirement": _asked_forms(_REQUIREMENT_FORMS, False),
@@ -632,36 +636,27 @@ def _number(text: str) -> float:
     return value
 
 
-def _real(value: Any, least: float = -math.inf, most: float = math.inf) -> float:
-    """A number of JSON in a range, as a double."""
-    _need(type(value) in (int, float) and least <= value <= most, "no number in its range")
-    return float(value)
+def _real(label: Any) -> float:
+    _need(type(label) in (int, float), "labels that are no numbers")
+    return float(label)
 
 
 def _exact(value: Any) -> Fraction:
     """A number as it stands, or a text p or p/q."""
     if type(value) in (int, float, Fraction):
         return Fraction(value)
-    above, slash, below = value.partition("/")
-    under = _integer(below) if slash else 1
-    _need(under > 0, "a denominator that is not positive")
-    return Fraction(_integer(above), under)
+    above, _, below = value.partition("/")
+    return Fraction(_integer(above), _integer(below or "1"))
 
 
-def _integer(word: Any) -> int:
-    """An integer, in JSON or as its decimal digits in quotes."""
-    if type(word) is int:
-        return word
-    _need(isinstance(word, str) and len(word) <= MOST_DIGITS, "an integer of another form")
-    _need(re.fullmatch("-?(0|[1-9][0-9]*)", word), "an integer of other signs than digits")
-    return -_digits(word[1:]) if word[0] == "-" else _digits(word)
-
-
-def _digits(text: str) -> int:
-    low = len(text) // 2  # Python reads a limited number of digits at once
+def _integer(text: str) -> int:
+    """An integer from its decimal digits, of which Python reads a limited number at once."""
+    low = len(text) // 2
     if len(text) <= LONGEST_NUMBER:
         return int(text)
-    return _digits(text[:-low]) * 10**low + _digits(text[-low:])
+    if text[0] == "-":
+        return -_integer(text[1:])
+    return _integer(text[:-low]) * 10**low + _integer(text[-low:])
 
 
 def _parameter(word: Any) -> Any:
@@ -735,7 +730,7 @@ def _midpoints(bins: Any) -> dict[Any, float]:
 
 def _grid(given: Any, n: int, m: int) -> list[list[Fraction]]:
     """A matrix of n rows of m doubles."""
-    rows = [[Fraction(_real(v)) for v in row] for row in given]
+    rows = [[Fraction(float(v)) for v in row] for row in given]
     _need([len(row) for row in rows] == [m] * n, "a matrix of another shape")
     return rows
 
@@ -859,7 +854,7 @@ def _count(chances: Sequence[Any]) -> dict[int, Fraction]:
 
 
 def _with_delta(parts: list[_Part], delta: Any) -> list[_Part]:
-    return [p._replace(kind="excess", delta=Fraction(_real(delta, 0, 1))) for p in parts]
+    return [p._replace(kind="excess", delta=Fraction(delta)) for p in parts]
 
 
 class _Prior:
@@ -890,8 +885,7 @@ class _Prior:
 
     def asks(self, notion: dict[str, Any]) -> list[_Part]:
         given = {key: _parameter(value) for key, value in notion["parameters"].items()}
-        levels = {key: _real(v, 0) for key, v in given.items() if key in LEVELS}
-        return list(getattr(self, notion["name"])(**{**given, **levels}))
+        return list(getattr(self, notion["name"])(**given))
 
     def PML(self, epsilon: float) -> list[_Part]:
         return [_all(self.live, self.whole, epsilon)]
@@ -1026,14 +1020,12 @@ class _Prior:
 
     def _table(self, kind: str, *content: Any) -> list[list[float]]:
         if kind == "matrix":
-            _need([len(row) for row in content[0]] == [len(self.n)] * len(self.n), "another size")
             return [list(map(float, row)) for row in content[0]]
         if kind == "discrete":
             return [[float(i != j) for j in self.n] for i in self.n]
         rows = [[list(zip(a, b, strict=True)) for b in self.numbered] for a in self.numbered]
         if kind == "hamming":
             return [[float(sum(u != v for u, v in pairs)) for pairs in row] for row in rows]
-        _need(kind == "euclidean", "a metric that is not known")
         points = [[[(_real(u) - _real(v)) ** 2 for u, v in pairs] for pairs in r] for r in rows]
         return [[math.sqrt(sum(squares)) for squares in row] for row in points]
 
@@ -1078,7 +1070,6 @@ class _Prior:
         for x in [x for x in self.n if self.weights[x]]:
             chances = rows[self.labels[x]]
             total = sum(chances.values(), _ZERO)
-            _need(total > 0, "chances of a feature")
             for u in [u for u, chance in chances.items() if chance]:
                 row = found.setdefault(u, [_ZERO] * len(self.n))
                 row[x] += self.masses[x] * chances[u] / total
@@ -1140,7 +1131,6 @@ class _Prior:
 
 
 NOTIONS = set(_NOTION_FORMS)
-LEVELS = {"epsilon", "epsilon_l", "epsilon_u"}
 #: Those that say the same under every prior, and can be checked without one.
 TIED = {"MetricPrivacy", "InputDiscriminativeLDP", "ContextAwareLDP", "UtilityOptimisedLDP"}
 WITHOUT_PRIOR = {"LDP", "FreeLunch", "DP", "ApproximateLDP"} | TIED
@@ -1167,7 +1157,7 @@ class _Kernel:
 
     def __init__(self, part: Any, report: Report, room: Fraction = _ZERO) -> None:
         self.inputs, self.outputs = _labels(part["inputs"]), _labels(part["outputs"])
-        self.bits = _integer(part["denominator_bits"])
+        self.bits = part["denominator_bits"]
         self.rows = [list(map(_integer, row)) for row in part["weights"]]
         self.attributes = _attributes(part, self.inputs)
         self.weights = [w for row in self.rows for w in row]
@@ -1237,7 +1227,7 @@ def _check_notion(
     # The two parts of ALIP have a level each, those of another notion one.
     groups = found if name == "ALIP" else [[m for measured in found for m in measured]]
     for word, measured in zip(said, groups, strict=True):
-        level = less = _real(_parameter(word), 0)
+        level = less = float(_parameter(word))
         for _ in range(4 if {"distances", "levels_of"} & set(part["parameters"]) else 1):
             # Where lengths or factors divide it, it is rough.
             less = math.nextafter(min(less, LARGEST_LEVEL), 0.0)
@@ -1288,7 +1278,7 @@ def _ends(terms: _Terms, low: Any, high: Any) -> _Limit:
 
 def _near(terms: _Terms, value: Fraction, tolerance: Any, scale: Fraction = _ONE) -> _Limit:
     """Equal to a value up to a tolerance, or up to the usual one times a scale."""
-    off = Fraction(TOLERANCE * float(scale) if tolerance is None else _real(tolerance, 0))
+    off = Fraction(TOLERANCE * float(scale) if tolerance is None else tolerance)
     return _Limit(terms, value - off, value + off)
 
 
@@ -1572,7 +1562,7 @@ def _bound(asked: _Asked, functions: list[_Function], duals: Any) -> Fraction:
     asked.check(duals, len(functions))
     bits = sum(asked.prior.weights).bit_length()
     _afford(20 * len(functions) * len(asked.kept) * len(functions[0].terms[0]), bits)
-    given = [max(_real(v), 0.0) for v in duals.get("mixture", [1.0] * len(functions))]
+    given = [max(v, 0.0) for v in duals.get("mixture", [1.0] * len(functions))]
     shares = [Fraction(v) / sum(map(Fraction, given)) for v in given]
     base = sum((share * f.base for share, f in zip(shares, functions, strict=True)), _ZERO)
     columns = [[f.scales[x] for f in functions] for x in asked.kept]
@@ -1623,7 +1613,7 @@ def _without_limits(asked: _Asked, terms: list[list[Fraction]], duals: Any) -> F
         # Without outputs all is true.
         found.append(sum((max((row[y] for y in ys), default=_ZERO) for row, ys in tops), limit))
     if duals["prices"] is not None and len(rates) == len(terms):
-        found += _priced(asked, rates, list(map(_real, duals["prices"])))
+        found += _priced(asked, rates, list(map(float, duals["prices"])))
     return min(found)
 
 
@@ -1690,7 +1680,7 @@ def _matrix(part: Any, n: int, m: int) -> _Terms:
     fits = all(i < n and y < m for i, y in places)
     fits = fits and all(part["values"])
     _need(fits and len(set(places)) == len(places), "places outside a matrix, twice, or of zeros")
-    values = zip(places, map(_real, part["values"]), strict=True)
+    values = zip(places, part["values"], strict=True)
     return {place: Fraction(v) for place, v in values if v > 0}
 
 
@@ -1818,7 +1808,7 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     if saved["repair"]["constant"]:
         report.add("constant", all(row == kernel.rows[0] for row in kernel.rows), "equal rows")
     report.add("fingerprint", saved["fingerprint"] == _fingerprint(content, prior, kernel))
-    gap = math.inf if saved["gap"] == "unknown" else _real(saved["gap"], 0)
+    gap = math.inf if saved["gap"] == "unknown" else saved["gap"]
     is_proved: bool | None = None
     if content["utility"].keys() & {"gains", "parts"}:
         is_proved = _check_claims(content, gap, prior, kernel, report)
@@ -2533,11 +2523,10 @@ def check(data: bytes) -> Report:
     """Every claim of a file; raises :class:`UnreadableError` for one of another form."""
     content = parse(data)
     _work.update(done=0, most=LEAST_WORK + WORK_PER_BYTE * len(data))
-    _need(isinstance(content, dict) and content.get("format") == "mechdesign", "no mechdesign file")
     try:
         _fit(FORM, content, {})
     except UnreadableError as wrong:
-        raise UnreadableError(f"file{wrong}") from None
+        raise UnreadableError(f"no mechdesign file: file{wrong}") from None
     return _check_content(content)
 
 

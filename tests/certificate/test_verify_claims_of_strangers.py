@@ -18,7 +18,8 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-from verify_cases import changed, in_bytes, resealed
+from checks import for_each
+from verify_cases import IDLE, VACUOUS, changed, in_bytes, resealed, telling
 
 import mechdesign as md
 from mechdesign.certificate import verify
@@ -27,7 +28,6 @@ from mechdesign.storage import from_json, to_json
 
 FOUR = md.Prior([0.4, 0.3, 0.2, 0.1])
 ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
-IDENTITY = [[str((x == y) << 53) for y in range(3)] for x in range(3)]
 
 
 def states(content):
@@ -42,19 +42,6 @@ def is_read(content):
     except StorageError:
         return False
     return True
-
-
-def telling(name, parameters):
-    """A file that says of the identity kernel that it has a notion, and is best."""
-    found = md.design(ABC, md.utility.Hamming(), md.PML(3))
-    content = json.loads(in_bytes(found))
-    content["notions"] = [{"name": name, "parameters": parameters}]
-    content["mechanism"]["weights"] = IDENTITY
-    saved = content["certificate"]
-    saved |= {"achieved": [[0.0]], "value": 1.0, "value_exact": "1", "bound": 1.0}
-    saved |= {"bound_exact": "1", "gap": 0.0, "gain_gap": 0.0, "optimal": True}
-    saved["duals"] = {"prices": None, "multipliers": None}
-    return resealed(content)
 
 
 def test_prices_of_more_symbols_than_there_are_prove_nothing():
@@ -105,48 +92,6 @@ def lists(part, path=()):
             yield from lists(inside, (*path, i))
 
 
-#: Parameters with which a notion would ask nothing, or be read in two ways.
-VACUOUS = [
-    ("SymbolLIP", {"epsilon": 0.1, "levels_of": [["a", 1.0], ["b", 1.0], ["c", 1.0]], "ways": ""}),
-    (
-        "SymbolPML",
-        {"epsilon": 0.1, "levels_of": [["a", 1.0], ["b", 1.0], ["c", 1.0], ["a", "inf"]]},
-    ),
-    ("FeaturePML", {"epsilon": 0.1, "feature": []}),
-    ("FeaturePML", {"epsilon": 0.1, "feature": [[x, [[0, 1]]] for x in "abcab"]}),
-    ("FeaturePML", {"epsilon": 0.1, "feature": [[x, [[0, 1], [0, 0]]] for x in "abc"]}),
-    ("ConditionalPMC", {"epsilon": 0.1, "side": [[x, []] for x in "abc"]}),
-    ("DP", {"epsilon": 0.1, "neighbours": ""}),
-    ("DP", {"epsilon": 0.1, "neighbours": [["a", "a"]]}),
-    ("DP", {"epsilon": 0.1, "neighbours": ["ab"]}),
-    ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": ""}),
-    ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": [["a", "a", 1.0]]}),
-    ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": [["a", "b", 9.0], ["a", "b", 1.0]]}),
-    ("MetricPrivacy", {"epsilon": 0.1, "distances": ["graph", [["a", "a", 1.0]]]}),
-    ("MetricPrivacy", {"epsilon": 0.1, "distances": ["absolute", "x"]}),
-    ("UtilityOptimisedLDP", {"epsilon": 0.1, "sensitive": "a"}),
-    ("RobustPML", {"epsilon": 0.1, "priors": ["vertices", [[["a", 5], ["a", 1]]]]}),
-    ("RobustPML", {"epsilon": 0.1, "priors": ["vertices", [[["a", 1]]], 3]}),
-    *(
-        ("Pufferfish", {"epsilon": 0.1, "secrets": secrets, "pairs": pairs, "priors": priors})
-        for secrets, pairs, priors in (
-            ([["s", [["a", 1]]], ["t", [["b", 1]]]], [["s", "t"]], []),
-            ([["s", [["a", 1]]], ["t", [["b", 1]]]], [["s", "s"]], None),
-            ([["s", [["a", 1]]], ["t", [["b", 1]]]], ["st"], None),
-            ([["s", [["a", 1]]], ["s", [["b", 1]]]], [], None),
-            ([["s", [["a", 1], ["a", 0]]], ["t", [["b", 1]]]], [["s", "t"]], None),
-            ([["s", [["x", 1]]], ["t", [["b", 1]]]], [["s", "t"]], None),
-            ([["s", []], ["t", [["b", 1]]]], [["s", "t"]], None),
-        )
-    ),
-    ("LDP", {"epsilon": {"text": 0.8}}),
-    ("LDP", {"epsilon": 1}),
-    ("LDP", {"epsilon": 0.5, "more": 1}),
-    ("LDP", {}),
-    ("ApproximateLDP", {"epsilon": 0.5, "delta": True}),
-]
-
-
 def test_parameters_that_ask_nothing_or_two_things_are_refused_as_the_library_does():
     for name, parameters in VACUOUS:
         forged = telling(name, parameters)
@@ -157,20 +102,7 @@ def test_parameters_that_ask_nothing_or_two_things_are_refused_as_the_library_do
     assert states(telling("LDP", {"epsilon": 0.5}))["privacy: LDP(0.5)"] == verify.REFUTED
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("Unbiased", {"values": [["a", 1.0], ["b", 0.5], ["z", 1e300]], "tolerance": None}),
-        ("Entry", {"x": "a", "y": "a", "low": None, "high": None}),
-        ("Entry", {"x": "a", "y": "a", "low": "", "high": None}),
-        ("Posterior", {"symbols": [], "low": None, "high": 0.9, "relative": False}),
-        ("Apart", {"symbols": ["a"]}),
-        ("EqualError", {"groups": [["a", "b"]], "tolerance": 0.0, "costs": None}),
-        ("FewOutputs", {"most": 1e9}),
-        ("Within", {"limit": "3/2", "distance": None}),
-        ("EveryOutput", {"coefficients": [["a", 1.0], ["b", -1.0], ["a", -9.0]]}),
-    ],
-)  # fmt: skip
+@for_each(("name", "parameters"), IDLE)
 def test_requirements_that_ask_nothing_are_refused_as_the_library_does(name, parameters):
     wish = md.require.at_least("a", "a", 0.2)
     content = json.loads(in_bytes(md.design(ABC, md.utility.Hamming(), md.LDP(1), subject_to=wish)))

@@ -48,6 +48,16 @@ EQUIVALENT = (
         "len(both) < n - 2",
         "rays that are not adjacent join to one within the cone, which is worth no more",
     ),
+    (
+        "_fit",
+        "name and key.isupper()",
+        "names of small letters are of lists that no file has twice",
+    ),
+    ("_shown", "", "how a claim is printed is the business of other tests"),
+    ("_has_risk", "len(prior.n) > MOST_TOLD", "of many symbols it takes longer, and is as true"),
+    ("_risk", "2 * off * size", "the other way is exact, where there are few symbols"),
+    ("_risk", "risk - room", "the other way is exact, where there are few symbols"),
+    ("check", "_work.update", "the limit of one file alone is that of the first"),
     *(
         ("_extreme_columns", piece, "when it is said how far the proof is changes nothing in it")
         for piece in ("'--progress' in sys.argv", "number % 32", "progress {number}")
