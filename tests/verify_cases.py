@@ -19,7 +19,7 @@ import numpy as np
 
 import mechdesign as md
 from mechdesign.certificate.certificate import Certificate, examine, fingerprint
-from mechdesign.errors import InfeasibleError, ZeroMassWarning
+from mechdesign.errors import CountsWarning, InfeasibleError, ZeroMassWarning
 from mechdesign.exact import Verdict, exp_bounds, float_at_least
 from mechdesign.solve.method import Duals
 from mechdesign.solve.problem import state_problem
@@ -1577,16 +1577,28 @@ VACUOUS: list[tuple[str, dict[str, Any]]] = [
 
 #: Parameters with which a requirement would ask nothing, or be read in two ways.
 IDLE: list[tuple[str, dict[str, Any]]] = [
-    ("Unbiased", {"values": [["a", 1.0], ["b", 0.5], ["z", 1e300]], "tolerance": None}),
+    ("Unbiased", {"values": [["a", 1.0], ["b", 0.5], ["c", 0.0], ["z", 9e99]], "tolerance": None}),
+    ("Unbiased", {"values": [["a", 1.0], ["b", 0.5], ["c", 0.0], ["a", 0.5]], "tolerance": 0.9}),
     ("Entry", {"x": "a", "y": "a", "low": None, "high": None}),
     ("Entry", {"x": "a", "y": "a", "low": "", "high": None}),
-    ("Posterior", {"symbols": [], "low": None, "high": 0.9, "relative": False}),
+    ("Entry", {"x": "a", "y": "a", "low": 0.9, "high": 0.1}),
+    *(
+        ("Posterior", {"symbols": symbols, "low": low, "high": high, "relative": False})
+        for symbols, low, high in (
+            ([], None, 0.9), (["a", "a"], None, 0.9), (["a"], None, None), (["a"], 0.9, 0.1),
+        )
+    ),
     ("Apart", {"symbols": ["a"]}),
-    ("EqualError", {"groups": [["a", "b"]], "tolerance": 0.0, "costs": None}),
+    ("Apart", {"symbols": ["a", "a"]}),
+    ("EqualError", {"groups": [["a", "b"]], "tolerance": 0.5, "costs": None}),
+    ("EqualError", {"groups": [["a", "a"], ["b"]], "tolerance": 0.5, "costs": None}),
+    ("EqualError", {"groups": [["a"], ["b"]], "tolerance": 0.0, "costs": None}),
     ("FewOutputs", {"most": 1e9}),
     ("Within", {"limit": "3/2", "distance": None}),
     ("EveryOutput", {"coefficients": [["a", 1.0], ["b", -1.0], ["a", -9.0]]}),
-]
+    ("EveryOutput", {"coefficients": [["a", 1.0], ["b", -0.5]]}),
+    ("EveryOutput", {"coefficients": [["a", -1.0], ["b", -1.0]]}),
+]  # fmt: skip
 
 
 def stranger_cases() -> Iterator[Case]:
@@ -1597,13 +1609,17 @@ def stranger_cases() -> Iterator[Case]:
         yield Case(f"asks nothing {number}: {name}", data, unreadable)
     wish = md.require.at_least("a", "a", 0.2)
     asked = json.loads(in_bytes(md.design(ABC, HAMMING, md.LDP(1), subject_to=wish)))
-    first = asked["requirements"][0]
     for number, (name, parameters) in enumerate(IDLE):
         given = {"name": name, "parameters": parameters}
         data = in_bytes(changed(asked, ("requirements", 0), given))
         yield Case(f"requires nothing {number}: {name}", data, unreadable)
-    data = in_bytes(changed(asked, ("requirements",), [first, first]))
+    barred = json.loads(in_bytes(md.design(ABC, HAMMING, md.PML(1), subject_to=R.zero("a", "c"))))
+    data = in_bytes(changed(barred, ("requirements",), barred["requirements"] * 2))
     yield Case("required twice", data, unreadable)
+    words = md.Prior([0.5, 0.3, 0.2], [("1", "0"), ("2", "0"), ("3", "1")])
+    texts = json.loads(in_bytes(md.design(words, HAMMING, md.LDP(1))))
+    far = [{"name": "MetricPrivacy", "parameters": {"epsilon": 1.0, "distances": "euclidean"}}]
+    yield Case("distances of texts", in_bytes(changed(texts, ("notions",), far)), unreadable)
     several = [
         R.rows([np.eye(3)], "<=", [2.0]),
         R.rows([np.eye(3), np.ones((3, 3))], "<=", [2.0, 4]),
@@ -1668,7 +1684,9 @@ def _strange_selections(unreadable: set[str]) -> Iterator[Case]:
         data = in_bytes(changed(placed, path, value))
         yield Case(f"31 placed symbols, {path[0]} {value}"[:60], data, unreadable)
     grouped = md.subset_selection({"a": 3, "b": 1, "c": 1, "d": 1}, [md.LDP(1), md.PML(1)])
-    public = json.loads(in_bytes(md.public_form(grouped)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CountsWarning)
+        public = json.loads(in_bytes(md.public_form(grouped)))
     states = {"privacy: LDP": "proved", "rows": "proved", "privacy: PML": "not proved here"}
     yield Case("public selection", in_bytes(public), {"not proved here"}, states)
     stated = in_bytes(changed(public, ("stated",), ["FeaturePML(1)"]))
@@ -1680,6 +1698,15 @@ def _strange_selections(unreadable: set[str]) -> Iterator[Case]:
     ):  # fmt: skip
         data = in_bytes(changed(public, path, value))
         yield Case(f"public selection, {path[0]} {value}", data, unreadable)
+    even = [{"chances": [str(1 << 53)] * 3, "parts": [None] * 3}]
+    holed = changed(changed(public, ("groups",), [0, 2, 2, 2]), ("types",), even)
+    yield Case("public selection, a group of nobody", in_bytes(holed), unreadable)
+    for i, one in enumerate(public["types"]):
+        for k, part in enumerate(one["parts"]):
+            if part is not None:
+                place = ("types", i, "parts", k, "profiles")
+                data = in_bytes(changed(public, place, part["profiles"] * 2))
+                yield Case(f"public selection, profiles of {i} twice", data, unreadable)
     less = changed(public, ("notions", 0, "parameters", "epsilon"), 0.3)
     yield Case(
         "public selection, less",
@@ -1688,19 +1715,26 @@ def _strange_selections(unreadable: set[str]) -> Iterator[Case]:
         {"privacy": "not proved here"},
     )
     one = json.loads(in_bytes(grouped))
-    even = {"labels": [*"abcd"], "weights": ["1"] * 4, "probabilities": [0.25] * 4}
+    alone = {"labels": [*"abcd"], "weights": ["1"] * 4, "probabilities": [0.25] * 4}
     types = [{"chances": [str(1 << 53)] * 2, "parts": [None, None]}]
-    data = changed(changed(one, ("prior",), even), ("types",), types)
+    data = changed(changed(one, ("prior",), alone), ("types",), types)
     yield Case("a single group", in_bytes(data), unreadable)
+    whole = {"labels": [*"abcdefg"], "weights": [str(i) for i in range(1, 8)]}
+    whole |= {"probabilities": [i / 28 for i in range(1, 8)]}
+    seven = [{"chances": [str(1 << 53)] * 7, "parts": [None] * 7}]
+    prices = {"inside": [0.0] * 7, "across": [[0.0] * 7] * 7, "row": [0.0] * 7}
+    data = changed(changed(one, ("prior",), whole), ("types",), seven)
+    yield Case("seven groups", in_bytes(changed(data, ("prices",), prices)), unreadable)
     profiles = [{"count": 1, "high": str((1 << 52) + i), "middle": str(1 << 52)} for i in range(20)]
     part = {"base": 2, "dimension": 20, "profiles": profiles}
     many = [{"chances": [str(1 << 53)] * 3, "parts": [part, part, part]}]
     wide = changed(changed(public, ("groups",), [0, 1, 2, 0]), ("types",), many)
     yield Case("classes of three groups, too many", in_bytes(wide), unreadable)
     twins = md.Prior([0.5, 0.3, 0.2], [("a", 0), ("b", 1), ("b", 0)]).with_schema(["x", "y"])
-    plan = json.loads(
-        in_bytes(md.public_form(md.plan_columns(twins, None, md.LDP(1), joint=False)))
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CountsWarning)
+        made = md.public_form(md.plan_columns(twins, None, md.LDP(1), joint=False))
+    plan = json.loads(in_bytes(made))
     for columns in (
         plan["columns"][:1] * 2,
         [{**plan["columns"][0], "name": "z"}, plan["columns"][1]],

@@ -1470,7 +1470,6 @@ def _functions(part: Any, prior: _Prior, outputs: int, report: Report) -> list[_
         if entry["prior"] is not None:
             use = _read_prior(entry["prior"], report)
             scales = [use.masses[use.labels.index(label)] for label in prior.labels]
-            _need(sum(scales) == 1, "a prior of use over other symbols")
         floors = list(map(min, gains)) if "parts" in part else [_ZERO] * len(gains)
         weight = Fraction(entry["weight"])
         found.append(_Function([weight * mass for mass in scales], gains, floors))
@@ -1531,13 +1530,6 @@ class _Asked:
         self.allowed = [[y for y in ys if (x, y) not in zeros] for x in range(len(kept))]
         self.is_known = len(known) == len(notions) and len(named) == len(wished)
 
-    def check(self, duals: Any, functions: int) -> None:
-        """That there are as many dual variables as there is to be priced."""
-        lists = [("prices", len(self.kept)), ("limits", len(self.limits)), ("mixture", functions)]
-        for name, size in lists:
-            given = duals.get(name)
-            _need(given is None or len(given) == size, f"{name}: another length")
-
 
 def _close(zeros: set[tuple[int, int]], cone: list[_Part], n: int) -> None:
     """Add the zeros that follow: where a ν has no likelihood at an outcome, μ has none."""
@@ -1559,7 +1551,6 @@ def _bound(asked: _Asked, functions: list[_Function], duals: Any) -> Fraction:
         duals = {"prices": None, "multipliers": None}
     live = {x for f in functions for x, scale in enumerate(f.scales) if scale}
     _need(live <= set(asked.kept), "a prior of use over other symbols")
-    asked.check(duals, len(functions))
     bits = sum(asked.prior.weights).bit_length()
     _afford(20 * len(functions) * len(asked.kept) * len(functions[0].terms[0]), bits)
     given = [max(v, 0.0) for v in duals.get("mixture", [1.0] * len(functions))]
@@ -1990,7 +1981,6 @@ def _least_risk(
     Σ w Σ π_x A_xx, that of an open survey.
     """
     p, n = asked.prior.masses, len(asked.kept)
-    asked.check(duals, len(truths) or n)
     if n > MOST_LISTED or not all(p) or None in (duals.get("inverse"), duals["prices"]):
         return None
     given = duals.get("mixture", [1.0] * len(truths))

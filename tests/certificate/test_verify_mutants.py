@@ -57,6 +57,10 @@ EQUIVALENT = (
     ("_has_risk", "len(prior.n) > MOST_TOLD", "of many symbols it takes longer, and is as true"),
     ("_risk", "2 * off * size", "the other way is exact, where there are few symbols"),
     ("_risk", "risk - room", "the other way is exact, where there are few symbols"),
+    ("_grid", "_need([len(row)", "products of other shapes are none, here as everywhere"),
+    ("_check_risk", "holds is not False", "of few symbols the value is known exactly"),
+    ("_has_risk", "low == math.inf", "how it is told is the business of other tests"),
+    ("_has_risk", "pair[0] == math.inf", "of several truths either all answer or none"),
     ("check", "_work.update", "the limit of one file alone is that of the first"),
     *(
         ("_extreme_columns", piece, "when it is said how far the proof is changes nothing in it")
