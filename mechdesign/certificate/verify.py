@@ -1808,7 +1808,7 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     else:
         bound = math.inf if saved["bound_exact"] is None else _exact(saved["bound_exact"])
         wrong = {"bound": saved["bound"] != _stated_bound(saved), "value": False}
-        wrong["gap"] = gap != _share_of(bound, saved["value"])
+        wrong["gap"] = gap != _share_of(bound, saved)
         for claim, is_wrong in wrong.items():
             known = False if is_wrong else None
             report.add(claim, known, "of a sub-convex utility: not rational, or searched for")
@@ -1880,12 +1880,15 @@ def _stated_bound(saved: dict[str, Any]) -> Any:
     return max(_float_up(_exact(saved["bound_exact"])), float(saved["value"]))
 
 
-def _share_of(bound: Any, value: Any) -> float:
-    """(bound − value) / |value| of a value as it is stated, rounded up."""
-    if bound == math.inf or value == "-inf" or value == 0 < bound:
+def _share_of(bound: Any, saved: dict[str, Any]) -> float:
+    """(bound − value) / |value|, rounded up, of the exact value or else the one that is stated."""
+    if bound == math.inf or saved["value"] == "-inf":
         return math.inf
-    missing = bound - Fraction(value)
-    return _float_up(missing / abs(Fraction(value))) if missing > 0 else 0.0
+    exact = saved["value_exact"]
+    value = Fraction(saved["value"]) if exact is None else _exact(exact)
+    if value >= bound:
+        return 0.0
+    return _float_up((bound - value) / abs(value)) if value else math.inf
 
 
 def _check_risk(
@@ -1926,7 +1929,7 @@ def _check_risk(
     proved = True if own is not None and bound is not None and -own <= bound else None
     proved = False if bound is not None and value != "-inf" and bound < value else proved
     report.add("bound", proved, listed or "by a search, which is not repeated here")
-    share = _share_of(math.inf if bound is None else bound, value)
+    share = _share_of(math.inf if bound is None else bound, saved)
     is_known = _every([gap == share, holds, proved])
     report.add("gap", is_known, "as its bound")
     report.add("gain_gap", saved["gain_gap"] is None, "constant kernels answer nothing")

@@ -5,7 +5,6 @@ Its adversary writes files by hand, with digests and fingerprints that fit.
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 import sys
@@ -188,15 +187,14 @@ def test_two_thousand_honest_files_are_proved(share):
 
 
 @pytest.mark.slow
-def test_files_of_version_0_1_are_proved_or_named():
-    with gzip.open(RECORDED / "designs.jsonl.gz", "rb") as file:
-        states = [check_honest(line) for line in file.read().splitlines()]
+def test_recorded_files_are_proved_or_named():
+    states = []
     with tarfile.open(RECORDED / "files.tar.gz") as archive:
         for member in archive.getmembers():
             if member.name.startswith(("design-", "public", "mechanism", "comparison/")):
                 states.append(check_honest(archive.extractfile(member).read()))
-    assert len(states) > 320
-    assert states.count("proved") > 200
+    assert len(states) > 20
+    assert states.count("proved") > 15
 
 
 def test_a_notion_of_ones_own_is_named():
