@@ -33,9 +33,8 @@ from .errors import InputError, ZeroMassWarning, quote
 from .labels import Label, listing
 from .mechanism import Mechanism
 from .prior import Prior
-from .privacy.constraint import Bound
+from .privacy.binding import bounds_that_bind
 from .privacy.notion import AverageNotion, LikelihoodBound, PrivacyNotion
-from .privacy.prior_sets import PriorSet
 from .requirement import Requirement
 from .solve._design import Design
 from .subsets import GroupedSelection
@@ -54,8 +53,6 @@ _TIERS = tuple(10.0**-k for k in range(14, 5, -1))
 _STEP, _FLAT, _DEPENDENT = 1e-5, 1e-8, 1e-7
 # Rounding of a condition, relatively, and of what is seen as one.
 _ROUNDING, _WHOLE = 4e-15, 1e-5
-# Levels from which on no ratio of floats is as large.
-_LARGEST = 700.0
 # Symbols times entries of a kernel up to which it is measured, and entries of a selection.
 _MOST, _MOST_WRITTEN = 20_000_000, 10_000
 
@@ -255,12 +252,12 @@ def _conditions(asked: _Asked) -> Iterator[tuple[str, Conditions]]:
         if not notion.uses_prior or math.inf in notion.levels:
             continue
         if isinstance(notion, LikelihoodBound):
-            yield str(notion), _bounds_that_bind(notion.checked_bounds, mechanism, prior)
+            yield str(notion), bounds_that_bind(notion.checked_bounds, mechanism, prior)
         elif isinstance(notion, AverageNotion):
             yield str(notion), partial(_levels, notion, mechanism)
     for one in asked.requirements:
         if one.is_local:
-            yield str(one), _bounds_that_bind(one.bounds, mechanism, prior)
+            yield str(one), bounds_that_bind(one.bounds, mechanism, prior)
         else:
             ends = _binding_ends(one, mechanism, prior)
             yield str(one), partial(_limits, one, mechanism, ends)
@@ -276,79 +273,9 @@ def _spreads(groups: Sequence[NDArray[np.intp]], prior: Prior) -> Array:
     return np.concatenate([own[1:] / own[0] - 1 for own in masses])
 
 
-def _bounds_that_bind(
-    find: Callable[[Prior], list[Bound]], mechanism: Mechanism, prior: Prior
-) -> Conditions:
-    """By how much bounds on ratios of likelihoods are missed that bind at the prior."""
-    pairs = [
-        (b, *where)
-        for b, bound in enumerate(find(prior))
-        for where in _binding_pairs(bound, mechanism.kernel)
-    ]
-    return partial(_ratios, find, mechanism.kernel, pairs)
-
-
 def _levels(notion: AverageNotion, mechanism: Mechanism, prior: Prior) -> Array:
     """By how much levels that are kept on average are missed."""
     return np.array(notion.checked_measure(mechanism, prior)) - np.array(notion.levels)
-
-
-def _factors(bound: Bound) -> Array:
-    """What likelihood ratios are at most: of each matched pair, or one for all."""
-    if bound.ratio is not None:
-        return np.array([float(bound.ratio)])
-    scales = np.array([1.0] if bound.scales is None else [float(s) for s in bound.scales])
-    return np.asarray(np.exp(np.minimum(bound.epsilon * scales, _LARGEST)))
-
-
-def _binding_pairs(bound: Bound, kernel: Array) -> list[tuple[int, int, int]]:
-    """Hypotheses i over j whose likelihoods at output y are as far apart as they may be.
-
-    Point masses and sets of priors are the same for every prior: one of those that agree is named.
-    """
-    sides = bound.over, bound.under
-    fixed = [side.indices is not None or isinstance(side, PriorSet) for side in sides]
-    if bound.is_vacuous or all(fixed):
-        return []
-    over, under = bound.over.of_kernel(kernel), bound.under.of_kernel(kernel)
-    factors, found = _factors(bound), []
-    for y in np.flatnonzero(kernel.any(axis=0)).tolist():
-        high, low = over[:, y], under[:, y]
-        if bound.pairing == "matched":
-            near = np.flatnonzero((high > 0) & (high >= factors * low * (1 - _BINDS)))
-            found += [(i, i, y) for i in near.tolist()]
-            continue
-        i, j = int(high.argmax()), int(low.argmin())
-        if high[i] < factors[0] * low[j] * (1 - _BINDS):
-            continue
-        tops = [i] if fixed[0] else np.flatnonzero(high >= high[i] * (1 - _BINDS)).tolist()
-        lows = [j] if fixed[1] else np.flatnonzero(low <= low[j] * (1 + _BINDS)).tolist()
-        found += [(a, j, y) for a in tops] + [(i, b, y) for b in lows if b != j]
-    return found
-
-
-def _ratios(
-    find: Callable[[Prior], list[Bound]],
-    kernel: Array,
-    pairs: Sequence[tuple[int, int, int, int]],
-    prior: Prior,
-) -> Array:
-    """By how much likelihood ratios miss their bounds, relatively."""
-    bounds = find(prior)
-    used = {b for b, *_ in pairs}
-    sides = {
-        b: (
-            bounds[b].over.of_kernel(kernel),
-            bounds[b].under.of_kernel(kernel),
-            _factors(bounds[b]),
-        )
-        for b in used
-    }
-    found = []
-    for b, i, j, y in pairs:
-        over, under, factors = sides[b]
-        found.append(over[i, y] / (factors[i % len(factors)] * under[j, y]) - 1)
-    return np.array(found)
 
 
 def _binding_ends(

@@ -35,10 +35,11 @@ def difference(said: Any, own: Any, key: str = "", exact: bool = False) -> str |
     exact = exact or key in _EXACT
     pairs: Iterable[tuple[str, Any, Any]]
     if isinstance(said, dict) and isinstance(own, dict):
-        if own.keys() - said.keys() or (key not in _OPEN and said.keys() - own.keys()):
-            return key or "a part"
         left_out = _RECORDS | _NAMES if key == "utility" else _RECORDS
-        pairs = ((name, said[name], own[name]) for name in own.keys() - left_out)
+        a, b = said.keys() - left_out, own.keys() - left_out
+        if b - a or (key not in _OPEN and a - b):
+            return key or "a part"
+        pairs = ((name, said[name], own[name]) for name in b)
     elif isinstance(said, list) and isinstance(own, list) and len(said) == len(own):
         pairs = ((key, a, b) for a, b in zip(said, own, strict=True))
     else:

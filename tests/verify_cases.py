@@ -1611,7 +1611,9 @@ def stranger_cases() -> Iterator[Case]:
     asked = json.loads(in_bytes(md.design(ABC, HAMMING, md.LDP(1), subject_to=wish)))
     for number, (name, parameters) in enumerate(IDLE):
         given = {"name": name, "parameters": parameters}
-        data = in_bytes(changed(asked, ("requirements", 0), given))
+        # Without dual variables, so that nothing but what is required is of another form.
+        bare = changed(asked, (*saved, "duals"), {"prices": None, "multipliers": None})
+        data = in_bytes(changed(bare, ("requirements", 0), given))
         yield Case(f"requires nothing {number}: {name}", data, unreadable)
     barred = json.loads(in_bytes(md.design(ABC, HAMMING, md.PML(1), subject_to=R.zero("a", "c"))))
     data = in_bytes(changed(barred, ("requirements",), barred["requirements"] * 2))
@@ -1627,9 +1629,11 @@ def stranger_cases() -> Iterator[Case]:
     found = md.design(ABC, GAINS3, md.LDP(1), subject_to=several)
     yield Case("rows of two lengths", in_bytes(found), {"proved"}, PROVED)
     linear, limits = json.loads(in_bytes(designed(*LINEAR["lip"]))), asked
+    tied = json.loads(in_bytes(designed(*LINEAR["zero mass, in a set"])))
     for content, name, numbers in (
         (linear, "prices", [0.0] * 4), (linear, "prices", [0.0] * 2), (limits, "limits", [0.0] * 9),
-        (linear, "offset", 1e200), (linear, "power", 1), (linear, "prices", [1 << 60] * 3),
+        (tied, "prices", [0.0] * 4), (linear, "offset", 1e200), (linear, "power", 1),
+        (linear, "prices", [1 << 60] * 3),
     ):  # fmt: skip
         data = in_bytes(changed(content, (*saved, "duals", name), numbers))
         yield Case(f"duals {name} {numbers}"[:60], data, unreadable)

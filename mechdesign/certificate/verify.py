@@ -537,6 +537,8 @@ _TYPES = {
 def _fit(form: Any, value: Any, sizes: dict[str, int]) -> None:
     """Raise :class:`UnreadableError` where a value has another form; note lengths in ``sizes``."""
     _need(form is not False, ": a part that it cannot have")
+    if not form:
+        return
     if "$ref" in form:
         name = form["$ref"].removeprefix("#").removeprefix("/$defs/")
         own = {key: size for key, size in sizes.items() if name and key.isupper()}
@@ -1603,6 +1605,8 @@ def _without_limits(asked: _Asked, terms: list[list[Fraction]], duals: Any) -> F
         tops = zip(rows, asked.allowed, strict=True)
         # Without outputs all is true.
         found.append(sum((max((row[y] for y in ys), default=_ZERO) for row, ys in tops), limit))
+    known = duals["prices"] is None or len(duals["prices"]) == len(terms)
+    _need(known, "prices: another length")
     if duals["prices"] is not None and len(rates) == len(terms):
         found += _priced(asked, rates, list(map(float, duals["prices"])))
     return min(found)

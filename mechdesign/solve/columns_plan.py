@@ -257,9 +257,9 @@ def check_together(
 def _check_entries(kernels: Sequence[Mechanism], combinations: int) -> None:
     entries = combinations * math.prod(len(kernel.outputs) for kernel in kernels)
     if entries > MOST_ENTRIES:
-        raise InputError(
+        raise DataError(
             "total notion of a plan",
-            expected=f"a kernel of all columns together with at most {MOST_ENTRIES:,} entries",
+            expected=f"a kernel with at most {MOST_ENTRIES:,} combinations of values and reports",
             got=f"{len(kernels)} columns, whose kernel has {float(entries):.3g}",
             remedy="state LDP, whose levels add up without that kernel",
         )

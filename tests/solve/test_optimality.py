@@ -579,26 +579,6 @@ def test_searches_and_lists_of_columns_bound_alike(seed, monkeypatch):
 # Files of earlier versions
 
 
-def test_files_of_earlier_versions_may_claim_less_and_no_more(tmp_path):
-    """They do not name their arithmetic, and their bounds came from searches that proved less."""
-    from mechdesign.errors import StorageError
-    from mechdesign.storage import from_json, seal, to_json
-
-    found = md.design(md.Prior([0.5, 0.3, 0.2]), MI(), md.LDP(1))
-    content = to_json(found)
-    assert content["certificate"].pop("arithmetic") == "exact"
-    claims = content["certificate"]
-    claims["bound"], claims["gap"] = found.bound * (1 + 2.5e-10), 2.5e-10
-    again = from_json(seal({k: v for k, v in content.items() if k != "digest"}))
-    assert again.bound == found.bound
-    claims["bound"], claims["gap"] = found.bound * (1 + 1e-3), 1e-3
-    claims["optimal"] = False
-    assert from_json(seal({k: v for k, v in content.items() if k != "digest"})).gap == found.gap
-    claims["bound"] = found.bound * (1 - 1e-9)
-    with pytest.raises(StorageError, match="claims bound"):
-        from_json(seal({k: v for k, v in content.items() if k != "digest"}))
-
-
 # Audits
 
 

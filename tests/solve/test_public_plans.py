@@ -158,7 +158,12 @@ def test_the_checker_makes_no_table_of_very_many_columns(titanic, tmp_path, noti
     md.save(titanic, tmp_path / "public.json", public=True)
     content = json.loads((tmp_path / "public.json").read_text())
     one = content["columns"][0]
-    content["columns"] = [{**one, "name": f"column {i}"} for i in range(60)]
+    content["columns"] = [
+        {"name": f"column {i}", "public": copy.deepcopy(one["public"])} for i in range(60)
+    ]
+    for column in content["columns"]:
+        column["public"]["mechanism"]["attributes"][0]["name"] = column["name"]
+        column["public"] = sealed(column["public"])
     more = {} if notion == "LDP" else {"delta": 0.01}
     content["total"] = {"name": notion, "parameters": {"epsilon": 120.0, **more}}
     state, _ = told(sealed(content))
