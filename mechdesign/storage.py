@@ -818,6 +818,14 @@ def _gives(
         return False
 
 
+def asked_from_json(part: dict[str, Any]) -> tuple[Prior, list[PrivacyNotion], Utility]:
+    """Prior, notions and utility that :func:`asked_to_json` wrote, with ``outputs`` beside them."""
+    prior = prior_from_json(part["prior"])
+    outputs = tuple(label_from_json(label) for label in part["outputs"])
+    notions = [_notion_in(notion, "file") for notion in part["notions"]]
+    return prior, notions, _utility_in(part["utility"], prior, outputs, "file")
+
+
 def _worst_case_in(
     part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...], file: str
 ) -> WorstCase:

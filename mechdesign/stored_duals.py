@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .exact import read_integer
-from .privacy.sums import ColumnMaxima, ColumnMinima, HockeyStick, InformationLimit
 from .solve.few_outputs import MOST_PROGRAMS
 from .solve.least_program import LeastProgram
 from .solve.method import Branch, Duals
@@ -20,11 +19,6 @@ from .solve.problem import Problem
 from .solve.program import LinearProgram
 from .solve.worst_truth_program import WorstTruthProgram
 
-# How many matrices the dual variables of a sum are.
-_SUM_MATRICES: dict[type, int] = {
-    **dict.fromkeys((ColumnMaxima, ColumnMinima, HockeyStick), 1),
-    InformationLimit: 2,
-}
 # Dual variables of small problems may take this many entries.
 _SMALL_MATRIX = 10**6
 # Matrices of dual variables that belong to one bound, and some more.
@@ -137,7 +131,7 @@ def check_shapes(duals: Duals, problem: Problem) -> None:
         if found != asked:
             raise ValueError(f"multipliers of shapes {found} in place of {asked}")
     for constraint, numbers in zip(program.sums, duals.sums or (), strict=bool(duals.sums)):
-        if len(numbers) != _SUM_MATRICES.get(type(constraint), len(numbers)):
+        if len(numbers) != (constraint.dual_matrices or len(numbers)):
             raise ValueError(f"{len(numbers)} matrices of dual variables of {constraint}")
 
 

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,6 +173,9 @@ class SumConstraint(ABC):
     nothing else. Attributes named in :attr:`cones` say which solvers can be used.
     """
 
+    #: How many matrices its dual variables are; ``None`` for any number.
+    dual_matrices: ClassVar[int | None] = None
+
     epsilon: float
     #: Kinds of cones in the epigraph beside linear rows.
     cones: frozenset[str] = frozenset()
@@ -269,6 +272,8 @@ def repeated(matrix: Any, outputs: int) -> Any:
 
 class _ColumnExtremes(SumConstraint):
     """What the sums of column maxima and of column minima share: sign · max(sign · k)."""
+
+    dual_matrices: ClassVar = 1
 
     points: Hypotheses
     sign: float
@@ -413,6 +418,8 @@ def _limit_price(
 @dataclass(frozen=True)
 class HockeyStick(SumConstraint):
     """Σ_y max((μᵀK)_y − e^ε (νᵀK)_y, 0) ≤ δ for every matched pair (μ, ν)."""
+
+    dual_matrices: ClassVar = 1
 
     over: Hypotheses
     under: Hypotheses
@@ -574,6 +581,8 @@ class InformationLimit(SumConstraint):
     joint : ``joint[r][x]`` = P(X = x, A = a, C = c), one row per pair (a, c), exact
     groups : for each row, the number of its c
     """
+
+    dual_matrices: ClassVar = 2
 
     joint: tuple[tuple[Fraction, ...], ...]
     groups: tuple[int, ...]

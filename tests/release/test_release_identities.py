@@ -180,8 +180,10 @@ def test_words_that_are_not_repeatable_are_found_out(name, table, expected, monk
     """A control for the three tests above: words by place, or fresh ones."""
     make, read = WAYS[name]
 
+    numbers = itertools.count()
+
     def fresh(self, number):
-        return np.frombuffer(os.urandom(8 * number), np.uint64)
+        return np.random.default_rng(next(numbers)).integers(0, 2**64, number, dtype=np.uint64)
 
     def by_place(self, number):
         drawn = np.random.default_rng(self.position).integers(0, 2**63, number)
