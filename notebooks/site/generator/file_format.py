@@ -9,8 +9,10 @@ FOLDER = Path(mechdesign.__file__).parent / "certificate"
 SCHEMA = FOLDER / "design.schema.json"
 
 
-def kind(value: dict) -> str:
+def kind(value: dict | bool) -> str:
     """What a schema allows, in one phrase."""
+    if value is False:
+        return "not there"
     if "$ref" in value:
         return f"[{value['$ref'].split('/')[-1]}](#schema-{value['$ref'].split('/')[-1]})"
     if "const" in value:
@@ -21,6 +23,8 @@ def kind(value: dict) -> str:
         return " or ".join(dict.fromkeys(kind(each) for each in value["anyOf"]))
     of = value.get("type", "anything")
     of = " or ".join(of) if isinstance(of, list) else of
+    if "prefixItems" in value:
+        return f"array of {', '.join(kind(each) for each in value['prefixItems'])}"
     if isinstance(value.get("items"), dict):
         return f"{of} of {kind(value['items'])}"
     return of
