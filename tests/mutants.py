@@ -64,6 +64,15 @@ SURVIVORS = {
     "(np.abs(points) + abs(self.law.low)) * self.sigma": "a guard against overflow",
     "noise.bounded.GaussianNoise._radius: max(abs(self.law.low), abs(self.law.high)) → "
     "min(abs(self.law.low), abs(self.law.high))": "other laws than on [-A, A] are refused",
+    "noise.information._is_independent: w * mass → "
+    "w / mass": "a shortcut: what is computed without it is zero as well",
+    "noise.information._drawn_together: moved[one] + min(two - one, Fraction(widest)) → "
+    "moved[one] - min(two - one, Fraction(widest))": "the same places, mirrored",
+    "noise.bounded.GaussianNoise._each: np.abs(points) + abs(self.law.low) → "
+    "np.abs(points) - abs(self.law.low)": "a guard against overflow",
+    "noise.bounded.GaussianNoise._log_mean: sigma / max(1.0, abs(apart)) → "
+    "sigma * max(1.0, abs(apart))": "a length that the steps of an integral are compared with",
+    "noise.bounded.GaussianNoise._reach: high - low → high + low": "how narrow a bracket becomes",
 }
 #: Limits of the processor's time of one change, in seconds: of the checks, and of the tests.
 CHECKS, TESTS = 20, 120
