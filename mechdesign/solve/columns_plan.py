@@ -202,14 +202,7 @@ def product_kernel(kernels: Sequence[Mechanism], labels: Iterable[Label]) -> Mec
     Raises :class:`DataError` for a kernel of more than :data:`MOST_ENTRIES` entries.
     """
     labels = list(labels)
-    outputs = math.prod(kernel.shape[1] for kernel in kernels)
-    if len(labels) * outputs > MOST_ENTRIES:
-        raise DataError(
-            "reports of all columns together",
-            expected=f"at most {MOST_ENTRIES:,} combinations of values and reports",
-            got=f"{len(labels):,} × {outputs:,}",
-            remedy="plan fewer columns, merge values, or ask for LDP, whose levels add up",
-        )
+    _check_entries(kernels, len(labels))
     made: Any = np.ones((len(labels), 1), dtype=object)
     for place, kernel in enumerate(kernels):
         row = {label: i for i, label in enumerate(kernel.inputs)}
@@ -218,6 +211,17 @@ def product_kernel(kernels: Sequence[Mechanism], labels: Iterable[Label]) -> Mec
     names = list(product(*(kernel.outputs for kernel in kernels)))
     bits = sum(kernel.bits for kernel in kernels)
     return Mechanism.from_weights(made, bits, labels, names, check=False)
+
+
+def _check_entries(kernels: Sequence[Mechanism], combinations: int) -> None:
+    outputs = math.prod(kernel.shape[1] for kernel in kernels)
+    if combinations * outputs > MOST_ENTRIES:
+        raise DataError(
+            "reports of all columns together",
+            expected=f"at most {MOST_ENTRIES:,} combinations of values and reports",
+            got=f"{combinations:,} × {outputs:,}",
+            remedy="plan fewer columns, merge values, or ask for LDP, whose levels add up",
+        )
 
 
 def large_lifts(kernels: Sequence[Mechanism], prior: Prior) -> ProductLifts | None:
@@ -246,23 +250,11 @@ def check_together(
     if total.uses_prior:
         assert prior is not None
         known = prior.restricted()
-        _check_entries(kernels, len(known))
-    else:
+    else:  # before the combinations are listed
         _check_entries(kernels, math.prod(len(kernel.inputs) for kernel in kernels))
         known = Prior.uniform(list(product(*(kernel.inputs for kernel in kernels))))
     found: Check = total.check(product_kernel(kernels, known.labels), known)
     return found
-
-
-def _check_entries(kernels: Sequence[Mechanism], combinations: int) -> None:
-    entries = combinations * math.prod(len(kernel.outputs) for kernel in kernels)
-    if entries > MOST_ENTRIES:
-        raise DataError(
-            "total notion of a plan",
-            expected=f"a kernel with at most {MOST_ENTRIES:,} combinations of values and reports",
-            got=f"{len(kernels)} columns, whose kernel has {float(entries):.3g}",
-            remedy="state LDP, whose levels add up without that kernel",
-        )
 
 
 def _check_sum(total: LDP, kernels: Sequence[Mechanism]) -> Check:
