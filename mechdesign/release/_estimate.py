@@ -25,7 +25,7 @@ from ._identifiability import ask_as_designed, report_weights
 from .codes import check_choice
 from .counts import count_reports
 from .estimates import Estimate
-from .likelihood import Convergence, fit_of, maximise
+from ..inference.likelihood import Convergence, fit_of, maximise
 from .mode_wise import estimate_combinations, large_columns
 from .pilots import shrunk_truth
 from .receipts import trace

@@ -24,7 +24,7 @@ from ._estimate import (
 )
 from ._identifiability import ask_as_designed, report_weights
 from .counts import count_pairs
-from .likelihood import Convergence, fit_of, maximise, maximise_pair
+from ..inference.likelihood import Convergence, fit_of, maximise, maximise_pair
 from .receipts import trace
 from .references import reference_of
 

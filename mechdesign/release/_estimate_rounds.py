@@ -30,7 +30,7 @@ from ._identifiability import (
 from .codes import check_choice
 from .counts import count_pairs, count_reports
 from .estimates import Estimate
-from .likelihood import Convergence, fit_of, maximise
+from ..inference.likelihood import Convergence, fit_of, maximise
 from .pilots import shrunk_truth
 from .receipts import trace
 from .references import CONFIDENCE, check_confidence, prior_of, reference_of

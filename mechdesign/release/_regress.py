@@ -18,7 +18,7 @@ from ._estimate import judge_fit
 from ._identifiability import ask_as_designed
 from .codes import check_choice
 from .estimates import Intervals
-from .likelihood import fit_of, maximise
+from ..inference.likelihood import fit_of, maximise
 from .receipts import Receipt, trace
 from .references import CONFIDENCE, check_confidence, reference_of
 from .regressions import (

@@ -13,7 +13,7 @@ from ..labels import Label, counted, short_names
 from ..notebook import notebook_table
 from ..prior import Prior
 from ..schema import Schema
-from .likelihood import Convergence
+from ..inference.likelihood import Convergence
 from .number_estimates import NumberAnswers
 from .receipts import Receipt
 

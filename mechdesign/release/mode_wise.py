@@ -22,7 +22,7 @@ from ..mechanism import Mechanism
 from ..schema import Schema
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
 from ._identifiability import ask_as_designed, report_weights
-from .likelihood import fit_of, maximise
+from ..inference.likelihood import fit_of, maximise
 from .references import FEWEST, reference_of
 from .samples import CountedRows, Sample, named_columns, read_columns
 from .several_estimates import kernels_of, note_of_plan

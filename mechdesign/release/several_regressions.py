@@ -22,7 +22,7 @@ from ..solve.columns_plan import KernelPlan
 from ..utility.questions import Question
 from ._estimate import judge_fit
 from ._identifiability import report_weights
-from .likelihood import fit_of, maximise
+from ..inference.likelihood import fit_of, maximise
 from .receipts import Receipt, trace
 from .references import reference_of
 from .regressions import (

@@ -29,7 +29,7 @@ from ..utility.questions import Question
 from ._identifiability import hidden_answers, least_variance
 from .codes import ABSENT, Codebook, check_choice
 from .estimates import Estimate, Intervals
-from .likelihood import Convergence, maximise
+from ..inference.likelihood import Convergence, maximise
 from .pilots import shrunk_truth
 from .receipts import Receipt
 from .references import FEWEST

@@ -26,7 +26,7 @@ from mechdesign.errors import (
 )
 from mechdesign.release._estimate import covariance, whole_numbers
 from mechdesign.release._identifiability import ask, report_weights
-from mechdesign.release.likelihood import (
+from mechdesign.inference.likelihood import (
     expectation_maximisation,
     fit_of,
     gaps,

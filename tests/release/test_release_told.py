@@ -17,7 +17,7 @@ from mechdesign.errors import (
     UntoldWarning,
 )
 from mechdesign.kernel_files import load_kernel
-from mechdesign.release.likelihood import maximise
+from mechdesign.inference.likelihood import maximise
 from mechdesign.views.pages import estimable_lines
 
 pd = pytest.importorskip("pandas")

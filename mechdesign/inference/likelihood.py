@@ -21,6 +21,8 @@ _ITERATIONS = 100
 _EM_ITERATIONS = 20_000
 _MOST_NUMBERS = 4_000_000
 _TINY = 1e-150
+# Added to the diagonal of a Newton system of two equal rows, relative to it.
+_RIDGE = 1e-13
 # Relative rounding of a sum of frequencies and logarithms, generously.
 _ROUNDING = 1e-14
 
@@ -51,19 +53,29 @@ class Convergence:
 
 
 def maximise(
-    kernel: NDArray[np.float64], frequencies: NDArray[np.float64]
+    kernel: NDArray[np.float64],
+    frequencies: NDArray[np.float64],
+    tilts: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
     """Distributions ``(B, N)`` of largest likelihood for ``(B, M)`` frequencies of reports.
 
     A primal-dual Newton method on all rows at once. Returns also the gap of each row and the
     number of steps. Every report must be possible.
+
+    With ``tilts`` d, ``(B, N)``, each of whose rows has both signs or a zero, the likelihood of a
+    row is the largest among distributions p with d·p = 0, which holds to rounding; the gap is then
+    log max_x (g_x − μ d_x) for the multiplier μ that was found.
     """
     used = kernel.any(axis=0)
     kernel, frequencies = kernel[:, used], frequencies[:, used]
     n, m = kernel.shape
     size = max(1, _MOST_NUMBERS // (n * max(n, m)))
     parts = [
-        _newton(kernel, frequencies[start : start + size])
+        _newton(
+            kernel,
+            frequencies[start : start + size],
+            None if tilts is None else tilts[start : start + size],
+        )
         for start in range(0, len(frequencies), size)
     ]
     return (
@@ -89,30 +101,61 @@ def gaps(
 
 
 def _newton(
-    kernel: NDArray[np.float64], f: NDArray[np.float64]
+    kernel: NDArray[np.float64], f: NDArray[np.float64], d: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """Minimise Σ p_x − L(p) over p ≥ 0, whose minimum sums to one: p ∘ s = μ, s = 1 − g, μ → 0."""
+    """Minimise Σ p_x − L(p) over p ≥ 0 with d·p = 0, whose minimum sums to one: p ∘ s = σ, σ → 0,
+    with s = 1 − g − μ d.
+
+    Rows that have come to their maximum are left as they are.
+    """
     n = len(kernel)
     p = np.full((len(f), n), 1 / n)
+    mu = np.zeros((len(f), 1))
     s = np.maximum(1 - gradient(kernel, f, p), 0.1)
-    best, best_gap = p.copy(), gaps(kernel, f, p)
+    best, best_gap = p.copy(), np.full(len(f), np.inf)
+    if d is None:
+        best_gap = gaps(kernel, f, p)
     steps = 0
-    while steps < _ITERATIONS and (best_gap > GAP / 10).any():
+    active = np.flatnonzero(best_gap > GAP / 10)
+    while steps < _ITERATIONS and active.size:
         steps += 1
-        q = np.maximum(p @ kernel, _TINY)
-        curvature = np.matmul(kernel * (f / q**2)[:, None, :], kernel.T)
-        slope = 1 - (f / q) @ kernel.T
-        mu = 0.1 * (p * s).mean(axis=1, keepdims=True)
-        system = curvature
-        system[:, np.arange(n), np.arange(n)] += s / p
-        move = np.linalg.solve(system, (mu / p - slope)[:, :, None])[:, :, 0]
-        other = mu / p - s - s / p * move
-        length = np.minimum(_to_edge(p, move), _to_edge(s, other))[:, None]
-        p, s = p + length * move, s + length * other
-        whole = p / p.sum(axis=1, keepdims=True)
-        gap = gaps(kernel, f, whole)
-        better = gap < best_gap
-        best[better], best_gap[better] = whole[better], gap[better]
+        at, dual, some = p[active], s[active], f[active]
+        q = np.maximum(at @ kernel, _TINY)
+        slope = 1 - (some / q) @ kernel.T
+        sigma = 0.1 * (at * dual).mean(axis=1, keepdims=True)
+        # In units of √p the system is the identity where the likelihood is flat.
+        root = np.sqrt(at)
+        scaled = root[:, :, None] * (kernel * (np.sqrt(some) / q)[:, None, :])
+        system = np.matmul(scaled, scaled.transpose(0, 2, 1))
+        diagonal = np.einsum("bii->bi", system)
+        diagonal += dual + _RIDGE * (1 + diagonal)
+        tilt = None if d is None else d[active]
+        rest = sigma / at - slope
+        if tilt is None:
+            move = np.linalg.solve(system, (root * rest)[:, :, None])[:, :, 0] * root
+        else:
+            rest = rest + mu[active] * tilt
+            sides = root[:, :, None] * np.stack([rest, tilt], axis=2)
+            found = np.linalg.solve(system, sides) * root[:, :, None]
+            along = [(tilt * found[:, :, k]).sum(axis=1) for k in (0, 1)]
+            turn = -((tilt * at).sum(axis=1) + along[0]) / np.maximum(along[1], _TINY)
+            move = found[:, :, 0] + turn[:, None] * found[:, :, 1]
+        other = sigma / at - dual - dual / at * move
+        length = np.minimum(_to_edge(at, move), _to_edge(dual, other))[:, None]
+        p[active], s[active] = at + length * move, dual + length * other
+        whole = p[active] / p[active].sum(axis=1, keepdims=True)
+        if tilt is None:
+            gap = gaps(kernel, some, whole)
+        else:
+            mu[active] += length * turn[:, None]
+            slack = gradient(kernel, some, whole) + mu[active] * tilt
+            gap = np.log(np.maximum(slack.max(axis=1), 1.0))
+            gap = np.maximum(gap, np.abs((tilt * whole).sum(axis=1)))
+        better = gap < best_gap[active]
+        best[active[better]], best_gap[active[better]] = whole[better], gap[better]
+        active = active[best_gap[active] > GAP / 10]
+    if d is not None:
+        return best, best_gap, steps
     return _finished(kernel, f, best, best_gap, steps)
 
 

@@ -1,0 +1,1 @@
+"""From reports to numbers: estimates with intervals, plans, regressions."""
