@@ -59,8 +59,11 @@ class Path(Protocol):
     low, high : ``(F,)`` what answers can be
     """
 
-    low: Vector
-    high: Vector
+    @property
+    def low(self) -> Vector: ...
+
+    @property
+    def high(self) -> Vector: ...
 
     def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
         """Moments of scores, ``(6, J)``, at answers ``(J,)`` to the questions ``(J,)``."""
@@ -335,7 +338,9 @@ class Answers:
         return float((ndtri(tail) / stdtrit(self.sampling.freedom, tail)) ** 2)
 
 
-def _variances(moments: Vector, t: Vector, fraction: float) -> tuple[Vector, Vector]:
+def _variances(
+    moments: Vector, t: Vector, fraction: Vector | float
+) -> tuple[Vector, Vector]:
     """Variances of a score, and of what the mechanism adds to it."""
     noise = np.maximum(moments[SECOND] - moments[SQUARE], 0)
     return (1 - fraction) * np.maximum(moments[SQUARE] - t**2, 0) + noise, noise
