@@ -36,6 +36,11 @@ from .evidence._audit_samples import audit_samples as audit_samples
 from .evidence.findings import SampleAudit as SampleAudit
 from .evidence.findings import SampleVerdict as SampleVerdict
 from .exact import Verdict as Verdict
+from .inference._estimate import estimate as estimate
+from .inference._estimate_change import estimate_change as estimate_change
+from .inference._estimate_joint import estimate_joint as estimate_joint
+from .inference._estimate_rounds import estimate_rounds as estimate_rounds
+from .inference.results import Estimate as Estimate
 from .mechanism import Mechanism as Mechanism
 from .plotting._plot_binding import plot_binding as plot_binding
 from .plotting._plot_envelope import plot_envelope as plot_envelope
@@ -87,10 +92,6 @@ from .privacy.pointwise import PMLRegions as PMLRegions
 from .privacy.pointwise import pml_regions as pml_regions
 from .published import PublicDesign as PublicDesign
 from .release._count_reports import count_reports as count_reports
-from .release._estimate import estimate as estimate
-from .release._estimate_change import estimate_change as estimate_change
-from .release._estimate_joint import estimate_joint as estimate_joint
-from .release._estimate_rounds import estimate_rounds as estimate_rounds
 from .release._identifiability import identifiability as identifiability
 from .release._plan import plan as plan
 from .release._pram import Pram as Pram
@@ -100,7 +101,6 @@ from .release._privatize_file import privatize_file as privatize_file
 from .release._regress import Regression as Regression
 from .release._regress import regress as regress
 from .release.codes import show_values as show_values
-from .release.estimates import Estimate as Estimate
 from .release.identities import ReleaseKey as ReleaseKey
 from .release.identities import release_key as release_key
 from .release.receipts import save_receipt as save_receipt

@@ -9,9 +9,9 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 
+from ..inference.many import ManyEstimates
 from ..labels import label_text
 from ..release._identifiability import designed_question
-from ..release.subset_estimates import ManyEstimates
 from ..views import tables
 from ..views.html import SCROLLED, escape, html_table
 from .estimates import Running

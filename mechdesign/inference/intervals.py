@@ -20,6 +20,7 @@ smaller by the design effect as far as it was seen, and by whole clusters alike 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -39,15 +40,23 @@ _MOST_MAXIMISED = 40
 _EDGE = 1e-9
 
 
-def matrix_moments(kernel: Vector, scores: Vector, values: Vector) -> Vector:
-    """Moments ``(6, N, F)`` of scores ``(M, F)`` whose means given the secrets are ``(N, F)``."""
-    found = np.stack([kernel @ scores**2, kernel @ scores**3, values**2, values**3, *[values] * 2])
-    for f in range(scores.shape[1]):
-        away = scores[:, f] - values[:, f, None]
-        for row, part in ((UP, np.maximum(away, 0)), (DOWN, np.maximum(-away, 0))):
-            found[row, :, f] = (kernel * part**3).sum(axis=1)
+def matrix_moments(
+    kernel: Vector, scores: Vector, values: Vector, *, one_sided: bool = True
+) -> Vector:
+    """Moments ``(6, N, F)`` of scores ``(M, F)`` whose means given the secrets are ``(N, F)``.
+
+    Those of one side are zero where they are not asked for.
+    """
+    zeros = np.zeros_like(values)
+    found = np.stack([kernel @ scores**2, kernel @ scores**3, values**2, values**3, zeros, zeros])
     # The mechanism's own noise is no less than nothing.
     found[SECOND] = np.maximum(found[SECOND], found[SQUARE])
+    for value in np.unique(values) if one_sided else ():
+        is_it = values == value
+        rows = np.flatnonzero(is_it.any(axis=1))
+        for row, sign in ((UP, 1), (DOWN, -1)):
+            part = kernel[rows] @ np.maximum(sign * (scores - value), 0) ** 3
+            found[row, rows] = np.where(is_it[rows], part, found[row, rows])
     return found
 
 
@@ -245,7 +254,7 @@ class Answers:
         which = np.arange(len(self.estimates)) if which is None else np.asarray(which)
         tail = alpha / sum(sides)
         low, high, e = self.path.low[which], self.path.high[which], self.projected[which]
-        z = self._quantile_ratio(tail)
+        z = self.quantile_ratio(tail)
         points = np.concatenate([low, high])
         count = len(which)
 
@@ -259,7 +268,7 @@ class Answers:
 
     def contains(self, t: Vector, alpha: float = 0.05) -> NDArray[np.bool_]:
         """Whether each interval holds an answer ``(F,)``, without looking for its ends."""
-        which, z = np.arange(len(t)), self._quantile_ratio(alpha / 2)
+        which, z = np.arange(len(t)), self.quantile_ratio(alpha / 2)
         above = np.asarray(t) <= self.projected
         inside = self.tails(np.asarray(t, float), which, above, z) >= alpha / 2
         return np.asarray(inside | (t == self.projected))
@@ -271,7 +280,7 @@ class Answers:
         which = np.arange(len(self.estimates))
         e, below = self.estimates, self.estimates < self.path.low
         t = np.where(below, self.path.low, self.path.high)
-        found = self.tails(t, which, ~below, self._quantile_ratio(0.025), e)
+        found = self.tails(t, which, ~below, self.quantile_ratio(0.025), e)
         return np.where((e < self.path.low) | (e > self.path.high), found, 1.0)
 
     def tails(
@@ -312,7 +321,20 @@ class Answers:
             x = np.clip(m * (e - t) / (r * s) + m * heads, 0, m)
         return np.where(s > 0, _tail(x, m, small, g > 0, above), t == e)
 
-    @property
+    def events(self) -> Vector:
+        """``(F,)`` how many tosses of the coin at the estimate fall on its rarer side."""
+        which = np.arange(len(self.estimates))
+        size = np.zeros(len(which)) + self.sampling.size
+        moments = self.path.moments(self.projected, which)
+        variance, _ = _variances(moments, self.projected, self.sampling.fraction)
+        e = self.projected
+        third = moments[THIRD] - 3 * e * moments[SECOND] + 2 * e**3
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            r = np.sqrt(4 + third**2 / variance**3)
+            found = size * 2 / (r * (r + np.sqrt(r**2 - 4)))
+        return np.where(variance > 0, found, 0.0)
+
+    @cached_property
     def _design_effects(self) -> Vector:
         """Design effects as they were seen, and how far not to believe them, ``(2, F)``."""
         how, which = self.sampling, np.arange(len(self.estimates))
@@ -330,7 +352,8 @@ class Answers:
             events = np.minimum(how.size / (4 + skewness), told) / np.maximum(effect, 1)
         return np.stack([effect, (1 + events / 2) ** -2])
 
-    def _quantile_ratio(self, tail: float) -> float:
+    def quantile_ratio(self, tail: float) -> float:
+        """The square of normal over Student quantiles, for a tail probability."""
         if np.isinf(self.sampling.freedom):
             return 1.0
         from scipy.special import ndtri, stdtrit
@@ -338,9 +361,7 @@ class Answers:
         return float((ndtri(tail) / stdtrit(self.sampling.freedom, tail)) ** 2)
 
 
-def _variances(
-    moments: Vector, t: Vector, fraction: Vector | float
-) -> tuple[Vector, Vector]:
+def _variances(moments: Vector, t: Vector, fraction: Vector | float) -> tuple[Vector, Vector]:
     """Variances of a score, and of what the mechanism adds to it."""
     noise = np.maximum(moments[SECOND] - moments[SQUARE], 0)
     return (1 - fraction) * np.maximum(moments[SQUARE] - t**2, 0) + noise, noise

@@ -12,6 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import GapWarning, InputError, PriorError, quote
+from ..inference.references import (
+    CONFIDENCE,
+    FEWEST,
+    check_confidence,
+    reference_of,
+    refuse_other_than,
+)
 from ..labels import Label, short_names
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
@@ -26,7 +33,6 @@ from ._identifiability import (
     hidden_answers,
     report_weights,
 )
-from .references import CONFIDENCE, FEWEST, check_confidence, reference_of, refuse_other_than
 from .widest import narrowest
 
 # Errors and numbers of reports beyond these are slips, and would leave the floats.

@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, quote
+from ..inference._estimate import judge_fit
+from ..inference.likelihood import fit_of, maximise
+from ..inference.references import CONFIDENCE, check_confidence, reference_of
+from ..inference.results import Intervals
+from ..inference.surveys import Survey, check_single, drawn_by, student_limits
 from ..labels import Label
 from ..mechanism import mechanism_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
-from ._estimate import judge_fit
 from ._identifiability import ask_as_designed
 from .codes import check_choice
-from .estimates import Intervals
-from ..inference.likelihood import fit_of, maximise
 from .receipts import Receipt, trace
-from .references import CONFIDENCE, check_confidence, reference_of
 from .regressions import (
     Setting,
     Solved,
@@ -34,7 +35,6 @@ from .regressions import (
 )
 from .samples import Sample, read_sample
 from .several_regressions import privatised_columns, solve_several
-from .survey import Survey, check_single, drawn_by, student_limits
 
 Vector = NDArray[np.float64]
 

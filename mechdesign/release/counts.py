@@ -25,10 +25,11 @@ from ..mechanism import Mechanism
 from ..theory._composition import compose
 from .codes import ABSENT, Codebook, check_choice
 from .receipts import check_receipt, receipts_of
-from .references import FEWEST
 from .report_counts import ReportCounts
 
 _MOST = 1 << 53
+#: Fewest reports that anything is estimated from.
+FEWEST = 10
 
 
 def count_reports(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
+from ..inference.surveys import Drawn, design_covariance
 from ..labels import Label, listing
 from ..mechanism import mechanism_of
 from ..utility.estimation import Asked
@@ -29,7 +30,6 @@ from ._identifiability import (
 from .codes import ABSENT, Codebook
 from .latent import Latent, maximise_latent, refuse_free
 from .samples import Sample
-from .survey import Drawn, design_covariance
 
 Vector = NDArray[np.float64]
 

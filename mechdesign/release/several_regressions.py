@@ -16,15 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
+from ..inference._estimate import judge_fit
+from ..inference.likelihood import fit_of, maximise
+from ..inference.references import reference_of
+from ..inference.surveys import Survey, check_single, drawn_by
 from ..labels import Label, listing
 from ..mechanism import Mechanism, mechanism_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.questions import Question
-from ._estimate import judge_fit
 from ._identifiability import report_weights
-from ..inference.likelihood import fit_of, maximise
 from .receipts import Receipt, trace
-from .references import reference_of
 from .regressions import (
     Setting,
     Solved,
@@ -40,7 +41,6 @@ from .regressions import (
 )
 from .samples import CountedRows, read_columns
 from .several_estimates import carried_receipts
-from .survey import Survey, check_single, drawn_by
 
 Vector = NDArray[np.float64]
 

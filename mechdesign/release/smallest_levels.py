@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import GapWarning, InfeasibleError, LevelError, UntoldError
+from ..inference.references import CONFIDENCE, check_confidence
 from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.free_level import Family, as_families
@@ -20,7 +21,6 @@ from ..solve.level_search import LevelSearch, Probe
 from ..utility.estimation import Estimation
 from ..utility.questions import Question
 from ._plan import Plan, check_numbers, largest_variance, open_error, plan, told_variances
-from .references import CONFIDENCE, check_confidence
 from .widest import narrowest
 
 # Precisions that can be asked for; that of kernels themselves is a thousandth.

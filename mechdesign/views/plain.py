@@ -22,17 +22,17 @@ from .tables import (
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
+    from ..inference._estimate_change import ChangeEstimate
+    from ..inference._estimate_joint import JointEstimate, TableEstimate
+    from ..inference._estimate_rounds import RoundsEstimate
+    from ..inference.many import ManyEstimates
+    from ..inference.results import Estimate
+    from ..inference.surveys import GroupEstimates, SurveyEstimate
     from ..privacy.notion import Check
-    from ..release._estimate_change import ChangeEstimate
-    from ..release._estimate_joint import JointEstimate, TableEstimate
-    from ..release._estimate_rounds import RoundsEstimate
     from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
     from ..release._regress import Regression
-    from ..release.estimates import Estimate
     from ..release.smallest_levels import SmallestForReports
-    from ..release.subset_estimates import ManyEstimates
-    from ..release.survey import GroupEstimates, SurveyEstimate
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
     from ..solve._smallest import SmallestLevel

@@ -23,13 +23,13 @@ from .tables import Cell, Table
 
 if TYPE_CHECKING:
     from .._compare.comparison import Comparison
+    from ..inference.many import ManyEstimates
+    from ..inference.results import Estimate, Intervals
+    from ..inference.surveys import GroupEstimates
     from ..mechanism import Mechanism
     from ..prior import Prior
     from ..release._pram import Pram
-    from ..release.estimates import Estimate, Intervals
     from ..release.persons import PersonAccount
-    from ..release.subset_estimates import ManyEstimates
-    from ..release.survey import GroupEstimates
     from ..subsets import LevelCheck, SubsetSelection
     from ..theory import (
         Erratum,

@@ -24,7 +24,7 @@ from mechdesign.errors import (
     UnknownNameError,
     ZeroMassWarning,
 )
-from mechdesign.release._estimate import covariance, whole_numbers
+from mechdesign.inference._estimate import covariance, whole_numbers
 from mechdesign.release._identifiability import ask, report_weights
 from mechdesign.inference.likelihood import (
     expectation_maximisation,

@@ -14,7 +14,7 @@ from checks import refused
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, KernelError, UnknownNameError
-from mechdesign.release.pilots import shrunk_truth
+from mechdesign.inference.pilots import shrunk_truth
 from mechdesign.utility import Estimation
 
 LABELS = ["a", "b", "c", "d", "e"]

@@ -16,7 +16,7 @@ import mechdesign as md
 from mechdesign.errors import DataError, InputError, PrecisionWarning, UnknownNameError
 from mechdesign.release._identifiability import ask, report_weights
 from mechdesign.release.samples import Sample
-from mechdesign.release.survey import Noise, Survey, drawn_by, weighted_ratios
+from mechdesign.inference.surveys import Noise, Survey, drawn_by, weighted_ratios
 from mechdesign.release.table_files import count_file
 
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])

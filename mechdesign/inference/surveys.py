@@ -1,4 +1,4 @@
-"""Estimates from reports of a sample survey: weights, strata, clusters, groups, finite populations.
+"""How the people of a survey were drawn: weights, strata, clusters, groups, finite populations.
 
 Each report y stands for z = a_y, whose mean over the mechanism is what the person's secret counts
 for. Estimates are ratios Σ w z / Σ w [Hajek1971] or totals Σ w z / N [Horvitz1952], and their
@@ -6,39 +6,30 @@ variance has two parts: who was asked, which a census would not have, and what t
 which it would. The spread of reports between clusters (or people) of a stratum holds both. With a
 sampled fraction f of the stratum the first counts (1 − f) times, and the second in full:
 
-    V = Σ_h (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ + f_h Σ_i (w_i/W)² Var(z_i | x_i),
+    V = Σ_h (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ + Σ_h f_h Σ_i (w_i/W)² Σ_x θ_x ν_x,
 
-where u_c adds up w (z − estimate)/W over a cluster, and Var(z | x) is estimated without bias from
-the report itself, as the kernel is known.
+where u_c adds up w (z − estimate)/W over a cluster, and ν_x is the variance that the kernel leaves
+of a secret x, at the likeliest shares θ of secrets. Reports that agree by chance spread less than
+that noise, which is known: no variance is less than it (:func:`at_least`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..labels import Label, counted, listing, parse_labels, shorten
-from ..mechanism import Mechanism
-from ..notebook import notebook_table
-from ..utility.questions import Question
-from ._identifiability import hidden_answers, least_variance
-from .codes import ABSENT, Codebook, check_choice
-from .estimates import Estimate, Intervals
-from ..inference.likelihood import Convergence, maximise
-from .pilots import shrunk_truth
-from .receipts import Receipt
-from .references import FEWEST
-from .samples import Sample
+from ..errors import DataError, InputError, PrecisionWarning, quote, warn
+from ..labels import Label, listing, parse_labels
+from ..release.codes import ABSENT, Codebook, check_choice
+from ..release.counts import FEWEST
+from ..release.samples import Sample
+from .intervals import Sampling
 
 Vector = NDArray[np.float64]
-
-# Squares of so many answers are estimated one by one; of more, their variance is bounded.
-_MOST_SQUARES = 64
 
 
 @dataclass(frozen=True)
@@ -297,190 +288,15 @@ def design_covariance(scores: Any, repeats: NDArray[np.int64], drawn: Drawn) -> 
     return np.asarray(square - (totals * (factor / drawn.units)[:, None]).T @ totals)
 
 
-class Noise:
-    """The variance of what a report stands for, given the secret, estimated from the report.
-
-    For weights a with K a = V it is a_y a_yᵀ − B_y where K B = V Vᵀ, unbiased whatever the secret.
-    Where reports do not tell the squares, (E V)(E V)ᵀ stands for E V Vᵀ, which is no more, so that
-    the variance is too large rather than too small.
-    """
-
-    def __init__(
-        self, mechanism: Mechanism, question: Question, weights: Vector, reference: Vector
-    ) -> None:
-        self.weights, self.question = weights, question
-        v = question.weights
-        self.disjoint = bool(np.isin(v, (0, 1)).all() and (v.sum(axis=1) <= 1).all())
-        self.squares: Vector | None = None
-        if not self.disjoint and v.shape[1] ** 2 <= _MOST_SQUARES:
-            products = (v[:, :, None] * v[:, None, :]).reshape(len(v), -1)
-            asked = Question(tuple(range(products.shape[1])), products)
-            if not hidden_answers(mechanism, asked):
-                self.squares = least_variance(mechanism.kernel, asked, reference)
-
-    def covariance(self, mass: Vector) -> Vector:
-        """Σ_y mass_y Var(z | y), ``(F, F)``, for a mass ``(M,)`` of each report."""
-        a = self.weights
-        second = a.T @ (mass[:, None] * a)
-        if self.disjoint:
-            return np.asarray(second - np.diag(mass @ a))
-        if self.squares is not None:
-            return np.asarray(second - (mass @ self.squares).reshape(second.shape))
-        mean, total = mass @ a, float(mass.sum())
-        return np.asarray(second - np.outer(mean, mean) / total if total else second)
-
-
 def student_limits(
     values: Vector, errors: Vector, confidence: float, freedom: float
 ) -> tuple[Vector, Vector]:
     """Values ± t · errors, with the degrees of freedom of the variance."""
-    from scipy.stats import t
+    from scipy.special import ndtri, stdtrit
 
-    z = float(t.isf((1 - confidence) / 2, freedom))
+    tail = (1 - confidence) / 2
+    z = -float(ndtri(tail) if np.isinf(freedom) else stdtrit(freedom, tail))
     return values - z * errors, values + z * errors
-
-
-# Results
-
-
-@dataclass(frozen=True, repr=False)
-class SurveyEstimate(Estimate):
-    """An estimate from a sample with weights, strata, clusters or a finite population.
-
-    Attributes
-    ----------
-    noise : ``(F,)`` standard errors that the mechanism alone leaves, had everybody been asked
-    strata, clusters : how many the variance was estimated from (people where no clusters are)
-    freedom : degrees of freedom of the intervals
-    effective : number of reports of equal weight that say as much, (Σw)²/Σw² [Kish1965]
-    weighting : as asked
-    group : the group that it is about, ``None`` for all
-    """
-
-    noise: Vector = field(default_factory=lambda: np.empty(0))
-    strata: int = 1
-    clusters: int = 0
-    freedom: float = np.inf
-    effective: float = 0.0
-    weighting: str = "hajek"
-    group: Label = None
-
-    def describe(self) -> str:
-        """Reports, strata, clusters and what the intervals are about, in one line."""
-        parts = [f"{counted(self.reports, 'report')}"]
-        if abs(self.effective - self.reports) > 0.5:
-            parts.append(f"as exact as {self.effective:.1f} of equal weight")
-        if self.strata > 1:
-            parts.append(f"{counted(self.strata, 'stratum', 'strata')}")
-        if self.clusters:
-            parts.append(f"{counted(self.clusters, 'cluster')}")
-        about = "the population" if self.target == "population" else "those who reported"
-        return (
-            f"unbiased inversion from {', '.join(parts)}; {100 * self.confidence:g} % intervals "
-            f"for {about}"
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class Difference(Intervals):
-    """Estimates of one group minus those of another, with intervals.
-
-    Attributes
-    ----------
-    groups : the two, the first minus the second
-    confidence : as asked
-    """
-
-    groups: tuple[Label, Label] = (None, None)
-    confidence: float = 0.95
-
-    def describe(self) -> str:
-        """Which groups, in one line."""
-        first, second = (shorten(group, 28) for group in self.groups)
-        return f"{first} minus {second}; {100 * self.confidence:g} % intervals"
-
-
-@dataclass(frozen=True, repr=False)
-class GroupEstimates:
-    """One estimate for each group of a sample.
-
-    Attributes
-    ----------
-    column : name of the column of groups
-    groups : their labels
-    estimates : one for each
-    covariance : ``(G·F, G·F)`` of all numbers, group by group: clusters that reach over several
-        groups, and strata, tie their estimates together
-    reports, fit, note, target, confidence : as in each
-    """
-
-    column: str
-    groups: tuple[Label, ...]
-    estimates: tuple[SurveyEstimate, ...]
-    covariance: Vector
-
-    @property
-    def reports(self) -> int:
-        """Number of reports of all groups."""
-        return sum(each.reports for each in self.estimates)
-
-    @property
-    def note(self) -> str:
-        """What could not be told of where the reports came from, or nothing."""
-        return self.estimates[0].note
-
-    def _place(self, group: Label) -> int:
-        if group not in self.groups:
-            raise UnknownNameError(f"group of {quote(self.column)}", group, map(str, self.groups))
-        return self.groups.index(group)
-
-    def __getitem__(self, group: Label) -> SurveyEstimate:
-        return self.estimates[self._place(group)]
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    def difference(self, first: Label, second: Label) -> Difference:
-        """Estimates of one group minus those of another, with their covariance taken in.
-
-        Raises :class:`UnknownNameError` for other groups.
-        """
-        i, j = self._place(first), self._place(second)
-        one, other = self.estimates[i], self.estimates[j]
-        size = len(one.labels)
-        contrast = np.zeros((len(self.covariance), size))
-        contrast[i * size : (i + 1) * size] += np.eye(size)
-        contrast[j * size : (j + 1) * size] -= np.eye(size)
-        found = contrast.T @ self.covariance @ contrast
-        errors = np.sqrt(np.maximum(np.diagonal(found), 0))
-        values = one.values - other.values
-        limits = student_limits(values, errors, one.confidence, one.freedom)
-        return Difference(
-            one.labels, values, errors, *limits, found, (first, second), one.confidence
-        )
-
-    def differences(self) -> list[Difference]:
-        """Each group minus the first one."""
-        return [self.difference(group, self.groups[0]) for group in self.groups[1:]]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One plain dictionary for each group and label."""
-        return [
-            {"group": group, **row}
-            for group, each in zip(self.groups, self.estimates, strict=True)
-            for row in each.rows()
-        ]
-
-    def __repr__(self) -> str:
-        lines = [
-            f"{quote(self.column)} {shorten(group, 28)}: {each!r}"
-            for group, each in zip(self.groups, self.estimates, strict=True)
-        ]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        head = ["group", "label", "estimate", "error", "lower", "upper"]
-        return notebook_table(head, (row.values() for row in self.rows()), self.column)
 
 
 # Estimates
@@ -519,90 +335,125 @@ def groups_of(
     return [name for name, kept in zip(names, enough, strict=True) if kept], places[codes]
 
 
-@dataclass(frozen=True)
-class Ratios:
-    """Weighted estimates of all groups with their covariance.
+class Units:
+    """What clusters (or people) of each group add to its estimates, and how these vary.
+
+    Parameters
+    ----------
+    sample, drawn : rows, and how they were drawn
+    groups : ``(R,)`` the group of each row, ABSENT for rows that count nowhere
+    scores : ``(M, F)`` of reports
+    population : what sums are divided by, the sum of each group's weights where left out
 
     Attributes
     ----------
-    values : ``(G, F)``
-    covariance, noise : ``(G·F, G·F)`` in all, and from the mechanism alone
+    shares : ``(R,)`` weight of one person of each row, over what sums are divided by
+    totals : ``(G,)`` sums of shares, 1 for each group but for totals of a population
     frequencies : ``(G, M)`` weighted shares of the reports
-    effective, reports : ``(G,)``
+    values : ``(G, F)``
+    sampling : how the answers of each group came to be, for intervals, ``(G,)``
     """
 
-    values: Vector
-    covariance: Vector
-    noise: Vector
-    frequencies: Vector
-    effective: Vector
-    reports: NDArray[np.int64]
+    def __init__(
+        self,
+        sample: Sample,
+        drawn: Drawn,
+        groups: NDArray[np.int64],
+        scores: Vector,
+        *,
+        target: str,
+        population: int | None = None,
+    ) -> None:
+        kept = np.flatnonzero(groups >= 0)
+        self._drawn = drawn
+        self._group, reports, strata = groups[kept], sample.reports[kept], drawn.strata[kept]
+        weights, people = drawn.weights[kept], sample.repeats[kept].astype(float)
+        count, outputs = int(self._group.max()) + 1, len(scores)
+
+        def sums(mass: Vector) -> Vector:
+            return np.bincount(self._group, mass, count)
+
+        mass = sums(weights * people)
+        below = mass if population is None else np.array([float(population)])
+        self.totals = mass / below
+        share = weights / below[self._group]
+        cells = np.bincount(self._group * outputs + reports, share * people, count * outputs)
+        cells = cells.reshape(count, outputs)
+        self.values = cells @ scores
+        self.frequencies = cells / self.totals[:, None]
+        self.reports = sums(people).astype(np.int64)
+        squares = sums(share**2 * people)
+        fraction = np.ones(len(kept)) if target == "sample" else drawn.fractions[strata]
+        clusters = np.ones(count)
+        centred = scores[reports] - (self.values[self._group] if population is None else 0)
+        order = np.argsort(self._group, kind="stable")
+        unit, times = kept, people
+        added = centred * share[:, None]
+        if drawn.clusters is not None:
+            pairs = self._group * (int(drawn.clusters.max()) + 1) + drawn.clusters[kept]
+            known, first, place = np.unique(pairs, return_index=True, return_inverse=True)
+            heavy = added * people[:, None]
+            added = np.stack([np.bincount(place, one, len(known)) for one in heavy.T], axis=1)
+            sizes = np.bincount(place, share * people, len(known))
+            unit, times, order = (
+                drawn.clusters[kept][first],
+                np.ones(len(known)),
+                np.arange(len(known)),
+            )
+            strata_of, group_of = strata[first], self._group[first]
+            clusters = np.bincount(group_of, sizes**2, count) / squares
+        else:
+            strata_of, group_of = strata, self._group
+        self._unit, self._times, self._added = unit[order], times[order], added[order]
+        self._strata, group_of = strata_of[order], group_of[order]
+        self._ends = np.searchsorted(group_of, np.arange(count + 1))
+        self.fixed = sums(share**2 * people * fraction)
+        self.sampling = Sampling(
+            1 / squares,
+            sums(share**3 * people) / squares**2,
+            self.fixed / squares,
+            clusters=clusters,
+            freedom=freedom_of(drawn, target),
+        )
+
+    def _of(self, group: int) -> slice:
+        return slice(int(self._ends[group]), int(self._ends[group + 1]))
+
+    def between(self, i: int, j: int) -> tuple[Vector, int]:
+        """Covariance ``(F, F)`` of who was asked in two groups, and the clusters that are in both.
+
+        The part (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ of all strata.
+        """
+        drawn, parts = self._drawn, (self._of(i), self._of(j))
+        factor, more = np.zeros(len(drawn.units)), drawn.units > 1
+        factor[more] = (1 - drawn.fractions[more]) * drawn.units[more] / (drawn.units[more] - 1)
+        one, other = (self._added[part] for part in parts)
+        weight = factor[self._strata[parts[0]]] * self._times[parts[0]]
+        both = 0
+        if i == j:
+            square = one.T @ (weight[:, None] * other)
+        elif drawn.clusters is None:
+            square = np.zeros((one.shape[1], other.shape[1]))
+        else:
+            units = [self._unit[part] for part in parts]
+            shared, at, there = np.intersect1d(*units, return_indices=True)
+            both = len(shared)
+            square = one[at].T @ (weight[at, None] * other[there])
+        known, totals = [], []
+        for part, added in zip(parts, (one, other), strict=True):
+            strata, place = np.unique(self._strata[part], return_inverse=True)
+            heavy = added * self._times[part, None]
+            known.append(strata)
+            totals.append(np.stack([np.bincount(place, h, len(strata)) for h in heavy.T], axis=1))
+        strata, at, there = np.intersect1d(*known, return_indices=True)
+        rest = (factor / drawn.units)[strata]
+        return square - totals[0][at].T @ (rest[:, None] * totals[1][there]), both
 
 
-def weighted_ratios(
-    sample: Sample,
-    drawn: Drawn,
-    groups: NDArray[np.int64],
-    noise: Noise,
-    *,
-    target: str,
-    weighting: str,
-) -> Ratios:
-    """Σ w z / Σ w of each group (or Σ w z / N), with its design-based covariance."""
-    from scipy.sparse import csr_array
-
-    a = noise.weights
-    outputs, size = a.shape
-    count = int(groups.max()) + 1
-    kept = groups >= 0
-    g, y, w = groups[kept], sample.reports[kept], drawn.weights[kept]
-    n = sample.repeats[kept]
-    cell = g * outputs + y
-
-    def table(mass: Vector) -> Vector:
-        found = np.bincount(cell, mass, count * outputs).astype(float)
-        return found.reshape(count, outputs)
-
-    heavy = table(w * n)
-    total = heavy.sum(axis=1)
-    unbiased = weighting == "hajek"
-    below = total if unbiased else np.array([float(drawn.population or 0)])
-    values = heavy @ a / below[:, None]
-    scores = (w / below[g])[:, None] * (a[y] - (values[g] if unbiased else 0))
-    columns = (g * size)[:, None] + np.arange(size)
-    rows = np.repeat(np.flatnonzero(kept), size)
-    shape = (len(kept), count * size)
-    sparse = csr_array((scores.ravel(), (rows, columns.ravel())), shape=shape)
-    fraction = np.ones(len(n)) if target == "sample" else drawn.fractions[drawn.strata][kept]
-    parts = [
-        _blocks(noise, table(w**2 * n * share) / below[:, None] ** 2)
-        for share in (fraction, np.ones(len(n)))
-    ]
-    covariance = parts[0]
-    if target == "population":
-        covariance = covariance + design_covariance(sparse, sample.repeats, drawn)
-    return Ratios(
-        values,
-        covariance,
-        parts[1],
-        heavy / total[:, None],
-        total**2 / table(w**2 * n).sum(axis=1),
-        np.bincount(g, n, count).astype(np.int64),
-    )
-
-
-def _blocks(noise: Noise, mass: Vector) -> Vector:
-    """Covariances of the mechanism's noise in each group, which are independent of each other."""
-    from scipy.linalg import block_diag
-
-    found = block_diag(*(noise.covariance(each) for each in mass))
-    np.fill_diagonal(found, np.maximum(np.diagonal(found), 0.0))
-    return np.asarray(found)
-
-
-def standard_errors(covariance: Vector) -> Vector:
-    """Standard errors of a covariance, whose variances rounding may leave below zero."""
-    return np.asarray(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
+def at_least(found: Vector, floor: Vector) -> Vector:
+    """A covariance that is no less than another in any direction, nor than what was found."""
+    values, vectors = np.linalg.eigh((found - floor + (found - floor).T) / 2)
+    return np.asarray(floor + (vectors * np.maximum(values, 0)) @ vectors.T)
 
 
 def freedom_of(drawn: Drawn, target: str) -> float:
@@ -613,8 +464,8 @@ def freedom_of(drawn: Drawn, target: str) -> float:
 
 
 def check_plain(method: str, intervals: str) -> None:
-    """Refuse other methods than the unbiased inversion with delta-method intervals."""
-    for name, value, only in (("method", method, "inversion"), ("intervals", intervals, "delta")):
+    """Refuse other methods than the unbiased inversion with binomial intervals."""
+    for name, value, only in (("method", method, "inversion"), ("intervals", intervals, "binomial")):
         if value != only:
             raise InputError(
                 f"{name} of a survey with weights, strata, clusters, groups or a population",
@@ -622,84 +473,3 @@ def check_plain(method: str, intervals: str) -> None:
                 got=quote(value),
                 remedy="leave it out",
             )
-
-
-def estimate_groups(
-    sample: Sample,
-    survey: Survey,
-    mechanism: Mechanism,
-    question: Question,
-    noise: Noise,
-    prior: Vector,
-    *,
-    confidence: float,
-    target: str,
-    bounded: bool,
-    fit: float,
-    receipt: Receipt | None,
-    note: str,
-) -> GroupEstimates:
-    """Weighted estimates of each group (of one group for all) from a sample.
-
-    Parameters
-    ----------
-    prior : ``(N,)``, what the shrunk distribution is drawn to
-    bounded : whether limits are cut to what answers can be
-    fit, receipt, note : as they are known of all reports
-
-    Raises
-    ------
-    DataError
-        For weights, strata, clusters or a population that cannot be used.
-    """
-    drawn = drawn_by(survey, sample)
-    if target == "population":
-        check_single(drawn, survey.strata)
-    names, places = groups_of(survey, sample, drawn)
-    found = weighted_ratios(sample, drawn, places, noise, target=target, weighting=survey.weighting)
-    likely, gap, steps = maximise(mechanism.kernel, found.frequencies)
-    size = found.values.shape[1]
-    freedom = freedom_of(drawn, target)
-    low, high = question.weights.min(axis=0), question.weights.max(axis=0)
-    made = []
-    for i, name in enumerate(names):
-        part = slice(i * size, (i + 1) * size)
-        covariance = found.covariance[part, part]
-        errors = standard_errors(covariance)
-        lower, upper = student_limits(found.values[i], errors, confidence, freedom)
-        f, effective = found.frequencies[i], float(found.effective[i])
-        made.append(
-            SurveyEstimate(
-                question.labels,
-                found.values[i],
-                errors,
-                np.clip(lower, low, high) if bounded else lower,
-                np.clip(upper, low, high) if bounded else upper,
-                covariance,
-                int(found.reports[i]),
-                "inversion",
-                "delta",
-                confidence,
-                target,
-                likely[i],
-                Convergence(steps, float(gap[i])),
-                fit,
-                receipt,
-                note,
-                shrunk_truth(
-                    mechanism.inputs,
-                    likely[i],
-                    prior,
-                    [(mechanism.kernel, f, max(1, round(effective)))],
-                ),
-                schema=mechanism.schema,
-                noise=standard_errors(found.noise[part, part]),
-                strata=len(drawn.units),
-                clusters=0 if drawn.clusters is None else int(drawn.units.sum()),
-                freedom=freedom,
-                effective=effective,
-                weighting=survey.weighting,
-                group=name,
-            )
-        )
-    return GroupEstimates(survey.by_group or "", tuple(names), tuple(made), found.covariance)
