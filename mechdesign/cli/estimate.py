@@ -104,7 +104,13 @@ def estimate(
     ] = "inversion",
     by: By = "symbols",
     feature: Feature = None,
-    intervals: Annotated[str, typer.Option(help="delta or bootstrap.")] = "delta",
+    intervals: Annotated[
+        str,
+        typer.Option(
+            help="binomial (holds at rare answers too); delta or bootstrap for comparison with "
+            "other software."
+        ),
+    ] = "binomial",
     confidence: Confidence = 0.95,
     target: Annotated[
         str,
@@ -324,7 +330,7 @@ def estimate(
     if second_round is not None:
         unusual = {
             "--method": method != "inversion",
-            "--intervals": intervals != "delta",
+            "--intervals": intervals != "binomial",
             "--target": target != "population",
             "--receipt": receipt is not None,
         }

@@ -394,7 +394,7 @@ def estimate_combinations(
             check_single(drawn, survey.strata)
         _check_work(drawn, cells, target, names)
         values, errors, sampling = _drawn_shares(
-            tables, sample, drawn, survey.weighting, target, path
+            tables, sample, drawn, survey.weighting, target, matrices
         )
     else:
         share = sample.repeats / n
@@ -402,7 +402,9 @@ def estimate_combinations(
         shares = np.clip(values, 0.0, 1.0)
         # Of people at random, or of these people, whose values are what they are.
         fixed = shares**2 if target == "population" else shares
-        errors = np.sqrt(np.maximum(tables.squares(share) - fixed, _noise(path, shares)) / n)
+        errors = np.sqrt(
+            np.maximum(tables.squares(share) - fixed, _noise(matrices, scores, shares)) / n
+        )
         sampling = Sampling(n, fraction=float(target == "sample"))
     _check_errors(errors, n, f"{len(values)} combinations", "estimate fewer columns at a time")
     labels = tuple(product(*(question.labels for question in asked.values())))
@@ -453,10 +455,14 @@ def _central(raw: Vector, value: float) -> Vector:
     return found
 
 
-def _noise(path: Mixed, shares: Vector) -> Vector:
-    """``(F,)`` variance that the mechanisms leave of one person's scores."""
-    moments = path.moments(shares, np.arange(len(shares)))
-    return np.asarray(np.maximum(moments[SECOND] - moments[SQUARE], 0))
+def _noise(kernels: Sequence[Vector], scores: Sequence[Vector], shares: Vector) -> Vector:
+    """``(F,)`` variance that the mechanisms leave of one person's scores at least, whatever the
+    secrets are that have these shares.
+    """
+    least = np.ones(1)
+    for kernel, a in zip(kernels, scores, strict=True):
+        least = np.kron(least, (kernel @ a**2).min(axis=0))
+    return np.maximum(least - shares, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -496,7 +502,12 @@ def _check_work(drawn: Drawn, cells: int, target: str, names: Sequence[str]) -> 
 
 
 def _drawn_shares(
-    tables: _Tables, sample: Sample, drawn: Drawn, weighting: str, target: str, path: Mixed
+    tables: _Tables,
+    sample: Sample,
+    drawn: Drawn,
+    weighting: str,
+    target: str,
+    kernels: Sequence[Vector],
 ) -> tuple[Vector, Vector, Sampling]:
     """Σ w z / Σ w (or Σ w z / N) of each combination, and its standard error: the diagonal of what
     :mod:`.surveys` writes down, one table for each stratum and cluster.
@@ -509,12 +520,14 @@ def _drawn_shares(
     squares = float(share**2 @ n)
     fixed = np.ones(len(n)) if target == "sample" else drawn.fractions[drawn.strata]
     fraction = float((n * share**2) @ fixed) / squares
-    noise = squares * _noise(path, np.clip(values, 0, 1))
+    known = squares * _noise(kernels, tables.weights, np.clip(values, 0, 1))
+    # Values are 0 or 1, so that z² − z is without bias for the variance that the mechanism leaves.
+    noise = np.maximum(tables.squares(n * share**2) - tables.sum(n * share**2), known)
     variance, seen, clusters = noise, None, 1.0
     if target == "population":
         between = np.maximum(_between(tables, n, share, centre, drawn), 0)
         seen = between + fraction * noise
-        variance = np.maximum(seen, noise)
+        variance = np.maximum(seen, known)
         if drawn.clusters is not None:
             sizes = np.bincount(drawn.clusters, share * n)
             clusters = float(sizes @ sizes) / squares

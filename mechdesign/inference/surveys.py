@@ -465,7 +465,10 @@ def freedom_of(drawn: Drawn, target: str) -> float:
 
 def check_plain(method: str, intervals: str) -> None:
     """Refuse other methods than the unbiased inversion with binomial intervals."""
-    for name, value, only in (("method", method, "inversion"), ("intervals", intervals, "binomial")):
+    for name, value, only in (
+        ("method", method, "inversion"),
+        ("intervals", intervals, "binomial"),
+    ):
         if value != only:
             raise InputError(
                 f"{name} of a survey with weights, strata, clusters, groups or a population",

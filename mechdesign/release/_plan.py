@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import GapWarning, InputError, PriorError, quote
+from .counts import FEWEST
 from ..inference.references import (
     CONFIDENCE,
-    FEWEST,
     check_confidence,
     reference_of,
     refuse_other_than,

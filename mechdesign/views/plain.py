@@ -216,7 +216,7 @@ def many_estimates_json(
         "rows": many_estimates_table(made, top).records(),
         "reports": made.reports,
         "method": made.method,
-        "intervals": "delta",
+        "intervals": "binomial",
         "confidence": made.confidence,
         "simultaneous": top is not None,
         "target": made.target,

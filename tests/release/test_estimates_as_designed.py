@@ -23,7 +23,7 @@ from mechdesign.errors import (
     KernelError,
     PriorError,
 )
-from mechdesign.inference._estimate import covariance
+from mechdesign.inference._estimate import covariances
 from mechdesign.release._identifiability import ask, report_weights
 from mechdesign.release._plan import expected_errors
 from mechdesign.inference.references import reference_of
@@ -69,7 +69,7 @@ def test_weights_are_those_that_the_design_is_optimal_for(found):
     information = kernel / shown @ kernel.T
     best = (kernel / shown).T @ np.linalg.pinv(information, 1e-12) @ question_of(found)
     np.testing.assert_allclose(weights_of(found), best, rtol=1e-6, atol=1e-9)
-    covered = covariance(kernel, truth, weights_of(found), question_of(found), 1, "population")
+    covered = sum(covariances(kernel, weights_of(found), question_of(found), truth))
     assert np.trace(covered) == pytest.approx(found.risk, rel=1e-9)
     np.testing.assert_allclose(kernel @ weights_of(found), question_of(found), atol=1e-9)
 
@@ -79,9 +79,8 @@ def test_weights_of_another_distribution_are_worse_where_the_design_looks():
     found = DESIGNS["pilot"]
     question = ask(found.mechanism)
     others = report_weights(found.mechanism, question, PRIOR.probabilities)
-    covered = covariance(
-        found.mechanism.kernel, truth_of(found), others, question.weights, 1, "population"
-    )
+    kernel, truth = found.mechanism.kernel, truth_of(found)
+    covered = sum(covariances(kernel, others, question.weights, truth))
     assert np.trace(covered) > found.risk * 1.01
 
 

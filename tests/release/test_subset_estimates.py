@@ -19,7 +19,7 @@ from mechdesign.errors import (
     UnknownNameError,
 )
 from mechdesign.release import subset_estimates
-from mechdesign.inference.many import SubsetCounts
+from mechdesign.release.subset_counts import SubsetCounts
 from mechdesign.views.plain import many_estimates_json
 
 NOTIONS = [md.LDP(1), md.LDP(3), md.PML(0.7), md.LIP(1), md.PMC(1)]
