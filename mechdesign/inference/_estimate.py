@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, MisfitWarning, PrecisionWarning, quote, warn
 from ..mechanism import Mechanism, mechanism_of
-from ..release._identifiability import ask_as_designed, report_weights
+from ..release._identifiability import ask_as_designed, rank_of, report_weights
 from ..release.codes import check_choice
 from ..release.counts import count_reports
 from ..release.receipts import trace
@@ -23,7 +24,7 @@ from ..utility.questions import Question
 from .intervals import Sampling
 from .likelihood import Convergence, fit_of, maximise
 from .many import ManyEstimates, estimate_combinations, estimate_many, large_columns
-from .observed import Observed
+from .observed import Observed, answers_of
 from .pilots import shrunk_truth
 from .references import (
     CONFIDENCE,
@@ -314,6 +315,13 @@ class AskedReports(_Options):
         """``(N, M)``, what makes the reports."""
         return self.mechanism.kernel if self.kernel is None else self.kernel
 
+    @cached_property
+    def rank(self) -> int:
+        """Number of independent combinations of frequencies that reports tell."""
+        if self.kernel is None:
+            return rank_of(self.mechanism)
+        return int(np.linalg.matrix_rank(self.kernel))
+
     def of_frequencies(
         self,
         frequencies: Vector,
@@ -353,8 +361,8 @@ class AskedReports(_Options):
         total = drawn.population if survey.weighting != "hajek" else None
         units = Units(sample, drawn, places, self.scores, target=self.target, population=total)
         likely, gap, steps = maximise(self.matrix, units.frequencies)
-        made = []
-        for i, name in enumerate(names):
+        seen_of, noises = [], []
+        for i in range(len(names)):
             own = units.sampling.of(i)
             if not survey.asked:
                 own = Sampling(own.size, fraction=own.fraction)
@@ -371,21 +379,31 @@ class AskedReports(_Options):
                 between = units.between(i, i)[0]
                 seen = between + own.fraction * noise
                 covariance = at_least(between, (1 - own.fraction) * noise) + own.fraction * noise
-            observed = Observed(
-                self.matrix,
-                units.frequencies[i],
-                likely[i],
-                self.scores,
-                self.question.weights,
-                own,
-                covariance,
-                seen,
-                float(units.totals[i]),
+            noises.append(_roots(noise))
+            seen_of.append(
+                Observed(
+                    self.matrix,
+                    units.frequencies[i],
+                    likely[i],
+                    self.scores,
+                    self.question.weights,
+                    own,
+                    covariance,
+                    seen,
+                    float(units.totals[i]),
+                )
+            )
+        count = len(self.question.labels)
+        ends = np.reshape(answers_of(seen_of).limits(1 - self.confidence), (2, -1, count))
+        made = []
+        for i, name in enumerate(names):
+            one = self.estimate(
+                seen_of[i], int(units.reports[i]), float(gap[i]), steps, (ends[0, i], ends[1, i])
             )
             made.append(
                 replace(
-                    self.estimate(observed, int(units.reports[i]), float(gap[i]), steps),
-                    noise=_roots(noise),
+                    one,
+                    noise=noises[i],
                     strata=len(drawn.units),
                     clusters=0 if drawn.clusters is None else int(drawn.units.sum()),
                     weighting=survey.weighting,
@@ -395,15 +413,22 @@ class AskedReports(_Options):
             )
         return GroupEstimates(survey.by_group or "", tuple(names), tuple(made), units.between)
 
-    def estimate(self, observed: Observed, reports: int, gap: float, steps: int) -> Estimate:
-        """The answers with their intervals."""
+    def estimate(
+        self,
+        observed: Observed,
+        reports: int,
+        gap: float,
+        steps: int,
+        ends: tuple[Vector, Vector] | None = None,
+    ) -> Estimate:
+        """The answers with their intervals, whose ends may be known."""
         p, f = observed.likely, observed.frequencies
-        answers = observed.answers()
         values, errors = observed.estimates, _roots(observed.covariance)
-        lower, upper = answers.limits(1 - self.confidence)
+        lower, upper = ends or observed.answers().limits(1 - self.confidence)
         if self.intervals != "binomial" or self.method == "likelihood":
             centre = p @ self.question.weights
             if self.intervals != "binomial":
+                answers = observed.answers()
                 many = answers.events() >= _FEW_EVENTS
                 errors, *ends = self._former_limits(values, centre, errors, observed, reports)
                 ends = [np.clip(end, answers.path.low, answers.path.high) for end in ends]
@@ -432,7 +457,7 @@ class AskedReports(_Options):
             self.fit,
             self.receipt,
             self.note,
-            shrunk_truth(self.mechanism.inputs, p, self.prior, rounds),
+            shrunk_truth(self.mechanism.inputs, p, self.prior, rounds, self.rank),
             self.mechanism.schema,
             freedom=observed.sampling.freedom,
             effective=effective,

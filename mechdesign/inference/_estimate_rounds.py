@@ -17,6 +17,7 @@ from ..release._identifiability import (
     ask_as_designed,
     least_variance,
     question_of_rounds,
+    rank_of,
 )
 from ..release.codes import check_choice
 from ..release.counts import count_pairs, count_reports
@@ -174,7 +175,7 @@ def estimate_rounds(
         (kernel.kernel, count / n, n)
         for kernel, count, n in zip(kernels, counts, sizes, strict=True)
     ]
-    made = replace(made, shrunk=shrunk_truth(kernels[0].inputs, p, asked.prior, rounds))
+    made = replace(made, shrunk=shrunk_truth(kernels[0].inputs, p, asked.prior, rounds, asked.rank))
     warn_of_errors(made, question)
     return _of_rounds(made, tuple(sizes), people, compose(*designs, people="different"))
 
@@ -210,6 +211,7 @@ def _of_the_same(
         made.distribution,
         prior_of(designs[-1], second),
         [(both.kernel, counts.ravel() / n, n)],
+        rank_of(both),
     )
     made = replace(made, shrunk=shrunk, note="")
     return _of_rounds(made, (n, n), "same", compose(*designs))

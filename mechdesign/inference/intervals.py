@@ -260,7 +260,7 @@ class Answers:
 
         def kept(t: Vector, places: NDArray[np.intp]) -> Vector:
             above = places < count
-            return self.tails(t, which[places % count], above, z) - tail
+            return standing(self.tails(t, which[places % count], above, z), tail)
 
         ends = crossings(kept, np.concatenate([e, e]), points)
         lower = np.minimum(ends[:count], e) if sides[0] else low
@@ -361,6 +361,13 @@ class Answers:
         return float((ndtri(tail) / stdtrit(self.sampling.freedom, tail)) ** 2)
 
 
+def standing(chance: Vector, tail: float) -> Vector:
+    """How far a probability is above another, in quantiles, in which it is nearly a line of t."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(np.clip(chance, 1e-300, 1 - 1e-16)) - ndtri(tail))
+
+
 def _variances(moments: Vector, t: Vector, fraction: Vector | float) -> tuple[Vector, Vector]:
     """Variances of a score, and of what the mechanism adds to it."""
     noise = np.maximum(moments[SECOND] - moments[SQUARE], 0)
@@ -368,22 +375,22 @@ def _variances(moments: Vector, t: Vector, fraction: Vector | float) -> tuple[Ve
 
 
 def _tail(
-    x: Vector,
-    m: Vector,
-    small: Vector,
-    is_small: NDArray[np.bool_],
-    above: NDArray[np.bool_],
+    x: Vector, m: Vector, small: Vector, is_small: NDArray[np.bool_], above: NDArray[np.bool_]
 ) -> Vector:
-    """P(at least x heads of m) where ``above``, else P(at most x)."""
+    """P(at least x heads of m) where ``above``, else P(at most x).
+
+    The incomplete beta function of 1 − ρ is taken as the complement at the small one.
+    """
     from scipy.special import betainc, betaincc
 
-    # The incomplete beta function of 1 − ρ is taken as the complement at the small one.
-    with np.errstate(invalid="ignore"):
-        high = np.where(is_small, betainc(x, m - x + 1, small), betaincc(m - x + 1, x, small))
-        low = np.where(is_small, betaincc(x + 1, m - x, small), betainc(m - x, x + 1, small))
-    high = np.where(x <= 0, 1.0, high)
-    low = np.where(x >= m, 1.0, low)
-    return np.where(above, high, low)
+    found = np.ones(len(x))
+    x, y = np.where(above, x, m - x), np.where(above, m - x, x)
+    inside = x > 0
+    part = inside & (above == is_small)
+    found[part] = betainc(x[part], y[part] + 1, small[part])
+    part = inside & (above != is_small)
+    found[part] = betaincc(y[part] + 1, x[part], small[part])
+    return found
 
 
 def difference_limits(

@@ -7,16 +7,44 @@ at r where the interval of u − r w holds zero [Fieller1954].
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..roots import crossings
-from .intervals import Answers, Sampling, matrix_moments, path_of
+from .intervals import Answers, Sampling, matrix_moments, path_of, standing
 
 Vector = NDArray[np.float64]
+
+
+def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Answers:
+    """Answers of groups with the same scores to weighted sums ``(F, K)``, group by group."""
+    one = groups[0]
+    weights = np.eye(one.scores.shape[1]) if weights is None else weights
+    scores, values = one.scores @ weights, one.values @ weights
+    one_sided = any(np.any(each.sampling.fraction) for each in groups)
+    moments = matrix_moments(one.kernel, scores, values, one_sided=one_sided)
+    frequencies, likely = (
+        np.stack([getattr(each, name) for each in groups]) for name in ("frequencies", "likely")
+    )
+    path = path_of(one.kernel, frequencies, likely, values, moments)
+    estimates = np.concatenate([each.estimates @ weights for each in groups])
+    variance = None
+    if one.seen is not None:
+        seen = np.stack([each.seen for each in groups])
+        found = np.einsum("fk,nfg,gk->nk", weights, seen, weights, optimize=True)
+        variance = np.maximum(found.ravel(), 0.0)
+    count = weights.shape[1]
+    names = ("size", "skewness", "fraction", "clusters")
+    parts = {
+        name: np.repeat([getattr(each.sampling, name) for each in groups], count).astype(float)
+        for name in names
+    }
+    sampling = Sampling(**parts, variance=variance, freedom=one.sampling.freedom)
+    return Answers(estimates, path, sampling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +79,7 @@ class Observed:
 
     def answers(self, weights: Vector | None = None) -> Answers:
         """Answers to weighted sums ``(F, K)`` of the questions, the questions where left out."""
-        weights = np.eye(self.scores.shape[1]) if weights is None else weights
-        scores, values = self.scores @ weights, self.values @ weights
-        one_sided = bool(np.any(self.sampling.fraction))
-        moments = matrix_moments(self.kernel, scores, values, one_sided=one_sided)
-        some = self.frequencies[None], self.likely[None]
-        sampling = self.sampling
-        if self.seen is not None:
-            variance = np.einsum("fk,fg,gk->k", weights, self.seen, weights, optimize=True)
-            sampling = replace(sampling, variance=np.maximum(variance, 0.0))
-        path = path_of(self.kernel, *some, values, moments)
-        return Answers(self.estimates @ weights, path, sampling)
+        return answers_of([self], weights)
 
     def ratios(
         self, above: Vector, below: Vector, alpha: float
@@ -86,7 +104,7 @@ class Observed:
             answers = self.answers(above[:, one] - r * below[:, one])
             zero, which = np.zeros(len(r)), np.arange(len(r))
             # A larger ratio has a smaller difference.
-            return answers.tails(zero, which, places < count) - alpha / 2
+            return standing(answers.tails(zero, which, places < count), alpha / 2)
 
         ends = crossings(kept, np.concatenate([middle] * 2), np.concatenate([low, high]))
         lower, upper = np.minimum(ends[:count], middle), np.maximum(ends[count:], middle)

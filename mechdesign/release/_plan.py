@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import GapWarning, InputError, PriorError, quote
-from .counts import FEWEST
 from ..inference.references import (
     CONFIDENCE,
     check_confidence,
@@ -33,6 +32,7 @@ from ._identifiability import (
     hidden_answers,
     report_weights,
 )
+from .counts import FEWEST
 from .widest import narrowest
 
 # Errors and numbers of reports beyond these are slips, and would leave the floats.

@@ -18,7 +18,7 @@ from mechdesign.errors import (
     PriorError,
     UnknownNameError,
 )
-from mechdesign.release import subset_estimates
+from mechdesign.release import subset_counts
 from mechdesign.release.subset_counts import SubsetCounts
 from mechdesign.views.plain import many_estimates_json
 
@@ -124,8 +124,8 @@ def test_reports_that_are_sorted_and_put_together_count_the_same(monkeypatch):
     drawn = simulated(selection, truth_of(300), 5000, np.random.default_rng(3))
     whole = SubsetCounts(selection)
     whole.add(drawn)
-    monkeypatch.setattr(subset_estimates, "_MOST_CELLS", 10)
-    monkeypatch.setattr(subset_estimates, "_PENDING", 1500)
+    monkeypatch.setattr(many, "_MOST_CELLS", 10)
+    monkeypatch.setattr(many, "_PENDING", 1500)
     parts = SubsetCounts(selection)
     for start in range(0, 5000, 700):
         parts.add(drawn[start : start + 700])
