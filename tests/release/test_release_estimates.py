@@ -49,26 +49,20 @@ def counts_of(f):
 # Inversion
 
 
-@pytest.mark.parametrize(
-    ("kernel", "by", "told", "most"),
-    [
-        ([[0.8, 0.2], [0.2, 0.8], [0.2, 0.8]], "symbols", False, 2),
-        ([[0.8, 0.2], [0.2, 0.8], [0.2, 0.8]], "blocks", True, 2),
-        ([[0.8, 0.2], [0.3, 0.7]], "symbols", True, 1),
-    ],
-)
-def test_what_reports_tell_is_decided_by_few_decompositions(kernel, by, told, most, monkeypatch):
-    """By singular values alone, and where rows depend on each other by one with vectors."""
+def test_a_kernel_is_decomposed_once_for_all_that_is_asked_of_it(monkeypatch):
     shapes, decompose = [], np.linalg.svd
     monkeypatch.setattr(
         np.linalg, "svd", lambda rows, **more: shapes.append(rows.shape) or decompose(rows, **more)
     )
-    mechanism = md.Mechanism(kernel)
-    if told:
-        ask(mechanism, by=by)
-    else:
-        refused(lambda: ask(mechanism, by=by), "by='blocks'", error=DataError)
-    assert shapes == [(len(kernel), 2)] * most
+    rng = np.random.default_rng(1)
+    low = rng.dirichlet(np.ones(4))
+    mechanism = md.Mechanism(np.stack([rng.dirichlet(np.ones(4)), low, low]))
+    refused(lambda: ask(mechanism), "by='blocks'", error=DataError)
+    ask(mechanism, by="blocks")
+    for _ in range(2):
+        md.estimate(dict.fromkeys(range(4), 25), mechanism, by="blocks", misfit="warn")
+    assert md.identifiability(mechanism).rank == 2
+    assert shapes.count((3, 4)) == 1
 
 
 @pytest.mark.slow
