@@ -37,8 +37,8 @@ from .options import (
 if TYPE_CHECKING:
     from ..inference.many import ManyEstimates
     from ..inference.number_answers import Histogram, NumberEstimate
-    from ..inference.results import Estimate
-    from ..inference.surveys import GroupEstimates, Survey
+    from ..inference.results import Estimate, GroupEstimates
+    from ..inference.surveys import Survey
     from ..release.report_counts import ReportCounts
     from ..release.samples import CountedRows
 

@@ -13,7 +13,7 @@ from ..errors import DataError, MechdesignError, MechdesignWarning
 from ..inference._estimate import MISFIT_REMEDY, Estimate, estimate
 from ..inference.many import ManyEstimates
 from ..labels import counted
-from ..release.counts import FEWEST
+from ..release._identifiability import FEWEST
 from ..release.report_counts import ReportCounts, report_text
 from ..subsets import SubsetSelection
 from ..views.plain import estimate_json, many_estimates_json

@@ -169,8 +169,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     Returns
     -------
     Estimate, ManyEstimates or GroupEstimates
-        A :class:`mechdesign.inference.surveys.SurveyEstimate` where any of these is asked, and one for
-        each group with ``by_group``.
+        One :class:`mechdesign.Estimate` for each group with ``by_group``.
 
     Raises
     ------
@@ -430,10 +429,11 @@ class AskedReports(_Options):
             if self.intervals != "binomial":
                 answers = observed.answers()
                 many = answers.events() >= _FEW_EVENTS
-                errors, *ends = self._former_limits(values, centre, errors, observed, reports)
-                ends = [np.clip(end, answers.path.low, answers.path.high) for end in ends]
+                errors, *former = self._former_limits(values, centre, errors, observed, reports)
+                former = [np.clip(end, answers.path.low, answers.path.high) for end in former]
                 lower, upper = (
-                    np.where(many, end, own) for end, own in zip(ends, (lower, upper), strict=True)
+                    np.where(many, end, own)
+                    for end, own in zip(former, (lower, upper), strict=True)
                 )
             if self.method == "likelihood":
                 values = centre

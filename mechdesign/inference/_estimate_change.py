@@ -118,9 +118,9 @@ def estimate_change(
 
     Notes
     -----
-    Intervals are made of those of both rounds, for all who might be asked. Where persons were given an earlier report
-    because their budget was spent, changes of their values are not seen, and the estimate of a
-    change is too small.
+    Intervals are made of those of both rounds, for all who might be asked. Where persons were given
+    an earlier report because their budget was spent, changes of their values are not seen, and the
+    estimate of a change is too small.
 
     Examples
     --------

@@ -260,7 +260,7 @@ class _Pair:
         ones = [np.ones((len(part), 1)) for part in (b, w)]
         scores = np.hstack([np.kron(a, b), np.kron(a, ones[0])])
         values = np.hstack([np.kron(v, w), np.kron(v, ones[1])])
-        kernel = np.kron(*self.kernels)
+        kernel = _product(self.kernels)
         noise, spread = covariances(kernel, scores, values, self.likely.ravel())
         covariance = (noise + (1 - self.sampling.fraction) * spread) / self.sampling.size
         observed = Observed(
@@ -280,6 +280,11 @@ class _Pair:
         _, _, lower, upper = observed.ratios(eye[:, cells], eye[:, shares], alpha)
         lower, upper = lower.reshape(ratios.shape), upper.reshape(ratios.shape)
         return errors, np.minimum(lower, ratios), np.maximum(upper, ratios)
+
+
+def _product(pair: tuple[Vector, Vector]) -> Vector:
+    """Entries of two matrices for all pairs of their rows and columns."""
+    return np.asarray(np.kron(*pair), dtype=float)
 
 
 def _squares(a: Vector, b: Vector, mass: Vector, ratios: Vector | None) -> Vector:
@@ -401,7 +406,12 @@ def estimate_joint(
         p,
         sampling,
     )
-    options = {"method": method, "intervals": intervals, "confidence": confidence, "target": target}
+    options: dict[str, Any] = {
+        "method": method,
+        "intervals": intervals,
+        "confidence": confidence,
+        "target": target,
+    }
     made: dict[str, Any] = {"errors": pair.errors()}
     if pair.is_small:
         made = _of_one_kernel(pair, kernels, questions, n, bootstrap, options)
@@ -437,11 +447,11 @@ def _of_one_kernel(
     """Cells as answers of one kernel on pairs."""
     together = product_kernel(list(kernels), list(product(*(k.inputs for k in kernels))))
     labels = tuple(product(*(question.labels for question in questions)))
-    question = Question(labels, np.kron(*pair.values))
+    question = Question(labels, _product(pair.values))
     asked = AskedReports(
         together,
         question,
-        np.kron(*pair.scores),
+        _product(pair.scores),
         np.full(len(together.inputs), 1 / len(together.inputs)),
         bootstrap=bootstrap,
         **options,

@@ -239,7 +239,7 @@ def _pooled(kernels: Sequence[Mechanism]) -> Mechanism:
 def _spread(
     kernels: Sequence[Mechanism], p: Vector, scores: Vector, shares: Sequence[float], v: Vector
 ) -> Vector:
-    """Covariance ``(F, F)`` of what people count for, less what rounds of known sizes do not vary."""
+    """Covariance ``(F, F)`` of what people count for, less what sizes of rounds do not vary."""
     total = v.T @ (p[:, None] * v)
     ends = np.cumsum([kernel.shape[1] for kernel in kernels])[:-1]
     for kernel, share, own in zip(kernels, shares, np.split(scores, ends), strict=True):

@@ -69,10 +69,14 @@ class Path(Protocol):
     """
 
     @property
-    def low(self) -> Vector: ...
+    def low(self) -> Vector:
+        """``(F,)`` the least that answers can be."""
+        ...
 
     @property
-    def high(self) -> Vector: ...
+    def high(self) -> Vector:
+        """``(F,)`` the most that they can be."""
+        ...
 
     def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
         """Moments of scores, ``(6, J)``, at answers ``(J,)`` to the questions ``(J,)``."""
@@ -291,7 +295,7 @@ class Answers:
         ratio: float = 1.0,
         estimates: Vector | None = None,
     ) -> Vector:
-        """P(S ≥ e | t) where ``above``, else P(S ≤ e | t), for answers t ``(J,)`` of some questions.
+        """P(S ≥ e | t) where ``above``, else P(S ≤ e | t), for answers t ``(J,)`` of questions.
 
         ``ratio`` is the square of normal over Student quantiles.
         """

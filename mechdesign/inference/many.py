@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, short_names
-from ..release._identifiability import ask_as_designed, report_weights
-from ..release.counts import FEWEST
+from ..release._identifiability import FEWEST, ask_as_designed, report_weights
 from ..release.receipts import Receipt, trace
 from ..release.samples import CountedRows, Sample, named_columns, read_columns
 from ..release.several_estimates import kernels_of, note_of_plan
@@ -425,14 +424,14 @@ def product_path(
     all others are as the columns alone say, as if they were independent.
     """
     own, others = (np.ones((5, 1)) for _ in range(2))
-    share = np.ones(1)
+    share: Vector = np.ones(1)
     for kernel, v, a, p in zip(kernels, values, scores, likely, strict=True):
         by_symbol = np.stack([kernel @ a**k for k in range(5)])
         top = np.where(v > 0, by_symbol, -np.inf).max(axis=1)
         own = np.einsum("ka,kb->kab", own, top).reshape(5, -1)
         given = np.einsum("n,knf->kf", p, by_symbol)
         others = np.einsum("ka,kb->kab", others, given).reshape(5, -1)
-        share = np.kron(share, p @ v)
+        share = np.asarray(np.kron(share, p @ v), dtype=float)
     # What all have together is of those who count and of all others.
     rest = (others - share * own) / np.maximum(1 - share, 1e-12)
     rest[[2, 4]] = np.maximum(rest[[2, 4]], np.minimum(others, own)[[2, 4]])

@@ -251,7 +251,8 @@ class NumberAnswers:
         Raises :class:`DataError` as :meth:`mean` does.
         """
         side = _Side.of(self, column, None)
-        return Histogram(side.bins, *side.weighted_sums(np.eye(len(side.bins))), self.confidence)
+        values, errors, lower, upper = side.weighted_sums(np.eye(len(side.bins)))
+        return Histogram(side.bins, values, errors, lower, upper, self.confidence)
 
 
 @dataclass(frozen=True)

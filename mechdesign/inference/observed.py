@@ -34,7 +34,7 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
     estimates = np.concatenate([each.estimates @ weights for each in groups])
     variance = None
     if one.seen is not None:
-        seen = np.stack([each.seen for each in groups])
+        seen = np.stack([each.seen for each in groups if each.seen is not None])
         found = np.einsum("fk,nfg,gk->nk", weights, seen, weights, optimize=True)
         variance = np.maximum(found.ravel(), 0.0)
     count = weights.shape[1]

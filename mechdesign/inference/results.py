@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,7 +192,8 @@ class Estimate(Intervals, NumberAnswers):
             if self.clusters:
                 parts.append(counted(self.clusters, "cluster"))
         kind = "" if self.intervals == "binomial" else f" ({self.intervals})"
-        return f"{way} from {', '.join(parts)}; {100 * self.confidence:g} % intervals{kind} for {about}"
+        rate = f"{100 * self.confidence:g} % intervals{kind}"
+        return f"{way} from {', '.join(parts)}; {rate} for {about}"
 
     def closing(self) -> list[str]:
         """Lines below the numbers: projections, the likelihood, and what could not be told."""
@@ -238,12 +239,6 @@ class Difference(Intervals):
         return f"{first} minus {second}; {100 * self.confidence:g} % intervals"
 
 
-class CrossCovariance(Protocol):
-    """Covariance ``(F, F)`` of the estimates of two groups, and how many clusters are in both."""
-
-    def __call__(self, first: int, second: int) -> tuple[Vector, int]: ...
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class GroupEstimates:
     """One estimate for each group of a sample.
@@ -254,12 +249,14 @@ class GroupEstimates:
     groups : their labels
     estimates : one for each
     reports, fit, note, target, confidence : as in each
+    cross : covariance ``(F, F)`` of the estimates of two groups by their positions, and how many
+        clusters are in both
     """
 
     column: str
     groups: tuple[Label, ...]
     estimates: tuple[Estimate, ...]
-    cross: CrossCovariance
+    cross: Callable[[int, int], tuple[Vector, int]]
 
     @property
     def reports(self) -> int:
@@ -340,16 +337,18 @@ def difference_of(
 
     ``both`` is the number of people, or clusters, that are in both.
     """
-    arms = []
-    for arm in (first, second):
-        values = arm._observed().values
-        arms.append((arm.values, arm.lower, arm.upper, np.ptp(values, axis=0)))
+    rooms = [np.ptp(arm._observed().values, axis=0) for arm in (first, second)]
     product = first.errors * second.errors
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = np.where(product > 0, np.clip(cross / product, -1, 1), 0.0)
     # Few people in both say little of how alike the two are.
     correlation = correlation * both / (both + 4)
-    lower, upper = difference_limits(*arms, second.projected - first.projected, correlation)
+    lower, upper = difference_limits(
+        (first.values, first.lower, first.upper, rooms[0]),
+        (second.values, second.lower, second.upper, rooms[1]),
+        second.projected - first.projected,
+        correlation,
+    )
     errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))
     values = second.values - first.values
     return Difference(

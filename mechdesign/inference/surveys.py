@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, quote, warn
 from ..labels import Label, listing, parse_labels
+from ..release._identifiability import FEWEST
 from ..release.codes import ABSENT, Codebook, check_choice
-from ..release.counts import FEWEST
 from ..release.samples import Sample
 from .intervals import Sampling
 
@@ -371,7 +371,7 @@ class Units:
         count, outputs = int(self._group.max()) + 1, len(scores)
 
         def sums(mass: Vector) -> Vector:
-            return np.bincount(self._group, mass, count)
+            return np.bincount(self._group, mass, count).astype(float)
 
         mass = sums(weights * people)
         below = mass if population is None else np.array([float(population)])
@@ -435,8 +435,8 @@ class Units:
         elif drawn.clusters is None:
             square = np.zeros((one.shape[1], other.shape[1]))
         else:
-            units = [self._unit[part] for part in parts]
-            shared, at, there = np.intersect1d(*units, return_indices=True)
+            units, others = (self._unit[part] for part in parts)
+            shared, at, there = np.intersect1d(units, others, return_indices=True)
             both = len(shared)
             square = one[at].T @ (weight[at, None] * other[there])
         known, totals = [], []
@@ -445,7 +445,7 @@ class Units:
             heavy = added * self._times[part, None]
             known.append(strata)
             totals.append(np.stack([np.bincount(place, h, len(strata)) for h in heavy.T], axis=1))
-        strata, at, there = np.intersect1d(*known, return_indices=True)
+        strata, at, there = np.intersect1d(known[0], known[1], return_indices=True)
         rest = (factor / drawn.units)[strata]
         return square - totals[0][at].T @ (rest[:, None] * totals[1][there]), both
 

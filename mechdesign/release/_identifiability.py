@@ -23,6 +23,8 @@ from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question, feature_question
 from .codes import check_choice
 
+#: Fewest reports that anything is estimated from.
+FEWEST = 10
 # A combination of symbols that moves the reports by less than this needs more than 1e16 of them.
 _TOLERANCE = 1e-8
 # What to do where reports do not tell symbols apart.

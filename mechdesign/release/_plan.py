@@ -26,13 +26,13 @@ from ..subsets import SubsetSelection
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
 from ._identifiability import (
+    FEWEST,
     ask,
     ask_as_designed,
     designed_question,
     hidden_answers,
     report_weights,
 )
-from .counts import FEWEST
 from .widest import narrowest
 
 # Errors and numbers of reports beyond these are slips, and would leave the floats.

@@ -23,13 +23,12 @@ from ..joint_tables import renamed_columns
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
 from ..theory._composition import compose
+from ._identifiability import FEWEST
 from .codes import ABSENT, Codebook, check_choice
 from .receipts import check_receipt, receipts_of
 from .report_counts import ReportCounts
 
 _MOST = 1 << 53
-#: Fewest reports that anything is estimated from.
-FEWEST = 10
 
 
 def count_reports(

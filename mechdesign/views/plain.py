@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from ..inference._estimate_joint import JointEstimate, TableEstimate
     from ..inference._estimate_rounds import RoundsEstimate
     from ..inference.many import ManyEstimates
-    from ..inference.results import Estimate
-    from ..inference.surveys import GroupEstimates, SurveyEstimate
+    from ..inference.results import Estimate, GroupEstimates
     from ..privacy.notion import Check
     from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
@@ -245,7 +244,7 @@ def estimate_json(made: Estimate, kernel: str) -> dict[str, Any]:
     }
 
 
-def survey_json(made: SurveyEstimate, kernel: str) -> dict[str, Any]:
+def survey_json(made: Estimate, kernel: str) -> dict[str, Any]:
     """Estimated frequencies of a sample survey."""
     shown = estimate_json(made, kernel)
     for row, noise in zip(shown["rows"], made.noise, strict=True):

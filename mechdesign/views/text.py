@@ -24,8 +24,7 @@ from .tables import Cell, Table
 if TYPE_CHECKING:
     from .._compare.comparison import Comparison
     from ..inference.many import ManyEstimates
-    from ..inference.results import Estimate, Intervals
-    from ..inference.surveys import GroupEstimates
+    from ..inference.results import Estimate, GroupEstimates, Intervals
     from ..mechanism import Mechanism
     from ..prior import Prior
     from ..release._pram import Pram

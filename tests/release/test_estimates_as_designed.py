@@ -24,9 +24,9 @@ from mechdesign.errors import (
     PriorError,
 )
 from mechdesign.inference._estimate import covariances
+from mechdesign.inference.references import reference_of
 from mechdesign.release._identifiability import ask, report_weights
 from mechdesign.release._plan import expected_errors
-from mechdesign.inference.references import reference_of
 from mechdesign.release.widest import narrowest
 from mechdesign.utility import Estimation
 from mechdesign.views.tables import error_table

@@ -25,7 +25,6 @@ from mechdesign.errors import (
     ZeroMassWarning,
 )
 from mechdesign.inference._estimate import covariances, whole_numbers
-from mechdesign.release._identifiability import ask, report_weights
 from mechdesign.inference.likelihood import (
     expectation_maximisation,
     fit_of,
@@ -33,6 +32,7 @@ from mechdesign.inference.likelihood import (
     maximise,
     maximise_pair,
 )
+from mechdesign.release._identifiability import ask, report_weights
 
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
 

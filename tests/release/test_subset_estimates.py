@@ -124,8 +124,8 @@ def test_reports_that_are_sorted_and_put_together_count_the_same(monkeypatch):
     drawn = simulated(selection, truth_of(300), 5000, np.random.default_rng(3))
     whole = SubsetCounts(selection)
     whole.add(drawn)
-    monkeypatch.setattr(many, "_MOST_CELLS", 10)
-    monkeypatch.setattr(many, "_PENDING", 1500)
+    monkeypatch.setattr(subset_counts, "_MOST_CELLS", 10)
+    monkeypatch.setattr(subset_counts, "_PENDING", 1500)
     parts = SubsetCounts(selection)
     for start in range(0, 5000, 700):
         parts.add(drawn[start : start + 700])
