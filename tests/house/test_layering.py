@@ -33,7 +33,7 @@ LAYERS = (
     ),
     ("files", "notebook"),
     ("schema",),
-    ("input_tables",),
+    ("input_tables", "roots"),
     ("_bins", "joint_tables"),
     ("place_sets",),
     ("prior",),
