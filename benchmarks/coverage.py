@@ -16,7 +16,7 @@ import math
 import time
 import warnings
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -35,7 +35,6 @@ from mechdesign.inference.intervals import (
     matrix_moments,
     path_of,
 )
-from mechdesign.inference.likelihood import maximise
 
 from .readme import read_rows, write_page
 from .runner import machine
@@ -51,7 +50,7 @@ REPETITIONS, AGAIN = 2_000, 20_000
 ENOUGH, THESE = 0.94, 0.925
 ALPHA, Z = 0.05, 1.959963984540054
 # Surveys whose widths are compared, and numbers that are held at once.
-WIDTHS, AT_ONCE = 60, 4_000_000
+WIDTHS, AT_ONCE = 20, 4_000_000
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 
@@ -143,9 +142,10 @@ class Asked:
         return cls(np.eye(len(scores)), scores, scores)
 
     def answers(self, frequencies: Vector, sampling: Sampling) -> Answers:
-        likely = maximise(self.kernel, frequencies)[0]
+        # What a path starts from matters for more symbols than any of these kernels has.
+        start = np.full((len(frequencies), len(self.kernel)), 1 / len(self.kernel))
         moments = matrix_moments(self.kernel, self.scores, self.values)
-        path = path_of(self.kernel, frequencies, likely, self.values, moments)
+        path = path_of(self.kernel, frequencies, start, self.values, moments)
         return Answers((frequencies @ self.scores).ravel(), path, sampling)
 
 
@@ -261,11 +261,10 @@ def of_shares(these: bool, alike: bool) -> Simulation:
 
 
 def of_means(name: str, share: float, n: int, rng: np.random.Generator, repetitions: int) -> Held:
-    """Means of numbers of three and more values, of which most are the least."""
-    kernel = KERNELS[name]()
-    values = np.arange(len(kernel), dtype=float)
-    return simple(Asked.of(kernel, values), spread(len(kernel), share)[::-1] if share == 0
-                  else np.roll(spread(len(kernel), 1 - share), 0), share, n, rng, repetitions)
+    """Means of numbers from zero, of which a share is larger."""
+    kernel = asked(name).kernel
+    question = Asked.of(kernel, np.arange(len(kernel), dtype=float))
+    return simple(question, spread(len(kernel), 1 - share), share, n, rng, repetitions)
 
 
 def of_cells(name: str, share: float, n: int, rng: np.random.Generator, repetitions: int) -> Held:
@@ -285,7 +284,7 @@ def of_rounds(same: bool) -> Simulation:
     def simulate(
         name: str, share: float, n: int, rng: np.random.Generator, repetitions: int
     ) -> Held:
-        first = KERNELS[name]()
+        first = asked(name).kernel
         size = len(first)
         second = (first + 1 / size) / 2 if size == first.shape[1] else first
         if same:
@@ -318,9 +317,7 @@ def _difference(
     x, y = first[0], second[0]
     projected = np.clip(y, 0, 1) - np.clip(x, 0, 1)
     one = np.ones(1)
-    low, high = difference_limits(
-        (*first[:3], one), (*second[:3], one), projected, believed
-    )
+    low, high = difference_limits((*first[:3], one), (*second[:3], one), projected, believed)
     variance = first[3] + second[3] - 2 * correlation * np.sqrt(first[3] * second[3])
     errors = np.sqrt(np.maximum(variance, 0))
     ours = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
@@ -344,9 +341,7 @@ def of_differences(
     return _difference(arms[0], arms[1], share / 2, 0.0, 0.0, compared(share, n))
 
 
-def of_changes(
-    name: str, share: float, n: int, rng: np.random.Generator, repetitions: int
-) -> Held:
+def of_changes(name: str, share: float, n: int, rng: np.random.Generator, repetitions: int) -> Held:
     """The same people twice, of whom one in five decides anew, with twice the share."""
     question = asked(name)
     kernel = question.kernel
@@ -391,8 +386,9 @@ class Drawn:
 def weights_of_two(share: float, n: int) -> Drawn:
     """Every third person stands for two."""
     third = max(n // 3, 1)
-    return Drawn(np.array([n - third, third]), np.array([1.0, 2]), np.zeros(2, int),
-                 np.full(2, share))
+    return Drawn(
+        np.array([n - third, third]), np.array([1.0, 2]), np.zeros(2, int), np.full(2, share)
+    )
 
 
 def tied_weights(share: float, n: int) -> Drawn:
@@ -466,15 +462,29 @@ def of_samples(design: Callable[[float, int], Drawn]) -> Simulation:
                 chances = (1 - drawn.alike) * chances + drawn.alike * own
             seen = chances @ question.kernel
             seen /= seen.sum(axis=-1, keepdims=True)
-            parts.append(_surveyed(question, drawn, weights, rng.multinomial(drawn.people, seen),
-                                   answer, compared(share, n) and not start))
+            parts.append(
+                _surveyed(
+                    question,
+                    drawn,
+                    weights,
+                    rng.multinomial(drawn.people, seen),
+                    answer,
+                    compared(share, n) and not start,
+                )
+            )
         return merged(parts)
 
     return simulate
 
 
-def _surveyed(question: Asked, drawn: Drawn, weights: Vector, counts: NDArray[np.int64],
-              answer: float, widths: bool) -> Held:
+def _surveyed(
+    question: Asked,
+    drawn: Drawn,
+    weights: Vector,
+    counts: NDArray[np.int64],
+    answer: float,
+    widths: bool,
+) -> Held:
     """Of numbers of reports ``(R, U, M)``."""
     frequencies = np.einsum("ruy,u->ry", counts, weights)
     away = question.scores.ravel() - (frequencies @ question.scores)
@@ -491,8 +501,14 @@ def _surveyed(question: Asked, drawn: Drawn, weights: Vector, counts: NDArray[np
     variance = ((squares - sums**2 / units) * units / (units - 1)).sum(axis=1)
     variance = np.maximum(variance, 0)
     second, third = (float(drawn.people @ weights**k) for k in (2, 3))
-    sampling = Sampling(1 / second, third / second**2, 0.0, variance, clusters / second,
-                        float(units.sum() - len(units)))
+    sampling = Sampling(
+        1 / second,
+        third / second**2,
+        0.0,
+        variance,
+        clusters / second,
+        float(units.sum() - len(units)),
+    )
     answers = question.answers(frequencies, sampling)
     from scipy.special import stdtrit
 
@@ -588,10 +604,185 @@ KINDS = {
 }
 
 
-def measure(
-    kind: str, kernel: str, share: float, n: int, repetitions: int = REPETITIONS
-) -> Held:
+def measure(kind: str, kernel: str, share: float, n: int, repetitions: int = REPETITIONS) -> Held:
     """One cell, the same each time."""
-    seed = zlib.crc32(f"{kind}/{kernel}/{share}/{n}/{repetitions}".encode())
+    seed = zlib.crc32(f"{kind}/{kernel}/{share:g}/{n}/{repetitions}".encode())
     rng = np.random.default_rng(seed)
     return KINDS[kind].simulate(kernel, share, n, rng, repetitions)
+
+
+def measured(kind: str, kernel: str, repetitions: int, again: int) -> dict[str, Any]:
+    """A row: all cells of a kernel, those that hold too little measured again."""
+    start = time.process_time()
+    cells = []
+    for share in SHARES:
+        for n in KINDS[kind].sizes:
+            found = measure(kind, kernel, share, n, repetitions)
+            rate = found.ours / found.surveys
+            cell = {
+                "share": share,
+                "reports": n,
+                "held": rate,
+                "wald": found.wald / found.surveys,
+            }
+            if found.width is not None:
+                cell["width"] = round(found.width, 4)
+            if rate < ENOUGH and again:
+                more = measure(kind, kernel, share, n, again)
+                cell["again"] = more.ours / more.surveys
+            cells.append(cell)
+    seconds = round(time.process_time() - start, 2)
+    return {
+        "kind": kind,
+        "kernel": kernel,
+        "repetitions": repetitions,
+        "again": again,
+        "seconds": seconds,
+        "cells": cells,
+    }
+
+
+@app.command()
+def run(
+    select: Annotated[str, typer.Option(help="Only kinds whose name contains this.")] = "",
+    kernel: Annotated[str, typer.Option(help="Only kernels whose name contains this.")] = "",
+    repeat: Annotated[int, typer.Option(help="Surveys of each cell.")] = REPETITIONS,
+    again: Annotated[int, typer.Option(help="Surveys of a cell that held too little.")] = AGAIN,
+    keep: Annotated[bool, typer.Option(help="Leave out what the file holds already.")] = False,
+    output: Annotated[Path, typer.Option(help="Rows are appended here.")] = RESULTS,
+) -> None:
+    """Simulate all cells: some twenty minutes of one processor."""
+    stamp = {"date": datetime.date.today().isoformat(), "machine": machine()}
+    known = read_rows(output) if keep and output.exists() else []
+    done = {(row["kind"], row["kernel"]) for row in known}
+    with output.open("a", encoding="utf-8") as file:
+        for kind, what in KINDS.items():
+            for name in what.kernels:
+                if select not in kind or kernel not in name or (kind, name) in done:
+                    continue
+                row = measured(kind, name, repeat, again)
+                file.write(json.dumps({**row, **stamp}) + "\n")
+                file.flush()
+                low = min(cell.get("again", cell["held"]) for cell in row["cells"])
+                typer.echo(f"{kind}, {name}: at least {low:.4f}, {row['seconds']:.1f} s", err=True)
+
+
+# What was found
+
+
+def cells_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cells of the last row of each kind and kernel, with what was found last: ``rate``."""
+    last = {(row["kind"], row["kernel"]): row for row in rows}
+    return [
+        {**cell, "kind": kind, "kernel": name, "rate": cell.get("again", cell["held"])}
+        for (kind, name), row in last.items()
+        for cell in row["cells"]
+    ]
+
+
+def too_low(cell: dict[str, Any]) -> bool:
+    """Whether a cell holds fewer truths than it must."""
+    return bool(cell["held"] < THESE or cell["rate"] < KINDS[cell["kind"]].enough)
+
+
+def too_wide(cell: dict[str, Any]) -> bool:
+    """Whether intervals are a tenth wider than Wald's, which hold there."""
+    return bool(cell.get("width", 0) > 1.1 and cell["wald"] >= ENOUGH)
+
+
+def _where(cell: dict[str, Any]) -> str:
+    return f"{cell['kernel']}; share {cell['share']:g}, {cell['reports']:,} reports"
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """What was found, by what was simulated, by share and reports, and by kernel."""
+    cells = cells_of(rows)
+    dates = sorted({row["date"] for row in rows})
+    last = {(row["kind"], row["kernel"]): row for row in rows}.values()
+    low = [cell for cell in cells if "again" in cell]
+    sure = [cell for cell in cells if KINDS[cell["kind"]].enough == ENOUGH]
+    these = [cell for cell in cells if KINDS[cell["kind"]].enough == THESE]
+    held = [cell for cell in cells if "width" in cell and cell["wald"] >= ENOUGH]
+    worst, worst_these = (
+        min(some, key=lambda cell: cell["rate"], default=None) for some in (sure, these)
+    )
+    lines = [
+        f"Intervals of 95 % in {len(cells):,} cells of {len({c['kernel'] for c in cells})} "
+        f"kernels, {max(row['repetitions'] for row in rows):,} surveys each, simulated "
+        + " to ".join(dict.fromkeys((dates[0], dates[-1])))
+        + f" in {sum(row['seconds'] for row in last) / 60:.0f} minutes of one processor "
+        f"({', '.join(sorted({row['machine'] for row in rows}))}). {len(low)} cells that held "
+        f"fewer than {ENOUGH:.0%} were simulated again with {AGAIN:,} surveys; theirs is the rate "
+        "that is given.",
+        "",
+    ]
+    for cell, name in ((worst, "the population"), (worst_these, "these people alone")):
+        if cell is not None:
+            lines += [
+                f"The lowest about {name}: **{cell['rate']:.4f}** ({cell['kind']}: "
+                f"{_where(cell)}).",
+                "",
+            ]
+    if held:
+        wide = np.array([cell["width"] for cell in held])
+        lines += [
+            f"Where Wald's intervals hold {ENOUGH:.0%} (100 reports and more, shares .1 and .5: "
+            f"{len(held)} cells), widths are {np.median(wide):.3f} of theirs in the median, and "
+            f"more than 1.1 of theirs in {int((wide > 1.1).sum())} cells.",
+            "",
+        ]
+    lines += [
+        "| what is estimated | cells | lowest | where | Wald's lowest | cells where Wald's hold "
+        "less than 92.5 % | median width | largest |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for kind in KINDS:
+        mine = [cell for cell in cells if cell["kind"] == kind]
+        if not mine:
+            continue
+        worst = min(mine, key=lambda cell: cell["rate"])
+        widths = [c["width"] for c in mine if "width" in c and c["wald"] >= ENOUGH] or [math.nan]
+        lines.append(
+            f"| {kind} | {len(mine)} | {worst['rate']:.4f} | {_where(worst)} "
+            f"| {min(c['wald'] for c in mine):.3f} | {sum(c['wald'] < THESE for c in mine)} "
+            f"| {np.median(widths):.3f} | {max(widths):.3f} |"
+        )
+    lines += [
+        "",
+        "Lowest rate by share and reports, Wald's in brackets:",
+        "",
+        "| share | " + " | ".join(f"{n:,}" for n in SIZES) + " |",
+        "| --- | " + " | ".join("---" for _ in SIZES) + " |",
+    ]
+    for share in SHARES:
+        found = []
+        for n in SIZES:
+            mine = [c for c in cells if (c["share"], c["reports"]) == (share, n)]
+            found.append(
+                f"{min(c['rate'] for c in mine):.3f} ({min(c['wald'] for c in mine):.3f})"
+                if mine
+                else ""
+            )
+        lines.append(f"| {share:g} | " + " | ".join(found) + " |")
+    lines += ["", "| kernel | cells | lowest | Wald's lowest |", "| --- | --- | --- | --- |"]
+    for name in KERNELS:
+        mine = [cell for cell in cells if cell["kernel"] == name]
+        if mine:
+            lines.append(
+                f"| {name} | {len(mine)} | {min(c['rate'] for c in mine):.4f} "
+                f"| {min(c['wald'] for c in mine):.3f} |"
+            )
+    return "\n".join(lines)
+
+
+@app.command()
+def table(
+    results: Annotated[Path, typer.Option(help="Rows to read.")] = RESULTS,
+    output: Annotated[Path, typer.Option(help="Page to write.")] = TABLE,
+) -> None:
+    """Write the page from the rows."""
+    write_page(output, markdown(read_rows(results)))
+
+
+if __name__ == "__main__":
+    app()

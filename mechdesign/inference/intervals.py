@@ -289,7 +289,7 @@ class Answers:
         ratio: float = 1.0,
         estimates: Vector | None = None,
     ) -> Vector:
-        """P(S ≥ e | t) where ``above``, else P(S ≤ e | t), for answers t ``(J,)`` of some questions.
+        """P(S ≥ e | t) where ``above``, else P(S ≤ e | t), for answers t ``(J,)``.
 
         ``ratio`` is the square of normal over Student quantiles.
         """

@@ -1,6 +1,8 @@
-"""The one interval: reference values, Clopper and Pearson's as a special case, and what it keeps."""
+"""The one interval: reference values, Clopper and Pearson's where it is that, what it keeps."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
@@ -56,7 +58,9 @@ def limits(*arguments, alpha=0.05, **keywords):
 
 
 FLIP = [[0.9, 0.1], [0.1, 0.9]]
-USELESS = np.array([[0.9 + 0.1 / 3, 0.1 / 3, 0.1 / 3], [0.1 / 3, 0.9 + 0.1 / 3, 0.1 / 3], [1 / 3] * 3])
+USELESS = np.array(
+    [[0.9 + 0.1 / 3, 0.1 / 3, 0.1 / 3], [0.1 / 3, 0.9 + 0.1 / 3, 0.1 / 3], [1 / 3] * 3]
+)
 
 
 def weighted():
@@ -109,9 +113,11 @@ def test_reference_values():
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.floats(0.52, 1), st.floats(0.52, 1), st.integers(1, 3000), st.floats(0, 1), st.sampled_from(
-        (0.001, 0.05, 0.32)
-    )
+    st.floats(0.52, 1),
+    st.floats(0.52, 1),
+    st.integers(1, 3000),
+    st.floats(0, 1),
+    st.sampled_from((0.001, 0.05, 0.32)),
 )
 def test_scores_of_two_values_have_clopper_and_pearsons_interval(first, second, n, part, alpha):
     kernel = np.array([[first, 1 - first], [1 - second, second]])
@@ -134,9 +140,14 @@ def test_shares_under_response_of_many_symbols_are_two_valued():
     np.testing.assert_allclose(found, limits(merged, [3, 17]), atol=1e-8)
 
 
+def ordered(*parts):
+    """Whether none is below the one before; never where one is NaN."""
+    return all((a <= b).all() for a, b in itertools.pairwise(parts))
+
+
 @st.composite
 def kernels(draw):
-    """Of one to six symbols, nearly useless to nearly plain, also with more reports than secrets."""
+    """Of one to six symbols, nearly useless to nearly plain, some with more reports than secrets."""
     size = draw(st.integers(1, 6))
     level = draw(st.sampled_from((1e-4, 0.01, 0.5, 2.0, 8.0, 30.0)))
     kernel = response(size, level)
@@ -148,7 +159,7 @@ def kernels(draw):
     return kernel / kernel.sum(axis=1, keepdims=True)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(kernels(), st.integers(1, 2000), st.integers(0, 999), st.booleans(), st.booleans())
 def test_what_intervals_keep(kernel, n, seed, these, numbers):
     rng = np.random.default_rng(seed)
@@ -159,12 +170,12 @@ def test_what_intervals_keep(kernel, n, seed, these, numbers):
     e, (bottom, top) = found.projected, (found.path.low, found.path.high)
     hides_nothing = these and kernel.max() > 1 - 1e-9
     before = (e, e)
-    for alpha in (0.5, 0.1, 0.05, 1e-3, 1e-6):
+    for alpha in (0.5, 0.05, 1e-6):
         low, high = found.limits(alpha)
         slack = 1e-9 * float(top[0] - bottom[0])
-        assert (bottom <= low).all() and (low <= e).all(), "and no NaN"
-        assert (e <= high).all() and (high <= top).all()
-        assert (low <= before[0] + slack).all() and (before[1] <= high + slack).all()
+        assert ordered(bottom, low, e, high, top)
+        assert ordered(low, before[0] + slack)
+        assert ordered(before[1], high + slack)
         if size > 1 and not these:
             assert (low < high).all()
         for t in (low + slack * 3, high - slack * 3):
@@ -178,7 +189,7 @@ def test_what_intervals_keep(kernel, n, seed, these, numbers):
     # A design under which all reports agreed says little of how they vary.
     agreed = Sampling(n, fraction=float(these), variance=np.zeros(1), freedom=max(n - 1, 1))
     low, high = answers(kernel, counts, agreed, values=values).limits()
-    assert (bottom <= low).all() and (low <= e).all() and (e <= high).all() and (high <= top).all()
+    assert ordered(bottom, low, e, high, top)
 
 
 def test_only_what_is_known_has_no_width():
