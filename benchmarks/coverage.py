@@ -28,13 +28,7 @@ from numpy.typing import NDArray
 
 import mechdesign as md
 from mechdesign.errors import DisclosureWarning
-from mechdesign.inference.intervals import (
-    Answers,
-    Sampling,
-    difference_limits,
-    matrix_moments,
-    path_of,
-)
+from mechdesign.inference import intervals
 
 from .readme import read_rows, write_page
 from .runner import machine
@@ -132,6 +126,7 @@ class Asked:
         """With scores of least variance where secrets have a rising distribution."""
         size = len(kernel)
         values = np.eye(size)[:, [0]] if values is None else values.reshape(-1, 1)
+        kernel = kernel[:, kernel.any(axis=0)]
         kernel = kernel / kernel.sum(axis=1, keepdims=True)
         scaled = (kernel / (rising(size) @ kernel)).T
         return cls(kernel, values, np.asarray(scaled @ np.linalg.solve(kernel @ scaled, values)))
@@ -141,12 +136,12 @@ class Asked:
         """Of reports themselves: what an arm of a difference is, which is never moved."""
         return cls(np.eye(len(scores)), scores, scores)
 
-    def answers(self, frequencies: Vector, sampling: Sampling) -> Answers:
+    def answers(self, frequencies: Vector, sampling: intervals.Sampling) -> intervals.Answers:
         # What a path starts from matters for more symbols than any of these kernels has.
         start = np.full((len(frequencies), len(self.kernel)), 1 / len(self.kernel))
-        moments = matrix_moments(self.kernel, self.scores, self.values)
-        path = path_of(self.kernel, frequencies, start, self.values, moments)
-        return Answers((frequencies @ self.scores).ravel(), path, sampling)
+        moments = intervals.matrix_moments(self.kernel, self.scores, self.values)
+        path = intervals.path_of(self.kernel, frequencies, start, self.values, moments)
+        return intervals.Answers((frequencies @ self.scores).ravel(), path, sampling)
 
 
 @cache
@@ -196,7 +191,7 @@ def compared(share: float, n: int) -> bool:
 
 
 def result(
-    answers: Answers,
+    answers: intervals.Answers,
     truths: Vector,
     errors: Vector,
     repeats: NDArray[np.int64],
@@ -238,7 +233,7 @@ def simple(
     order = rng.permutation(len(both))
     both, repeats = both[order], repeats[order]
     frequencies = both[:, :-1] / n
-    answers = question.answers(frequencies, Sampling(n, fraction=float(these)))
+    answers = question.answers(frequencies, intervals.Sampling(n, fraction=float(these)))
     second = (frequencies @ question.scores**2).ravel()
     # What the mechanism adds is known given the secret: the square of an indicator is itself.
     less = answers.estimates if these else answers.estimates**2
@@ -299,7 +294,7 @@ def of_rounds(same: bool) -> Simulation:
 def _arm(question: Asked, counts: Vector, n: int) -> tuple[Vector, Vector, Vector, Vector]:
     """Estimates, ends and squares of errors of each survey of one arm."""
     frequencies, back = np.unique(counts / n, axis=0, return_inverse=True)
-    arm = Asked.of_reports(question.scores).answers(frequencies, Sampling(n))
+    arm = Asked.of_reports(question.scores).answers(frequencies, intervals.Sampling(n))
     low, high = arm.limits(ALPHA)
     squares = (frequencies @ question.scores**2).ravel() - arm.estimates**2
     found = (arm.estimates, low, high, np.maximum(squares, 0) / n)
@@ -317,7 +312,9 @@ def _difference(
     x, y = first[0], second[0]
     projected = np.clip(y, 0, 1) - np.clip(x, 0, 1)
     one = np.ones(1)
-    low, high = difference_limits((*first[:3], one), (*second[:3], one), projected, believed)
+    low, high = intervals.difference_limits(
+        (*first[:3], one), (*second[:3], one), projected, believed
+    )
     variance = first[3] + second[3] - 2 * correlation * np.sqrt(first[3] * second[3])
     errors = np.sqrt(np.maximum(variance, 0))
     ours = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
@@ -501,7 +498,7 @@ def _surveyed(
     variance = ((squares - sums**2 / units) * units / (units - 1)).sum(axis=1)
     variance = np.maximum(variance, 0)
     second, third = (float(drawn.people @ weights**k) for k in (2, 3))
-    sampling = Sampling(
+    sampling = intervals.Sampling(
         1 / second,
         third / second**2,
         0.0,
@@ -537,7 +534,7 @@ def of_population(fraction: float, seen: bool) -> Simulation:
         asking = np.maximum(second - estimates**2, 0) / (n - 1)
         noise = np.maximum(second - estimates, 0) / n
         variance = (1 - fraction) * asking + fraction * noise
-        sampling = Sampling(n, fraction=fraction)
+        sampling = intervals.Sampling(n, fraction=fraction)
         if seen:
             sampling = replace(sampling, variance=variance, freedom=n - 1)
         answers = question.answers(frequencies, sampling)
