@@ -36,6 +36,8 @@ from .evidence._audit_samples import audit_samples as audit_samples
 from .evidence.findings import SampleAudit as SampleAudit
 from .evidence.findings import SampleVerdict as SampleVerdict
 from .exact import Verdict as Verdict
+from .inference.regress import Regression as Regression
+from .inference.regress import regress as regress
 from .mechanism import Mechanism as Mechanism
 from .plotting._plot_binding import plot_binding as plot_binding
 from .plotting._plot_envelope import plot_envelope as plot_envelope
@@ -97,8 +99,6 @@ from .release._pram import Pram as Pram
 from .release._pram import pram as pram
 from .release._privatize import privatize as privatize
 from .release._privatize_file import privatize_file as privatize_file
-from .release._regress import Regression as Regression
-from .release._regress import regress as regress
 from .release.codes import show_values as show_values
 from .release.estimates import Estimate as Estimate
 from .release.identities import ReleaseKey as ReleaseKey

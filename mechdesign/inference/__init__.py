@@ -1,0 +1,1 @@
+"""What do reports say? Estimates, plans and regressions, with their errors."""
