@@ -17,7 +17,6 @@ under g, which the mechanism hides [Louis1982].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ Vector = NDArray[np.float64]
 
 _MOST_NUMBERS = 4_000_000
 # Gradient of the log-likelihood per report at which the search ends, and its steps.
-_GRADIENT, _STEPS = 1e-9, 500
+_GRADIENT, _STEPS = 1e-11, 500
 # A direction along which so large a step changes the log-likelihood by so little has no estimate.
 _FAR, _FLAT = 5.0, 0.01
 
@@ -81,64 +80,44 @@ class Latent:
     def _part(
         self, coefficients: Vector, rows: slice, weights: Vector | None
     ) -> tuple[Vector, Vector, Vector, Vector]:
-        from scipy.special import log_softmax, logsumexp
+        from scipy.special import expit, log_softmax, logsumexp
 
-        c, v, mass = self.public[rows], self.values, self.mass[rows]
-        width, size, symbols = c.shape[1], self.size, len(v)
+        c, mass, size, symbols = self.public[rows], self.mass[rows], self.size, len(self.values)
         ahead = np.zeros((len(c), symbols))
-        ahead[:, 1:] = c @ coefficients[size:].reshape(symbols - 1, width).T
+        ahead[:, 1:] = c @ coefficients[size:].reshape(symbols - 1, -1).T
         ahead = log_softmax(ahead, axis=1)
-        shares = np.exp(ahead)[:, 1:]
+        shares = np.exp(ahead)
         with np.errstate(divide="ignore"):
             joint = np.log(self.likelihoods[rows])
         twice = joint.shape[1] // symbols
-        joint = joint + np.tile(ahead, twice)
-        error = np.zeros_like(joint)
+        joint += np.tile(ahead, twice)
+        scores = np.empty((*joint.shape, len(coefficients)))
+        known = np.zeros((len(coefficients),) * 2)
         if self.response is not None:
-            ahead = np.tile(v @ coefficients[width:size], twice) + (c @ coefficients[:width])[:, None]
-            response = self.response[rows] if len(self.response) > 1 else self.response
+            design = np.empty((*joint.shape, size))
+            design[:, :, : c.shape[1]] = c[:, None]
+            design[:, :, c.shape[1] :] = np.tile(self.values, (twice, 1))
+            response = self.response[rows] if twice == 1 else self.response
+            ahead = design @ coefficients[:size]
             joint += response * ahead - np.logaddexp(0, ahead)
-            error = response - 0.5 * (1 + np.tanh(ahead / 2))
-        values = logsumexp(joint, axis=1)
-        g = np.exp(joint - values[:, None]) if weights is None else weights[rows]
-
-        def by_symbol(of: Vector) -> Vector:
-            return np.asarray(of.reshape(len(c), twice, symbols).sum(axis=1))
-
-        chances, errors = by_symbol(g), by_symbol(g * error)
-        beta = np.hstack([errors.sum(axis=1)[:, None] * c, errors @ v])[:, :size]
-        alpha = (chances[:, 1:] - shares)[:, :, None] * c[:, None]
-        scores = np.hstack([beta, alpha.reshape(len(c), -1)])
-        known, missing = np.zeros((2, scores.shape[1], scores.shape[1]))
-        known[size:, size:] = _curvature(shares, c, mass)
-        missing[size:, size:] = _curvature(chances[:, 1:], c, mass)
+            chance = expit(ahead)
+            scores[:, :, :size] = (response - chance)[:, :, None] * design
+        best = logsumexp(joint, axis=1)
+        posterior = np.exp(joint - best[:, None]) if weights is None else weights[rows]
+        told = np.tile(np.eye(symbols), twice).T[:, 1:] - shares[:, None, 1:]
+        scores[:, :, size:] = (told[:, :, :, None] * c[:, None, None]).reshape(*joint.shape, -1)
+        mean = np.einsum("rn,rnp->rp", posterior, scores)
+        missing = _gram(scores, mass[:, None] * posterior) - _gram(mean, mass)
+        known[size:, size:] = _gram(scores[:, :symbols, size:], mass[:, None] * shares)
         if size:
-            chance = (response - error) * (1 - response + error)
-            for total, weight in ((known, chance), (missing, error**2)):
-                each = mass[:, None] * by_symbol(g * weight)
-                cross = c.T @ (each @ v)
-                total[:width, :width] = (each.sum(axis=1)[:, None] * c).T @ c
-                total[:width, width:size], total[width:size, :width] = cross, cross.T
-                total[width:size, width:size] = (each.sum(axis=0)[:, None] * v).T @ v
-            missing[:size, :size] -= (mass[:, None] * beta).T @ beta
-            for k in range(1, symbols):
-                apart = np.hstack([errors[:, [k]] * c, errors[:, [k]] * v[k]])
-                apart -= chances[:, [k]] * beta
-                place = slice(size + (k - 1) * width, size + k * width)
-                missing[:size, place] = (mass[:, None] * apart).T @ c
-                missing[place, :size] = missing[:size, place].T
-        return values, scores, known, missing
+            known[:size, :size] = _gram(design, mass[:, None] * posterior * chance * (1 - chance))
+        return best, mean, known, missing
 
 
-def _curvature(shares: Vector, public: Vector, mass: Vector) -> Vector:
-    """Σ mass (diag π − π πᵀ) ⊗ c cᵀ."""
-    others, width = shares.shape[1], public.shape[1]
-    flat = (shares[:, :, None] * public[:, None]).reshape(len(public), -1)
-    found = -(mass[:, None] * flat).T @ flat
-    blocks = found.reshape(others, width, others, width)
-    for k in range(others):
-        blocks[k, :, k] += ((mass * shares[:, k])[:, None] * public).T @ public
-    return found
+def _gram(of: Vector, weight: Vector) -> Vector:
+    """Σ weight · of ofᵀ."""
+    size = of.shape[-1]
+    return np.asarray((weight[..., None] * of).reshape(-1, size).T @ of.reshape(-1, size))
 
 
 @dataclass(frozen=True)
@@ -148,63 +127,52 @@ class Fit:
     Attributes
     ----------
     coefficients : ``(P,)``
-    information : ``(P, P)`` observed
-    known : ``(P, P)`` the information, had secrets been told
     scores : ``(R, P)`` of one person of each row
+    known, information : ``(P, P)``, had secrets been told, and observed
     value : log-likelihood
-    steps : of the search
     free : positions of coefficients that have no finite estimate
     """
 
     coefficients: Vector
-    information: Vector
-    known: Vector
     scores: Vector
+    known: Vector
+    information: Vector
     value: float
-    steps: int
     free: list[int]
 
 
 def maximise_latent(observed: Latent, start: Vector) -> Fit:
-    """The coefficients of largest likelihood, by a trust region with the exact Hessian.
+    """The coefficients of largest likelihood, by Newton steps that are shortened towards those of
+    known secrets until the likelihood rises.
 
     Raises :class:`DataError` where the search ends before a maximum.
     """
-    from scipy.optimize import minimize
-
-    mass = observed.mass / observed.mass.sum()
-    kept: dict[bytes, tuple[float, Vector, Vector]] = {}
-
-    def at(coefficients: Vector) -> tuple[float, Vector, Vector]:
-        key = coefficients.tobytes()
-        if key not in kept:
-            kept.clear()
-            values, scores, known, missing = observed.parts(coefficients)
-            hessian = (known - missing) / observed.mass.sum()
-            kept[key] = -float(mass @ values), -(mass @ scores), hessian
-        return kept[key]
-
-    found: Any = minimize(
-        lambda coefficients: at(coefficients)[:2],
-        start,
-        jac=True,
-        hess=lambda coefficients: at(coefficients)[2],
-        method="trust-exact",
-        options={"gtol": _GRADIENT, "maxiter": _STEPS},
-    )
-    coefficients = np.asarray(found.x, dtype=float)
-    values, scores, known, missing = observed.parts(coefficients)
-    best = float(observed.mass @ values)
-    free = _free_coefficients(observed, coefficients, known - missing, best)
-    slope = float(np.abs(mass @ scores).max())
-    if slope > 1e-6 and not free:
+    mass, total = observed.mass, observed.mass.sum()
+    at, short, end = start, 1.0, observed.parts(start)
+    for _ in range(_STEPS):
+        values, scores, known, missing = end
+        best, slope = float(mass @ values), mass @ scores
+        if np.abs(slope).max() <= _GRADIENT * total:
+            break
+        damped = (1 + short) * known - missing + 1e-12 * total * np.eye(len(at))
+        following = at + np.linalg.solve(damped, slope)
+        tried = observed.parts(following)
+        # Near the maximum rounding decides about the last digits.
+        if float(mass @ tried[0]) >= best - 1e-13 * abs(best):
+            at, short, end = following, short / 10, tried
+        else:
+            short = max(10 * short, 0.01)
+    information = known - missing
+    free = _free_coefficients(observed, at, information, best)
+    left = float(np.abs(slope).max() / total)
+    if not left <= 1e-6 and not free:
         raise DataError(
             "logistic regression",
             expected="a likelihood with a maximum",
-            got=f"a slope of {slope:.1g} per report after {found.nit} steps",
+            got=f"a slope of {left:.1g} per report after {_STEPS} steps",
             remedy="leave out covariates, or bring them to similar sizes",
         )
-    return Fit(coefficients, known - missing, known, scores, best, int(found.nit), free)
+    return Fit(at, scores, known, information, best, free)
 
 
 def refuse_free(fit: Fit, names: list[str]) -> None:
@@ -224,11 +192,9 @@ def _free_coefficients(
     observed: Latent, coefficients: Vector, information: Vector, best: float
 ) -> list[int]:
     """Coefficients of a direction along which the likelihood hardly changes."""
-    _, vectors = np.linalg.eigh(information)
-    for direction in vectors.T[:3]:
-        size = np.abs(direction) / np.abs(direction).max()
-        step = _FAR * direction / np.abs(direction).max()
-        ends = (observed.parts(coefficients + sign * step)[0] for sign in (1, -1))
+    for direction in np.linalg.eigh(information)[1].T[:3]:
+        step = direction / np.abs(direction).max()
+        ends = (observed.parts(coefficients + far * step)[0] for far in (_FAR, -_FAR))
         if any(best - float(observed.mass @ end) < _FLAT for end in ends):
-            return np.flatnonzero(size > 0.3).tolist()
+            return np.flatnonzero(np.abs(step) > 0.3).tolist()
     return []

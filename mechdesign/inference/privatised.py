@@ -24,8 +24,9 @@ from ..utility.questions import Question
 
 Vector = NDArray[np.float64]
 
-#: Fewest effective events of a symbol, or of a symbol with a response, that a regression takes.
-FEWEST_EVENTS = 5
+#: Fewest effective events that a regression takes, but for rounding.
+FEWEST_EVENTS = 5 - 1e-9
+_REMEDY = "collect more (md.plan says how many), or merge symbols in a feature"
 
 
 @dataclass(frozen=True)
@@ -52,31 +53,23 @@ def terms_of(question: Question, reference: Label, column: str) -> Terms:
     """Terms of the answers of a question; raises :class:`UnknownNameError` for a reference that is
     none of them.
     """
-    v = question.weights
-    if not np.isin(v, (0, 1)).all() or (v.sum(axis=1) != 1).any():
-        if reference is not None:
-            raise InputError(
-                "reference",
-                expected="it left out where the privatised column is a number",
-                got=quote(reference),
-                remedy="leave it out, or pass family='logistic' for a privatised response",
-            )
-        single = question.labels == ("mean",)
-        names = [column] if single else [f"{column}: {label}" for label in question.labels]
-        return Terms(v, names, None, v[:, :0], [])
-    place = 0 if reference is None else Codebook(question.labels, "symbols").place(reference)
-    if place == ABSENT:
-        raise UnknownNameError("reference", reference, map(str, question.labels))
-    if len(question.labels) < 2:
-        raise DataError(
-            "mechanism of a regression",
-            expected="at least two symbols",
-            got="one",
-            remedy="leave the column out",
+    v, answers = question.weights, question.labels
+    if np.isin(v, (0, 1)).all() and (v.sum(axis=1) == 1).all():
+        place = 0 if reference is None else Codebook(answers, "symbols").place(reference)
+        if place == ABSENT:
+            raise UnknownNameError("reference", reference, map(str, answers))
+        labels = [f"{column}={label}" for label in answers]
+        names = labels[:place] + labels[place + 1 :]
+        return Terms(np.delete(v, place, axis=1), names, answers[place], v, labels)
+    if reference is not None:
+        raise InputError(
+            "reference",
+            expected="it left out where the privatised column is a number",
+            got=quote(reference),
+            remedy="leave it out, or pass family='logistic' for a privatised response",
         )
-    labels = [f"{column}={label}" for label in question.labels]
-    names = labels[:place] + labels[place + 1 :]
-    return Terms(np.delete(v, place, axis=1), names, question.labels[place], v, labels)
+    names = [column] if answers == ("mean",) else [f"{column}: {label}" for label in answers]
+    return Terms(v, names, None, v[:, :0], [])
 
 
 @dataclass(frozen=True)
@@ -85,11 +78,12 @@ class Secret:
 
     Attributes
     ----------
-    design, kernel, terms : what made the reports, its matrix, and what is asked
+    name, design, kernel, terms : of the column, what made its reports, and what is asked
     places : ``(R,)`` positions of the reports
     reference, likely : ``(N,)`` where weights are best, and the shares of largest likelihood
     """
 
+    name: str
     design: Any
     kernel: Mechanism
     terms: Terms
@@ -103,29 +97,29 @@ class Secret:
         return least_variance(self.kernel.kernel, asked, self.reference)
 
     @property
-    def posterior(self) -> Vector:
-        """``(M, N)`` probability of each symbol given the report alone."""
+    def symbols(self) -> Vector:
+        """``(R, N)`` what is unbiased for whether the secret is each symbol."""
+        return self.weights(np.eye(len(self.likely)))[self.places]
+
+    def expected(self, values: Vector) -> Vector:
+        """``(M, D)`` means of values ``(N, D)`` of the symbol given the report alone."""
         joint = self.likely[:, None] * self.kernel.kernel
-        return np.asarray((joint / np.maximum(joint.sum(axis=0), 1e-300)).T)
+        return np.asarray((joint / np.maximum(joint.sum(axis=0), 1e-300)).T @ values)
 
     def noise(self, of: Vector) -> Vector:
         """``(M, D, D)`` covariance that the mechanism gives a function ``(M, D)`` of the report,
-        whatever the secret is, as its report tells of it.
+        whatever the secret is, as the report tells of it.
         """
-        kernel, size = self.kernel.kernel, of.shape[1]
-        mean = kernel @ of
-        second = kernel @ (of[:, :, None] * of[:, None]).reshape(len(of), -1)
-        known = second - (mean[:, :, None] * mean[:, None]).reshape(len(mean), -1)
-        return np.asarray((self.posterior @ known).reshape(-1, size, size))
+        mean, second = (self.kernel.kernel @ each for each in (of, _squared(of)))
+        return self.expected(second - _squared(mean)).reshape(-1, of.shape[1], of.shape[1])
 
     def squares(self) -> Vector:
         """``(M, F, F)`` whose mean is the products of the columns of the design.
 
         Raises :class:`DataError` for reports that do not tell them.
         """
-        v = self.terms.values
-        products = (v[:, :, None] * v[:, None]).reshape(len(v), -1)
-        if hidden_answers(self.kernel, Question(tuple(range(products.shape[1])), products)):
+        values = _squared(self.terms.values)
+        if hidden_answers(self.kernel, Question(tuple(range(values.shape[1])), values)):
             raise DataError(
                 "mechanism",
                 expected="one whose reports tell the squares of the feature, too",
@@ -135,22 +129,31 @@ class Secret:
                 else "design for its squares and products beside it, md.utility.Estimation([…]) "
                 "(--of)",
             )
-        return self.weights(products).reshape(-1, v.shape[1], v.shape[1])
+        size = self.terms.values.shape[1]
+        return self.weights(values).reshape(-1, size, size)
+
+    def sums(self, of: Vector, weight: Vector) -> Vector:
+        """``(M, D, D)`` sums of weight · of ofᵀ over the rows ``(R, D)`` with each report."""
+        ends = np.bincount(self.places, minlength=self.kernel.shape[1]).cumsum()[:-1]
+        parts = np.split(np.argsort(self.places, kind="stable"), ends)
+        return np.array([(weight[rows, None] * of[rows]).T @ of[rows] for rows in parts])
+
+
+def _squared(of: Vector) -> Vector:
+    """Products of each row with itself, side by side."""
+    return np.asarray((of[:, :, None] * of[:, None]).reshape(len(of), -1))
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What all regressions begin with; ``plain`` is a sample without weights and the like.
-
-    ``public`` ``(R, C)`` begins with a column of ones, ``terms`` are its names.
+    """What all regressions begin with; ``public`` ``(R, C)`` begins with a column of ones, and
+    ``terms`` are its names.
     """
 
     sample: Sample
     drawn: Drawn
     public: Vector
     terms: list[str]
-    reports: int
-    plain: bool
 
     @property
     def mass(self) -> Vector:
@@ -160,21 +163,20 @@ class Setting:
     @property
     def spread(self) -> float:
         """Σ w² / (Σ w)² over people, one over the effective number of reports [Kish1965]."""
-        mass = self.mass
-        return float(mass @ self.drawn.weights) / float(mass.sum()) ** 2
+        return float(self.mass @ self.drawn.weights / self.mass.sum() ** 2)
 
     def meat(self, scores: Vector) -> Vector:
         """Covariance of Σ w · score, for the design of the sample."""
-        weighted = self.drawn.weights[:, None] * scores
-        return design_covariance(weighted, self.sample.repeats, self.drawn)
+        return design_covariance(
+            self.drawn.weights[:, None] * scores, self.sample.repeats, self.drawn
+        )
 
-    def sandwich(self, scores: Vector, bread: Vector, noise: Vector) -> Vector:
-        """Covariance of the root of Σ w · score, at least that of the noise of the mechanism."""
-        factor = (self.reports - 1) / max(self.reports - scores.shape[1], 1)
-        inverse = np.linalg.inv(bread)
-        return larger(factor * inverse @ self.meat(scores) @ inverse.T, noise)
+    def sandwich(self, scores: Vector, bread: Vector) -> Vector:
+        """Covariance of the root of Σ w · score, ``bread`` being the inverse of its slope."""
+        n, size = int(self.sample.repeats.sum()), scores.shape[1]
+        return np.asarray((n - 1) / max(n - size, 1) * bread @ self.meat(scores) @ bread.T)
 
-    def refuse_rare(self, secret: Secret, beside: Vector, told: Sequence[str]) -> None:
+    def refuse_rare(self, secret: Secret, beside: Sequence[tuple[str, Vector]]) -> None:
         """Raise :class:`DataError` for groups of symbols with too few effective events.
 
         A share p that is estimated with a variance s² is told as well as by p²(1 − p)/s² events
@@ -182,155 +184,114 @@ class Setting:
 
         Parameters
         ----------
-        beside : ``(R, T)`` whether the response is each of its values, or what is unbiased for it
-        told : names of these, with which the events are counted
+        beside : of each value of the response its name, and ``(R,)`` whether a row has it, or what
+            is unbiased for that
         """
-        groups, weight = secret.terms.groups, self.mass / self.mass.sum()
-        if not groups.shape[1]:
-            return
-        a = secret.weights(groups)
-        noise = np.diagonal(secret.noise(a), axis1=1, axis2=2)[secret.places]
+        a, mass = secret.weights(secret.terms.groups), self.mass / self.mass.sum()
+        noise = np.diagonal(secret.noise(a), axis1=1, axis2=2)
         found = []
-        for column, text in zip(beside.T, told, strict=True):
-            z = a[secret.places] * column[:, None]
-            mean = weight @ z
-            varies = np.maximum(weight @ z**2 - mean**2, weight @ (noise * column[:, None] ** 2))
-            share = np.clip(mean, 0, 1)
-            events = share**2 * (1 - share) / np.maximum(varies * self.spread, 1e-300)
-            found += [(float(n), name + text) for n, name in zip(events, secret.terms.labels, strict=True)]
-        few = [name for n, name in found if n < FEWEST_EVENTS * (1 - 1e-9)]
+        for text, column in beside:
+            once, twice = (np.bincount(secret.places, mass * column**k, len(a)) for k in (1, 2))
+            varies = np.maximum(twice @ a**2 - (once @ a) ** 2, twice @ noise) * self.spread
+            share = np.clip(once @ a, 0, 1)
+            events = share**2 * (1 - share) / np.maximum(varies, 1e-300)
+            found += zip(events, (label + text for label in secret.terms.labels), strict=True)
+        few = sorted(each for each in found if each[0] < FEWEST_EVENTS)
         if few:
             raise DataError(
                 "regression",
-                expected=f"at least {FEWEST_EVENTS} effective events of each symbol"
-                + " with each response" * (len(told) > 1),
-                got=f"{max(min(found)[0], 0):.2g} of {min(found)[1]}"
-                + (f", and too few of {listing([n for n in few if n != min(found)[1]])}" if len(few) > 1 else ""),
-                remedy="collect more (md.plan says how many), or merge symbols in a feature",
+                expected=f"{FEWEST_EVENTS:.0f} effective events of each symbol"
+                + " with each response" * (len(beside) > 1),
+                got=f"{few[0][0]:.1f} of {listing([name for _, name in few])}",
+                remedy=_REMEDY,
             )
-
-
-def larger(found: Vector, least: Vector) -> Vector:
-    """The least covariance that is nowhere below two others, in directions that they share."""
-    size = np.sqrt(np.maximum(np.diagonal(found + least), 1e-300))
-    values, vectors = np.linalg.eigh((found + least) / np.outer(size, size))
-    kept = values > 1e-12 * values[-1]
-    root = np.sqrt(values[kept])
-    back = (vectors[:, kept] / root).T / size
-    parts, turned = np.linalg.eigh(back @ least @ back.T)
-    if (parts <= 0.5 + 1e-9).all():
-        return found
-    forth = size[:, None] * (vectors[:, kept] * root) @ turned
-    return np.asarray(forth * np.maximum(parts, 1 - parts) @ forth.T)
 
 
 def corrected_moments(
     setting: Setting, secrets: Sequence[Secret], reported: Secret | None, response: Vector
-) -> tuple[Vector, Vector]:
-    """Least squares by unbiased moments: coefficients of public columns, then of the secrets', and
-    their covariance.
+) -> tuple[Vector, Vector, Vector]:
+    """Least squares by unbiased moments: coefficients of public columns, then of the secrets', their
+    covariance, and that of the noise which the mechanisms are known to add.
 
     Σ w (m − M β) = 0 with unbiased m and M for each report; ``reported`` is the response where its
-    numbers ``response`` ``(R,)`` are unbiased ones.
+    numbers ``response`` ``(R,)`` are unbiased ones. For the noise of one column others are taken as
+    expected: what reports add together is left out.
     """
-    mass, width = setting.mass, setting.public.shape[1]
-    weights = [secret.weights(secret.terms.values) for secret in secrets]
-    squares = [secret.squares() for secret in secrets]
-    ends = np.cumsum([width, *(a.shape[1] for a in weights)])
-    blocks = [slice(*pair) for pair in zip(ends, ends[1:], strict=False)]
-    parts = [a[secret.places] for a, secret in zip(weights, secrets, strict=True)]
-    design = np.hstack([setting.public, *parts])
+    mass, heavy = setting.mass, setting.mass * setting.drawn.weights
+    parts, start = [], setting.public.shape[1]
+    for secret in secrets:
+        a = secret.weights(secret.terms.values)
+        parts.append((secret, slice(start, start := start + a.shape[1]), a, secret.squares()))
+    design = np.hstack([setting.public, *(a[secret.places] for secret, _, a, _ in parts)])
     moments = (mass[:, None] * design).T @ design
-    for secret, block, square in zip(secrets, blocks, squares, strict=True):
-        of_report = np.bincount(secret.places, mass, len(square))
-        moments[block, block] = np.tensordot(of_report, square, 1)
-    names = [name for secret in secrets for name in secret.terms.names]
-    _check_spread(setting, secrets, design, moments, squares, blocks, names)
-    beta = np.linalg.solve(moments, (mass * response) @ design)
+    expected = design.copy()
+    for secret, block, a, square in parts:
+        moments[block, block] = np.tensordot(np.bincount(secret.places, mass, len(a)), square, 1)
+        expected[:, block] = secret.expected(secret.terms.values)[secret.places]
+    bread = _inverse(setting, parts, design, moments)
+    beta = bread @ ((mass * response) @ design)
     scores = design * (response - design @ beta)[:, None]
-    expected, noise = design.copy(), np.zeros_like(moments)
-    for secret, block in zip(secrets, blocks, strict=True):
-        expected[:, block] = (secret.posterior @ secret.terms.values)[secret.places]
-    told = response
-    heavy = setting.mass * setting.drawn.weights
+    noise = np.zeros_like(moments)
     if reported is not None:
-        told = (reported.posterior @ reported.terms.values)[reported.places, 0]
-        drawn = reported.noise(reported.weights(reported.terms.values))[:, 0, 0]
-        noise += ((heavy * drawn[reported.places])[:, None] * expected).T @ expected
-    for secret, block, a, square in zip(secrets, blocks, weights, squares, strict=True):
+        values = reported.terms.values
+        response = reported.expected(values)[reported.places, 0]
+        varies = reported.noise(reported.weights(values))[:, 0, 0]
+        noise += ((heavy * varies[reported.places])[:, None] * expected).T @ expected
+    left = response - expected @ beta
+    for secret, block, a, square in parts:
         own, size = beta[block], a.shape[1]
         twice = square @ own
         # Products of the column with itself are those of its squares.
         scores[:, block] += (a * (a @ own)[:, None] - twice)[secret.places]
-        noise += _noise(secret, block, np.hstack([a, twice]), own, expected, told - expected @ beta, heavy)
-    bread = np.linalg.inv(moments)
-    return beta, setting.sandwich(scores, moments, bread @ noise @ bread.T)
+        # A report adds a e − B γ to its own scores and −c aᵀγ to others, with e what is left of the
+        # response without its column: of the form (a, B γ) times 1, e and c.
+        rows = np.column_stack([np.ones(len(left)), left + expected[:, block] @ own, expected])
+        lift = np.zeros((rows.shape[1], 2 * size, len(beta)))
+        lift[0, size:, block], lift[1, :size, block] = -np.eye(size), np.eye(size)
+        for k in {*range(len(beta))} - {*range(len(beta))[block]}:
+            lift[2 + k, :size, k] = -own
+        noise += np.einsum(
+            "yst,sfp,yfg,tgq->pq",
+            secret.sums(rows, heavy),
+            lift,
+            secret.noise(np.hstack([a, twice])),
+            lift,
+            optimize=True,
+        )
+    return beta, setting.sandwich(scores, bread), bread @ noise @ bread.T
 
 
-def _noise(
-    secret: Secret, block: slice, of: Vector, own: Vector, design: Vector, rest: Vector, heavy: Vector
+def _inverse(
+    setting: Setting, parts: Sequence[Any], design: Vector, moments: Vector
 ) -> Vector:
-    """Covariance of the scores that the mechanism of one column gives, others being as expected.
-
-    With e what is left of the response without the column, a report adds a e − B γ to the scores
-    of its own terms, and −c aᵀγ to others, where ``of`` is ``(a, B γ)``.
-    """
-    size, places = len(own), secret.places
-    varies = secret.noise(of)
-    left = rest + design[:, block] @ own
-    others = design.copy()
-    others[:, block] = 0
-    aa, ab, bb = varies[:, :size, :size], varies[:, :size, size:], varies[:, size:, size:]
-    pulled, turned = aa @ own, np.swapaxes(ab, 1, 2) @ own
-    found = ((heavy * (pulled @ own)[places])[:, None] * others).T @ others
-    cross = (heavy[:, None] * others).T @ (turned[places] - left[:, None] * pulled[places])
-    found[:, block] += cross
-    found[block] += cross.T
-    sums = [np.bincount(places, heavy * left**k, len(of)) for k in (2, 1, 0)]
-    both = ab + np.swapaxes(ab, 1, 2)
-    found[block, block] += sum(
-        sign * np.tensordot(total, part, 1)
-        for sign, total, part in zip((1, -1, 1), sums, (aa, both, bb), strict=True)
-    )
-    return found
-
-
-def _check_spread(
-    setting: Setting,
-    secrets: Sequence[Secret],
-    design: Vector,
-    moments: Vector,
-    squares: Sequence[Vector],
-    blocks: Sequence[slice],
-    names: Sequence[str],
-) -> None:
-    """Refuse terms whose variance beside the others the reports hardly show to be positive.
+    """The inverse of the moments; refuses terms whose variance beside the others the reports hardly
+    show to be positive.
 
     Its square over the variance of its estimate is about the number of effective events.
     """
-    if not names:
-        return
-    width = setting.public.shape[1]
-    cross = moments[width:, :width]
-    rest = moments[width:, width:] - cross @ np.linalg.solve(moments[:width, :width], cross.T)
-    values, vectors = np.linalg.eigh((rest + rest.T) / 2)
-    few = np.abs(vectors[:, 0]) > 0.3 * np.abs(vectors[:, 0]).max()
-    if values[0] > 1e-9 * max(float(np.abs(values).max()), 1e-300):
-        inverse = np.linalg.inv(moments)[:, width:]
-        least = 1 / np.diagonal(inverse[width:])
-        across = inverse * least
+    width, mass = setting.public.shape[1], setting.mass
+    rest = moments[width:, width:] - moments[width:, :width] @ np.linalg.solve(
+        moments[:width, :width], moments[:width, width:]
+    )
+    values = np.linalg.eigvalsh(rest)
+    few = np.ones(len(rest), dtype=bool)
+    if (values > 1e-9 * np.abs(values).max(initial=0)).all():
+        bread = np.linalg.inv(moments)
+        least = 1 / np.diagonal(bread)[width:]
+        across = bread[:, width:] * least
         of_row = (design @ across) ** 2
-        for secret, block, square in zip(secrets, blocks, squares, strict=True):
-            alone = np.einsum("mij,if,jf->mf", square, across[block], across[block])
-            of_row += alone[secret.places] - (design[:, block] @ across[block]) ** 2
-        heavy = setting.mass * setting.drawn.weights
-        varies = heavy @ (of_row - least / setting.mass.sum()) ** 2
-        few = least**2 < FEWEST_EVENTS * (1 - 1e-9) * varies
+        for secret, block, a, square in parts:
+            own = across[block]
+            alone = np.einsum("mij,if,jf->mf", square, own, own) - (a @ own) ** 2
+            of_row += alone[secret.places]
+        varies = (mass * setting.drawn.weights) @ (of_row - least / mass.sum()) ** 2
+        few = least**2 < FEWEST_EVENTS * varies
     if few.any():
+        names = [name for secret, *_ in parts for name in secret.terms.names]
         raise DataError(
             "linear regression",
             expected="reports that show how the privatised column varies beside the others",
-            got=f"too few to tell of {listing([name for name, f in zip(names, few, strict=True) if f])}",
-            remedy="collect more (md.plan says how many), merge symbols in a feature, or leave out "
-            "covariates",
+            got=f"too few to tell of {listing(np.array(names)[few].tolist())}",
+            remedy=f"{_REMEDY}, or leave out covariates",
         )
+    return bread

@@ -26,13 +26,11 @@ from ..release.samples import CountedRows, Sample, read_columns
 from ..release.survey import Survey, check_single, drawn_by, student_limits
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
-from ..utility.questions import Question
 from .latent import Latent, maximise_latent, refuse_free
-from .privatised import Secret, Setting, Terms, corrected_moments, larger, terms_of
+from .privatised import Secret, Setting, Terms, corrected_moments, terms_of
 
 Vector = NDArray[np.float64]
 
-INTERCEPT = "(intercept)"
 # Relative singular values of the public covariates below this are a dependence.
 _DEPENDENT = 1e-9
 # Combinations of values of which a logistic regression has coefficients of their own.
@@ -191,32 +189,23 @@ def regress(
     check_confidence(confidence)
     check_choice("what to do about a misfit", misfit, ("error", "warn"))
     several = isinstance(mechanism, (KernelPlan, Mapping))
-    if several:
-        for what, value in (("receipt", receipt), ("truth", truth)):
-            if value is not None:
-                raise InputError(
-                    what,
-                    expected="it left out where several columns are privatised",
-                    got=type(value).__name__,
-                    remedy="pass the table with its receipts",
-                )
-        designs = _privatised(mechanism, column, response)
-        features = _by_column("feature", feature, designs)
-        references = _by_column("reference", reference, designs)
-    else:
+    if not several:
         mechanism_of(mechanism, "mechanism of a regression")
-        designs = {column: mechanism}
-        features, references = {column: feature}, {column: reference}
-    names = columns_beside(list(designs), response, covariates)
+        feature, reference = {column: feature}, {column: reference}
+    elif receipt is not None or truth is not None:
+        raise InputError(
+            "receipt and truth",
+            expected="them left out where several columns are privatised",
+            got="one of them",
+            remedy="pass the table with its receipts",
+        )
+    designs = _designs(mechanism, column, response) if several else {column: mechanism}
+    others = _columns_beside(list(designs), response, covariates)
+    terms = _asked(designs, response, family, feature or {}, reference or {})
     kernels = {name: mechanism_of(design) for name, design in designs.items()}
-    # Before reports are read: what none of them could tell.
-    terms = {
-        name: _asked(name, design, response, family, features.get(name), references.get(name))
-        for name, design in designs.items()
-    }
     survey = Survey(weights, strata, clusters)
-    sample, places = read_columns(table, kernels, [*names, *survey.columns], missing)
-    n = int(sample.repeats.sum())
+    sample, places = read_columns(table, kernels, [*others, *survey.columns], missing)
+    n, counted = int(sample.repeats.sum()), isinstance(table, CountedRows)
     secrets, fits, receipts, notes = {}, [], [], []
     for name, kernel in kernels.items():
         where = f"reports in column {name!r}" if several else "reports"
@@ -225,44 +214,53 @@ def regress(
         likely, gap, _ = maximise(kernel.kernel, counts[None] / n)
         fits.append(fit_of(kernel.kernel, counts / n, likely[0], n, float(gap[0])))
         judge_fit(fits[-1], misfit, where)
-        counted = isinstance(table, CountedRows)
         given = table.receipts.get(name) if counted and receipt is None else receipt
-        found, note = trace(table, None if counted else name, designs[name], given, n, where)
-        receipts.append(found)
-        notes.append(note)
+        known = trace(table, None if counted else name, designs[name], given, n, where)
+        receipts.append(known[0])
+        notes.append(known[1])
         best = reference_of(designs[name], kernel, truth)
-        secrets[name] = Secret(designs[name], kernel, terms[name], places[name], best, likely[0])
+        secrets[name] = Secret(
+            name, designs[name], kernel, terms[name], places[name], best, likely[0]
+        )
     drawn = drawn_by(survey, sample)
     check_single(drawn, strata)
-    public, named = _public_design(sample, covariates, drawn.weights * sample.repeats)
-    setting = Setting(sample, drawn, public, named, n, not survey.asked)
+    setting = Setting(sample, drawn, *_public_design(sample, covariates, drawn.weights))
     reported = secrets.pop(response, None)
     beside = list(secrets.values())
+    names = [*setting.terms, *(name for secret in beside for name in secret.terms.names)]
+    errors_by, likelihood = "sandwich", None
     if family == "linear":
-        told = (
-            sample.numbers(response, "response")
-            if reported is None
-            else reported.weights(reported.terms.values)[reported.places, 0]
-        )
+        if reported is None:
+            told = sample.numbers(response, "response")
+        else:
+            told = reported.weights(reported.terms.values)[reported.places, 0]
         for secret in beside:
-            setting.refuse_rare(secret, np.ones((len(told), 1)), [""])
-        values, covariance = corrected_moments(setting, beside, reported, told)
-        labels = _labels(setting, beside)
-        order = _order(setting, len(labels))
-        values, covariance = values[order], covariance[np.ix_(order, order)]
-        errors_by, likelihood = "sandwich", None
+            setting.refuse_rare(secret, [("", np.ones(len(told)))])
+        values, covariance, noise = corrected_moments(setting, beside, reported, told)
     else:
-        labels, values, covariance, errors_by, likelihood = _logistic(
-            setting, beside, reported, response
+        names, values, covariance, noise, likelihood = _logistic(
+            setting, beside, reported, names, response, plain=not survey.asked
         )
-    compared = tuple(secret.terms.compared for secret in beside)
-    errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))
+        if not survey.asked:
+            errors_by = "observed information"
+    if beside:
+        # The intercept, terms of the privatised columns, and public ones.
+        width = len(setting.terms)
+        order = [0, *range(width, len(names)), *range(1, width)]
+        names, values = [names[i] for i in order], values[order]
+        covariance, noise = (each[np.ix_(order, order)] for each in (covariance, noise))
+    observed, least = (np.sqrt(np.maximum(np.diagonal(v), 0)) for v in (covariance, noise))
+    errors = np.maximum(observed, least)
+    grown = errors / np.where(observed > 0, observed, 1)
+    covariance = covariance * np.outer(grown, grown)
+    np.fill_diagonal(covariance, errors**2)
     freedom = math.inf
     if errors_by == "sandwich":
         lost = len(values) - 1 if drawn.clusters is None else 0
         freedom = float(max(drawn.freedom - lost, 1))
+    compared = tuple(secret.terms.compared for secret in beside)
     return Regression(
-        tuple(labels),
+        tuple(names),
         values,
         errors,
         *student_limits(values, errors, confidence, freedom),
@@ -285,8 +283,8 @@ def regress(
 # What is asked
 
 
-def _privatised(mechanism: Any, column: Any, response: Any) -> dict[str, Any]:
-    """The designs of the privatised columns, the response last."""
+def _designs(mechanism: Any, column: Any, response: Any) -> dict[str, Any]:
+    """The designs of the privatised columns of a plan or mapping, the response last."""
     designs = mechanism
     if isinstance(mechanism, KernelPlan):
         designs = {name: mechanism[name] for name in mechanism.names}
@@ -305,138 +303,109 @@ def _privatised(mechanism: Any, column: Any, response: Any) -> dict[str, Any]:
     return {name: designs[name] for name in sorted(names, key=lambda name: name == response)}
 
 
-def _by_column(what: str, given: Any, designs: Mapping[str, Any]) -> dict[str, Any]:
-    """What is asked of single columns, by their names."""
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise InputError(
-            what,
-            expected="a mapping from privatised columns, as there are several",
-            got=quote(given),
-            remedy=f"pass for example {what}={{{next(iter(designs))!r}: …}}",
-        )
-    if unknown := [name for name in given if name not in designs]:
-        raise UnknownNameError(f"column of a {what}", unknown[0], designs)
-    return dict(given)
-
-
-def columns_beside(columns: Sequence[Any], response: Any, covariates: Any) -> list[str]:
+def _columns_beside(columns: list[Any], response: Any, covariates: Any) -> list[str]:
     """Names of the columns beside those of reports, once each; raises :class:`InputError` for
     others.
     """
-    if not all(isinstance(name, str) for name in (*columns, response)):
+    named = isinstance(covariates, Sequence) and not isinstance(covariates, (str, bytes))
+    if not named or not all(isinstance(name, str) for name in (*columns, response, *covariates)):
         raise InputError(
             "regression",
-            expected="names of the privatised column and of the response",
-            got=f"{listing(list(columns))} and {quote(response)}",
-            remedy="pass column= and response=, the same name for a privatised response",
+            expected="names of the privatised column and of the response, and a list of names of "
+            "covariates",
+            got=f"{listing(columns)}, {quote(response)} and {quote(covariates)}",
+            remedy="pass column= and response=, the same name for a privatised response, and for "
+            "example covariates=['age', 'sex']",
         )
-    listed = isinstance(covariates, Sequence) and not isinstance(covariates, (str, bytes))
-    if not listed or not all(isinstance(name, str) for name in covariates):
+    every = list(dict.fromkeys([*columns, response]))
+    twice = [name for i, name in enumerate(covariates) if name in (*every, *covariates[:i])]
+    if twice or (len(every) == 1 and not covariates):
         raise InputError(
             "covariates",
-            expected="a list of names of columns",
-            got=quote(covariates),
-            remedy="pass for example ['age', 'sex']",
+            expected="public columns beside the response and the privatised one, once each, and at "
+            "least one for a privatised response",
+            got=f"{quote(twice[0])} among them twice" if twice else "none",
+            remedy="leave it out, as the privatised column is a covariate by itself"
+            if twice
+            else "name them, or estimate the shares with md.estimate",
         )
-    twice = [name for name in covariates if name in (*columns, response)]
-    if twice or len(set(covariates)) < len(covariates):
-        raise InputError(
-            "covariates",
-            expected="public columns beside the response and the privatised one, once each",
-            got=f"{quote(twice[0])} among them" if twice else "one of them twice",
-            remedy="leave it out; the privatised column is a covariate by itself",
-        )
-    if list(columns) == [response] and not covariates:
-        raise InputError(
-            "covariates",
-            expected="at least one for a privatised response",
-            got="none",
-            remedy="name them, or estimate the shares with md.estimate",
-        )
-    return [name for name in (response, *covariates) if name not in columns]
+    return [*every[len(columns) :], *covariates]
 
 
 def _asked(
-    name: str, design: Any, response: str, family: str, feature: Asked, reference: Label
-) -> Terms:
-    """The terms of a privatised column: what a design for questions asks, where no feature is
+    designs: Mapping[str, Any], response: str, family: str, features: Any, references: Any
+) -> dict[str, Terms]:
+    """The terms of each privatised column: what a design for questions asks, where no feature is
     named.
 
     Raises :class:`DataError` for symbols that the reports do not tell apart.
     """
-    if family == "logistic":
-        remedy = "pass family='linear', which takes what the design asks"
-        symbols = ask(design, remedy=None if designed_question(design) is None else remedy)
-    if name != response:
-        return terms_of(ask_as_designed(design, feature), reference, name)
-    if family == "logistic":
-        if feature is not None:
+    for what, given in (("feature", features), ("reference", references)):
+        if not isinstance(given, Mapping):
+            raise InputError(
+                what,
+                expected="a mapping from privatised columns, as there are several",
+                got=quote(given),
+                remedy=f"pass for example {what}={{{next(iter(designs))!r}: …}}",
+            )
+        if unknown := [name for name in given if name not in designs]:
+            raise UnknownNameError(f"column of a {what}", unknown[0], designs)
+    found = {}
+    for name, design in designs.items():
+        feature, own, inputs = features.get(name), designed_question(design), mechanism_of(design).inputs
+        if family == "logistic":
+            remedy = "pass family='linear', which takes what the design asks"
+            question = ask(design, remedy=None if own is None else remedy)
+        if name != response:
+            question = ask_as_designed(design, feature)
+        elif family == "linear":
+            if feature is None and (own is None or len(own.labels) > 1):
+                # Symbols that are numbers are those of the response.
+                feature = dict(zip(inputs, inputs, strict=True))
+            question = ask_as_designed(design, feature)
+            if len(question.labels) > 1:
+                raise InputError(
+                    "privatised response of a linear regression",
+                    expected="a number for each symbol",
+                    got="none" if features.get(name) is None else "other values",
+                    remedy="pass feature={'no': 0, 'yes': 1}, by column where several are "
+                    "privatised, or family='logistic'",
+                )
+        elif feature is not None:
             raise InputError(
                 "feature",
                 expected="it left out for a privatised response of a logistic regression",
                 got="one",
                 remedy="leave it out; shares of symbols are regressed",
             )
-        return terms_of(symbols, reference, name)
-    question = _number(design, feature)
-    if question is None:
-        raise InputError(
-            "privatised response of a linear regression",
-            expected="a number for each symbol",
-            got="none" if feature is None else "other values",
-            remedy="pass feature={'no': 0, 'yes': 1}, by column where several are privatised, or "
-            "family='logistic'",
-        )
-    return terms_of(question, reference, name)
-
-
-def _number(design: Any, feature: Asked) -> Question | None:
-    """The number of each symbol that is a response: a feature, what a design for one answer asks,
-    or the symbols themselves; ``None`` where there is none.
-    """
-    inputs, own = mechanism_of(design).inputs, designed_question(design)
-    if feature is None and own is not None and len(own.labels) == 1:
-        return ask_as_designed(design)
-    if feature is None:
-        numbers = [isinstance(x, (int, float)) and not isinstance(x, bool) for x in inputs]
-        feature = dict(zip(inputs, inputs, strict=True)) if all(numbers) else None
-    found = None if feature is None else ask(design, feature)
-    return found if found is not None and found.labels == ("mean",) else None
+        found[name] = terms_of(question, references.get(name), name)
+    return found
 
 
 def _public_design(
-    sample: Sample, covariates: Sequence[str], mass: Vector
+    sample: Sample, covariates: Sequence[str], weights: Vector
 ) -> tuple[Vector, list[str]]:
     """Columns of public covariates ``(R, C)`` after one of ones, and their names.
 
     Raises :class:`DataError` for covariates that are constant or depend on each other.
     """
-    columns, terms = [np.ones(len(mass))], [INTERCEPT]
+    columns, terms = [np.ones(len(weights))], ["(intercept)"]
     for name in covariates:
         if sample.is_numeric(name):
             columns.append(sample.numbers(name, "covariate"))
             terms.append(name)
             continue
         labels, codes = sample.categories(name, "covariate")
-        columns += [(codes == place).astype(float) for place in range(1, len(labels))]
-        terms += [f"{name}={label}" for label in labels[1:]]
-        if len(labels) == 1:
-            columns.append(np.ones(len(codes)))
-            terms.append(name)
+        # A single value is a constant.
+        columns += [np.asarray(codes == k, float) for k in range(len(labels) > 1, len(labels))]
+        terms += [f"{name}={label}" for label in labels[len(labels) > 1 :]]
     found = np.column_stack(columns)
-    if len(found) < found.shape[1]:
-        raise DataError(
-            "covariates",
-            expected=f"more than {len(found)} different rows for {found.shape[1]} terms",
-            got=str(len(found)),
-            remedy="leave some out, or collect more",
-        )
-    size = np.sqrt(mass @ found**2)
-    scaled = found / np.where(size > 0, size, 1) * np.sqrt(mass)[:, None]
-    diagonal = np.abs(np.diagonal(np.linalg.qr(scaled, mode="r")))
-    if dependent := [terms[i] for i in range(1, len(terms)) if diagonal[i] <= _DEPENDENT]:
+    root = np.sqrt(weights * sample.repeats)[:, None] * found
+    size = np.linalg.norm(root, axis=0)
+    upper = np.linalg.qr(root / np.where(size > 0, size, 1), mode="r")
+    left = np.zeros(len(terms))
+    left[: len(upper)] = np.abs(np.diagonal(upper))
+    if dependent := [name for name, x in zip(terms, left, strict=True) if x <= _DEPENDENT]:
         raise DataError(
             "covariates",
             expected="columns that vary, none of which follows from the others",
@@ -444,17 +413,6 @@ def _public_design(
             remedy="leave it out",
         )
     return found, terms
-
-
-def _labels(setting: Setting, secrets: Sequence[Secret]) -> list[str]:
-    names = [name for secret in secrets for name in secret.terms.names]
-    return [INTERCEPT, *names, *setting.terms[1:]]
-
-
-def _order(setting: Setting, size: int) -> list[int]:
-    """Positions of the intercept, of the secrets' terms and of other public ones."""
-    width = setting.public.shape[1]
-    return [0, *range(width, size), *range(1, width)]
 
 
 # Logistic regressions
@@ -469,38 +427,20 @@ def _products(parts: Sequence[Vector]) -> Vector:
 
 
 def _logistic(
-    setting: Setting, secrets: Sequence[Secret], reported: Secret | None, response: str
-) -> tuple[list[str], Vector, Vector, str, float]:
+    setting: Setting,
+    secrets: Sequence[Secret],
+    reported: Secret | None,
+    names: list[str],
+    response: str,
+    *,
+    plain: bool,
+) -> tuple[list[str], Vector, Vector, Vector, float]:
     """Maximum likelihood over the symbols that may have made each report; of several columns their
     tuples, and with a privatised response beside them either of its values.
     """
-    mass, plain = setting.mass, setting.public
-    ends: list[int] = []
-    outcome = None
-    if reported is not None:
-        inputs = reported.kernel.inputs
-        first = inputs.index(reported.terms.compared)
-        ends = [first, 1 - first]
-        if secrets and len(inputs) != 2:
-            raise DataError(
-                f"privatised response {quote(response)}",
-                expected="two symbols, with other privatised columns beside it",
-                got=str(len(inputs)),
-                remedy="merge them before they are privatised, or regress it on public covariates",
-            )
-        setting.refuse_rare(reported, np.ones((len(mass), 1)), [""])
-    else:
-        labels, codes = setting.sample.categories(response, "response")
-        if len(labels) != 2 or not np.bincount(codes, mass).all():
-            raise DataError(
-                f"response in column {quote(response)}",
-                expected="two different values",
-                got=f"{len(labels)}" + " with zero weight for one" * (len(labels) == 2),
-                remedy="pass family='linear', or a response such as 0 and 1",
-            )
-        outcome = codes.astype(float)[:, None]
+    mass, n = setting.mass, int(setting.sample.repeats.sum())
     columns = list(secrets) or [reported]
-    shape = [len(secret.kernel.inputs) for secret in columns]
+    shape = [len(secret.likely) for secret in columns]
     if math.prod(shape) > _MOST_TUPLES:
         raise DataError(
             "logistic regression on several privatised columns",
@@ -509,63 +449,76 @@ def _logistic(
             remedy="leave out columns, merge values before they are privatised, or pass "
             "family='linear'",
         )
-    every = [secret.weights(np.eye(n))[secret.places] for secret, n in zip(columns, shape, strict=True)]
     likelihoods = _products([secret.kernel.kernel.T[secret.places] for secret in columns])
-    unbiased = _products(every)
+    unbiased = _products([secret.symbols for secret in columns])
     likely = _products([secret.likely[None] for secret in columns])[0]
-    where = np.unravel_index(np.arange(len(likely)), shape)
-    symbols = [
-        row if len(row) > 1 else row[0] for row in product(*(s.kernel.inputs for s in columns))
-    ]
-    values = np.zeros((len(likely), 0))
-    mean = 0.5
-    if secrets:
-        first = int(np.argmax(likely))
-        values = np.hstack([s.terms.values[at] for s, at in zip(columns, where, strict=True)])
-        told = outcome
-        if reported is not None:
-            told = reported.weights(np.eye(2))[reported.places][:, [ends[1]]]
-            chances = reported.kernel.kernel.T[reported.places]
-            likelihoods = np.hstack([likelihoods * chances[:, [end]] for end in ends])
-            unbiased = np.hstack([unbiased * (1 - told), unbiased * told])
-            outcome = np.repeat([[0.0, 1.0]], len(values), axis=1)
-        mean = float(np.clip(mass @ told[:, 0] / mass.sum(), 1 / setting.reports, 1 - 1 / setting.reports))
-        for secret in columns:
-            both = np.hstack([1 - told, told])
-            setting.refuse_rare(secret, both, [f" with {quote(response)} {end}" for end in ("low", "high")])
-    share = mass / mass.sum()
-    centre, scale = share @ plain, np.sqrt(share @ (plain - share @ plain) ** 2)
-    centre[0], scale[0] = 0.0, 1.0
-    scale[scale == 0] = 1.0
-    public = (plain - centre) / scale
-    back = np.diag(1 / scale)
-    back[0, 1:] = -centre[1:] / scale[1:]
-    width = len(back)
-    name = ", ".join(secret.terms.labels[0].split("=")[0] for secret in columns)
+    symbols = list(product(*(secret.kernel.inputs for secret in columns)))
+    if len(columns) == 1:
+        symbols = [symbol for (symbol,) in symbols]
+    # What shares are compared with must occur.
+    first = int(np.argmax(likely))
+    values, outcome, chance = np.zeros((len(likely), 0)), None, 0.5
+    if reported is not None:
+        inputs = list(reported.kernel.inputs)
+        base = inputs.index(reported.terms.compared)
+        setting.refuse_rare(reported, [("", np.ones(len(mass)))])
+    if not secrets:
+        first = base
+    else:
+        if reported is None:
+            labels, codes = setting.sample.categories(response, "response")
+            ends = chances = (codes[:, None] == np.arange(len(labels))).astype(float)
+            short = not np.bincount(codes, mass).all()
+        else:
+            labels = [inputs[base], *(label for label in inputs if label != inputs[base])]
+            turned = [inputs.index(label) for label in labels]
+            chances, ends = reported.kernel.kernel.T[reported.places][:, turned], reported.symbols[:, turned]
+            short = False
+        if len(labels) != 2 or short:
+            raise DataError(
+                f"response {quote(response)}",
+                expected="two different values, both with weight",
+                got=f"{len(labels)}" + " with zero weight for one" * (len(labels) == 2),
+                remedy="pass family='linear', or a response such as 0 and 1; a privatised one of "
+                "more symbols alone with public covariates",
+            )
+        where = np.unravel_index(np.arange(len(likely)), shape)
+        values = np.hstack([s.terms.values[at] for s, at in zip(secrets, where, strict=True)])
+        for secret in secrets:
+            told = [f" with {response}={label}" for label in labels]
+            setting.refuse_rare(secret, list(zip(told, ends.T, strict=True)))
+        chance = float(np.clip(mass @ ends[:, 1] / mass.sum(), 1 / n, 1 - 1 / n))
+    upper = np.linalg.qr(np.sqrt(mass / mass.sum())[:, None] * setting.public, mode="r")
+    back, width = np.linalg.inv(upper), len(upper)
     order = [first, *(i for i in range(len(symbols)) if i != first)]
     while True:
-        both = [i + k * len(symbols) for k in range(1 + (outcome is not None and len(outcome) == 1)) for i in order]
+        seen, sides = likelihoods[:, order], unbiased[:, order]
+        if secrets:
+            seen, sides = (
+                np.hstack([each * end[:, [k]] for k in (0, 1)])
+                for each, end in ((seen, chances), (sides, ends))
+            )
+            outcome = np.repeat([[0.0, 1.0]], len(order), axis=1)
         observed = Latent(
-            likelihoods[:, both],
-            public,
-            values[order],
-            outcome if outcome is None or len(outcome) > 1 else np.repeat([[0.0, 1.0]], len(order), axis=1),
-            mass * (setting.reports / mass.sum()),
+            seen, setting.public @ back, values[order], outcome, mass * (n / mass.sum())
         )
-        others = [f"{name}={symbols[i]}" for i in order[1:]]
-        of_secret = [o if t == INTERCEPT else f"{o}: {t}" for o in others for t in setting.terms]
-        of_response = [*setting.terms, *_labels(setting, secrets)[1 : 1 + values.shape[1]]] if secrets else []
-        shares = np.maximum(likely[order], 0.5 / setting.reports)
+        name = ", ".join(secret.name for secret in columns)
+        of_secret = [
+            f"{name}={symbols[i]}" + f": {term}" * (k > 0)
+            for i in order[1:]
+            for k, term in enumerate(setting.terms)
+        ]
+        shares = np.maximum(likely[order], 0.5 / n)
         start = np.zeros(observed.parameters)
-        start[observed.size :: width] = np.log(shares[1:] / shares[0])
-        if observed.size:
-            start[0] = np.log(mean / (1 - mean))
+        start[observed.size :: width] = np.log(shares[1:] / shares[0]) * upper[0, 0]
+        if secrets:
+            start[0] = np.log(chance / (1 - chance)) * upper[0, 0]
         found = maximise_latent(observed, start)
         absent = {1 + (i - observed.size) // width for i in found.free if i >= observed.size}
         kept = [i for place, i in enumerate(order) if place not in absent]
         span = np.column_stack([np.ones(len(kept)), values[kept]])
         if not secrets or not absent or np.linalg.matrix_rank(span) < span.shape[1]:
-            refuse_free(found, [*of_response, *of_secret])
+            refuse_free(found, [*names[: observed.size], *of_secret])
             break
         gone = listing([symbols[order[place]] for place in sorted(absent)])
         warn(
@@ -574,18 +527,16 @@ def _logistic(
             PrecisionWarning,
         )
         order = kept
-    inverse = np.linalg.inv(found.information)
-    if setting.plain:
-        covariance, errors_by = inverse, "observed information"
-    else:
+    covariance = np.linalg.inv(found.information)
+    noise = (covariance - np.linalg.inv(found.known)) * (n * setting.spread)
+    if not plain:
         # The likelihood counted every person once on average.
-        bread = found.information * (mass.sum() / setting.reports)
-        noise = (inverse - np.linalg.inv(found.known)) * (setting.reports * setting.spread)
-        covariance, errors_by = setting.sandwich(found.scores, bread, noise), "sandwich"
+        covariance = setting.sandwich(found.scores, covariance * (n / mass.sum()))
     transform = np.eye(observed.parameters)
-    for at in [*range(observed.size, len(transform), width), *([0] if secrets else [])]:
+    for at in [0] * bool(secrets) + [*range(observed.size, len(transform), width)]:
         transform[at : at + width, at : at + width] = back
-    part: Any = _order(setting, observed.size) if secrets else slice(None)
-    labels = _labels(setting, secrets) if secrets else setting.terms if len(others) == 1 else of_secret
-    covariance = (transform @ covariance @ transform.T)[part][:, part]
-    return labels, (transform @ found.coefficients)[part], covariance, errors_by, found.value
+    covariance, noise = (transform @ each @ transform.T for each in (covariance, noise))
+    part = slice(observed.size or None)
+    names = names if secrets or len(order) == 2 else of_secret
+    best = transform @ found.coefficients
+    return names, best[part], covariance[part, part], noise[part, part], found.value
