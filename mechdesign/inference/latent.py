@@ -1,7 +1,7 @@
 """Logistic regression where variables are known by their reports only: the likelihood over symbols.
 
 A person with public covariates c has the secret x with probability π_x(c) ∝ exp(α_xᵀc) (zero for
-the first symbol), the response r = 1 with probability σ(βᵀ(c, V_x)), and the report y with
+the first symbol), the response r = 1 with probability σ(βᵀ(V_x, c)), and the report y with
 probability K[x, y]. What is seen is (c, r, y), or (c, y) where the secret is the response itself:
 
     L_i(α, β) = Σ_x π_x(c_i) K[x, y_i] P(r_i | x, c_i).
@@ -39,24 +39,23 @@ class Latent:
 
     Attributes
     ----------
-    likelihoods : ``(R, n)`` of the reports of each row for each of the ``S`` symbols; where the
-        response is reported too, for each symbol with the response 0 and then with the response 1
-    public : ``(R, C)`` with a first column of ones
+    likelihoods : ``(R, n)`` of the reports of each row for each of the ``S`` symbols; where there
+        is a response beside them, for each symbol with the response 0 and then with the response 1
+    public : ``(R, C)`` with a first column that is constant
     values : ``(S, F)`` columns of the design of the response for each symbol
-    response : ``(R, 1)``, or ``(1, n)``, of 0 and 1; ``None`` where the symbol is the response
     mass : ``(R,)`` weight times number of people
     """
 
     likelihoods: Vector
     public: Vector
     values: Vector
-    response: Vector | None
     mass: Vector
 
     @property
     def size(self) -> int:
         """Number of coefficients of the response, β."""
-        return 0 if self.response is None else self.public.shape[1] + self.values.shape[1]
+        alone = self.likelihoods.shape[1] == len(self.values)
+        return 0 if alone else self.public.shape[1] + self.values.shape[1]
 
     @property
     def parameters(self) -> int:
@@ -93,11 +92,12 @@ class Latent:
         joint += np.tile(ahead, twice)
         scores = np.empty((*joint.shape, len(coefficients)))
         known = np.zeros((len(coefficients),) * 2)
-        if self.response is not None:
+        if size:
             design = np.empty((*joint.shape, size))
-            design[:, :, : c.shape[1]] = c[:, None]
-            design[:, :, c.shape[1] :] = np.tile(self.values, (twice, 1))
-            response = self.response[rows] if twice == 1 else self.response
+            after = 1 + self.values.shape[1]
+            design[:, :, :1], design[:, :, after:] = c[:, None, :1], c[:, None, 1:]
+            design[:, :, 1:after] = np.tile(self.values, (twice, 1))
+            response = np.repeat([0.0, 1.0], symbols)
             ahead = design @ coefficients[:size]
             joint += response * ahead - np.logaddexp(0, ahead)
             chance = expit(ahead)

@@ -26,6 +26,8 @@ Vector = NDArray[np.float64]
 
 #: Fewest effective events that a regression takes, but for rounding.
 FEWEST_EVENTS = 5 - 1e-9
+# Relative eigenvalues of moments below this are zero.
+_DEFINITE = 1e-9
 _REMEDY = "collect more (md.plan says how many), or merge symbols in a feature"
 
 
@@ -38,15 +40,13 @@ class Terms:
     values : ``(N, F)`` columns of the design for each symbol
     names : of these
     compared : the symbol that others are compared with, ``None`` where the column is a number
-    groups : ``(N, G)`` symbols by value, none where the column is a number
-    labels : ``(G,)`` names of the groups
+    other : name of what is compared with, nothing where the column is a number
     """
 
     values: Vector
     names: list[str]
     compared: Label
-    groups: Vector
-    labels: list[str]
+    other: str = ""
 
 
 def terms_of(question: Question, reference: Label, column: str) -> Terms:
@@ -58,9 +58,9 @@ def terms_of(question: Question, reference: Label, column: str) -> Terms:
         place = 0 if reference is None else Codebook(answers, "symbols").place(reference)
         if place == ABSENT:
             raise UnknownNameError("reference", reference, map(str, answers))
-        labels = [f"{column}={label}" for label in answers]
-        names = labels[:place] + labels[place + 1 :]
-        return Terms(np.delete(v, place, axis=1), names, answers[place], v, labels)
+        names = [f"{column}={label}" for label in answers]
+        other = names.pop(place)
+        return Terms(np.delete(v, place, axis=1), names, answers[place], other)
     if reference is not None:
         raise InputError(
             "reference",
@@ -68,8 +68,8 @@ def terms_of(question: Question, reference: Label, column: str) -> Terms:
             got=quote(reference),
             remedy="leave it out, or pass family='logistic' for a privatised response",
         )
-    names = [column] if answers == ("mean",) else [f"{column}: {label}" for label in answers]
-    return Terms(v, names, None, v[:, :0], [])
+    single = answers == ("mean",)
+    return Terms(v, [column if single else f"{column}: {label}" for label in answers], None)
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,11 @@ class Secret:
 
     Attributes
     ----------
-    name, design, kernel, terms : of the column, what made its reports, and what is asked
+    design, kernel, terms : what made the reports, its matrix, and what is asked
     places : ``(R,)`` positions of the reports
     reference, likely : ``(N,)`` where weights are best, and the shares of largest likelihood
     """
 
-    name: str
     design: Any
     kernel: Mechanism
     terms: Terms
@@ -146,13 +145,19 @@ def _squared(of: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class Setting:
-    """What all regressions begin with; ``public`` ``(R, C)`` begins with a column of ones, and
-    ``terms`` are its names.
+    """What all regressions begin with.
+
+    Attributes
+    ----------
+    public : ``(R, C)`` public columns, of which the first is constant, made orthogonal
+    back : ``(C, C)`` from their coefficients to those of the columns themselves
+    terms : ``(C,)`` names of these
     """
 
     sample: Sample
     drawn: Drawn
     public: Vector
+    back: Vector
     terms: list[str]
 
     @property
@@ -187,7 +192,11 @@ class Setting:
         beside : of each value of the response its name, and ``(R,)`` whether a row has it, or what
             is unbiased for that
         """
-        a, mass = secret.weights(secret.terms.groups), self.mass / self.mass.sum()
+        terms, mass = secret.terms, self.mass / self.mass.sum()
+        if not terms.other:
+            return
+        groups = np.column_stack([1 - terms.values.sum(axis=1), terms.values])
+        a = secret.weights(groups)
         noise = np.diagonal(secret.noise(a), axis1=1, axis2=2)
         found = []
         for text, column in beside:
@@ -195,7 +204,7 @@ class Setting:
             varies = np.maximum(twice @ a**2 - (once @ a) ** 2, twice @ noise) * self.spread
             share = np.clip(once @ a, 0, 1)
             events = share**2 * (1 - share) / np.maximum(varies, 1e-300)
-            found += zip(events, (label + text for label in secret.terms.labels), strict=True)
+            found += zip(events, (label + text for label in (terms.other, *terms.names)), strict=True)
         few = sorted(each for each in found if each[0] < FEWEST_EVENTS)
         if few:
             raise DataError(
@@ -210,19 +219,20 @@ class Setting:
 def corrected_moments(
     setting: Setting, secrets: Sequence[Secret], reported: Secret | None, response: Vector
 ) -> tuple[Vector, Vector, Vector]:
-    """Least squares by unbiased moments: coefficients of public columns, then of the secrets', their
-    covariance, and that of the noise which the mechanisms are known to add.
+    """Least squares by unbiased moments: coefficients of the constant, of the secrets' columns and
+    of public ones, their covariance, and that of the noise which the mechanisms add.
 
     Σ w (m − M β) = 0 with unbiased m and M for each report; ``reported`` is the response where its
     numbers ``response`` ``(R,)`` are unbiased ones. For the noise of one column others are taken as
     expected: what reports add together is left out.
     """
     mass, heavy = setting.mass, setting.mass * setting.drawn.weights
-    parts, start = [], setting.public.shape[1]
+    parts, start = [], 1
     for secret in secrets:
         a = secret.weights(secret.terms.values)
         parts.append((secret, slice(start, start := start + a.shape[1]), a, secret.squares()))
-    design = np.hstack([setting.public, *(a[secret.places] for secret, _, a, _ in parts)])
+    told = [a[secret.places] for secret, _, a, _ in parts]
+    design = np.hstack([setting.public[:, :1], *told, setting.public[:, 1:]])
     moments = (mass[:, None] * design).T @ design
     expected = design.copy()
     for secret, block, a, square in parts:
@@ -269,16 +279,13 @@ def _inverse(
 
     Its square over the variance of its estimate is about the number of effective events.
     """
-    width, mass = setting.public.shape[1], setting.mass
-    rest = moments[width:, width:] - moments[width:, :width] @ np.linalg.solve(
-        moments[:width, :width], moments[:width, width:]
-    )
-    values = np.linalg.eigvalsh(rest)
-    few = np.ones(len(rest), dtype=bool)
-    if (values > 1e-9 * np.abs(values).max(initial=0)).all():
+    mass, end = setting.mass, 1 + len(moments) - len(setting.terms)
+    size = np.sqrt(np.maximum(np.diagonal(moments), 1e-300))
+    few = np.ones(end - 1, dtype=bool)
+    if np.linalg.eigvalsh(moments / np.outer(size, size))[0] > _DEFINITE:
         bread = np.linalg.inv(moments)
-        least = 1 / np.diagonal(bread)[width:]
-        across = bread[:, width:] * least
+        least = 1 / np.diagonal(bread)[1:end]
+        across = bread[:, 1:end] * least
         of_row = (design @ across) ** 2
         for secret, block, a, square in parts:
             own = across[block]

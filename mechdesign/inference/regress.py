@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, listing
-from ..mechanism import mechanism_of
+from ..mechanism import Mechanism, mechanism_of
 from ..release._estimate import judge_fit
 from ..release._identifiability import ask, ask_as_designed, designed_question
 from ..release.codes import check_choice
@@ -26,11 +26,13 @@ from ..release.samples import CountedRows, Sample, read_columns
 from ..release.survey import Survey, check_single, drawn_by, student_limits
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
+from ..utility.questions import Question
 from .latent import Latent, maximise_latent, refuse_free
 from .privatised import Secret, Setting, Terms, corrected_moments, terms_of
 
 Vector = NDArray[np.float64]
 
+INTERCEPT = "(intercept)"
 # Relative singular values of the public covariates below this are a dependence.
 _DEPENDENT = 1e-9
 # Combinations of values of which a logistic regression has coefficients of their own.
@@ -215,20 +217,19 @@ def regress(
         fits.append(fit_of(kernel.kernel, counts / n, likely[0], n, float(gap[0])))
         judge_fit(fits[-1], misfit, where)
         given = table.receipts.get(name) if counted and receipt is None else receipt
-        known = trace(table, None if counted else name, designs[name], given, n, where)
-        receipts.append(known[0])
-        notes.append(known[1])
+        found = trace(table, None if counted else name, designs[name], given, n, where)
+        receipts.append(found[0])
+        notes.append(found[1])
         best = reference_of(designs[name], kernel, truth)
-        secrets[name] = Secret(
-            name, designs[name], kernel, terms[name], places[name], best, likely[0]
-        )
+        secrets[name] = Secret(designs[name], kernel, terms[name], places[name], best, likely[0])
     drawn = drawn_by(survey, sample)
     check_single(drawn, strata)
     setting = Setting(sample, drawn, *_public_design(sample, covariates, drawn.weights))
     reported = secrets.pop(response, None)
     beside = list(secrets.values())
-    names = [*setting.terms, *(name for secret in beside for name in secret.terms.names)]
-    errors_by, likelihood = "sandwich", None
+    names = [name for secret in beside for name in secret.terms.names]
+    names = [INTERCEPT, *names, *setting.terms[1:]]
+    value, errors_by = None, "sandwich"
     if family == "linear":
         if reported is None:
             told = sample.numbers(response, "response")
@@ -238,17 +239,23 @@ def regress(
             setting.refuse_rare(secret, [("", np.ones(len(told)))])
         values, covariance, noise = corrected_moments(setting, beside, reported, told)
     else:
-        names, values, covariance, noise, likelihood = _logistic(
-            setting, beside, reported, names, response, plain=not survey.asked
-        )
         if not survey.asked:
             errors_by = "observed information"
-    if beside:
-        # The intercept, terms of the privatised columns, and public ones.
-        width = len(setting.terms)
-        order = [0, *range(width, len(names)), *range(1, width)]
-        names, values = [names[i] for i in order], values[order]
-        covariance, noise = (each[np.ix_(order, order)] for each in (covariance, noise))
+        reported = reported or _open_response(sample, response)
+        values, covariance, noise, value = _logistic(
+            setting, ", ".join(secrets), beside, reported, names, errors_by == "sandwich"
+        )
+    width, size = len(setting.terms), len(values)
+    public = [[0, *range(size - width + 1, size)]]
+    if not beside:
+        public = [[*range(at, at + width)] for at in range(0, size, width)]
+        if size > width:
+            names = _of_symbols(terms[response].names, setting)
+    transform = np.eye(size)
+    for place in public:
+        transform[np.ix_(place, place)] = setting.back
+    values = transform @ values
+    covariance, noise = (transform @ each @ transform.T for each in (covariance, noise))
     observed, least = (np.sqrt(np.maximum(np.diagonal(v), 0)) for v in (covariance, noise))
     errors = np.maximum(observed, least)
     grown = errors / np.where(observed > 0, observed, 1)
@@ -256,7 +263,7 @@ def regress(
     np.fill_diagonal(covariance, errors**2)
     freedom = math.inf
     if errors_by == "sandwich":
-        lost = len(values) - 1 if drawn.clusters is None else 0
+        lost = size - 1 if drawn.clusters is None else 0
         freedom = float(max(drawn.freedom - lost, 1))
     compared = tuple(secret.terms.compared for secret in beside)
     return Regression(
@@ -273,7 +280,7 @@ def regress(
         confidence,
         freedom,
         errors_by,
-        likelihood,
+        value,
         min(fits),
         receipts[0] if len(receipts) == 1 else None,
         "; ".join(dict.fromkeys(filter(None, notes))),
@@ -289,9 +296,7 @@ def _designs(mechanism: Any, column: Any, response: Any) -> dict[str, Any]:
     if isinstance(mechanism, KernelPlan):
         designs = {name: mechanism[name] for name in mechanism.names}
     names = [column] if isinstance(column, str) else list(designs if column is None else column)
-    if unknown := [name for name in names if name not in designs]:
-        raise UnknownNameError("privatised column", unknown[0], map(str, designs))
-    if isinstance(response, str) and response in designs and response not in names:
+    if response in [*designs] and response not in names:
         names.append(response)
     if len(set(names)) < len(names) or not names:
         raise InputError(
@@ -300,7 +305,13 @@ def _designs(mechanism: Any, column: Any, response: Any) -> dict[str, Any]:
             got=listing(names) if names else "none",
             remedy="name each once",
         )
+    _check_known("privatised column", names, designs)
     return {name: designs[name] for name in sorted(names, key=lambda name: name == response)}
+
+
+def _check_known(what: str, names: Iterable[Any], known: Iterable[Any]) -> None:
+    if unknown := [name for name in names if name not in [*known]]:
+        raise UnknownNameError(what, unknown[0], map(str, known))
 
 
 def _columns_beside(columns: list[Any], response: Any, covariates: Any) -> list[str]:
@@ -311,10 +322,9 @@ def _columns_beside(columns: list[Any], response: Any, covariates: Any) -> list[
     if not named or not all(isinstance(name, str) for name in (*columns, response, *covariates)):
         raise InputError(
             "regression",
-            expected="names of the privatised column and of the response, and a list of names of "
-            "covariates",
+            expected="names of the privatised column, of the response, and a list of names",
             got=f"{listing(columns)}, {quote(response)} and {quote(covariates)}",
-            remedy="pass column= and response=, the same name for a privatised response, and for "
+            remedy="pass column= and response=, the same for a privatised response, and for "
             "example covariates=['age', 'sex']",
         )
     every = list(dict.fromkeys([*columns, response]))
@@ -322,12 +332,11 @@ def _columns_beside(columns: list[Any], response: Any, covariates: Any) -> list[
     if twice or (len(every) == 1 and not covariates):
         raise InputError(
             "covariates",
-            expected="public columns beside the response and the privatised one, once each, and at "
-            "least one for a privatised response",
+            expected="public columns beside the others, once each, and one at least for a "
+            "privatised response",
             got=f"{quote(twice[0])} among them twice" if twice else "none",
-            remedy="leave it out, as the privatised column is a covariate by itself"
-            if twice
-            else "name them, or estimate the shares with md.estimate",
+            remedy="name public columns; a privatised one is a covariate by itself, and shares are "
+            "estimated with md.estimate",
         )
     return [*every[len(columns) :], *covariates]
 
@@ -348,35 +357,33 @@ def _asked(
                 got=quote(given),
                 remedy=f"pass for example {what}={{{next(iter(designs))!r}: …}}",
             )
-        if unknown := [name for name in given if name not in designs]:
-            raise UnknownNameError(f"column of a {what}", unknown[0], designs)
+        _check_known(f"column of a {what}", given, designs)
     found = {}
     for name, design in designs.items():
-        feature, own, inputs = features.get(name), designed_question(design), mechanism_of(design).inputs
+        feature, own = features.get(name), designed_question(design)
         if family == "logistic":
             remedy = "pass family='linear', which takes what the design asks"
             question = ask(design, remedy=None if own is None else remedy)
-        if name != response:
-            question = ask_as_designed(design, feature)
-        elif family == "linear":
-            if feature is None and (own is None or len(own.labels) > 1):
-                # Symbols that are numbers are those of the response.
-                feature = dict(zip(inputs, inputs, strict=True))
-            question = ask_as_designed(design, feature)
-            if len(question.labels) > 1:
+        if name == response and family == "logistic":
+            if feature is not None:
                 raise InputError(
-                    "privatised response of a linear regression",
-                    expected="a number for each symbol",
-                    got="none" if features.get(name) is None else "other values",
-                    remedy="pass feature={'no': 0, 'yes': 1}, by column where several are "
-                    "privatised, or family='logistic'",
+                    "feature",
+                    expected="it left out for a privatised response of a logistic regression",
+                    got="one",
+                    remedy="leave it out; shares of symbols are regressed",
                 )
-        elif feature is not None:
+        else:
+            if name == response and feature is None and (own is None or len(own.labels) > 1):
+                # Symbols that are numbers are those of the response.
+                feature = {label: label for label in mechanism_of(design).inputs}
+            question = ask_as_designed(design, feature)
+        if name == response and family == "linear" and len(question.labels) > 1:
             raise InputError(
-                "feature",
-                expected="it left out for a privatised response of a logistic regression",
-                got="one",
-                remedy="leave it out; shares of symbols are regressed",
+                "privatised response of a linear regression",
+                expected="a number for each symbol",
+                got="other values, or none",
+                remedy="pass feature={'no': 0, 'yes': 1}, by column where several are privatised, "
+                "or family='logistic'",
             )
         found[name] = terms_of(question, references.get(name), name)
     return found
@@ -384,38 +391,62 @@ def _asked(
 
 def _public_design(
     sample: Sample, covariates: Sequence[str], weights: Vector
-) -> tuple[Vector, list[str]]:
-    """Columns of public covariates ``(R, C)`` after one of ones, and their names.
+) -> tuple[Vector, Vector, list[str]]:
+    """Columns of public covariates after a constant one, made orthogonal, from their coefficients
+    to those of the columns, and names of these.
 
     Raises :class:`DataError` for covariates that are constant or depend on each other.
     """
-    columns, terms = [np.ones(len(weights))], ["(intercept)"]
+    columns, terms = [np.ones(len(weights))], [INTERCEPT]
     for name in covariates:
         if sample.is_numeric(name):
             columns.append(sample.numbers(name, "covariate"))
             terms.append(name)
             continue
         labels, codes = sample.categories(name, "covariate")
-        # A single value is a constant.
-        columns += [np.asarray(codes == k, float) for k in range(len(labels) > 1, len(labels))]
-        terms += [f"{name}={label}" for label in labels[len(labels) > 1 :]]
+        # A single value is a constant, which is refused.
+        labels = dict(list(enumerate(labels))[len(labels) > 1 :])
+        columns += [(codes == place).astype(float) for place in labels]
+        terms += [f"{name}={label}" for label in labels.values()]
     found = np.column_stack(columns)
     root = np.sqrt(weights * sample.repeats)[:, None] * found
-    size = np.linalg.norm(root, axis=0)
-    upper = np.linalg.qr(root / np.where(size > 0, size, 1), mode="r")
-    left = np.zeros(len(terms))
-    left[: len(upper)] = np.abs(np.diagonal(upper))
-    if dependent := [name for name, x in zip(terms, left, strict=True) if x <= _DEPENDENT]:
+    size = np.maximum(np.linalg.norm(root, axis=0), 1e-300)
+    root = np.vstack([root / size, np.zeros((len(size), len(size)))])
+    upper = np.linalg.qr(root, mode="r")
+    apart = np.abs(np.diagonal(upper)) > _DEPENDENT
+    if not apart.all():
         raise DataError(
             "covariates",
             expected="columns that vary, none of which follows from the others",
-            got=f"{listing(dependent)}, which does",
-            remedy="leave it out",
+            got=f"{listing(np.array(terms)[~apart].tolist())}, which does",
+            remedy="leave it out, or collect more",
         )
-    return found, terms
+    # The mean square of each column is one.
+    back = np.linalg.inv(upper) / size[:, None] * np.sqrt((weights * sample.repeats).sum())
+    return found @ back, back, terms
 
 
 # Logistic regressions
+
+
+def _open_response(sample: Sample, response: str) -> Secret:
+    """A response of two values that everybody tells."""
+    labels, codes = sample.categories(response, "response")
+    if len(labels) != 2:
+        raise DataError(
+            f"response in column {quote(response)}",
+            expected="two different values",
+            got=str(len(labels)),
+            remedy="pass family='linear', or a response such as 0 and 1",
+        )
+    kernel, half = Mechanism(np.eye(2), labels, labels), np.full(2, 0.5)
+    terms = terms_of(Question(tuple(labels), np.eye(2)), None, response)
+    return Secret(kernel, kernel, terms, codes, half, half)
+
+
+def _of_symbols(names: Sequence[str], setting: Setting) -> list[str]:
+    """Names of the coefficients of shares of symbols."""
+    return [f"{name}: {term}" if k else name for name in names for k, term in enumerate(setting.terms)]
 
 
 def _products(parts: Sequence[Vector]) -> Vector:
@@ -428,115 +459,78 @@ def _products(parts: Sequence[Vector]) -> Vector:
 
 def _logistic(
     setting: Setting,
+    name: str,
     secrets: Sequence[Secret],
-    reported: Secret | None,
+    reported: Secret,
     names: list[str],
-    response: str,
-    *,
-    plain: bool,
-) -> tuple[list[str], Vector, Vector, Vector, float]:
+    sandwich: bool,
+) -> tuple[Vector, Vector, Vector, float]:
     """Maximum likelihood over the symbols that may have made each report; of several columns their
-    tuples, and with a privatised response beside them either of its values.
+    tuples, and with a response beside them either of its values.
     """
-    mass, n = setting.mass, int(setting.sample.repeats.sum())
-    columns = list(secrets) or [reported]
+    columns, inputs = secrets or [reported], list(reported.kernel.inputs)
+    first = inputs.index(reported.terms.compared)
     shape = [len(secret.likely) for secret in columns]
-    if math.prod(shape) > _MOST_TUPLES:
+    if math.prod(shape) > _MOST_TUPLES or (secrets and len(inputs) != 2):
         raise DataError(
             "logistic regression on several privatised columns",
-            expected=f"at most {_MOST_TUPLES:,} combinations of their values",
-            got=f"{math.prod(shape):,}",
-            remedy="leave out columns, merge values before they are privatised, or pass "
+            expected=f"a response of two values, and at most {_MOST_TUPLES:,} combinations of "
+            "others",
+            got=f"{len(inputs)} and {math.prod(shape):,}",
+            remedy="merge values before they are privatised, leave out columns, or pass "
             "family='linear'",
         )
-    likelihoods = _products([secret.kernel.kernel.T[secret.places] for secret in columns])
-    unbiased = _products([secret.symbols for secret in columns])
-    likely = _products([secret.likely[None] for secret in columns])[0]
-    symbols = list(product(*(secret.kernel.inputs for secret in columns)))
-    if len(columns) == 1:
-        symbols = [symbol for (symbol,) in symbols]
+    mass, n, once = setting.mass, setting.sample.repeats.sum(), np.ones(len(setting.public))
+    setting.refuse_rare(reported, [("", once)])
+    every = [s.kernel.kernel.T[s.places] for s in columns], [s.symbols for s in columns]
+    likely, values = _products([s.likely[None] for s in columns])[0], np.zeros((shape[0], 0))
+    symbols = list(product(*(s.kernel.inputs for s in columns)))
     # What shares are compared with must occur.
-    first = int(np.argmax(likely))
-    values, outcome, chance = np.zeros((len(likely), 0)), None, 0.5
-    if reported is not None:
-        inputs = list(reported.kernel.inputs)
-        base = inputs.index(reported.terms.compared)
-        setting.refuse_rare(reported, [("", np.ones(len(mass)))])
-    if not secrets:
-        first = base
-    else:
-        if reported is None:
-            labels, codes = setting.sample.categories(response, "response")
-            ends = chances = (codes[:, None] == np.arange(len(labels))).astype(float)
-            short = not np.bincount(codes, mass).all()
-        else:
-            labels = [inputs[base], *(label for label in inputs if label != inputs[base])]
-            turned = [inputs.index(label) for label in labels]
-            chances, ends = reported.kernel.kernel.T[reported.places][:, turned], reported.symbols[:, turned]
-            short = False
-        if len(labels) != 2 or short:
-            raise DataError(
-                f"response {quote(response)}",
-                expected="two different values, both with weight",
-                got=f"{len(labels)}" + " with zero weight for one" * (len(labels) == 2),
-                remedy="pass family='linear', or a response such as 0 and 1; a privatised one of "
-                "more symbols alone with public covariates",
-            )
+    order = [int(np.argmax(likely)) if secrets else first]
+    order += [i for i in range(len(likely)) if i != order[0]]
+    if secrets:
+        ends = [first, 1 - first]
+        both = (each[:, ends] for each in (reported.kernel.kernel.T[reported.places], reported.symbols))
+        chances, told = both
+        beside = [f" with {reported.terms.other}", f" with {reported.terms.names[0]}"]
+        for secret in secrets:
+            setting.refuse_rare(secret, list(zip(beside, told.T, strict=True)))
         where = np.unravel_index(np.arange(len(likely)), shape)
         values = np.hstack([s.terms.values[at] for s, at in zip(secrets, where, strict=True)])
-        for secret in secrets:
-            told = [f" with {response}={label}" for label in labels]
-            setting.refuse_rare(secret, list(zip(told, ends.T, strict=True)))
-        chance = float(np.clip(mass @ ends[:, 1] / mass.sum(), 1 / n, 1 - 1 / n))
-    upper = np.linalg.qr(np.sqrt(mass / mass.sum())[:, None] * setting.public, mode="r")
-    back, width = np.linalg.inv(upper), len(upper)
-    order = [first, *(i for i in range(len(symbols)) if i != first)]
+        share = np.clip(mass @ told[:, 1] / mass.sum(), 1 / n, 1 - 1 / n)
     while True:
-        seen, sides = likelihoods[:, order], unbiased[:, order]
+        seen, unbiased = (_products(each)[:, order] for each in every)
         if secrets:
-            seen, sides = (
+            seen, unbiased = (
                 np.hstack([each * end[:, [k]] for k in (0, 1)])
-                for each, end in ((seen, chances), (sides, ends))
+                for each, end in ((seen, chances), (unbiased, told))
             )
-            outcome = np.repeat([[0.0, 1.0]], len(order), axis=1)
-        observed = Latent(
-            seen, setting.public @ back, values[order], outcome, mass * (n / mass.sum())
-        )
-        name = ", ".join(secret.name for secret in columns)
-        of_secret = [
-            f"{name}={symbols[i]}" + f": {term}" * (k > 0)
-            for i in order[1:]
-            for k, term in enumerate(setting.terms)
-        ]
-        shares = np.maximum(likely[order], 0.5 / n)
+        observed = Latent(seen, setting.public, values[order], mass * (n / mass.sum()))
+        size, width = observed.size, len(setting.terms)
         start = np.zeros(observed.parameters)
-        start[observed.size :: width] = np.log(shares[1:] / shares[0]) * upper[0, 0]
+        shares = np.maximum(likely[order], 0.5 / n)
+        start[size::width] = np.log(shares[1:] / shares[0]) / setting.back[0, 0]
         if secrets:
-            start[0] = np.log(chance / (1 - chance)) * upper[0, 0]
+            start[0] = np.log(share / (1 - share)) / setting.back[0, 0]
         found = maximise_latent(observed, start)
-        absent = {1 + (i - observed.size) // width for i in found.free if i >= observed.size}
+        absent = {1 + (i - size) // width for i in found.free if i >= size}
         kept = [i for place, i in enumerate(order) if place not in absent]
         span = np.column_stack([np.ones(len(kept)), values[kept]])
         if not secrets or not absent or np.linalg.matrix_rank(span) < span.shape[1]:
-            refuse_free(found, [*names[: observed.size], *of_secret])
+            of_secret = [f"{name}={listing(symbols[i])}" for i in order[1:]] if secrets else reported.terms.names
+            refuse_free(found, [*names[:size], *_of_symbols(of_secret, setting)])
             break
-        gone = listing([symbols[order[place]] for place in sorted(absent)])
+        gone = [listing(symbols[order[place]]) for place in sorted(absent)]
         warn(
-            f"the reports do not show that {gone} occur{'s' * (len(absent) == 1)}; the regression "
-            "is about people with other symbols",
+            f"the reports do not show that {', '.join(gone)} occur{'s' * (len(absent) == 1)}; the "
+            "regression is about people with other symbols",
             PrecisionWarning,
         )
         order = kept
     covariance = np.linalg.inv(found.information)
     noise = (covariance - np.linalg.inv(found.known)) * (n * setting.spread)
-    if not plain:
+    if sandwich:
         # The likelihood counted every person once on average.
         covariance = setting.sandwich(found.scores, covariance * (n / mass.sum()))
-    transform = np.eye(observed.parameters)
-    for at in [0] * bool(secrets) + [*range(observed.size, len(transform), width)]:
-        transform[at : at + width, at : at + width] = back
-    covariance, noise = (transform @ each @ transform.T for each in (covariance, noise))
-    part = slice(observed.size or None)
-    names = names if secrets or len(order) == 2 else of_secret
-    best = transform @ found.coefficients
-    return names, best[part], covariance[part, part], noise[part, part], found.value
+    part = slice(size or None)
+    return found.coefficients[part], covariance[part, part], noise[part, part], found.value
