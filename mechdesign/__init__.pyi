@@ -36,8 +36,8 @@ from .evidence._audit_samples import audit_samples as audit_samples
 from .evidence.findings import SampleAudit as SampleAudit
 from .evidence.findings import SampleVerdict as SampleVerdict
 from .exact import Verdict as Verdict
-from .inference.regress import Regression as Regression
-from .inference.regress import regress as regress
+from .inference._regress import Regression as Regression
+from .inference._regress import regress as regress
 from .mechanism import Mechanism as Mechanism
 from .plotting._plot_binding import plot_binding as plot_binding
 from .plotting._plot_envelope import plot_envelope as plot_envelope

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..release._estimate_rounds import RoundsEstimate
     from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
-    from ..inference.regress import Regression
+    from ..inference._regress import Regression
     from ..release.estimates import Estimate
     from ..release.smallest_levels import SmallestForReports
     from ..release.subset_estimates import ManyEstimates

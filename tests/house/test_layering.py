@@ -50,6 +50,7 @@ LAYERS = (
     ("storage",),
     ("kernel_files",),
     ("release",),
+    ("inference",),
     ("devices",),
     ("arguments", "bin_arguments"),
     ("_compare", "papers"),

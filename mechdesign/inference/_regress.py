@@ -39,6 +39,8 @@ _DEPENDENT = 1e-9
 _MOST_TUPLES = 1000
 # Odds of a false alarm about the model of a logistic regression.
 _ALARM = 1e-3
+# Relative variances above this count in that test.
+_RANK = 1e-6
 
 
 @dataclass(frozen=True, repr=False)
@@ -468,6 +470,8 @@ def _logistic(
     """Maximum likelihood over the symbols that may have made each report; of several columns their
     tuples, and with a response beside them either of its values.
     """
+    from scipy.special import chdtrc
+
     columns, inputs = secrets or [reported], list(reported.kernel.inputs)
     first = inputs.index(reported.terms.compared)
     shape = [len(secret.likely) for secret in columns]
@@ -529,6 +533,22 @@ def _logistic(
         order = kept
     covariance = np.linalg.inv(found.information)
     noise = (covariance - np.linalg.inv(found.known)) * (n * setting.spread)
+    if len(order) == len(likely):
+        # Scores whose means are those of the secrets, whether the model holds or not [Hausman1978].
+        told = observed.parts(found.coefficients, unbiased)[1]
+        apart = setting.meat(told - found.scores @ covariance @ found.known)
+        scale = np.sqrt(np.diagonal(setting.meat(told)))
+        sizes, ways = np.linalg.eigh(apart / np.outer(scale, scale))
+        seen = sizes > _RANK
+        gap = (mass @ told / scale @ ways)[seen] ** 2 / sizes[seen]
+        odds = float(chdtrc(seen.sum(), gap.sum())) if seen.any() else 1.0
+        if odds < _ALARM:
+            warn(
+                f"reports contradict this logistic model (by chance once in {1 / odds:.2g} surveys)"
+                ": it has other coefficients for reports than for secrets, and intervals do not "
+                "hold those; add covariates, such as squares, or pass family='linear'",
+                PrecisionWarning,
+            )
     if sandwich:
         # The likelihood counted every person once on average.
         covariance = setting.sandwich(found.scores, covariance * (n / mass.sum()))
