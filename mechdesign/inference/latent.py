@@ -62,23 +62,17 @@ class Latent:
         """Number of all coefficients, β and then α symbol by symbol."""
         return self.size + (len(self.values) - 1) * self.public.shape[1]
 
-    def parts(
-        self, coefficients: Vector, weights: Vector | None = None
-    ) -> tuple[Vector, Vector, Vector, Vector]:
+    def parts(self, coefficients: Vector) -> tuple[Vector, Vector, Vector, Vector]:
         """Log-likelihoods ``(R,)``, scores of one person of each row ``(R, P)``, the information
         ``(P, P)`` of known secrets, and what is missing of it.
-
-        ``weights`` ``(R, n)`` take the place of the posterior of the secret.
         """
         step = max(1, _MOST_NUMBERS // (self.likelihoods.shape[1] * (1 + self.parameters)))
         starts = range(0, len(self.likelihoods), step)
-        found = [self._part(coefficients, slice(at, at + step), weights) for at in starts]
+        found = [self._part(coefficients, slice(at, at + step)) for at in starts]
         values, scores, known, missing = zip(*found, strict=True)
         return np.concatenate(values), np.concatenate(scores), sum(known), sum(missing)
 
-    def _part(
-        self, coefficients: Vector, rows: slice, weights: Vector | None
-    ) -> tuple[Vector, Vector, Vector, Vector]:
+    def _part(self, coefficients: Vector, rows: slice) -> tuple[Vector, Vector, Vector, Vector]:
         from scipy.special import expit, log_softmax, logsumexp
 
         c, mass, size, symbols = self.public[rows], self.mass[rows], self.size, len(self.values)
@@ -103,7 +97,7 @@ class Latent:
             chance = expit(ahead)
             scores[:, :, :size] = (response - chance)[:, :, None] * design
         best = logsumexp(joint, axis=1)
-        posterior = np.exp(joint - best[:, None]) if weights is None else weights[rows]
+        posterior = np.exp(joint - best[:, None])
         told = np.tile(np.eye(symbols), twice).T[:, 1:] - shares[:, None, 1:]
         scores[:, :, size:] = (told[:, :, :, None] * c[:, None, None]).reshape(*joint.shape, -1)
         mean = np.einsum("rn,rnp->rp", posterior, scores)

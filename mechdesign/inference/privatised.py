@@ -96,6 +96,11 @@ class Secret:
         return least_variance(self.kernel.kernel, asked, self.reference)
 
     @property
+    def chances(self) -> Vector:
+        """``(R, N)`` probabilities of the report of each symbol."""
+        return np.asarray(self.kernel.kernel.T[self.places])
+
+    @property
     def symbols(self) -> Vector:
         """``(R, N)`` what is unbiased for whether the secret is each symbol."""
         return self.weights(np.eye(len(self.likely)))[self.places]
@@ -181,8 +186,9 @@ class Setting:
         n, size = int(self.sample.repeats.sum()), scores.shape[1]
         return np.asarray((n - 1) / max(n - size, 1) * bread @ self.meat(scores) @ bread.T)
 
-    def refuse_rare(self, secret: Secret, beside: Sequence[tuple[str, Vector]]) -> None:
-        """Raise :class:`DataError` for groups of symbols with too few effective events.
+    def fewest(self, secret: Secret, beside: Sequence[tuple[str, Vector]]) -> float:
+        """About how many people the rarest group of symbols has; :class:`DataError` where reports
+        show it by too few effective events.
 
         A share p that is estimated with a variance s² is told as well as by p²(1 − p)/s² events
         among people who tell their secrets: the number of events itself for an identity kernel.
@@ -194,17 +200,21 @@ class Setting:
         """
         terms, mass = secret.terms, self.mass / self.mass.sum()
         if not terms.other:
-            return
+            return np.inf
         groups = np.column_stack([1 - terms.values.sum(axis=1), terms.values])
         a = secret.weights(groups)
         noise = np.diagonal(secret.noise(a), axis1=1, axis2=2)
-        found = []
+        found: list[tuple[float, str]] = []
+        people = np.inf
         for text, column in beside:
             once, twice = (np.bincount(secret.places, mass * column**k, len(a)) for k in (1, 2))
             varies = np.maximum(twice @ a**2 - (once @ a) ** 2, twice @ noise) * self.spread
             share = np.clip(once @ a, 0, 1)
             events = share**2 * (1 - share) / np.maximum(varies, 1e-300)
-            found += zip(events, (label + text for label in (terms.other, *terms.names)), strict=True)
+            people = min(people, share.min() / self.spread)
+            found += zip(
+                events, (label + text for label in (terms.other, *terms.names)), strict=True
+            )
         few = sorted(each for each in found if each[0] < FEWEST_EVENTS)
         if few:
             raise DataError(
@@ -214,6 +224,7 @@ class Setting:
                 got=f"{few[0][0]:.1f} of {listing([name for _, name in few])}",
                 remedy=_REMEDY,
             )
+        return people
 
 
 def corrected_moments(
@@ -271,9 +282,7 @@ def corrected_moments(
     return beta, setting.sandwich(scores, bread), bread @ noise @ bread.T
 
 
-def _inverse(
-    setting: Setting, parts: Sequence[Any], design: Vector, moments: Vector
-) -> Vector:
+def _inverse(setting: Setting, parts: Sequence[Any], design: Vector, moments: Vector) -> Vector:
     """The inverse of the moments; refuses terms whose variance beside the others the reports hardly
     show to be positive.
 

@@ -332,7 +332,9 @@ def read_columns(
         book = Codebook(kernel.outputs, "outputs of the mechanism", texts=texts)
         values, at = _coded(column, name)
         found = book.places([tidy(value) for value in values])
-        unseen = [v for v, k in zip(values, found, strict=True) if k == ABSENT and not book.is_blank(v)]
+        unseen = [
+            v for v, k in zip(values, found, strict=True) if k == ABSENT and not book.is_blank(v)
+        ]
         if unseen:
             where = f"reports in column {quote(name)}"
             raise book.refuse(where, unseen, "pass the mechanism that made them")
@@ -342,8 +344,7 @@ def read_columns(
         raise DataError(
             f"reports in column{'s' * (len(kernels) > 1)} {listing(list(kernels))}",
             expected="no missing reports",
-            got=f"{int(repeats[blank].sum())} rows without one"
-            + " of them" * (len(kernels) > 1),
+            got=f"{int(repeats[blank].sum())} rows without one" + " of them" * (len(kernels) > 1),
             remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
         )
     kept = np.flatnonzero(~blank)
