@@ -335,7 +335,7 @@ def _columns_beside(columns: list[Any], response: Any, covariates: Any) -> list[
     if twice or (len(every) == 1 and not covariates):
         raise InputError(
             "covariates",
-            expected="public columns beside the others, once each, and one at least for a "
+            expected="public columns beside the others, once each, and at least one for a "
             "privatised response",
             got=f"{quote(twice[0])} among them twice" if twice else "none",
             remedy="name public columns; a privatised one is a covariate by itself, and shares are "
@@ -363,30 +363,32 @@ def _asked(
         _check_known(f"column of a {what}", given, designs)
     found = {}
     for name, design in designs.items():
-        feature, own = features.get(name), designed_question(design)
+        feature, own, question = features.get(name), designed_question(design), None
         if family == "logistic":
             remedy = "pass family='linear', which takes what the design asks"
             question = ask(design, remedy=None if own is None else remedy)
-        if name == response and family == "logistic":
-            if feature is not None:
-                raise InputError(
-                    "feature",
-                    expected="it left out for a privatised response of a logistic regression",
-                    got="one",
-                    remedy="leave it out; shares of symbols are regressed",
-                )
-        else:
-            if name == response and feature is None and (own is None or len(own.labels) > 1):
-                # Symbols that are numbers are those of the response.
-                feature = {label: label for label in mechanism_of(design).inputs}
+        if name != response:
             question = ask_as_designed(design, feature)
-        if name == response and family == "linear" and len(question.labels) > 1:
+        elif family == "linear":
+            inputs = mechanism_of(design).inputs
+            if feature is None and all(isinstance(x, (int, float)) for x in inputs):
+                feature = {x: x for x in inputs}
+            if feature is not None or (own is not None and len(own.labels) == 1):
+                question = ask_as_designed(design, feature)
+            if question is None or len(question.labels) > 1:
+                raise InputError(
+                    "privatised response of a linear regression",
+                    expected="a number for each symbol",
+                    got="other values, or none",
+                    remedy="pass feature={'no': 0, 'yes': 1}, by column where several are "
+                    "privatised, or family='logistic'",
+                )
+        elif feature is not None:
             raise InputError(
-                "privatised response of a linear regression",
-                expected="a number for each symbol",
-                got="other values, or none",
-                remedy="pass feature={'no': 0, 'yes': 1}, by column where several are privatised, "
-                "or family='logistic'",
+                "feature",
+                expected="it left out for a privatised response of a logistic regression",
+                got="one",
+                remedy="leave it out; shares of symbols are regressed",
             )
         found[name] = terms_of(question, references.get(name), name)
     return found

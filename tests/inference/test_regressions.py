@@ -115,7 +115,7 @@ def test_a_symbol_that_does_not_occur_can_be_merged_with_others():
 @for_each(("mechanism", "options", "fragment"), [
         (THREE, {"response": "sex"}, "1500 rows without one"),
         (THREE, {"response": "cost", "family": "logistic"}, "two different values"),
-        (THREE, {"response": "y"}, "one at least"),
+        (THREE, {"response": "y"}, "at least one"),
         (THREE, {"response": "cost", "covariates": ["y"]}, "'y' among them"),
         (THREE, {"response": "cost", "covariates": "age"}, "list of names"),
         (THREE, {"response": "cost", "covariates": ["one"]}, "'one'"),
@@ -411,7 +411,7 @@ def test_what_changes_nothing():
 
 
 def test_rows_that_recur_count_as_often():
-    """Rows of a frame are merged where they recur, and those of a category that is left out gone."""
+    """Rows of a frame are merged where they recur; categories without rows are left out."""
     frame = TABLE.assign(age=(TABLE["age"] // 10), cost=TABLE["cost"].round(), w=1.0)
     frame["sex"] = pd.Categorical(frame["sex"], ["x", "f", "m"])
     twice = pd.concat([frame, frame])
