@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, UnknownNameError, quote
 from ..labels import Label, listing
 from ..mechanism import Mechanism
-from ..release._identifiability import designed_question, hidden_answers, least_variance
+from ..release._identifiability import hidden_answers, least_variance
 from ..release.codes import ABSENT, Codebook
 from ..release.samples import Sample
 from ..release.survey import Drawn, design_covariance
@@ -78,12 +78,11 @@ class Secret:
 
     Attributes
     ----------
-    design, kernel, terms : what made the reports, its matrix, and what is asked
+    kernel, terms : what made the reports, and what is asked
     places : ``(R,)`` positions of the reports
     reference, likely : ``(N,)`` where weights are best, and the shares of largest likelihood
     """
 
-    design: Any
     kernel: Mechanism
     terms: Terms
     places: NDArray[np.int64]
@@ -128,10 +127,8 @@ class Secret:
                 "mechanism",
                 expected="one whose reports tell the squares of the feature, too",
                 got="one where they do not, however many there are",
-                remedy="take the symbols themselves, or design with md.utility.Estimation()"
-                if designed_question(self.design) is None
-                else "design for its squares and products beside it, md.utility.Estimation([…]) "
-                "(--of)",
+                remedy="take the symbols themselves, or design for its squares and products beside "
+                "it, md.utility.Estimation([…]) (--of)",
             )
         size = self.terms.values.shape[1]
         return self.weights(values).reshape(-1, size, size)
@@ -292,7 +289,7 @@ def _inverse(setting: Setting, parts: Sequence[Any], design: Vector, moments: Ve
     size = np.sqrt(np.maximum(np.diagonal(moments), 1e-300))
     few = np.ones(end - 1, dtype=bool)
     if np.linalg.eigvalsh(moments / np.outer(size, size))[0] > _DEFINITE:
-        bread = np.linalg.inv(moments)
+        bread: Any = np.linalg.inv(moments)
         least = 1 / np.diagonal(bread)[1:end]
         across = bread[:, 1:end] * least
         of_row = (design @ across) ** 2

@@ -66,8 +66,8 @@ class Sample:
     ----------
     reports : ``(R,)`` positions of outputs of the mechanism
     repeats : ``(R,)`` how often each row occurs
-    columns : the ``R`` values of each other column: an array of numbers, a list, or different values
-        and the place of each row among them
+    columns : the ``R`` values of each other column: an array of numbers, a list, or the values
+        that differ and the place of each row among them
     texts : whether they were read from a text file, so that numbers are written in digits
     """
 
