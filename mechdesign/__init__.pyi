@@ -40,6 +40,8 @@ from .inference._estimate import estimate as estimate
 from .inference._estimate_change import estimate_change as estimate_change
 from .inference._estimate_joint import estimate_joint as estimate_joint
 from .inference._estimate_rounds import estimate_rounds as estimate_rounds
+from .inference._regress import Regression as Regression
+from .inference._regress import regress as regress
 from .inference.results import Estimate as Estimate
 from .mechanism import Mechanism as Mechanism
 from .plotting._plot_binding import plot_binding as plot_binding
@@ -98,8 +100,6 @@ from .release._pram import Pram as Pram
 from .release._pram import pram as pram
 from .release._privatize import privatize as privatize
 from .release._privatize_file import privatize_file as privatize_file
-from .release._regress import Regression as Regression
-from .release._regress import regress as regress
 from .release.codes import show_values as show_values
 from .release.identities import ReleaseKey as ReleaseKey
 from .release.identities import release_key as release_key

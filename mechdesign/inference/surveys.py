@@ -261,30 +261,34 @@ def design_covariance(scores: Any, repeats: NDArray[np.int64], drawn: Drawn) -> 
 
     Parameters
     ----------
-    scores : sparse ``(R, D)``, what one person of each row adds
+    scores : ``(R, D)``, sparse or not, what one person of each row adds
     repeats : ``(R,)`` how many they are
 
     The part (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ of each stratum.
     """
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, issparse
 
-    rows = np.arange(len(repeats))
     factor = np.zeros(len(drawn.units))
     more = drawn.units > 1
     factor[more] = (1 - drawn.fractions[more]) * drawn.units[more] / (drawn.units[more] - 1)
-    if drawn.clusters is None:
-        units, times, strata = scores, repeats.astype(float), drawn.strata
-    else:
+
+    def sums(of: Any, times: Vector, places: NDArray[np.int64], count: int) -> Any:
+        rows = np.arange(len(times))
+        return csr_array((times, (places, rows)), shape=(count, len(times))) @ of
+
+    units, times, strata = scores, repeats.astype(float), drawn.strata
+    if drawn.clusters is not None:
         count = int(drawn.clusters.max()) + 1
-        shape = (count, len(rows))
-        units = csr_array((repeats.astype(float), (drawn.clusters, rows)), shape=shape) @ scores
+        units = sums(scores, times, drawn.clusters, count)
         times, strata = np.ones(count), np.zeros(count, dtype=np.int64)
         strata[drawn.clusters] = drawn.strata
-    places = np.arange(len(times))
-    scaled = csr_array((factor[strata] * times, (places, places)), shape=(len(times),) * 2)
-    square = (units.T @ (scaled @ units)).toarray()
-    gather = csr_array((times, (strata, places)), shape=(len(factor), len(times)))
-    totals = (gather @ units).toarray()
+    weights = (factor[strata] * times)[:, None]
+    totals = sums(units, times, strata, len(factor))
+    if issparse(units):
+        square = (units.T @ units.multiply(weights).tocsr()).toarray()
+        totals = totals.toarray()
+    else:
+        square = units.T @ (weights * units)
     return np.asarray(square - (totals * (factor / drawn.units)[:, None]).T @ totals)
 
 

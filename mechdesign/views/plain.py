@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from ..inference._estimate_change import ChangeEstimate
     from ..inference._estimate_joint import JointEstimate, TableEstimate
     from ..inference._estimate_rounds import RoundsEstimate
+    from ..inference._regress import Regression
     from ..inference.many import ManyEstimates
     from ..inference.results import Estimate, GroupEstimates
     from ..privacy.notion import Check
     from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
-    from ..release._regress import Regression
     from ..release.smallest_levels import SmallestForReports
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
