@@ -78,12 +78,13 @@ def test_estimates_are_means_of_scores_without_the_transform():
     rng = np.random.default_rng(1)
     reports = md.Sampler(selection, rng=1).draw_codes(rng.integers(0, 40, 500))
     made = md.estimate(reports, selection)
-    family, v = selection.family, selection.family.points
+    part = selection.types[0].split[0]
+    family, v = part.family, part.family.points
     want = np.full(40, 1 / v)
     for report in reports:
         residues, classes = family.residues(np.full(40, report), np.arange(40))
         for x in range(40):
-            profile = selection.profiles[classes[x]]
+            profile = part.profiles[classes[x]]
             score = (profile.ratios[residues[x]] - 1) / float(profile.moment(2))
             want[x] += (v - 1) / v * score / len(reports)
     assert made.values == pytest.approx(want, abs=1e-10)

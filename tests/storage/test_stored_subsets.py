@@ -33,7 +33,7 @@ def test_what_is_saved_is_loaded(selection, tmp_path):
     assert found == selection
     assert found.certificate == selection.certificate
     assert found.inputs == selection.inputs
-    assert found.family == selection.family
+    assert found.types == selection.types
     assert path.stat().st_size < 4000
     with pytest.raises(StorageError, match="exists"):
         md.save(selection, path)
