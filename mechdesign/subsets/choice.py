@@ -39,7 +39,9 @@ _MOST_SHARED, _MOST_POINTS, _ALWAYS = 5, 64, 1 << 24
 # To what share of it the risk of a plan is told.
 _TOLERANCE = 1e-9
 # How far the chances of types may be from those of the mixture, relatively, in linear programs.
-_REACHES = (0.3, 0.03, 0.003)
+_REACHES = (0.3, 0.03)
+# Shares of contrasts that are left at which their value is told.
+_TANGENTS = 0.8 ** np.arange(16)
 # How much of what tells nothing is mixed into weights: at first, by which factor more, how often.
 _FIRST, _FACTOR, _TRIES = 2.0**-52, 2.0**4, 13
 # Accuracy of linear programs, and by which factor levels differ that are not the same.
@@ -176,20 +178,23 @@ class _Draft:
     def fitted(self, bounds: LiftBounds, reach: float) -> _Draft | None:
         """The best entries near these that keep bounds against the mean at every report.
 
-        All that is asked is linear in chances and entries, and to first order what they add to the
-        information about contrasts too. ``None`` where nothing keeps the bounds.
+        All that is asked is linear in chances and entries. What is left of the contrasts of a class
+        is a linear λ, with which the errors grow as λ⁻², at least as much as by each of a few
+        tangents. ``None`` where nothing keeps the bounds.
         """
         from scipy.linalg import block_diag
         from scipy.optimize import linprog
 
         shares = np.array([float(share) for share in self.layout.shares])
         g, often = len(shares), self.chances @ shares
-        spreads = {own: self._spreads(*own) for own in self.raised}
-        told = [
-            sum((a * w).sum(axis=1) / often[t] for (t, j), (a, w) in spreads.items() if j == i)
-            for i in range(g)
-        ]
-        below, equal, gains, limits = list[Any](), list[Any](), list[Floats](), list[Any]()
+        told = dict[int, Floats]()
+        for (t, i), (away, weighted) in (
+            spreads := {k: self._spreads(*k) for k in self.raised}
+        ).items():
+            told[i] = told.get(i, 0.0) + (away * weighted).sum(axis=1) / often[t]
+        firsts = dict(zip(told, np.cumsum([0, *map(len, told.values())]), strict=False))
+        values = np.zeros(sum(map(len, told.values())))
+        below, equal, left, limits = list[Any](), list[Any](), list[Floats](), list[Any]()
         places, starts = dict[tuple[int, int], slice](), list[int]()
         for t, row in enumerate(self.chances):
             split = {i: self.raised[t, i] for i in range(g) if (t, i) in self.raised}
@@ -199,7 +204,8 @@ class _Draft:
             chances, worst, top = unit[:g], unit[ends[-1] : -1].reshape(g, 2, -1), unit[-1]
             entries = [chances[[i, i, i]][None] for i in range(g)]
             means, slots = [chances[[i, i]][None] for i in range(g)], list[object](range(g))
-            under, even, gain = list[Floats](), [unit[:0]], np.zeros(len(unit))
+            under, even = list[Floats](), [unit[:0]]
+            stays = np.zeros((len(values), len(unit)))
             starts.append(len(limits))
             for (i, (family, count)), start in zip(split.items(), ends, strict=False):
                 m, sizes = family.dimension, [count, 1, family.base - count - 1]
@@ -216,10 +222,12 @@ class _Draft:
                     even.append(own[:, 1] - own[:, 2])
                 under += [*(own[:, 1:] - own[:, :-1]).reshape(2 * m, -1)]
                 away, weighted = spreads[t, i]
-                value = [float(Fraction(*family.class_share(c))) for c in range(m)] / told[i] ** 2
-                value *= family.size / often[t]
-                gain += 2 * np.einsum("c,ck,ckd->d", value, weighted, own)
-                gain -= value @ (away * weighted).sum(axis=1) / often[t] * (shares @ chances)
+                part = ((away * weighted).sum(axis=1) / told[i] / often[t] ** 2)[:, None]
+                # A type that comes more often tells less each time.
+                rate = np.einsum("ck,ckd->cd", weighted, own) / told[i][:, None] / often[t]
+                stays[firsts[i] : firsts[i] + m] = rate - part / 2 * (shares @ chances)
+                rates = [float(Fraction(*family.class_share(c))) for c in range(m)]
+                values[firsts[i] : firsts[i] + m] = family.size * np.array(rates) / told[i]
             for i, rows in enumerate(means):
                 under += [*(worst[i, 0] - rows[:, 0]), *(rows[:, 1] - worst[i, 1])]
                 for c, (high, _, low) in enumerate(entries[i]):
@@ -234,19 +242,21 @@ class _Draft:
                         under += [high - top, top - float(bounds.ratio) * low]
             below.append(under)
             equal.append(np.vstack(even))
-            gains.append(gain)
+            left.append(stays)
             limits += [(a * (1 - reach), a * (1 + reach)) for a in row]
             limits += [(0, None)] * (len(unit) - g)
-        sums = np.hstack([np.eye(g, len(gain)) for gain in gains])
-        cost, matrix = -np.concatenate(gains), np.vstack([sums, block_diag(*equal)])
-        below = block_diag(*below)
+        sums = np.hstack([np.eye(g, len(stays.T)) for stays in left])
+        matrix = np.vstack([sums, block_diag(*equal)])
+        under, each = block_diag(*below), np.eye(len(values))
+        tangents = [np.hstack([-2 / s**3 * np.hstack(left), -each]) for s in _TANGENTS]
+        right = [np.full(len(values), 1 / s**3 - 3 / s**2) for s in _TANGENTS]
         found = linprog(
-            cost / np.abs(cost).max(),
-            below,
-            np.zeros(len(below)),
-            matrix,
+            np.concatenate([np.zeros(len(limits)), values / values.max()]),
+            np.vstack([np.pad(under, ((0, 0), (0, len(values)))), *tangents]),
+            np.concatenate([np.zeros(len(under)), *right]),
+            np.pad(matrix, ((0, 0), (0, len(values)))),
             np.arange(len(matrix)) < g,
-            limits,
+            limits + [(0, None)] * len(values),
             options={"primal_feasibility_tolerance": _EXACT},
         )
         if found.status:

@@ -164,7 +164,8 @@ class SubsetSelection(ImplicitKernel):
     @property
     def has_names(self) -> bool:
         """Whether labels are others than the positions."""
-        return any(type(x) is not int or x != i for i, x in enumerate(self.inputs))
+        named = enumerate(() if isinstance(self.inputs, range) else self.inputs)
+        return any(type(x) is not int or x != i for i, x in named)
 
     @property
     def bytes_per_report(self) -> int:

@@ -7,7 +7,6 @@ group: the levels below are those of exact rational matrices, written out from p
 from __future__ import annotations
 
 import functools
-import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,10 +26,8 @@ from mechdesign.errors import (
     InputError,
     KernelError,
     LevelError,
-    StorageError,
 )
 from mechdesign.exact import DENOMINATOR, Verdict, compare_with_exp, exp_bounds
-from mechdesign.storage import from_json, seal, to_json
 from mechdesign.subsets import GroupedSelection, ReportType, SubsetSelection
 from mechdesign.subsets.bounds import LiftBounds, asked_bounds, least_risk, levels_from_ratio
 from mechdesign.subsets.choice import best_types, types_of
@@ -541,38 +538,7 @@ def test_levels_from_the_ratio_alone_hold():
     assert together.found[0].levels == levels_from_ratio(md.LIP(2), 2 * selection.log_ratio, 1 / 5)
 
 
-# Files and reports
-
-
-def test_files_of_groups_hold_it_and_forged_ones_are_refused(tmp_path):
-    prior = md.Prior.from_counts({"a": 3, "b": 1, "c": 3, "d": 1, "e": 1})
-    found = md.subset_selection(prior, [md.LDP(1), md.PML(0.9)])
-    md.save(found, tmp_path / "kernel.json")
-    loaded = md.load(tmp_path / "kernel.json")
-    assert loaded == found
-    assert loaded.certificate == found.certificate
-    symbols = np.arange(5).repeat(40)
-    drawn = [md.Sampler(one, rng=8).draw_codes(symbols).tolist() for one in (found, loaded)]
-    assert drawn[0] == drawn[1]
-    content = to_json(found)
-    for path, value in (
-        (("types", 0, "chances", 0), "12"),
-        (("risk_exact",), "1/3"),
-        (("bound_exact",), "100/3"),
-        (("prices", "inside"), [1.0, math.inf]),
-        (("prices", "row"), [0.0]),
-        (("prior", "weights", 0), "5"),
-        (("achieved",), [[0.1], [0.1]]),
-        (("fingerprint",), "0" * 64),
-        (("types", 0, "parts"), []),
-    ):
-        forged = json.loads(json.dumps({k: v for k, v in content.items() if k != "digest"}))
-        part = forged
-        for step in path[:-1]:
-            part = part[step]
-        part[path[-1]] = value
-        with pytest.raises(StorageError):
-            from_json(seal(forged))
+# Reports
 
 
 @for_each("symbols", [25, [6] * 5 + [1] * 20])
