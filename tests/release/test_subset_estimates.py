@@ -133,10 +133,10 @@ def test_reports_and_options_that_are_none_are_refused():
     assert md.estimate(table, selection, "x").receipt.notions == ("LDP(1)",)
     for call, error, said in (
         (lambda: md.estimate(table, other, "x"), DataError, "of another"),
-        (lambda: md.estimate(table, selection, "y"), UnknownNameError, ""),
+        (lambda: md.estimate(table, selection, "y"), UnknownNameError, None),
         (lambda: md.estimate(table, selection), DataError, "name of their column"),
-        (lambda: md.plan(selection, reports=9, prior=md.Prior.uniform(99)), PriorError, ""),
-        (lambda: md.plan(selection, reports=100, by="blocks"), InputError, ""),
+        (lambda: md.plan(selection, reports=9, prior=md.Prior.uniform(99)), PriorError, None),
+        (lambda: md.plan(selection, reports=100, by="blocks"), InputError, None),
     ):
         with pytest.raises(error, match=said):
             call()

@@ -94,11 +94,11 @@ def test_one_word_decides_one_thing():
     assert residue_at(full - 1, q - profile.count - 2) == q - 1
 
 
-@for_each("case", [(25, md.LIP(1), (5, 2)), CASES[-1]])
-def test_words_of_few_bits_are_rejected_and_leave_no_bias(case, monkeypatch):
+def test_words_of_few_bits_are_rejected_and_leave_no_bias(monkeypatch):
     """With 5 bits for one of 24 directions every fourth row needs further bytes."""
-    selection, codes = made(*case), np.full(40_000, 2)
-    assert fits(SubsetTable(selection, bits=5).draw(codes, SeededWords(7)), selection, 2, 1e-4)
+    for case in (CASES[-1], (25, md.LIP(1), (5, 2))):
+        selection, codes = made(*case), np.full(40_000, 2)
+        assert fits(SubsetTable(selection, bits=5).draw(codes, SeededWords(7)), selection, 2, 1e-4)
 
     def modulo(limits, words, spare, bits):
         """A control: without rejection."""
