@@ -128,7 +128,7 @@ from .solve.sensitivity import binding as binding
 from .storage import load as load
 from .storage import save as save
 from .subsets._subset_selection import subset_selection as subset_selection
-from .subsets.grouped import PublicSelection as PublicSelection
+from .subsets.selection import PublicSelection as PublicSelection
 from .subsets.selection import SubsetSelection as SubsetSelection
 from .theory._composition import compose as compose
 from .theory._odometer import Odometer as Odometer

@@ -257,15 +257,15 @@ def _subsets_out(item: Any) -> dict[str, Any]:
             "result of design(), or what has a kernel by its .mechanism."
         )
     told: dict[str, Any] = {"notions": [_notion_out(notion) for notion in item.notions]}
+    kind = "subset selection"
     if isinstance(item, GroupedSelection):
-        told["prior"] = prior_to_json(item.prior)
-        return {"kind": "grouped selection", **told, **stored.groups_to_numbers(item)}
-    if item.has_names:
+        kind, told["prior"] = "grouped selection", prior_to_json(item.prior)
+    elif item.has_names:
         told["labels"] = [label_to_json(label) for label in item.inputs]
     if isinstance(item, PublicSelection):
-        stated = {"stated": list(item.stated)} if item.stated else {}
-        return {"kind": "public selection", **told, **stated, **stored.public_to_numbers(item)}
-    return {"kind": "subset selection", **told, **stored.to_numbers(item)}
+        kind = "public selection"
+        told |= {"stated": list(item.stated)} if item.stated else {}
+    return {"kind": kind, **told, **stored.to_numbers(item)}
 
 
 def _plan_out(plan: ColumnsPlan) -> dict[str, Any]:
@@ -599,15 +599,14 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
 
 
 def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
-    labels = (
-        [label_from_json(label) for label in content["labels"]] if "labels" in content else None
-    )
-    notions = [_notion_in(part, name) for part in content["notions"]]
+    symbols: Any = None
+    if "labels" in content:
+        symbols = [label_from_json(label) for label in content["labels"]]
     if content["kind"] == "grouped selection":
-        return stored.groups_from_numbers(content, prior_from_json(content["prior"]), notions)
-    if content["kind"] == "public selection":
-        return stored.public_from_numbers(content, labels, notions, _stated_in(content))
-    return stored.from_numbers(content, labels, notions)
+        symbols = prior_from_json(content["prior"])
+    notions = [_notion_in(part, name) for part in content["notions"]]
+    stated = _stated_in(content) if content["kind"] == "public selection" else ()
+    return stored.from_numbers(content, symbols, notions, stated)
 
 
 def _plan_in(content: dict[str, Any], name: str) -> ColumnsPlan:

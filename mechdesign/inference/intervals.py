@@ -4,8 +4,8 @@ A report y of a secret x scores a_y, with mean v_x, so that the mean of scores i
 t = Σ θ_x v_x. An answer t is kept where a binomial of the same mean, variance and third moment as
 scores have at the likeliest distribution with that answer, θ_t, comes out as far as the estimate
 with a probability of at least α/2 on either side. Where scores have two values that is the
-interval of [ClopperPearson1934]. The estimate is first moved into the range of possible answers, so that some
-answer is always kept.
+interval of [ClopperPearson1934]. The estimate is first moved into the range of possible answers, so
+that some answer is always kept.
 
 With s² the variance and m₃ the third central moment at θ_t, g = m₃/s³, r = √(4 + g²) and
 ρ = (1 − g/r)/2, the coin falls by steps of c = r s, and the estimate e is X = n(e − t)/c + nρ heads

@@ -253,7 +253,7 @@ def estimate_many(
 
 def _subset_path(mechanism: SubsetSelection, shares: Vector) -> Mixed:
     """Moments given the symbol itself, and given others, mixed over their groups by the shares."""
-    groups = mechanism.groups
+    groups = np.asarray(mechanism.layout.group)
     own, other = mechanism.score_moments()
     mass = np.bincount(groups, shares, own.shape[1])
     rest = np.maximum(

@@ -398,7 +398,7 @@ def _largest_of_many(
     labels = ("the share of largest error",)
     if assumed is None:
         return labels, np.array([mechanism.worst_variance]), np.array([0.25])
-    if assumed.labels != mechanism.inputs:
+    if assumed.labels != tuple(mechanism.inputs):
         raise PriorError(
             "prior of a plan",
             expected=f"one over the {len(mechanism.inputs)} symbols, in their order",
