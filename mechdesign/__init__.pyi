@@ -92,7 +92,7 @@ from .release._estimate_change import estimate_change as estimate_change
 from .release._estimate_joint import estimate_joint as estimate_joint
 from .release._estimate_rounds import estimate_rounds as estimate_rounds
 from .release._identifiability import identifiability as identifiability
-from .release._plan import plan as plan
+from .inference.planning import plan as plan
 from .release._pram import Pram as Pram
 from .release._pram import pram as pram
 from .release._privatize import privatize as privatize

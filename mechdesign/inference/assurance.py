@@ -81,6 +81,12 @@ class Expected:
         )
         return found
 
+    def keep(self, error: float, reports: int) -> bool:
+        """Whether so many reports keep every interval within ± error."""
+        which = np.flatnonzero(np.ptp(self.values, axis=0) > error)
+        slack = self._slack(reports, which)
+        return bool(slack(np.full(len(which), error), np.arange(len(which))).min(initial=0) >= 0)
+
     def reports(self, error: float, fewest: int) -> int:
         """The least number, from ``fewest`` on, with which every interval is within ± error."""
         which = np.flatnonzero(np.ptp(self.values, axis=0) > error)
@@ -130,9 +136,14 @@ class Expected:
     def _directions(self) -> tuple[Vector, Vector]:
         """Where frequencies are moved, ``(4, F, M)`` of variance one or zero, and the skewness."""
         f, a = self._frequencies, self._centred
-        moved = np.stack([0 * a, a, -a, a**2 - self.variances[:, None]])
-        if self.assurance == 0.5:
-            moved = moved[:1]
+        wide = a**2
+        if len(self.kernel) <= MOST_MAXIMISED:
+            # Likeliest distributions tell the spread as well as anything that has its mean.
+            odds = self.kernel / np.where(f > 0, f, np.inf)[:, None]
+            system = np.linalg.pinv(odds @ self.kernel.T, hermitian=True)
+            wide = np.einsum("fnm,fnk,fk->fm", odds, system, wide @ self.kernel.T, optimize=True)
+        wide = wide - (f * wide).sum(axis=1, keepdims=True)
+        moved = np.stack([0 * a, a, -a, wide])[: 1 if self.assurance == 0.5 else 4]
         spread = np.sqrt((f * moved**2).sum(axis=2, keepdims=True))
         nothing = spread <= 1e-9 * (self.variances[:, None] + spread)
         moved = np.where(nothing, 0, moved / np.where(nothing, 1, spread))
@@ -180,7 +191,7 @@ class Expected:
         """A path for each of the surveys ``(S, K, M)``, and where its question is, ``(S, K)``."""
         moments, values = self._moments[:, :, which], self.values[:, which]
         surveys, count, _ = rows.shape
-        if len(values) <= MOST_MAXIMISED:
+        if count and len(values) <= MOST_MAXIMISED:
             seen = rows.reshape(surveys * count, -1)
             likely = maximise(self.kernel, seen)[0]
             path = path_of(self.kernel, seen, likely, values, moments)

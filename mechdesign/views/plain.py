@@ -22,15 +22,15 @@ from .tables import (
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
+    from ..inference.planning import Plan
+    from ..inference.smallest_levels import SmallestForReports
     from ..privacy.notion import Check
     from ..release._estimate_change import ChangeEstimate
     from ..release._estimate_joint import JointEstimate, TableEstimate
     from ..release._estimate_rounds import RoundsEstimate
-    from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
     from ..release._regress import Regression
     from ..release.estimates import Estimate
-    from ..release.smallest_levels import SmallestForReports
     from ..release.subset_estimates import ManyEstimates
     from ..release.survey import GroupEstimates, SurveyEstimate
     from ..requirement.base import RequirementCheck
@@ -162,9 +162,7 @@ def smallest_for_reports_json(found: SmallestForReports) -> dict[str, Any]:
     """The smallest level at which reports keep an error, the one below, and the design."""
     return {
         "notion": found.family,
-        "reports": found.reports,
-        "error": found.error,
-        "confidence": found.confidence,
+        **vars(found.asked),
         "level": found.level,
         "rows": found.plan.rows(),
         "below": found.below,
@@ -362,6 +360,7 @@ def plan_json(found: Plan) -> dict[str, Any]:
         "without_privacy": found.without_privacy,
         "cost": found.cost,
         "confidence": found.confidence,
+        "assurance": found.assured,
         "rows": found.rows(),
     }
     if found.best is not None and found.best.design is not None:

@@ -37,8 +37,8 @@ from ..utility.worst_case import WorstCase
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
+    from ..inference.planning import Plan
     from ..privacy.notion import Check
-    from ..release._plan import Plan
     from ..release._pram import Stratum
     from ..release.estimates import Intervals
     from ..release.persons import PersonAccount

@@ -11,7 +11,7 @@ from checks import for_each
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import InfeasibleError, InputError, LevelError
-from mechdesign.release.smallest_levels import smallest_for_reports
+from mechdesign.inference.smallest_levels import smallest_for_reports
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1], list("abcd"))
 

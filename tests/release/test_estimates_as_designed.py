@@ -25,9 +25,9 @@ from mechdesign.errors import (
 )
 from mechdesign.release._estimate import covariance
 from mechdesign.release._identifiability import ask, report_weights
-from mechdesign.release._plan import expected_errors
+from mechdesign.inference.planning import expected_errors
 from mechdesign.release.references import reference_of
-from mechdesign.release.widest import narrowest
+from mechdesign.inference.widest import narrowest
 from mechdesign.utility import Estimation
 from mechdesign.views.tables import error_table
 

@@ -14,7 +14,7 @@ from matplotlib import pyplot
 
 import mechdesign as md
 from mechdesign.plotting.style import save_figure
-from mechdesign.release._plan import NOT_SHOWN, errors_to_show
+from mechdesign.inference.planning import NOT_SHOWN, errors_to_show
 from mechdesign.views.pages import report_page
 from mechdesign.views.tables import MOST_ROWS
 from mechdesign.views.text import print_audit, print_design
