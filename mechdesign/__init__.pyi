@@ -36,6 +36,7 @@ from .evidence._audit_samples import audit_samples as audit_samples
 from .evidence.findings import SampleAudit as SampleAudit
 from .evidence.findings import SampleVerdict as SampleVerdict
 from .exact import Verdict as Verdict
+from .inference.planning import plan as plan
 from .mechanism import Mechanism as Mechanism
 from .plotting._plot_binding import plot_binding as plot_binding
 from .plotting._plot_envelope import plot_envelope as plot_envelope
@@ -92,7 +93,6 @@ from .release._estimate_change import estimate_change as estimate_change
 from .release._estimate_joint import estimate_joint as estimate_joint
 from .release._estimate_rounds import estimate_rounds as estimate_rounds
 from .release._identifiability import identifiability as identifiability
-from .inference.planning import plan as plan
 from .release._pram import Pram as Pram
 from .release._pram import pram as pram
 from .release._privatize import privatize as privatize

@@ -83,38 +83,42 @@ class Expected:
 
     def keep(self, error: float, reports: int) -> bool:
         """Whether so many reports keep every interval within ± error."""
-        which = np.flatnonzero(np.ptp(self.values, axis=0) > error)
-        slack = self._slack(reports, which)
-        return bool(slack(np.full(len(which), error), np.arange(len(which))).min(initial=0) >= 0)
+        return bool(self._spare(error)(reports) >= 0)
 
     def reports(self, error: float, fewest: int) -> int:
         """The least number, from ``fewest`` on, with which every interval is within ± error."""
-        which = np.flatnonzero(np.ptp(self.values, axis=0) > error)
-
-        @cache
-        def slack(n: int) -> Vector:
-            return self._slack(n, which)(np.full(len(which), error), np.arange(len(which)))
-
-        low, z = fewest, normal_quantile(self.alpha)
-        if slack(low).min(initial=0) >= 0:
-            return low
-        n = max(low + 1, math.ceil(z**2 * self.variances.max() / error**2))
-        while (found := slack(n)).min() < 0:
-            needed = n * (z / np.maximum(found + z, z / 2)) ** 2
-            # Answers that take far fewer reports than others are asked no more.
-            which = which[needed > needed.max() / 2]
-            low, n = n, max(n + 1, math.ceil(needed.max()))
-            slack.cache_clear()
+        spare, z = self._spare(error), normal_quantile(self.alpha)
+        low, n = fewest, max(fewest, math.ceil(z**2 * self.variances.max() / error**2))
+        while spare(n) < 0:
+            low, n = n, max(n + 1, math.ceil(n * (z / max(spare(n) + z, z / 2)) ** 2))
+        if n == fewest or (low == fewest and spare(low) >= 0):
+            return fewest
         root = crossings(
-            lambda x, _: np.array([slack(round(one)).min() for one in x.tolist()]),
+            lambda x, _: np.array([spare(round(one)) for one in x.tolist()]),
             np.array([float(n)]),
             np.array([float(low)]),
             max(0.2 / (n - low), _EXACTLY),
         )
         n = round(float(root[0]))
-        while slack(n).min() < 0:
+        while spare(n) < 0:
             n += 1
         return n
+
+    def _spare(self, error: float) -> Callable[[int], float]:
+        """The least slack of all answers, by numbers of reports that grow from call to call."""
+        which = np.flatnonzero(np.ptp(self.values, axis=0) > error)
+
+        @cache
+        def spare(n: int) -> float:
+            nonlocal which
+            found = self._slack(n, which)(np.full(len(which), error), np.arange(len(which)))
+            least = float(found.min(initial=np.inf))
+            if least < 0:
+                # Answers that take far fewer reports than others are asked no more.
+                which = which[found < least + 0.5]
+            return least
+
+        return spare
 
     @cached_property
     def _frequencies(self) -> Vector:

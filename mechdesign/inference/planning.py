@@ -20,6 +20,7 @@ from ..release._identifiability import (
     ask,
     ask_as_designed,
     designed_question,
+    hidden_answers,
     report_weights,
 )
 from ..release.references import (
@@ -54,9 +55,6 @@ NOT_SHOWN = (
 # Answers with a variance of this share of the largest are among those whose intervals are the
 # widest.
 _NEAR = 0.9
-# Components of a question that reports do not show, below this share of its largest coefficient,
-# are rounding.
-_NOTHING = 1e-6
 # Relative rounding of errors.
 _ROUNDING = 1e-9
 _REMEDY = "pass the half-width that intervals should have, such as 0.01"
@@ -210,6 +208,13 @@ def plan(
     9604
     """
     size = Promise(error, reports, confidence, assurance)
+    if (error is None) == (reports is None):
+        raise InputError(
+            "plan",
+            expected="either an error or a number of reports",
+            got="neither" if error is None else "both",
+            remedy="pass error=0.01 or reports=10_000",
+        )
     for name, value in {"worst": worst, "best": best}.items():
         if not isinstance(value, (bool, np.bool_)):
             raise InputError(
@@ -225,7 +230,7 @@ def plan(
         found.check_prior(assumed)
     if best:
         _check_best(mechanism, assumed, privacy)
-    made = _planned(mechanism, question, assumed, size)
+    made = _planned(mechanism, question, assumed, size, hidden=bool(best))
     if not best:
         return made
     assert assumed is not None
@@ -280,15 +285,25 @@ class Promise:
                 remedy="pass how many reports there will be, such as 10_000",
             )
 
+    def check_error(self, question: Question) -> None:
+        """Refuse errors as large as answers are far apart, which every interval is within."""
+        farthest = float(np.ptp(question.weights, axis=0).max()) or 1.0
+        if self.error is not None and self.error >= farthest:
+            raise InputError(
+                "error of a plan",
+                expected=f"less than {farthest:g}, as far apart as answers can be",
+                got=quote(self.error, 40),
+                remedy=_REMEDY,
+            )
+
     def expected(
         self, kernel: Vector, values: Vector, scores: Vector, masses: Vector | None
     ) -> Expected:
         """At masses of symbols, or at those of each answer where its variance is the largest."""
         pairs = zip((kernel @ scores**2).T, values.T, strict=True)
-        truths = [_least_favourable(*pair) if masses is None else masses for pair in pairs]
-        found = Expected(
-            kernel, values, scores, np.array(truths), 1 - self.confidence, self.assurance
-        )
+        each = [_least_favourable(*pair) if masses is None else masses for pair in pairs]
+        truths = np.reshape(each, (-1, len(kernel)))
+        found = Expected(kernel, values, scores, truths, 1 - self.confidence, self.assurance)
         # Answers whose intervals are about the widest share what may fail; of two symbols, both
         # have one interval.
         near = int((found.variances >= _NEAR * found.variances.max(initial=0)).sum())
@@ -298,13 +313,16 @@ class Promise:
 
 
 def told_by(
-    mechanism: Any, question: Question, prior: Prior | None, asked: Promise
+    mechanism: Any, question: Question, prior: Prior | None, asked: Promise, *, hidden: bool = True
 ) -> tuple[NDArray[np.bool_], Expected, Expected]:
-    """Which answers reports tell, ``(F,)``, the intervals of these, and all of an open survey."""
+    """Which answers reports tell, ``(F,)``, the intervals of these, and all of an open survey.
+
+    Where none is ``hidden`` that is not looked for.
+    """
     found, v = mechanism_of(mechanism), question.weights
     scores = report_weights(found, question, reference_of(mechanism, found))
-    lost = np.abs(found.kernel @ scores - v).max(axis=0)
-    told = lost <= _NOTHING * np.abs(v).max(axis=0)
+    untold = hidden_answers(found, question) if hidden else []
+    told = np.array([label not in untold for label in question.labels])
     masses = None if prior is None else np.asarray(prior.probabilities)
     intervals = asked.expected(found.kernel, v[:, told], scores[:, told], masses)
     return told, intervals, asked.expected(np.eye(len(v)), v, v, masses)
@@ -316,17 +334,18 @@ def variances_of(mechanism: Any, question: Question, prior: Prior | None, asked:
     return found.variances if told.all() else np.full(len(told), math.inf)
 
 
-def _planned(mechanism: Any, question: Question, assumed: Prior | None, asked: Promise) -> Plan:
+def _planned(
+    mechanism: Any,
+    question: Question,
+    assumed: Prior | None,
+    asked: Promise,
+    *,
+    hidden: bool = True,
+) -> Plan:
     """The plan for one kernel; infinite where no number of reports suffices."""
-    farthest = float(np.ptp(question.weights, axis=0).max()) or 1.0
-    if asked.error is not None and asked.error >= farthest:
-        raise InputError(
-            "error of a plan",
-            expected=f"less than {farthest:g}, as far apart as answers can be",
-            got=quote(asked.error, 40),
-            remedy=_REMEDY,
-        )
-    made = _sized(question.labels, *told_by(mechanism, question, assumed, asked), assumed, asked)
+    asked.check_error(question)
+    found = told_by(mechanism, question, assumed, asked, hidden=hidden)
+    made = _sized(question.labels, *found, assumed, asked)
     own = isinstance(mechanism, Design) and isinstance(mechanism.utility, Estimation)
     return replace(made, design=mechanism if own else None)
 

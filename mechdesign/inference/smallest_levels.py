@@ -151,6 +151,7 @@ def smallest_for_reports(
         )
     share = finite_number(precision, "precision", _FINEST, _COARSEST)
     known = prior.restricted()
+    asked.check_error(Question(known.labels, np.eye(len(known))))
     everything = plan(
         Mechanism(np.eye(len(known)), known.labels),
         reports=reports,

@@ -16,8 +16,8 @@ from mechdesign.errors import (
     RepeatWarning,
     UntoldWarning,
 )
-from mechdesign.kernel_files import load_kernel
 from mechdesign.inference.likelihood import maximise
+from mechdesign.kernel_files import load_kernel
 from mechdesign.views.pages import estimable_lines
 
 pd = pytest.importorskip("pandas")

@@ -15,7 +15,6 @@ from mechdesign.errors import (
     InputError,
     MisfitWarning,
     PrecisionWarning,
-    PriorError,
     UnknownNameError,
 )
 from mechdesign.release import subset_estimates
@@ -242,30 +241,6 @@ def test_intervals_of_the_largest_hold_for_all_at_once():
 
 
 # Plans
-
-
-@pytest.mark.parametrize("notion", [md.LDP(1), md.LIP(1)], ids=str)
-def test_plans_are_what_estimates_say(notion):
-    selection = md.subset_selection(200, notion)
-    planned = md.plan(selection, reports=4000)
-    truth = np.full(200, 1 / 200)
-    made = md.estimate(simulated(selection, truth, 4000, np.random.default_rng(6)), selection)
-    assert planned.errors.max() == pytest.approx(1.96 * made.errors.max(), rel=0.05)
-    worst = md.plan(selection, reports=4000, worst=True)
-    assert worst.errors.max() >= planned.errors.max()
-    assert md.plan(selection, error=float(planned.errors.max())).reports == pytest.approx(
-        4000, abs=1
-    )
-    point = md.Prior(np.eye(200)[3] * 0.5 + 0.5 / 200)
-    assert md.plan(selection, reports=4000, prior=point).errors.max() <= worst.errors.max()
-
-
-def test_plans_for_other_symbols_are_refused():
-    selection = md.subset_selection(200, md.LDP(1))
-    with pytest.raises(PriorError):
-        md.plan(selection, reports=100, prior=md.Prior.uniform(199))
-    with pytest.raises(InputError):
-        md.plan(selection, reports=100, by="blocks")
 
 
 @pytest.mark.slow
