@@ -42,6 +42,7 @@ from .inference._estimate_joint import estimate_joint as estimate_joint
 from .inference._estimate_rounds import estimate_rounds as estimate_rounds
 from .inference._regress import Regression as Regression
 from .inference._regress import regress as regress
+from .inference.planning import plan as plan
 from .inference.results import Estimate as Estimate
 from .mechanism import Mechanism as Mechanism
 from .plotting._plot_binding import plot_binding as plot_binding
@@ -95,7 +96,6 @@ from .privacy.pointwise import pml_regions as pml_regions
 from .published import PublicDesign as PublicDesign
 from .release._count_reports import count_reports as count_reports
 from .release._identifiability import identifiability as identifiability
-from .release._plan import plan as plan
 from .release._pram import Pram as Pram
 from .release._pram import pram as pram
 from .release._privatize import privatize as privatize

@@ -165,6 +165,13 @@ By = Annotated[
     str, typer.Option(help="symbols, or blocks: the groups that the reports can tell apart.")
 ]
 Confidence = Annotated[float, typer.Option(help="Confidence of each interval.")]
+Assurance = Annotated[
+    float,
+    typer.Option(
+        help="Share of surveys in which all intervals shall be as narrow as the --error; 0.5 for "
+        "reports that come out as expected."
+    ),
+]
 Error = Annotated[
     str | None,
     typer.Option(help="Half-width that every interval should have, such as 0.01 or 1%."),

@@ -34,8 +34,8 @@ Vector = NDArray[np.float64]
 # Rows of the moments of scores: second and third, square and cube of what they stand for, and the
 # third central moments of either side given the secret.
 SECOND, THIRD, SQUARE, CUBE, UP, DOWN = range(6)
-# More symbols than these have the others' shares scaled, where fewer have them maximised.
-_MOST_MAXIMISED = 40
+#: More symbols than these have the others' shares scaled, where fewer have them maximised.
+MOST_MAXIMISED = 40
 # Distance from the end of what is possible at which distributions are maximised, relative to it.
 _EDGE = 1e-9
 
@@ -198,7 +198,7 @@ def path_of(
     Likeliest distributions where symbols are few, mixtures with the likeliest one of all else.
     """
     mixed = Mixed.of(likely, values, moments)
-    if len(kernel) > _MOST_MAXIMISED:
+    if len(kernel) > MOST_MAXIMISED:
         return mixed
     return Likeliest(kernel, frequencies, mixed, values, moments)
 

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from ..inference._estimate_rounds import RoundsEstimate
     from ..inference._regress import Regression
     from ..inference.many import ManyEstimates
+    from ..inference.planning import Plan
     from ..inference.results import Estimate, GroupEstimates
+    from ..inference.smallest_levels import SmallestForReports
     from ..privacy.notion import Check
-    from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
-    from ..release.smallest_levels import SmallestForReports
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
     from ..solve._smallest import SmallestLevel
@@ -161,9 +161,7 @@ def smallest_for_reports_json(found: SmallestForReports) -> dict[str, Any]:
     """The smallest level at which reports keep an error, the one below, and the design."""
     return {
         "notion": found.family,
-        "reports": found.reports,
-        "error": found.error,
-        "confidence": found.confidence,
+        **vars(found.asked),
         "level": found.level,
         "rows": found.plan.rows(),
         "below": found.below,
@@ -361,6 +359,7 @@ def plan_json(found: Plan) -> dict[str, Any]:
         "without_privacy": found.without_privacy,
         "cost": found.cost,
         "confidence": found.confidence,
+        "assurance": found.assured,
         "rows": found.rows(),
     }
     if found.best is not None and found.best.design is not None:

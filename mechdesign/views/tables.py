@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
     from ..inference.many import ManyEstimates
+    from ..inference.planning import Plan
     from ..inference.results import Intervals
     from ..privacy.notion import Check
-    from ..release._plan import Plan
     from ..release._pram import Stratum
     from ..release.persons import PersonAccount
     from ..requirement.base import RequirementCheck

@@ -169,7 +169,7 @@ def print_design(found: Design, report: AuditReport, reports: int | None = None)
     if reports is None:
         return
     # With what it plans by, this takes as long to load as all the rest.
-    from ..release._plan import NOT_SHOWN, errors_to_show
+    from ..inference.planning import NOT_SHOWN, errors_to_show
 
     planned = errors_to_show(found, found.prior, reports)
     if planned is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import warnings
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ from mechdesign.errors import (
     MisfitWarning,
     PrecisionWarning,
     UnknownNameError,
-    ZeroMassWarning,
 )
 from mechdesign.inference._estimate import covariances, whole_numbers
 from mechdesign.inference.likelihood import (
@@ -556,49 +554,3 @@ def test_whole_numbers_keep_their_sum():
         found = whole_numbers(rng.dirichlet(np.ones(7)) * n)
         assert found.sum() == n
         assert found.min() >= 0
-
-
-# Plans
-
-
-def test_a_plan_gives_the_error_that_estimates_have():
-    found = md.design(md.Prior([0.2, 0.3, 0.5]), md.utility.Hamming(), md.LDP(2))
-    made = md.plan(found, error=0.02)
-    assert made.errors.max() == pytest.approx(0.02, rel=1e-3)
-    assert made.errors.max() <= 0.02
-    assert md.plan(found, reports=made.reports).errors.max() == pytest.approx(made.errors.max())
-    exact = found.prior.probabilities @ found.mechanism.kernel * made.reports
-    reports = {y: round(c) for y, c in enumerate(exact)}
-    half = 1.959963984540054 * md.estimate(reports, found).errors
-    np.testing.assert_allclose(half, made.errors, rtol=0.01)
-    assert made.cost > 1
-    assert "privacy costs" in repr(made)
-    identity = md.plan(md.Mechanism(np.eye(3)), error=0.02, prior=found.prior)
-    assert identity.reports == identity.without_privacy
-
-
-@given(st.data())
-def test_the_worst_plan_is_at_least_that_of_any_distribution(data):
-    n = data.draw(sizes(2, 4))
-    mechanism = md.Mechanism(0.6 * np.eye(n) + 0.4 * data.draw(kernels(n, n)))
-    feature = data.draw(st.sampled_from([None, lambda x: x, lambda x: str(x > 0)]))
-    try:
-        worst = md.plan(mechanism, reports=1000, worst=True, feature=feature)
-    except DataError:
-        return
-    weights = st.lists(st.integers(0, 9), min_size=n, max_size=n).filter(any)
-    masses = np.array(data.draw(weights), float)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ZeroMassWarning)
-        prior = md.Prior.from_counts(masses.tolist())
-    some = md.plan(mechanism, reports=1000, prior=prior, feature=feature)
-    assert (some.errors <= worst.errors * (1 + 1e-9) + 1e-12).all()
-
-
-def test_refused_plans():
-    refused(lambda: md.plan(FLIP), "neither", error=InputError)
-    refused(lambda: md.plan(FLIP, error=0.1, reports=5), "both", error=InputError)
-    for value in (0, -1, float("nan"), "x"):
-        refused(lambda v=value: md.plan(FLIP, error=v), "positive", error=InputError)
-    refused(lambda: md.plan(FLIP, reports=0), "positive", error=InputError)
-    refused(lambda: md.plan(FLIP, error=0.1, prior=md.Prior([1.0])), error=KernelError)
