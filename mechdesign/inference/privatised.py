@@ -133,12 +133,6 @@ class Secret:
         size = self.terms.values.shape[1]
         return self.weights(values).reshape(-1, size, size)
 
-    def sums(self, of: Vector, weight: Vector) -> Vector:
-        """``(M, D, D)`` sums of weight · of ofᵀ over the rows ``(R, D)`` with each report."""
-        ends = np.bincount(self.places, minlength=self.kernel.shape[1]).cumsum()[:-1]
-        parts = np.split(np.argsort(self.places, kind="stable"), ends)
-        return np.array([(weight[rows, None] * of[rows]).T @ of[rows] for rows in parts])
-
 
 def _squared(of: Vector) -> Vector:
     """Products of each row with itself, side by side."""
@@ -262,20 +256,20 @@ def corrected_moments(
         # Products of the column with itself are those of its squares.
         scores[:, block] += (a * (a @ own)[:, None] - twice)[secret.places]
         # A report adds a e − B γ to its own scores and −c aᵀγ to others, with e what is left of the
-        # response without its column: of the form (a, B γ) times 1, e and c.
-        rows = np.column_stack([np.ones(len(left)), left + expected[:, block] @ own, expected])
-        lift = np.zeros((rows.shape[1], 2 * size, len(beta)))
-        lift[0, size:, block], lift[1, :size, block] = -np.eye(size), np.eye(size)
-        for k in {*range(len(beta))} - {*range(len(beta))[block]}:
-            lift[2 + k, :size, k] = -own
-        noise += np.einsum(
-            "yst,sfp,yfg,tgq->pq",
-            secret.sums(rows, heavy),
-            lift,
-            secret.noise(np.hstack([a, twice])),
-            lift,
-            optimize=True,
-        )
+        # response without its column.
+        varies = secret.noise(np.hstack([a, twice]))
+        aa, ab, bb = varies[:, :size, :size], varies[:, :size, size:], varies[:, size:, size:]
+        rest, others = left + expected[:, block] @ own, expected.copy()
+        others[:, block] = 0
+        pulled, turned = aa @ own, own @ ab
+        noise += ((heavy * (pulled @ own)[secret.places])[:, None] * others).T @ others
+        cross = turned[secret.places] - rest[:, None] * pulled[secret.places]
+        cross = (heavy[:, None] * others).T @ cross
+        noise[:, block] += cross
+        noise[block] += cross.T
+        sums = (np.bincount(secret.places, heavy * rest**k, len(a)) for k in (2, 1, 0))
+        for total, part in zip(sums, (aa, -ab - np.swapaxes(ab, 1, 2), bb), strict=True):
+            noise[block, block] += np.tensordot(total, part, 1)
     return beta, setting.sandwich(scores, bread), bread @ noise @ bread.T
 
 
