@@ -22,13 +22,13 @@ from .tables import (
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
+    from ..inference._regress import Regression
     from ..privacy.notion import Check
     from ..release._estimate_change import ChangeEstimate
     from ..release._estimate_joint import JointEstimate, TableEstimate
     from ..release._estimate_rounds import RoundsEstimate
     from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
-    from ..inference._regress import Regression
     from ..release.estimates import Estimate
     from ..release.smallest_levels import SmallestForReports
     from ..release.subset_estimates import ManyEstimates

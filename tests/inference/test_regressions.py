@@ -130,6 +130,8 @@ def test_a_symbol_that_does_not_occur_can_be_merged_with_others():
         (md.subset_selection(4, md.LDP(1.0)), {"response": "cost"}, "matrix"),
         (BOTH, {"column": "x", "response": "cost"}, "'x'"),
         (BOTH, {"column": ["y", "y"], "response": "cost"}, "each once"),
+        (BOTH, {"column": 3, "response": np.ones(2), "feature": np.ones(2)}, "privatised column"),
+        (THREE, {"column": [], "response": "cost"}, "names of the privatised column"),
         (BOTH, {"response": "cost", "reference": "a"}, "mapping"),
         (BOTH, {"response": "cost", "reference": {"x": "a"}}, "'x'"),
         (BOTH, {"response": "w2"}, "a number for each symbol"),
