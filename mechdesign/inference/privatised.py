@@ -26,6 +26,8 @@ Vector = NDArray[np.float64]
 
 #: Fewest effective events that a regression takes, but for rounding.
 FEWEST_EVENTS = 5 - 1e-9
+# Weights of symbols are unbiased to this.
+_TOLD = 1e-6
 # Relative eigenvalues of moments below this are zero.
 _DEFINITE = 1e-9
 _REMEDY = "collect more (md.plan says how many), or merge symbols in a feature"
@@ -109,12 +111,23 @@ class Secret:
         joint = self.likely[:, None] * self.kernel.kernel
         return np.asarray((joint / np.maximum(joint.sum(axis=0), 1e-300)).T @ values)
 
-    def noise(self, of: Vector) -> Vector:
+    def noise(self, of: Vector, heavy: Vector) -> Vector:
         """``(M, D, D)`` covariance that the mechanism gives a function ``(M, D)`` of the report,
-        whatever the secret is, as the report tells of it.
+        given the secret, as each report tells of it: unbiased for sums over rows that count
+        ``heavy`` ``(R,)``, whatever else of a person depends on the secret.
+
+        Symbols of which there seem to be fewer than none are left out. Where reports do not tell
+        all of them, the most likely shares stand in.
         """
-        mean, second = (self.kernel.kernel @ each for each in (of, _squared(of)))
-        return self.expected(second - _squared(mean)).reshape(-1, of.shape[1], of.shape[1])
+        kernel, size = self.kernel.kernel, of.shape[1]
+        known = kernel @ _squared(of) - _squared(kernel @ of)
+        every = np.eye(len(kernel))
+        told = self.weights(every)
+        if np.abs(kernel @ told - every).max() > _TOLD:
+            return self.expected(known).reshape(-1, size, size)
+        mass = np.bincount(self.places, heavy, len(of)) @ told
+        told = np.where(mass > 0, told, 0) * (mass.sum() / mass[mass > 0].sum())
+        return np.asarray(told @ known).reshape(-1, size, size)
 
     def squares(self) -> Vector:
         """``(M, F, F)`` whose mean is the products of the columns of the design.
@@ -194,7 +207,7 @@ class Setting:
             return np.inf
         groups = np.column_stack([1 - terms.values.sum(axis=1), terms.values])
         a = secret.weights(groups)
-        noise = np.diagonal(secret.noise(a), axis1=1, axis2=2)
+        noise = np.diagonal(secret.noise(a, mass), axis1=1, axis2=2)
         found: list[tuple[float, str]] = []
         people = np.inf
         for text, column in beside:
@@ -247,7 +260,7 @@ def corrected_moments(
     if reported is not None:
         values = reported.terms.values
         response = reported.expected(values)[reported.places, 0]
-        varies = reported.noise(reported.weights(values))[:, 0, 0]
+        varies = reported.noise(reported.weights(values), heavy)[:, 0, 0]
         noise += ((heavy * varies[reported.places])[:, None] * expected).T @ expected
     left = response - expected @ beta
     for secret, block, a, square in parts:
@@ -257,7 +270,7 @@ def corrected_moments(
         scores[:, block] += (a * (a @ own)[:, None] - twice)[secret.places]
         # A report adds a e − B γ to its own scores and −c aᵀγ to others, with e what is left of the
         # response without its column.
-        varies = secret.noise(np.hstack([a, twice]))
+        varies = secret.noise(np.hstack([a, twice]), heavy)
         aa, ab, bb = varies[:, :size, :size], varies[:, :size, size:], varies[:, size:, size:]
         rest, others = left + expected[:, block] @ own, expected.copy()
         others[:, block] = 0
