@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
+from ..errors import (
+    DataError,
+    InputError,
+    PrecisionWarning,
+    UnknownNameError,
+    is_iterable,
+    quote,
+    warn,
+)
 from ..labels import Label, listing
 from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import ask, ask_as_designed, designed_question
@@ -195,7 +203,6 @@ def regress(
     several = isinstance(mechanism, (KernelPlan, Mapping))
     if not several:
         mechanism_of(mechanism, "mechanism of a regression")
-        feature, reference = {column: feature}, {column: reference}
     elif receipt is not None or truth is not None:
         raise InputError(
             "receipt and truth",
@@ -203,9 +210,12 @@ def regress(
             got="one of them",
             remedy="pass the table with its receipts",
         )
-    designs = _designs(mechanism, column, response) if several else {column: mechanism}
-    others = _columns_beside(list(designs), response, covariates)
-    terms = _asked(designs, response, family, feature or {}, reference or {})
+    designs = _designs(mechanism, column, response) if several else {}
+    others = _columns_beside(list(designs) if several else [column], response, covariates)
+    if not several:
+        designs, feature, reference = ({column: x} for x in (mechanism, feature, reference))
+    given = ({} if each is None else each for each in (feature, reference))
+    terms = _asked(designs, response, family, *given)
     kernels = {name: mechanism_of(design) for name, design in designs.items()}
     survey = Survey(weights, strata, clusters)
     sample, places = read_columns(table, kernels, [*others, *survey.columns], missing)
@@ -218,8 +228,8 @@ def regress(
         likely, gap, _ = maximise(kernel.kernel, counts[None] / n)
         fits.append(fit_of(kernel.kernel, counts / n, likely[0], n, float(gap[0])))
         judge_fit(fits[-1], misfit, where)
-        given = table.receipts.get(name) if counted and receipt is None else receipt
-        found = trace(table, None if counted else name, designs[name], given, n, where)
+        known = table.receipts.get(name) if counted and receipt is None else receipt
+        found = trace(table, None if counted else name, designs[name], known, n, where)
         receipts.append(found[0])
         notes.append(found[1])
         best = reference_of(designs[name], kernel, truth)
@@ -297,8 +307,11 @@ def _designs(mechanism: Any, column: Any, response: Any) -> dict[str, Any]:
     designs = mechanism
     if isinstance(mechanism, KernelPlan):
         designs = {name: mechanism[name] for name in mechanism.names}
-    names = [column] if isinstance(column, str) else list(designs if column is None else column)
-    if response in [*designs] and response not in names:
+    names = list(designs) if column is None else [column]
+    if is_iterable(column) and not isinstance(column, str):
+        names = list(column)
+    _check_known("privatised column", names, designs)
+    if isinstance(response, str) and response in designs and response not in names:
         names.append(response)
     if len(set(names)) < len(names) or not names:
         raise InputError(
@@ -307,7 +320,6 @@ def _designs(mechanism: Any, column: Any, response: Any) -> dict[str, Any]:
             got=listing(names) if names else "none",
             remedy="name each once",
         )
-    _check_known("privatised column", names, designs)
     return {name: designs[name] for name in sorted(names, key=lambda name: name == response)}
 
 

@@ -26,6 +26,8 @@ Vector = NDArray[np.float64]
 
 #: Fewest effective events that a regression takes, but for rounding.
 FEWEST_EVENTS = 5 - 1e-9
+# Weights of symbols are unbiased to this.
+_TOLD = 1e-6
 # Relative eigenvalues of moments below this are zero.
 _DEFINITE = 1e-9
 _REMEDY = "collect more (md.plan says how many), or merge symbols in a feature"
@@ -109,12 +111,23 @@ class Secret:
         joint = self.likely[:, None] * self.kernel.kernel
         return np.asarray((joint / np.maximum(joint.sum(axis=0), 1e-300)).T @ values)
 
-    def noise(self, of: Vector) -> Vector:
+    def noise(self, of: Vector, heavy: Vector) -> Vector:
         """``(M, D, D)`` covariance that the mechanism gives a function ``(M, D)`` of the report,
-        whatever the secret is, as the report tells of it.
+        given the secret, as each report tells of it: unbiased for sums over rows that count
+        ``heavy`` ``(R,)``, whatever else of a person depends on the secret.
+
+        Symbols of which there seem to be fewer than none are left out. Where reports do not tell
+        all of them, the most likely shares stand in.
         """
-        mean, second = (self.kernel.kernel @ each for each in (of, _squared(of)))
-        return self.expected(second - _squared(mean)).reshape(-1, of.shape[1], of.shape[1])
+        kernel, size = self.kernel.kernel, of.shape[1]
+        known = kernel @ _squared(of) - _squared(kernel @ of)
+        every = np.eye(len(kernel))
+        told = self.weights(every)
+        if np.abs(kernel @ told - every).max() > _TOLD:
+            return self.expected(known).reshape(-1, size, size)
+        mass = np.bincount(self.places, heavy, len(of)) @ told
+        told = np.where(mass > 0, told, 0) * (mass.sum() / mass[mass > 0].sum())
+        return np.asarray(told @ known).reshape(-1, size, size)
 
     def squares(self) -> Vector:
         """``(M, F, F)`` whose mean is the products of the columns of the design.
@@ -132,12 +145,6 @@ class Secret:
             )
         size = self.terms.values.shape[1]
         return self.weights(values).reshape(-1, size, size)
-
-    def sums(self, of: Vector, weight: Vector) -> Vector:
-        """``(M, D, D)`` sums of weight · of ofᵀ over the rows ``(R, D)`` with each report."""
-        ends = np.bincount(self.places, minlength=self.kernel.shape[1]).cumsum()[:-1]
-        parts = np.split(np.argsort(self.places, kind="stable"), ends)
-        return np.array([(weight[rows, None] * of[rows]).T @ of[rows] for rows in parts])
 
 
 def _squared(of: Vector) -> Vector:
@@ -200,7 +207,7 @@ class Setting:
             return np.inf
         groups = np.column_stack([1 - terms.values.sum(axis=1), terms.values])
         a = secret.weights(groups)
-        noise = np.diagonal(secret.noise(a), axis1=1, axis2=2)
+        noise = np.diagonal(secret.noise(a, mass), axis1=1, axis2=2)
         found: list[tuple[float, str]] = []
         people = np.inf
         for text, column in beside:
@@ -253,7 +260,7 @@ def corrected_moments(
     if reported is not None:
         values = reported.terms.values
         response = reported.expected(values)[reported.places, 0]
-        varies = reported.noise(reported.weights(values))[:, 0, 0]
+        varies = reported.noise(reported.weights(values), heavy)[:, 0, 0]
         noise += ((heavy * varies[reported.places])[:, None] * expected).T @ expected
     left = response - expected @ beta
     for secret, block, a, square in parts:
@@ -262,20 +269,20 @@ def corrected_moments(
         # Products of the column with itself are those of its squares.
         scores[:, block] += (a * (a @ own)[:, None] - twice)[secret.places]
         # A report adds a e − B γ to its own scores and −c aᵀγ to others, with e what is left of the
-        # response without its column: of the form (a, B γ) times 1, e and c.
-        rows = np.column_stack([np.ones(len(left)), left + expected[:, block] @ own, expected])
-        lift = np.zeros((rows.shape[1], 2 * size, len(beta)))
-        lift[0, size:, block], lift[1, :size, block] = -np.eye(size), np.eye(size)
-        for k in {*range(len(beta))} - {*range(len(beta))[block]}:
-            lift[2 + k, :size, k] = -own
-        noise += np.einsum(
-            "yst,sfp,yfg,tgq->pq",
-            secret.sums(rows, heavy),
-            lift,
-            secret.noise(np.hstack([a, twice])),
-            lift,
-            optimize=True,
-        )
+        # response without its column.
+        varies = secret.noise(np.hstack([a, twice]), heavy)
+        aa, ab, bb = varies[:, :size, :size], varies[:, :size, size:], varies[:, size:, size:]
+        rest, others = left + expected[:, block] @ own, expected.copy()
+        others[:, block] = 0
+        pulled, turned = aa @ own, own @ ab
+        noise += ((heavy * (pulled @ own)[secret.places])[:, None] * others).T @ others
+        cross = turned[secret.places] - rest[:, None] * pulled[secret.places]
+        cross = (heavy[:, None] * others).T @ cross
+        noise[:, block] += cross
+        noise[block] += cross.T
+        sums = (np.bincount(secret.places, heavy * rest**k, len(a)) for k in (2, 1, 0))
+        for total, part in zip(sums, (aa, -ab - np.swapaxes(ab, 1, 2), bb), strict=True):
+            noise[block, block] += np.tensordot(total, part, 1)
     return beta, setting.sandwich(scores, bread), bread @ noise @ bread.T
 
 

@@ -319,10 +319,10 @@ def read_columns(
     columns = None if counted else _columns_of(table, names)
     if columns is None:
         counts: Mapping[Any, int] = table.of(names) if counted else count_rows(table, names)
-        rows = zip(*counts, strict=True) if len(names) > 1 else [counts]
+        rows = [*zip(*counts, strict=True)] if len(names) > 1 else [counts]
+        rows = rows or [()] * len(names)
         columns = [_coded(list(values), name) for values, name in zip(rows, names, strict=True)]
         repeats = np.fromiter(counts.values(), np.int64, len(counts))
-        columns = columns or [([], np.zeros(0, np.int64))] * len(names)
     else:
         kept, repeats = _distinct_rows(columns)
         columns = [_rows(column, kept) for column in columns]

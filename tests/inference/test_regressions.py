@@ -130,6 +130,8 @@ def test_a_symbol_that_does_not_occur_can_be_merged_with_others():
         (md.subset_selection(4, md.LDP(1.0)), {"response": "cost"}, "matrix"),
         (BOTH, {"column": "x", "response": "cost"}, "'x'"),
         (BOTH, {"column": ["y", "y"], "response": "cost"}, "each once"),
+        (BOTH, {"column": 3, "response": np.ones(2), "feature": np.ones(2)}, "privatised column"),
+        (THREE, {"column": [], "response": "cost"}, "names of the privatised column"),
         (BOTH, {"response": "cost", "reference": "a"}, "mapping"),
         (BOTH, {"response": "cost", "reference": {"x": "a"}}, "'x'"),
         (BOTH, {"response": "w2"}, "a number for each symbol"),
@@ -336,9 +338,6 @@ def test_moments_by_hand():
     parts = [(1 - yes) * (cost - none) / (1 - yes).mean(), yes * (cost - one) / yes.mean()]
     parts = np.array([parts[0], parts[1] - parts[0]])
     np.testing.assert_allclose(found.covariance, parts @ parts.T / 1500 / 1498, rtol=1e-8)
-    again = md.regress(TABLE, FLIP, "w2", response="cost", reference="yes")
-    np.testing.assert_allclose(again.values, [one, none - one], rtol=1e-10)
-    assert again.reference == "yes"
 
 
 def slow_likelihood(coefficients, frame):
@@ -405,6 +404,7 @@ def test_what_changes_nothing():
         kernels = {**BOTH, "sick": FLIP}
         both = {"response": "sick", "family": "logistic"}
         turned = md.regress(TABLE, kernels, reference={"sick": "yes"}, **both)
+        assert turned.reference == ("a", "no")
         assert turned.values == pytest.approx(-md.regress(TABLE, kernels, **both).values, abs=1e-6)
         one = md.regress(TABLE, {"y": THREE}, **options)
         np.testing.assert_allclose(one.errors, plain.errors, rtol=1e-9)
@@ -458,11 +458,7 @@ def test_reports_of_a_plan_and_what_is_shown():
         assert abs(row["estimate"] - truth[row["label"]]) < 5 * row["error"]
     assert "linear regression of fare on 6000 reports; columns class, sex priv" in repr(found)
     assert "<table>" in found._repr_html_()
-    part = md.regress(made, plan, "class", response="fare", covariates=[])
-    assert "sex=male" not in part.labels
     assert "no receipt" in repr(md.regress(TABLE, THREE, "y", **LINEAR))
-    other = md.plan_columns(prior, None, md.LDP(3), joint=False)
-    refused(lambda: md.regress(made, other, response="fare"), "mechanism", error=DataError)
 
 
 # Over many samples
@@ -472,7 +468,7 @@ def test_reports_of_a_plan_and_what_is_shown():
 def test_intervals_cover_at_the_stated_rate_and_those_of_naive_regressions_do_not():
     import statsmodels.api as sm
 
-    rng, rounds = np.random.default_rng(2026), 200
+    rng, rounds = np.random.default_rng(2026), 100
     truths = {
         "linear": ({"y": THREE, "w2": FLIP}, LINEAR, [1, 1, -0.5, 0.8, 0.05, 0.3]),
         "logistic": ({"y": THREE}, EVENT, [-2.5, 1, -0.5, 0.05]),
@@ -486,7 +482,9 @@ def test_intervals_cover_at_the_stated_rate_and_those_of_naive_regressions_do_no
     hits = {name: np.zeros(len(truth)) for name, (*_, truth) in truths.items()}
     naive = np.zeros(6)
     for _ in range(rounds):
+        # Rows that recur are merged.
         table = people(4000, rng)
+        table["age"] = table["age"].round()
         for name, (kernels, options, truth) in truths.items():
             found = md.regress(table, kernels, **options)
             hits[name] += (found.lower <= truth) & (truth <= found.upper)
@@ -496,7 +494,7 @@ def test_intervals_cover_at_the_stated_rate_and_those_of_naive_regressions_do_no
         low, high = np.asarray(plain.conf_int()).T
         truth = truths["linear"][2]
         naive += (low <= truth) & (truth <= high)
-    # 0.95 of 200 is 190 ± 3.1; sixteen coefficients.
+    # 0.95 of 100 is 95 ± 2.2; sixteen coefficients.
     for name, each in hits.items():
-        assert (each >= 179).all(), (name, each)
-    assert (naive[1:4] < 100).all(), naive
+        assert (each >= 88).all(), (name, each)
+    assert (naive[1:4] < 50).all(), naive
