@@ -140,7 +140,9 @@ class Asked:
         # What a path starts from matters for more symbols than any of these kernels has.
         start = np.full((len(frequencies), len(self.kernel)), 1 / len(self.kernel))
         moments = intervals.matrix_moments(self.kernel, self.scores, self.values)
-        path = intervals.path_of(self.kernel, frequencies, start, self.values, moments)
+        path = intervals.path_of(
+            self.kernel, frequencies, start, self.values, moments, sampling.size
+        )
         return intervals.Answers((frequencies @ self.scores).ravel(), path, sampling)
 
 
@@ -682,9 +684,17 @@ def too_low(cell: dict[str, Any]) -> bool:
     return bool(cell["held"] < THESE or cell["rate"] < KINDS[cell["kind"]].enough)
 
 
+def wald_holds(cell: dict[str, Any]) -> bool:
+    """Whether Wald's interval holds about what is asked, so that widths are compared.
+
+    Where next to no report is wrong, it holds these people's answers always, and has no width.
+    """
+    return "width" in cell and ENOUGH <= cell["wald"] <= 0.975
+
+
 def too_wide(cell: dict[str, Any]) -> bool:
     """Whether intervals are a tenth wider than Wald's, which hold there."""
-    return bool(cell.get("width", 0) > 1.1 and cell["wald"] >= ENOUGH)
+    return wald_holds(cell) and cell["width"] > 1.1
 
 
 def _where(cell: dict[str, Any]) -> str:
@@ -699,7 +709,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     low = [cell for cell in cells if "again" in cell]
     sure = [cell for cell in cells if KINDS[cell["kind"]].enough == ENOUGH]
     these = [cell for cell in cells if KINDS[cell["kind"]].enough == THESE]
-    held = [cell for cell in cells if "width" in cell and cell["wald"] >= ENOUGH]
+    held = [cell for cell in cells if wald_holds(cell)]
     worst, worst_these = (
         min(some, key=lambda cell: cell["rate"], default=None) for some in (sure, these)
     )
@@ -723,7 +733,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     if held:
         wide = np.array([cell["width"] for cell in held])
         lines += [
-            f"Where Wald's intervals hold {ENOUGH:.0%} (100 reports and more, shares .1 and .5: "
+            f"Where Wald's intervals hold {ENOUGH:.0%} to 97.5 % (100 reports and more, shares .1 and .5: "
             f"{len(held)} cells), widths are {np.median(wide):.3f} of theirs in the median, and "
             f"more than 1.1 of theirs in {int((wide > 1.1).sum())} cells.",
             "",
@@ -738,7 +748,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         if not mine:
             continue
         worst = min(mine, key=lambda cell: cell["rate"])
-        widths = [c["width"] for c in mine if "width" in c and c["wald"] >= ENOUGH] or [math.nan]
+        widths = [c["width"] for c in mine if wald_holds(c)] or [math.nan]
         lines.append(
             f"| {kind} | {len(mine)} | {worst['rate']:.4f} | {_where(worst)} "
             f"| {min(c['wald'] for c in mine):.3f} | {sum(c['wald'] < THESE for c in mine)} "
