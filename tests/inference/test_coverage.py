@@ -24,7 +24,7 @@ REPETITIONS = 200
 def small_table():
     """Some 200 cells: every kind, share and number of reports, with kernels in turn."""
     for number, (name, kind) in enumerate(coverage.KINDS.items()):
-        names = [kernel for kernel in kind.kernels if "10" not in kernel]
+        names = [kernel for kernel in kind.kernels if not kernel.endswith("0")]
         turn = itertools.cycle(names[number % 5 :] + names[: number % 5])
         for place, share in enumerate(coverage.SHARES):
             for n in {kind.sizes[(number + place) % len(kind.sizes)], kind.sizes[place % 3]}:
@@ -62,9 +62,11 @@ SHORT = {
     "noise of secrets left out": ("shares", "useless row, 3", 0.01, 1_000),
     "no doubt of design effects": ("clusters all alike", "randomised response(8), 3", 0.01, 30),
     "both tails in each": ("shares", "identity, 2", 0.5, 10_000),
+    "likeliest always believed": ("shares, all others alike", "useless row, 20", 0.0, 10),
 }
 MISTAKES = {
     **references.MISTAKES,
+    "likeliest always believed": ("np.clip(free - _BELIEVED, 0, 1)", "0 * free"),
     "both tails in each": ("which, above, z) >= alpha / 2", "which, above, z) >= alpha"),
 }
 
