@@ -735,8 +735,8 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         wide = np.array([cell["width"] for cell in held])
         lines += [
             f"Where Wald's intervals hold {ENOUGH:.0%} to 97.5 % (100 reports and more, shares .1 "
-            f"and .5: {len(held)} cells), widths are {np.median(wide):.3f} of theirs in the median, "
-            f"and more than 1.1 of theirs in {int((wide > 1.1).sum())} cells.",
+            f"and .5: {len(held)} cells), widths are {np.median(wide):.3f} of theirs in the "
+            f"median, and more than 1.1 of theirs in {int((wide > 1.1).sum())} cells.",
             "",
         ]
     lines += [

@@ -20,6 +20,7 @@ smaller by the design effect as far as it was seen, and by whole clusters alike 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -374,7 +375,7 @@ class Answers:
             x = np.clip(m * (e - t) / (r * s) + m * heads, 0, m)
         return np.where(s > 0, _tail(x, m, small, g > 0, above), t == e)
 
-    @property
+    @cached_property
     def _design_effects(self) -> Vector:
         """Design effects as they were seen, and how far not to believe them, ``(2, F)``."""
         how, which = self.sampling, np.arange(len(self.estimates))
