@@ -63,10 +63,14 @@ class Path(Protocol):
     """
 
     @property
-    def low(self) -> Vector: ...
+    def low(self) -> Vector:
+        """``(F,)``"""
+        ...
 
     @property
-    def high(self) -> Vector: ...
+    def high(self) -> Vector:
+        """``(F,)``"""
+        ...
 
     def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
         """Moments of scores, ``(6, J)``, at answers ``(J,)`` to the questions ``(J,)``."""

@@ -15,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks import coverage
+from benchmarks import coverage, simulated_surveys
 from benchmarks.readme import read_rows
 
 REPETITIONS = 200
@@ -75,7 +75,7 @@ def test_mistakes_are_seen_in_the_table(monkeypatch):
     for name, cell in SHORT.items():
         assert rates([cell], 1_000)[0, 0] > least(1_000)
         with monkeypatch.context() as patch:
-            patch.setattr(coverage, "intervals", references.mistaken(*MISTAKES[name]))
+            patch.setattr(simulated_surveys, "intervals", references.mistaken(*MISTAKES[name]))
             assert rates([cell], 1_000)[0, 0] < least(1_000), name
 
 
@@ -103,12 +103,12 @@ def test_every_kind_is_simulated_with_the_truth_it_names():
     """Estimates are unbiased for the answer that intervals are to hold."""
     rng = np.random.default_rng(1)
     for design in (
-        coverage.weights_of_two,
-        coverage.tied_weights,
-        coverage.many_weights,
-        coverage.strata_of,
-        coverage.pairs_of,
-        coverage.clusters_of(0.5, weighted=True),
+        simulated_surveys.weights_of_two,
+        simulated_surveys.tied_weights,
+        simulated_surveys.many_weights,
+        simulated_surveys.strata_of,
+        simulated_surveys.pairs_of,
+        simulated_surveys.clusters_of(0.5, weighted=True),
     ):
         for share in coverage.SHARES:
             drawn = design(share, 100)
@@ -116,9 +116,9 @@ def test_every_kind_is_simulated_with_the_truth_it_names():
             assert drawn.people.sum() in (99, 100)
             assert mass @ drawn.shares / mass.sum() == pytest.approx(share, abs=1e-12)
             assert ((drawn.shares >= -1e-15) & (drawn.shares <= 1)).all()
-    question = coverage.asked("least error, PML(1), 3")
+    question = simulated_surveys.asked("least error, PML(1), 3")
     np.testing.assert_allclose(question.kernel @ question.scores, question.values, atol=1e-9)
     secrets = rng.multinomial(1000, [0.2, 0.3, 0.5], size=500)
-    counts = coverage.reports(rng, question.kernel, secrets)
+    counts = simulated_surveys.reports(rng, question.kernel, secrets)
     away = (counts @ question.scores - secrets @ question.values) / 1000
     assert abs(away.mean()) < 4 * away.std() / np.sqrt(500)
