@@ -32,14 +32,15 @@ def answers(kernel, counts, sampling=None, *, symbol=0, values=None, these=False
     frequencies = counts[None] / counts.sum()
     values = np.eye(len(kernel))[:, [symbol]] if values is None else values
     scores = scores_of(kernel, values)
+    how = sampling or rule.Sampling(counts.sum(), fraction=float(these))
     path = rule.path_of(
         kernel,
         frequencies,
         maximise(kernel, frequencies)[0],
         values,
         rule.matrix_moments(kernel, scores, values),
+        how.size,
     )
-    how = sampling or rule.Sampling(counts.sum(), fraction=float(these))
     return rule.Answers((frequencies @ scores).ravel(), path, how)
 
 

@@ -38,6 +38,8 @@ SECOND, THIRD, SQUARE, CUBE, UP, DOWN = range(6)
 MOST_MAXIMISED = 40
 # Distance from the end of what is possible at which distributions are maximised, relative to it.
 _EDGE = 1e-9
+# Free shares per report up to which the likeliest distribution is believed.
+_BELIEVED = 0.05
 
 
 def matrix_moments(
@@ -190,17 +192,71 @@ class Mixed:
         )
 
 
+@dataclass(frozen=True)
+class Cautious:
+    """A path mixed with the secrets of which reports say least.
+
+    Few reports are explained best by distributions that fit them too well, and under which scores
+    vary less than they do.
+
+    Attributes
+    ----------
+    path : what is mixed
+    doubt : ``(F,)`` how much of the others is taken
+    bottom, top : ``(6, F)`` moments where scores vary most among the secrets at either end
+    """
+
+    path: Path
+    doubt: Vector
+    bottom: Vector
+    top: Vector
+
+    @property
+    def low(self) -> Vector:
+        """``(F,)`` the least that answers can be."""
+        return self.path.low
+
+    @property
+    def high(self) -> Vector:
+        """``(F,)`` the most that they can be."""
+        return self.path.high
+
+    def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
+        """Moments of scores, ``(6, J)``."""
+        found = self.path.moments(t, which)
+        low, room = self.low[which], (self.high - self.low)[which]
+        share = np.clip((t - low) / np.where(room > 0, room, 1), 0, 1)
+        far = (1 - share) * self.bottom[:, which] + share * self.top[:, which]
+        return np.asarray(found + self.doubt[which] * (far - found))
+
+
 def path_of(
-    kernel: Vector, frequencies: Vector, likely: Vector, values: Vector, moments: Vector
+    kernel: Vector,
+    frequencies: Vector,
+    likely: Vector,
+    values: Vector,
+    moments: Vector,
+    sizes: Vector | float = np.inf,
 ) -> Path:
     """Paths of F questions to each of G groups, whose frequencies are ``(G, M)``.
 
-    Likeliest distributions where symbols are few, mixtures with the likeliest one of all else.
+    Likeliest distributions where symbols are few, mixtures with the likeliest one of all else; with
+    fewer than twenty reports for each share that is free, ``sizes`` of them in a group or all,
+    partly the secrets of which reports say least.
     """
     mixed = Mixed.of(likely, values, moments)
-    if len(kernel) > MOST_MAXIMISED:
-        return mixed
-    return Likeliest(kernel, frequencies, mixed, values, moments)
+    path: Path = mixed
+    if len(kernel) <= MOST_MAXIMISED:
+        path = Likeliest(kernel, frequencies, mixed, values, moments)
+    free = max(len(kernel) - 2, 0) / np.broadcast_to(sizes, len(frequencies))
+    doubt = np.clip(free - _BELIEVED, 0, 1)
+    if not doubt.any():
+        return path
+    ends = []
+    for end in (values.min(axis=0), values.max(axis=0)):
+        worst = np.where(values == end, moments[SECOND], -np.inf).argmax(axis=0)
+        ends.append(np.tile(moments[:, worst, np.arange(values.shape[1])], len(frequencies)))
+    return Cautious(path, np.repeat(doubt, values.shape[1]), *ends)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
     frequencies, likely = (
         np.stack([getattr(each, name) for each in groups]) for name in ("frequencies", "likely")
     )
-    path = path_of(one.kernel, frequencies, likely, values, moments)
+    sizes = np.array([float(each.sampling.size) for each in groups])
+    path = path_of(one.kernel, frequencies, likely, values, moments, sizes)
     estimates = np.concatenate([each.estimates @ weights for each in groups])
     variance = None
     if one.seen is not None:

@@ -21,6 +21,7 @@ BENCHMARKS = {
     "estimation": "Reports needed, beside other protocols",
     "large_alphabets": "Large alphabets",
     "places": "Places of a map",
+    "coverage": "How often intervals hold the truth",
     "ablation_interior_point": "What each part of the interior points brings",
 }
 PLACES |= {f"benchmarks/{name}.md": f"look-up/benchmarks/{name}.md" for name in BENCHMARKS}
