@@ -127,8 +127,11 @@ def _plans(layout: Layout, told: Mixture, *, by_mean: bool) -> Iterator[Plan]:
             limits |= {n for n, ok in zip(sizes, permuted, strict=True) if ok and n < max(sizes)}
         else:
             spaces += [(q, 1) for q in primes if q <= _FEW_PRIMES]
-    for limit in sorted(limits):
-        stay = [ok and n <= max(limit, 1) for n, ok in zip(sizes, permuted, strict=True)]
+    sets = [
+        tuple(ok and n <= max(limit, 1) for n, ok in zip(sizes, permuted, strict=True))
+        for limit in sorted(limits)
+    ]
+    for stay in dict.fromkeys(sets):
         for q, least in () if all(stay) else spaces:
             needs = [least + sum(q**k < n for k in range(least, 25)) for n in sizes]
             most = max(needs)

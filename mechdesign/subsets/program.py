@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +92,7 @@ class Types:
     def __len__(self) -> int:
         return len(self.counts)
 
-    def __getitem__(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Types:
+    def __getitem__(self, rows: Any) -> Types:
         return Types(self.counts[rows], self.low[rows], self.high[rows])
 
     @classmethod

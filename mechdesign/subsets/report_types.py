@@ -15,6 +15,7 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exact import DENOMINATOR, is_whole
 from ..prior import Prior
@@ -230,8 +231,8 @@ class Layout:
     """
 
     masses: tuple[Fraction, ...]
-    group: Integers = field(compare=False)
-    place: Integers = field(compare=False)
+    group: NDArray[np.integer] = field(compare=False)
+    place: NDArray[np.integer] = field(compare=False)
 
     @classmethod
     def of(cls, prior: Prior) -> Layout:
@@ -247,7 +248,7 @@ class Layout:
         return cls.of_groups(np.zeros(size, dtype=np.uint8), [Fraction(1, size)])
 
     @classmethod
-    def of_groups(cls, group: Integers, masses: Sequence[Fraction]) -> Layout:
+    def of_groups(cls, group: NDArray[np.integer], masses: Sequence[Fraction]) -> Layout:
         """Symbols whose groups are given by number, with the mass of a symbol of each."""
         group, place = group.astype(np.uint8), np.zeros(len(group), dtype=np.int32)
         for i in range(len(masses)):

@@ -113,6 +113,10 @@ class SubsetSelection(ImplicitKernel):
     certificate : what is proved of levels and risk
     """
 
+    notions: tuple[PrivacyNotion, ...]
+    layout: Layout
+    types: tuple[ReportType, ...]
+
     def __init__(
         self,
         symbols: Sequence[Label],
@@ -331,11 +335,11 @@ class SubsetSelection(ImplicitKernel):
             found *= Fraction(*family.chance(int(digits[0]) * family.base)) * family.base
         for part in one.split.values():
             found /= part.family.base
-        if (part := one.parts[i]) is None:
+        if (own := one.parts[i]) is None:
             return found
         place = self.layout.place[[row]].astype(np.int64)
-        residues, classes = part.family.residues(one.of_group(inside, i), place)
-        return found * part.profiles[int(classes[0])].value_at(int(residues[0]))
+        residues, classes = own.family.residues(one.of_group(inside, i), place)
+        return found * own.profiles[int(classes[0])].value_at(int(residues[0]))
 
     @cached_property
     def fingerprint(self) -> str:
