@@ -133,7 +133,7 @@ class Expected:
         """As of :func:`matrix_moments`, as far as intervals for a population ask for them."""
         found = np.zeros((6, *self.values.shape))
         found[SECOND] = found[SQUARE] = self.kernel @ self.scores**2
-        found[THIRD] = self.kernel @ self.scores**3
+        found[THIRD] = self.kernel @ (self.scores**2 * self.scores)
         return found
 
     @cached_property
@@ -158,12 +158,15 @@ class Expected:
         some of the answers by their position in ``which``.
         """
         directions, skewness = self._directions
-        moved = self._quantiles(n, skewness[:, which])[:, :, None] * directions[:, which]
-        rows = np.maximum(self._frequencies[which] * (1 + moved / math.sqrt(n)), 0)
-        rows = rows / rows.sum(axis=2, keepdims=True)
+        far = self._quantiles(n, skewness[:, which]) / math.sqrt(n)
+        rows = directions[:, which] * far[:, :, None]
+        rows += 1
+        rows *= self._frequencies[which]
+        np.maximum(rows, 0, out=rows)
+        rows /= rows.sum(axis=2, keepdims=True)
         path, places = self._path(rows, which)
         estimates = np.zeros(places.max(initial=-1) + 1)
-        estimates[places] = (rows * self.scores.T[which]).sum(axis=2)
+        estimates[places] = np.einsum("skm,mk->sk", rows, self.scores[:, which])
         seen, z = Answers(estimates, path, Sampling(n)), normal_quantile(self.alpha)
 
         def slack(error: Vector, some: Positions) -> Vector:
@@ -202,18 +205,20 @@ class Expected:
             places = np.arange(surveys * count) * count + np.tile(np.arange(count), surveys)
             return path, places.reshape(surveys, count)
         scores, ends = self.scores.T[which], []
+        centre, second, third = (
+            np.einsum("skm,km->sk", rows, part) for part in (scores, scores**2, scores**2 * scores)
+        )
         for end in (values.min(axis=0), values.max(axis=0)):
             there = np.where(values == end, self.truths[which].T, 0)
             there = np.where(there.any(axis=0), there, values == end)
             ends.append(np.einsum("nk,xnk->xk", there / there.sum(axis=0), moments))
-        base = np.zeros((6, surveys, count))
-        base[SECOND] = base[SQUARE] = (rows * scores**2).sum(axis=2)
-        base[THIRD] = (rows * scores**3).sum(axis=2)
+        base = np.zeros((6, surveys * count))
+        base[SECOND] = base[SQUARE] = second.ravel()
+        base[THIRD] = third.ravel()
         low, high, bottom, top = (
             np.tile(one, surveys) for one in (values.min(axis=0), values.max(axis=0), *ends)
         )
-        centre = (rows * scores).sum(axis=2).ravel()
-        path = Mixed(centre, low, high, base.reshape(6, -1), bottom, top)
+        path = Mixed(centre.ravel(), low, high, base, bottom, top)
         return path, np.arange(surveys * count).reshape(surveys, count)
 
 
