@@ -34,8 +34,6 @@ from .likelihood import maximise
 
 Positions = NDArray[np.intp]
 
-# From this variance of a number of events on, their being whole changes nothing.
-_MANY = 1e8
 # The least error that is told from none, relative to what answers can be, and how exactly.
 _LEAST, _EXACTLY = 1e-15, 1e-10
 
@@ -70,7 +68,7 @@ class Expected:
         """``(F,)``"""
         return np.einsum("fn,nf->f", self.truths, self.values)
 
-    def errors(self, reports: int) -> Vector:
+    def errors(self, reports: float) -> Vector:
         """``(F,)`` half-widths of the intervals from so many reports."""
         span = np.ptp(self.values, axis=0)
         which = np.flatnonzero(span)
@@ -81,7 +79,7 @@ class Expected:
         )
         return found
 
-    def keep(self, error: float, reports: int) -> bool:
+    def keep(self, error: float, reports: float) -> bool:
         """Whether so many reports keep every interval within ± error."""
         return bool(self._spare(error)(reports) >= 0)
 
@@ -104,12 +102,12 @@ class Expected:
             n += 1
         return n
 
-    def _spare(self, error: float) -> Callable[[int], float]:
+    def _spare(self, error: float) -> Callable[[float], float]:
         """The least slack of all answers, by numbers of reports that grow from call to call."""
         which = np.flatnonzero(np.ptp(self.values, axis=0) > error)
 
         @cache
-        def spare(n: int) -> float:
+        def spare(n: float) -> float:
             nonlocal which
             found = self._slack(n, which)(np.full(len(which), error), np.arange(len(which)))
             least = float(found.min(initial=np.inf))
@@ -133,7 +131,7 @@ class Expected:
         """As of :func:`matrix_moments`, as far as intervals for a population ask for them."""
         found = np.zeros((6, *self.values.shape))
         found[SECOND] = found[SQUARE] = self.kernel @ self.scores**2
-        found[THIRD] = self.kernel @ self.scores**3
+        found[THIRD] = self.kernel @ (self.scores**2 * self.scores)
         return found
 
     @cached_property
@@ -153,17 +151,20 @@ class Expected:
         moved = np.where(nothing, 0, moved / np.where(nothing, 1, spread))
         return moved, (f * moved**2 * moved).sum(axis=2)
 
-    def _slack(self, n: int, which: Positions) -> Callable[[Vector, Positions], Vector]:
+    def _slack(self, n: float, which: Positions) -> Callable[[Vector, Positions], Vector]:
         """By how many standard deviations intervals leave out the estimate ± errors ``(K,)``, of
         some of the answers by their position in ``which``.
         """
         directions, skewness = self._directions
-        moved = self._quantiles(n, skewness[:, which])[:, :, None] * directions[:, which]
-        rows = np.maximum(self._frequencies[which] * (1 + moved / math.sqrt(n)), 0)
-        rows = rows / rows.sum(axis=2, keepdims=True)
+        far = self._quantiles(n, skewness[:, which]) / math.sqrt(n)
+        rows = directions[:, which] * far[:, :, None]
+        rows += 1
+        rows *= self._frequencies[which]
+        np.maximum(rows, 0, out=rows)
+        rows /= rows.sum(axis=2, keepdims=True)
         path, places = self._path(rows, which)
         estimates = np.zeros(places.max(initial=-1) + 1)
-        estimates[places] = (rows * self.scores.T[which]).sum(axis=2)
+        estimates[places] = np.einsum("skm,mk->sk", rows, self.scores[:, which])
         seen, z = Answers(estimates, path, Sampling(n)), normal_quantile(self.alpha)
 
         def slack(error: Vector, some: Positions) -> Vector:
@@ -180,16 +181,16 @@ class Expected:
 
         return slack
 
-    def _quantiles(self, n: int, skewness: Vector) -> Vector:
+    def _quantiles(self, n: float, skewness: Vector) -> Vector:
         """In standard deviations, of the number of heads of n coins, each with a skewness."""
-        from scipy.special import bdtrik, ndtri
+        from scipy.special import bdtrik
 
         r = np.sqrt(4 + skewness**2)
         small = 2 / (r * (r + np.abs(skewness)))
         heads = np.where(skewness > 0, small, 1 - small)
         spread = np.sqrt(n * small * (1 - small))
         whole = np.ceil(bdtrik(self.assurance, n, heads) - 1e-9)
-        return np.where(spread**2 < _MANY, (whole - n * heads) / spread, ndtri(self.assurance))
+        return np.asarray((whole - n * heads) / spread)
 
     def _path(self, rows: Vector, which: Positions) -> tuple[Path, Positions]:
         """A path for each of the surveys ``(S, K, M)``, and where its question is, ``(S, K)``."""
@@ -202,18 +203,20 @@ class Expected:
             places = np.arange(surveys * count) * count + np.tile(np.arange(count), surveys)
             return path, places.reshape(surveys, count)
         scores, ends = self.scores.T[which], []
+        centre, second, third = (
+            np.einsum("skm,km->sk", rows, part) for part in (scores, scores**2, scores**2 * scores)
+        )
         for end in (values.min(axis=0), values.max(axis=0)):
             there = np.where(values == end, self.truths[which].T, 0)
             there = np.where(there.any(axis=0), there, values == end)
             ends.append(np.einsum("nk,xnk->xk", there / there.sum(axis=0), moments))
-        base = np.zeros((6, surveys, count))
-        base[SECOND] = base[SQUARE] = (rows * scores**2).sum(axis=2)
-        base[THIRD] = (rows * scores**3).sum(axis=2)
+        base = np.zeros((6, surveys * count))
+        base[SECOND] = base[SQUARE] = second.ravel()
+        base[THIRD] = third.ravel()
         low, high, bottom, top = (
             np.tile(one, surveys) for one in (values.min(axis=0), values.max(axis=0), *ends)
         )
-        centre = (rows * scores).sum(axis=2).ravel()
-        path = Mixed(centre, low, high, base.reshape(6, -1), bottom, top)
+        path = Mixed(centre.ravel(), low, high, base, bottom, top)
         return path, np.arange(surveys * count).reshape(surveys, count)
 
 

@@ -272,7 +272,7 @@ class Promise:
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
-        finite_number(self.assurance, "assurance", 0.5, 1 - _LEAST, remedy="pass 0.9 for 90 %")
+        finite_number(self.assurance, "assurance", 0.5, 0.9999, remedy="pass 0.9 for 90 %")
         if self.error is not None:
             finite_number(self.error, "error of a plan", _LEAST, 1 / _LEAST, remedy=_REMEDY)
         n, most = self.reports, 1e15
@@ -457,14 +457,15 @@ def _largest_of_many(mechanism: SubsetSelection, assumed: Prior | None, asked: P
         half = math.sqrt(middle**2 + none)
     v, scores = np.array([[1.0], [0.0]]), np.array([[middle + half], [middle - half]])
     first = np.clip((v - scores[1]) / (2 * half), 0, 1)
-    kernels = ((np.hstack([first, 1 - first]), scores, share), (np.eye(2), v, plain))
-    return _sized(
-        ("the share of largest error",),
-        np.array([True]),
-        *(asked.expected(k, v, a, np.array([t, 1 - t])) for k, a, t in kernels),
-        assumed,
-        asked,
+    intervals, open_survey = (
+        asked.expected(kernel, v, given, np.array([t, 1 - t]))
+        for kernel, given, t in (
+            (np.hstack([first, 1 - first]), scores, share),
+            (np.eye(2), v, plain),
+        )
     )
+    labels = ("the share of largest error",)
+    return _sized(labels, np.array([True]), intervals, open_survey, assumed, asked)
 
 
 def _least_favourable(second: Vector, v: Vector) -> Vector:
