@@ -354,8 +354,6 @@ _SELECTION = {
     "fingerprint": _HASH,
 }
 _COLUMN = {"name": _TEXT, "weight": _numbers(exclusiveMinimum=0)}
-_LEVELS = _list(_LEVEL)
-_SPLIT = {"name": _SAID, "levels": _list(_LEVELS), "risk": _LEVEL, "leaks": _LEVELS}
 #: What a file has by its kind.
 _KINDS = {
     "design": _object(
@@ -422,7 +420,6 @@ _KINDS = {
             "total": _of("notion"),
             "prior": _any(_NULL, _PRIOR),
             "achieved": _of("levels"),
-            "others": _list(_only(_SPLIT)),
         }
     ),
     "public plan": _object(
