@@ -2295,7 +2295,7 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
 def _check_subsets(content: dict[str, Any], report: Report) -> None:
     """A subset selection: at each report its residues stand for the symbols that have them."""
     base, power, symbols = content["base"], content["dimension"], content["symbols"]
-    _need(len(_labels(content.get("labels", [*range(symbols)]))) == symbols, "other labels")
+    _need("labels" not in content or len(_labels(content["labels"])) == symbols, "other labels")
     _need(not ("placements" in content and content["projective"]), "placements of directions")
     classes = _classes(content, symbols, report)
     columns = [_column(rows) for rows in classes]
