@@ -354,8 +354,6 @@ _SELECTION = {
     "fingerprint": _HASH,
 }
 _COLUMN = {"name": _TEXT, "weight": _numbers(exclusiveMinimum=0)}
-_LEVELS = _list(_LEVEL)
-_SPLIT = {"name": _SAID, "levels": _list(_LEVELS), "risk": _LEVEL, "leaks": _LEVELS}
 #: What a file has by its kind.
 _KINDS = {
     "design": _object(
@@ -422,7 +420,6 @@ _KINDS = {
             "total": _of("notion"),
             "prior": _any(_NULL, _PRIOR),
             "achieved": _of("levels"),
-            "others": _list(_only(_SPLIT)),
         }
     ),
     "public plan": _object(
@@ -2298,7 +2295,7 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
 def _check_subsets(content: dict[str, Any], report: Report) -> None:
     """A subset selection: at each report its residues stand for the symbols that have them."""
     base, power, symbols = content["base"], content["dimension"], content["symbols"]
-    _need(len(_labels(content.get("labels", [*range(symbols)]))) == symbols, "other labels")
+    _need("labels" not in content or len(_labels(content["labels"])) == symbols, "other labels")
     _need(not ("placements" in content and content["projective"]), "placements of directions")
     classes = _classes(content, symbols, report)
     columns = [_column(rows) for rows in classes]

@@ -74,6 +74,7 @@ class _LabelNames(Sequence[str]):
 
     def __init__(self, labels: Sequence[Label], positions: Sequence[int]) -> None:
         self._labels, self._positions = labels, positions
+        self._made: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self._positions)
@@ -85,7 +86,9 @@ class _LabelNames(Sequence[str]):
     def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
         if isinstance(at, slice):
             return tuple(quote_label(self._labels[i]) for i in self._positions[at])
-        return quote_label(self._labels[self._positions[at]])
+        if at not in self._made:
+            self._made[at] = quote_label(self._labels[self._positions[at]])
+        return self._made[at]
 
 
 @dataclass(frozen=True, slots=True)

@@ -509,13 +509,13 @@ def check_level(value: Any, subject: str) -> float:
 
 def positive_level(value: Any, subject: str) -> float:
     """A :func:`check_level` that is positive and finite, as between places: at 0 all look alike,
-    and at infinity none is hidden.
+    and so they do where e^level is 1 in floats; at infinity none is hidden.
     """
     level = check_level(value, subject)
-    if not 0 < level < math.inf:
+    if not math.ulp(1.0) <= level < math.inf:
         raise LevelError(
             subject,
-            expected="a positive finite number of nats",
+            expected="a positive finite number of nats, at least 2.3e-16",
             got=quote(value),
             remedy="pass for example math.log(2)",
         )

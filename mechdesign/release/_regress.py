@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, quote
-from ..labels import Label
+from ..labels import Label, counted
 from ..mechanism import mechanism_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
@@ -87,8 +87,9 @@ class Regression(Intervals):
         if ", " in self.column:
             what = "columns"
         return (
-            f"{self.family} regression of {self.response} on {self.reports} reports; {what} "
-            f"{self.column} privatised; {100 * self.confidence:g} % intervals ({self.errors_by})"
+            f"{self.family} regression of {self.response} on {counted(self.reports, 'report')}; "
+            f"{what} {self.column} privatised; "
+            f"{100 * self.confidence:g} % intervals ({self.errors_by})"
         )
 
     def closing(self) -> list[str]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
 from ..input_tables import DROPPED, MISSING_TEXT, is_missing
-from ..labels import Label, listing, parse_labels, tidy
+from ..labels import Label, counted, listing, parse_labels, tidy
 from ..mechanism import Mechanism
 from .codes import ABSENT, Codebook
 from .counts import check_missing, check_tally, count_columns
@@ -148,7 +148,7 @@ class Sample:
             raise DataError(
                 f"{what} in column {quote(column)}",
                 expected="a value in every row",
-                got=f"{int(self.repeats[blank].sum())} rows without one",
+                got=f"{counted(int(self.repeats[blank].sum()), 'row')} without one",
                 remedy="name them, such as 'unknown', or leave those rows out of the table",
             )
         if self.texts:
@@ -316,7 +316,7 @@ def read_columns(
         raise DataError(
             f"reports in columns {listing(list(kernels))}",
             expected="no missing reports",
-            got=f"{int(repeats[blank].sum())} rows without one of them",
+            got=f"{counted(int(repeats[blank].sum()), 'row')} without one of them",
             remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
         )
     kept = np.flatnonzero(~blank)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import GapWarning, InfeasibleError, LevelError, UntoldError
+from ..labels import counted
 from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.free_level import Family, as_families
@@ -141,7 +142,7 @@ def smallest_for_reports(
         raise LevelError(
             "smallest level",
             expected="one notion with a free level",
-            got=f"{len(families)} notions",
+            got=counted(len(families), "notion"),
             remedy="ask for one after another",
         )
     share = finite_number(precision, "precision", _FINEST, _COARSEST)

@@ -25,7 +25,7 @@ from ..errors import (
     warn,
 )
 from ..input_tables import DROPPED, MISSING_TEXT, is_missing
-from ..labels import Label, short_names
+from ..labels import Label, counted, short_names
 from ..subsets import SubsetSelection
 from .counts import FEWEST, count_rows
 from .receipts import Receipt, trace
@@ -358,8 +358,9 @@ class ManyEstimates:
         """
         about = "all who might be asked" if self.target == "population" else "those who reported"
         return (
-            f"unbiased inversion for {len(self.labels)} symbols from {self.reports} reports; "
-            f"{100 * self.confidence:g} % intervals (delta) for {about}"
+            f"unbiased inversion for {counted(len(self.labels), 'symbol')} from "
+            f"{counted(self.reports, 'report')}; {100 * self.confidence:g} % intervals (delta) "
+            f"for {about}"
             + (f", of all {len(self.labels)} symbols at once (Bonferroni)" if together else "")
         )
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import LevelError
 from ..exact import DENOMINATOR
-from ..labels import Label
+from ..labels import Label, counted
 from ..prior import Prior
 from ..privacy import LDP
 from ..privacy.notion import PrivacyNotion
@@ -293,10 +293,10 @@ class GroupedSelection(GroupedKernel):
     def __repr__(self) -> str:
         notions = ", ".join(map(str, self.notions))
         return (
-            f"SubsetSelection({len(self.inputs)} symbols in {len(self.layout.sizes)} groups, "
-            f"{notions}: {len(self.outputs)} reports of {self.bytes_per_report} bytes, "
-            f"{len(self.types)} types; risk {self.risk:.6g}, at most {self.gap:.2g} above the "
-            "least)"
+            f"SubsetSelection({len(self.inputs)} symbols in "
+            f"{counted(len(self.layout.sizes), 'group')}, {notions}: {len(self.outputs)} reports "
+            f"of {self.bytes_per_report} bytes, {counted(len(self.types), 'type')}; "
+            f"risk {self.risk:.6g}, at most {self.gap:.2g} above the least)"
         )
 
 
@@ -373,6 +373,6 @@ class PublicSelection(GroupedKernel):
             told += f"; stated by its maker, under a prior that is not told: {', '.join(stated)}"
         return (
             f"public form of a subset selection ({len(self.inputs)} symbols in "
-            f"{len(self.layout.sizes)} groups, {len(self.outputs)} reports of "
-            f"{self.bytes_per_report} bytes, {len(self.types)} types; {told})"
+            f"{counted(len(self.layout.sizes), 'group')}, {len(self.outputs)} reports of "
+            f"{counted(self.bytes_per_report, 'byte')}, {counted(len(self.types), 'type')}; {told})"
         )

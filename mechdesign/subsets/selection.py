@@ -35,6 +35,8 @@ from .profile import Family, LiftBounds, Profile
 from .risk import least_risk, scores, uniform_risk, variances, worst_variance
 
 # Rounding of logarithms, generously.
+# Labels whose text is hashed at once.
+_AT_ONCE = 1 << 16
 _ROUNDING = 1e-12
 # The level above which bounds are taken for one at it in designs, and for none in bounds: weights
 # have 53 bits, and what floats hold of larger factors is no more than that of these.
@@ -237,8 +239,12 @@ class SubsetSelection(ImplicitKernel):
         """SHA-256 of labels and weights: equal for equal kernels."""
         family = self.family
         digest = hashlib.sha256(b"mechdesign subset selection")
-        parts = [[repr(v) for v in self.inputs], [DENOMINATOR_BITS, family.base, family.dimension]]
-        digest.update(json.dumps([*parts, family.projective]).encode())
+        # The text of a list of lists, some labels at a time: there may be millions.
+        for start in range(0, len(self.inputs), _AT_ONCE):
+            texts = json.dumps([repr(v) for v in self.inputs[start : start + _AT_ONCE]])
+            digest.update((("[[" if start == 0 else ", ") + texts[1:-1]).encode())
+        parts = [[DENOMINATOR_BITS, family.base, family.dimension], family.projective]
+        digest.update(f"], {json.dumps(parts)[1:]}".encode())
         rows = [[p.count, p.high, p.middle] for p in self.profiles]
         digest.update(json.dumps(rows).encode())
         if isinstance(family, PermutedFamily):

@@ -62,6 +62,8 @@ def test_every_list_of_numbers_has_the_length_that_is_asked():
     ]
     files += [md.design(ABC, md.utility.Estimation(truth=[ABC, [1, 1, 1]]), md.LDP(1))]
     files += [md.subset_selection({"a": 3, "b": 1, "c": 1, "d": 1}, md.LDP(1))]
+    pairs = md.Prior([0.5, 0.5], [("a", 1), ("b", 2)]).with_schema(["x", "y"])
+    files += [md.plan_columns(pairs, None, md.LDP(1), joint=False)]
     wrong, tried = [], Counter()
     for item in files:
         content = json.loads(in_bytes(item))
@@ -84,7 +86,7 @@ def lists(part, path=()):
     skipped = {"agreement", "merged", "rows", "columns", "values"}
     if isinstance(part, dict):
         for name, inside in part.items():
-            if name not in skipped:
+            if name not in skipped or not path:  # those of a plan are columns of a table
                 yield from lists(inside, (*path, name))
     elif isinstance(part, list):
         yield path, part

@@ -205,6 +205,11 @@ def test_the_file_itself_has_no_mistake():
 
 def test_what_is_called_equivalent_is_there():
     known = [(name, what) for name, what, _ in mutants()]
+    page = Path(__file__).parents[2] / "notebooks" / "site" / "understand" / "papers.md"
+    assert "at least 780 such changes" in page.read_text(encoding="utf-8")
+    assert "all are noticed but at most 60" in page.read_text(encoding="utf-8")
+    assert len(known) >= 780
+    assert sum(is_equivalent(*change) for change in known) <= 60
     for function, piece, reason in EQUIVALENT:
         assert any(name == function and piece in what for name, what in known), piece
         assert len(reason) > 20
