@@ -349,8 +349,8 @@ def test_a_saved_design_comes_back_with_its_proof(tmp_path):
 @pytest.mark.slow
 def test_half_the_digits_while_the_gap_is_large_change_nothing():
     """Blocks that half the digits are too few for are factored with all of them."""
-    labels, d, _ = square(8)
-    weights = 1.0 + np.arange(8)[:, None] + np.zeros(8)
+    labels, d, _ = square(12)
+    weights = 1.0 + np.arange(12)[:, None] + np.zeros(12)
     prior = md.Prior.from_counts(weights.ravel().tolist(), labels)
     utility, notion = md.utility.Matrix(-d), md.MetricPrivacy(2.0, d)
     values = []
