@@ -1,7 +1,7 @@
 """The tests of the checker see mistakes that are put into it, one at a time.
 
 Mistakes are comparisons turned round, ``and`` and ``or`` exchanged, ``not`` left out, and
-statements dropped: guards, claims, additions. The slow shares together are all of them.
+statements dropped: guards, claims, additions.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import __future__
 
 import ast
 import copy
+import cProfile
 import functools
 import sys
 import time
@@ -35,7 +36,6 @@ TURNED = {
     ast.Is: ast.IsNot,
     ast.IsNot: ast.Is,
 }
-SHARES = 8
 #: Mistakes that change nothing that a test could see, by the function and a piece of what is
 #: changed, each with the reason.
 EQUIVALENT = (
@@ -159,24 +159,17 @@ def loaded(*changed: tuple[int, ast.stmt]) -> Any:
 def cases_of() -> dict[str, list[Any]]:
     """The files on which each function of the checker works, those that take least time first."""
     found: dict[str, list[tuple[float, int, Any]]] = {}
-    verify.exp_bounds.cache_clear()  # what an earlier test asked for is worked out again
+    checker = loaded()
     for number, case in enumerate(all_cases()):
-        names: set[str] = set()
-
-        def note(frame: Any, event: str, _: Any, names: set[str] = names) -> None:
-            if frame.f_code.co_filename == verify.__file__:
-                names.add(frame.f_code.co_name)
-
-        begin, before = time.perf_counter(), sys.gettrace()
-        sys.settrace(note)  # told of calls alone, as it returns nothing
-        try:
-            verify.check(case.data)
-        except verify.UnreadableError:
-            pass
-        finally:
-            sys.settrace(before)
+        begin, seen = time.perf_counter(), cProfile.Profile()
+        with seen:
+            wrong = list(faults_of_files(checker, [case]))
+        assert wrong == [], "a mistake is seen where there is none"
+        codes = [entry.code for entry in seen.getstats() if not isinstance(entry.code, str)]
+        names = {code.co_name for code in codes if code.co_filename == "mutant"}
+        seconds = time.perf_counter() - begin
         for name in names:
-            found.setdefault(name, []).append((time.perf_counter() - begin, number, case))
+            found.setdefault(name, []).append((seconds, number, case))
     return {name: [case for *_, case in sorted(rows)] for name, rows in found.items()}
 
 
@@ -199,21 +192,14 @@ def is_equivalent(name: str, what: str) -> bool:
     return any(name == function and piece in what for function, piece, _ in EQUIVALENT)
 
 
-def missed(first: int, step: int) -> tuple[int, list[tuple[str, str]]]:
-    """How many mistakes there were in a share of them, and those that were not seen."""
+def missed() -> tuple[int, list[tuple[str, str]]]:
+    """How many mistakes there were, and those that were not seen."""
     tried, found = 0, []
-    for number, (name, what, changed) in enumerate(mutants()):
-        if number % step == first and not is_equivalent(name, what):
+    for name, what, changed in mutants():
+        if not is_equivalent(name, what):
             tried += 1
             found += [] if is_caught(name, changed) else [(name, what)]
     return tried, found
-
-
-@pytest.mark.slow
-def test_the_file_itself_has_no_mistake():
-    names = {name for name, _, _ in mutants()}
-    assert names - set(cases_of()) - set(OF_FORMS) == set()
-    assert not any(is_caught(name) for name in (*OF_NUMBERS, "check"))
 
 
 def test_what_is_called_equivalent_is_there():
@@ -224,8 +210,11 @@ def test_what_is_called_equivalent_is_there():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", range(SHARES))
-def test_mistakes_are_seen(share):
-    tried, found = missed(share, SHARES)
+def test_mistakes_are_seen_and_none_is_seen_in_the_file_itself():
+    """All in one item: the files on which each function works take longest to be made."""
+    names = {name for name, _, _ in mutants()}
+    assert names - set(cases_of()) - set(OF_FORMS) == set()
+    assert not any(is_caught(name) for name in OF_NUMBERS)
+    tried, found = missed()
     assert found == []
-    assert tried > 40
+    assert tried > 700
