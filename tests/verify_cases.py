@@ -6,11 +6,12 @@ The checker of ``mechdesign/certificate/verify.py`` is never asked what is right
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -1836,23 +1837,24 @@ def _places(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from _places(value, (*path, key))
 
 
-def all_cases() -> list[Case]:
-    """All of the above, those that decide most first."""
+@functools.cache
+def all_cases() -> tuple[Case, ...]:
+    """All of the above, those that decide most first; made once in a process."""
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
         honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, listed_cases,
         cut_cases, searched_cases, subset_cases, named_cases, plan_cases, inference_cases,
         group_cases, bin_cases, stranger_cases,
     )  # fmt: skip
-    return [case for make in makers for case in make()]
+    return tuple(case for make in makers for case in make())
 
 
-def faults(checker: Any, cases: list[Case]) -> Iterator[str]:
+def faults(checker: Any, cases: Sequence[Case]) -> Iterator[str]:
     """What a checker says of files that must not be said, and of numbers."""
     yield from faults_of_numbers(checker)
     yield from faults_of_files(checker, cases)
 
 
-def faults_of_files(checker: Any, cases: list[Case]) -> Iterator[str]:
+def faults_of_files(checker: Any, cases: Sequence[Case]) -> Iterator[str]:
     for case in cases:
         try:
             report = checker.check(case.data)
