@@ -37,6 +37,7 @@ NEAR = Fraction(1, 1 << 40)  # how far below the value a file may state it, as a
 MOST_LISTED, SMALLEST_SHARE = 12, 2.0**-60  # symbols whose columns are priced; of a truth
 LONGEST_CLAIM = 2000
 MOST_GROUPS = 6  # of equal masses, of a subset selection
+MOST_BRANCHES = 8000
 MOST_CUT = 8  # symbols whose columns are priced where the cone is of another kind
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
 LEAST_WORK, WORK_PER_BYTE = 20_000_000, 200  # steps of arithmetic that a file may ask for
@@ -263,15 +264,17 @@ def _asked_forms(forms: dict[str, dict[str, _Form]], levels: bool) -> _Form:
         own = ("epsilon_l", "epsilon_u") if name == "ALIP" else ("epsilon",)
         parameters = _only(dict.fromkeys(own if levels else (), _LEVEL) | also)
         given[name] = {"properties": {"parameters": parameters}}
-    free = {"type": "object", "additionalProperties": _VALUE}
-    return _only({"name": _TEXT, "parameters": free}) | {"allOf": _by("name", given)}
+    return _only({"name": _TEXT, "parameters": _FREE}) | {"allOf": _by("name", given)}
 
 
+_FREE = {"type": "object", "additionalProperties": _VALUE}
 _PRIOR, _KERNEL, _HASH, _DIGITS = map(_of, ("prior", "kernel", "hash", "digits"))
 _ASKED = _list(_of("notion"))
-_RECORD: dict[str, _Form] = {"class": _TEXT, "parameters": {"type": "object"}}
 _GAIN = _numbers(-LARGEST_GAIN, LARGEST_GAIN)
-_LINEAR = _only({"name": _TEXT, "gains": _matrices(_GAIN, "N", "M")}, _RECORD)
+_RECORD: dict[str, _Form] = {"name": _TEXT}
+_CLASS: dict[str, _Form] = {"class": _TEXT, "parameters": _FREE}
+_GAINS = _RECORD | {"gains": _matrices(_GAIN, "N", "M")}
+_LINEAR = _any(_only(_GAINS), _only(_GAINS | _CLASS))
 _TRUTHS = _any(_NULL, {"const": "any"}, _PRIOR, _list(_PRIOR, least=1))
 _WEIGHTS = _any(_NULL, _list(_numbers(0), "F"), _matrices(_NUMBER, "F", "F"))
 _QUESTIONS = {"questions": _matrices(_NUMBER, "F", "N"), "answers": _list(_LABEL, "F")}
@@ -284,10 +287,11 @@ _PART = {
 }
 _ASKED_UTILITY = _any(
     _LINEAR,
-    _only({"name": _TEXT, "each": _FLAG, "refine": _FLAG, "parts": _list(_only(_PART), least=1)}),
+    _only(_RECORD | {"each": _FLAG, "refine": _FLAG, "parts": _list(_only(_PART), least=1)}),
     _only(_ESTIMATION | _QUESTIONS),
     _only(_ESTIMATION | dict.fromkeys(_QUESTIONS, _NULL)),
-    _only({"name": _TEXT}, _RECORD),
+    _only(_RECORD),
+    _only(_RECORD | _CLASS),
 )
 _MATRIX = _only(
     {
@@ -297,22 +301,19 @@ _MATRIX = _only(
     }
 )
 _DUAL = _list(_list(_MATRIX, least=1, most=2))
-_DUALS = _only(
-    {"prices": _any(_NULL, _list(_NUMBER, "n")), "multipliers": _any(_NULL, _DUAL)},
-    {
-        "averages": _DUAL,
-        "limits": _list(_NUMBER),
-        "mixture": _list(_NUMBER, least=1),
-        "inverse": _list(_list(_NUMBER, "n"), least=1),
-        "offset": _NUMBER,
-        "power": _whole(-1100, 0),
-        "branches": _list(
-            _only({"excluded": _list(_whole(0)), "counted": _FLAG, "duals": _of("duals")})
-        ),
-    },
-)
+_PRICES = {"prices": _any(_NULL, _list(_NUMBER, "n")), "multipliers": _any(_NULL, _DUAL)}
+_MIXTURE = {"mixture": _list(_NUMBER, least=1)}
+_LIMITS = _MIXTURE | {
+    "averages": _DUAL,
+    "limits": _list(_NUMBER, least=1),
+    "offset": _NUMBER,
+    "power": _whole(-1100, 0),
+}
+_BRANCH = {"excluded": _list(_whole(0)), "counted": _FLAG, "duals": _only(_PRICES, _LIMITS)}
+_DUALS = _only(_PRICES, _LIMITS | {"branches": _list(_only(_BRANCH), most=MOST_BRANCHES)})
+_INVERSE = _PRICES | {"multipliers": _NULL, "inverse": _list(_list(_NUMBER, "n"), least=1)}
 _SAID = {"type": "string", "pattern": "^[^\x00-\x1f\x7f-\x9f]*$", "maxLength": 200}
-_REPAIR = _object(
+_REPAIR = _only(
     {
         "merged": _list(_whole(0)),
         "mixed": _numbers(0, 1),
@@ -322,7 +323,7 @@ _REPAIR = _object(
     },
     dict.fromkeys(("moved", "inside"), _numbers(0, 1)),
 )
-_CERTIFICATE = _object(
+_CERTIFICATE = _only(
     {
         "verdicts": _list({"const": "yes"}, "K"),
         "achieved": _list(_of("levels"), "K"),
@@ -336,7 +337,7 @@ _CERTIFICATE = _object(
         "arithmetic": {"enum": ["floats", "exact"]},
         "repair": _REPAIR,
         "solver": _SAID,
-        "duals": _of("duals"),
+        "duals": _any(_of("duals"), _of("estimates")),
         "fingerprint": _HASH,
     },
     {"worst": _list(_DIGITS)},
@@ -354,11 +355,27 @@ _SELECTION = {
     "fingerprint": _HASH,
 }
 _COLUMN = {"name": _TEXT, "weight": _numbers(exclusiveMinimum=0)}
-_LEVELS = _list(_LEVEL)
-_SPLIT = {"name": _SAID, "levels": _list(_LEVELS), "risk": _LEVEL, "leaks": _LEVELS}
+_RISK = _any(_numbers(0), _INF)
+_LEVELS = _list(_RISK)
+_SPLIT = {"name": _SAID, "levels": _list(_LEVELS), "risk": _RISK, "leaks": _LEVELS}
+_TOP: dict[str, _Form] = {
+    "format": {"const": "mechdesign"},
+    "schema": {"enum": [1, 2]},
+    "version": _TEXT,
+    "kind": _TEXT,
+    "digest": _HASH,
+}
+
+
+def _file(needed: dict[str, _Form], also: dict[str, _Form] | None = None) -> _Form:
+    return _only(_TOP | needed, also)
+
+
+_PUBLIC = {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH}
+_STATED = {"stated": _list(_SAID, least=1)}
 #: What a file has by its kind.
 _KINDS = {
-    "design": _object(
+    "design": _file(
         {
             "prior": _PRIOR,
             "mechanism": _KERNEL,
@@ -370,16 +387,9 @@ _KINDS = {
         },
         {"requirements": _list(_of("requirement"), least=1)},
     ),
-    "public": _object(
-        {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH},
-        {"stated": _list(_SAID, least=1), **_QUESTIONS},
-        dependentRequired={"questions": ["answers"], "answers": ["questions"]},
-    ),
-    "mechanism": _object(
-        {"mechanism": _KERNEL},
-        dict.fromkeys(("prior", "notions", "stated", "utility", "certificate"), False),
-    ),
-    "infeasible": _object(
+    "public": _any(_file(_PUBLIC, _STATED), _file(_PUBLIC | _QUESTIONS, _STATED)),
+    "mechanism": _file({"mechanism": _KERNEL}),
+    "infeasible": _file(
         {
             "prior": _PRIOR,
             "notions": _ASKED | {"minItems": 1},
@@ -389,11 +399,11 @@ _KINDS = {
             "duals": _of("duals"),
         }
     ),
-    "subset selection": _object(
+    "subset selection": _file(
         {"symbols": _whole(2, 1 << 24), "projective": _FLAG, **_GEOMETRY, **_SELECTION},
         {"labels": _list(_LABEL, least=2), "placements": _PLACEMENTS},
     ),
-    "grouped selection": _object(
+    "grouped selection": _file(
         {
             "prior": _PRIOR,
             "types": _list(_only(_TYPE), least=1),
@@ -407,16 +417,16 @@ _KINDS = {
             **_SELECTION,
         }
     ),
-    "public selection": _object(
+    "public selection": _file(
         {
             "groups": _list(_whole(0, MOST_GROUPS - 1), least=2),
             "notions": _ASKED,
             "types": _list(_only(_TYPE), least=1),
             "fingerprint": _HASH,
         },
-        {"labels": _list(_LABEL), "stated": _list(_SAID)},
+        {"labels": _list(_LABEL), **_STATED},
     ),
-    "plan": _object(
+    "plan": _file(
         {
             "columns": _list(_only(_COLUMN | {"design": {"$ref": "#"}}), least=2),
             "total": _of("notion"),
@@ -425,7 +435,7 @@ _KINDS = {
             "others": _list(_only(_SPLIT)),
         }
     ),
-    "public plan": _object(
+    "public plan": _file(
         {
             "columns": _list(_only({"name": _TEXT, "public": {"$ref": "#"}}), least=2),
             "total": _of("notion"),
@@ -463,7 +473,10 @@ _DEFINED: dict[str, _Form] = {
         "maxLength": LONGEST_NUMBER,
     },
     "level": _any(_double(0), _INF),
-    "name": _any({"type": "string", "pattern": "^(?!-?inf$)"}, _only({"text": _ENDLESS})),
+    "name": _any(
+        {"type": "string", "pattern": r"^((?!-?inf)|-?inf[\s\S])[\s\S]*$"},
+        _only({"text": _ENDLESS}),
+    ),
     "factor": _any(_double(exclusiveMinimum=0), _INF),
     "real": _double(),
     "costs": _matrices(_REAL, "N", "M"),
@@ -472,7 +485,7 @@ _DEFINED: dict[str, _Form] = {
     "masses": _list(_row(_VALUE, _EXACT), least=1),
     "priors": _any(_NULL, _list(_MASSES, least=1)),
     "feature": _any(_NAME, _list(_NAME, least=1), _list(_row(_VALUE, _MASSES), least=1)),
-    "levels": _list(_LEVEL, least=1, most=2),
+    "levels": _LEVELS | {"minItems": 1, "maxItems": 2},
     "digits": {"type": "string", "pattern": f"^{_PATTERN}$", "maxLength": MOST_DIGITS},
     "fraction": {
         "type": "string",
@@ -500,15 +513,9 @@ _DEFINED: dict[str, _Form] = {
         _ATTRIBUTES,
     ),
     "duals": _DUALS,
+    "estimates": _only(_INVERSE, _MIXTURE),
     "profiles": _list(_only({"count": _whole(1), "high": _DIGITS, "middle": _DIGITS}), least=1),
     "placements": _list(_only({"elements": _list(_whole(0), least=1), "mass": _DIGITS}), least=1),
-}
-_TOP: dict[str, _Form] = {
-    "format": {"const": "mechdesign"},
-    "schema": {"enum": [1, 2]},
-    "version": _TEXT,
-    "kind": {"enum": [*_KINDS]},
-    "digest": _HASH,
 }
 _SCHEMAS: dict[int, _Form] = {
     1: {"properties": {"requirements": False}},
@@ -520,7 +527,9 @@ FORM = {
     "title": "A file saved by mechdesign",
     "description": "The form alone; FORMAT.md says what it means. Lists with one length are as "
     "long as each other, in one file; integers have neither a point nor an exponent.",
-    **_object(_TOP, allOf=[*_by("kind", _KINDS), *_by("schema", _SCHEMAS)]),
+    **_object(
+        _TOP | {"kind": {"enum": [*_KINDS]}}, allOf=[*_by("kind", _KINDS), *_by("schema", _SCHEMAS)]
+    ),
     "$defs": _DEFINED,
 }
 _TYPES = {
@@ -556,7 +565,7 @@ def _fit(form: Any, value: Any, sizes: dict[str, int]) -> None:
         _fit_any(form["anyOf"], value, sizes)
     if isinstance(value, str):
         _need(len(value) <= form.get("maxLength", LARGEST_FILE), ": too long")
-        _need(re.search(form.get("pattern", ""), value), ": a text of other signs")
+        _need(re.fullmatch(form.get("pattern", "(?s).*"), value), ": a text of other signs")
     elif isinstance(value, (int, float)):
         fits = form.get("minimum", value) <= value <= form.get("maximum", value)
         _need(fits and value > form.get("exclusiveMinimum", -math.inf), ": out of range")
@@ -571,10 +580,7 @@ def _fit(form: Any, value: Any, sizes: dict[str, int]) -> None:
         items = form.get("prefixItems") or [form.get("items", {})] * len(value)
         _fit_parts(zip([f"[{i}]" for i in range(len(value))], items, value, strict=True), sizes)
     elif isinstance(value, dict):
-        needed = [*form.get("required", ())]
-        for key, others in form.get("dependentRequired", {}).items():
-            needed += others if key in value else []
-        for key in needed:
+        for key in form.get("required", ()):
             _need(key in value, f".{key}: missing")
         named, other = form.get("properties", {}), form.get("additionalProperties", {})
         parts = [(f".{key}", named.get(key, other), part) for key, part in value.items()]
@@ -604,7 +610,7 @@ def _fit_any(forms: list[_Form], value: Any, sizes: dict[str, int]) -> None:
         else:
             sizes |= own
             return
-    raise UnreadableError(max(found, key=len))
+    raise UnreadableError(max(found, key=lambda text: len(text.partition(": ")[0])))
 
 
 # Numbers and labels
@@ -826,6 +832,14 @@ class _Part(NamedTuple):
         level = Fraction(self.level) * (self.groups[0][2] if scale is None else scale)
         return exp_bounds(level)[1] if level <= LARGEST_LEVEL else None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it compares hypotheses with themselves alone, or allows whatever they are."""
+        sides = [[*over, *([] if isinstance(under, _PriorSet) else under)]
+                 for over, under, _ in self.groups]  # fmt: skip
+        same = all(row == rows[0] for rows in sides for row in rows)
+        return self.delta >= 1 or (same and self.kind != "information")
+
     def turned(self) -> _Part:
         return self._replace(groups=[(under, over, d) for over, under, d in self.groups])
 
@@ -887,7 +901,10 @@ class _Prior:
 
     def asks(self, notion: dict[str, Any]) -> list[_Part]:
         given = {key: _parameter(value) for key, value in notion["parameters"].items()}
-        return list(getattr(self, notion["name"])(**given))
+        parts = list(getattr(self, notion["name"])(**given)) or [_NO_PART]
+        about = self.symbols if notion["name"] in WITHOUT_PRIOR else self.live
+        _need(len(about) < 2 or not all(part.is_idle for part in parts), "a notion without a pair")
+        return parts
 
     def PML(self, epsilon: float) -> list[_Part]:
         return [_all(self.live, self.whole, epsilon)]
@@ -908,8 +925,7 @@ class _Prior:
 
     def SymbolPML(self, epsilon: float, levels_of: Any) -> list[_Part]:
         found = self._by_level(levels_of, [x for x in self.n if self.weights[x]])
-        parts = [_all(few, self.whole, epsilon, scale) for scale, few, _ in found]
-        return parts or [_NO_PART]
+        return [_all(few, self.whole, epsilon, scale) for scale, few, _ in found]
 
     def SymbolPMC(self, epsilon: float, levels_of: Any) -> list[_Part]:
         return [part.turned() for part in self.SymbolPML(epsilon, levels_of)]
@@ -923,11 +939,12 @@ class _Prior:
         for scale, few, many in self._by_level(levels_of, list(self.n)):
             part = _all(few, many, epsilon, scale)
             parts += [part] if few == many else [part, part.turned()]
-        return parts or [_NO_PART]
+        return parts
 
     def _by_level(self, table: Any, places: list[int]) -> Iterator[tuple[Fraction, Any, Any]]:
         """Each finite factor, upwards, with its symbols and those of no smaller one."""
         factors = _table(table)
+        _need({*factors} <= {*self.known}, "a level of what is no symbol")
         found = {x: factors[self.labels[x]] for x in places}
         for r in sorted({r for r in found.values() if r < math.inf}):
             few = [{x: 1} for x in places if found[x] == r]
@@ -938,7 +955,7 @@ class _Prior:
         _need(len(set(pairs)) == len(pairs) and all(a != b for a, b in pairs), "pairs of levels")
         rows = [(i, j, r) for (i, j), (_, _, r) in zip(pairs, levels_of, strict=True)]
         found = [({i: 1}, {j: 1}, Fraction(r)) for i, j, r in rows if r < math.inf]
-        return _matched(found, epsilon) if found else [_NO_PART]
+        return _matched(found, epsilon) if found else []
 
     def UtilityOptimisedLDP(self, epsilon: float, sensitive: Any) -> list[_Part]:
         few = [{x: 1} for x in sorted(map(self.labels.index, sensitive))]
@@ -1025,6 +1042,7 @@ class _Prior:
             return [list(map(float, row)) for row in content[0]]
         if kind == "discrete":
             return [[float(i != j) for j in self.n] for i in self.n]
+        _need(all(isinstance(v, tuple) and v for v in self.numbered), "labels that are no tuples")
         rows = [[list(zip(a, b, strict=True)) for b in self.numbered] for a in self.numbered]
         if kind == "hamming":
             return [[float(sum(u != v for u, v in pairs)) for pairs in row] for row in rows]
@@ -1781,7 +1799,17 @@ def _float_up(value: Fraction) -> float:
 def _check_design(content: dict[str, Any], report: Report) -> None:
     prior = _read_prior(content["prior"], report)
     kernel = _Kernel(content["mechanism"], report)
-    saved, notions = content["certificate"], content["notions"]
+    saved, notions, utility = content["certificate"], content["notions"], content["utility"]
+    duals, merged, is_asking = saved["duals"], saved["repair"]["merged"], "questions" in utility
+    own = {"prices", "multipliers", "mixture", "inverse"} if is_asking else {*duals} - {"inverse"}
+    _need({*duals} <= own, "dual variables of another kind")
+    _need("worst" not in saved or utility.get("truth") == "any", "a worst truth that nothing asks")
+    is_few = any(part["name"] == "FewOutputs" for part in content.get("requirements", ()))
+    some = [y for branch in duals.get("branches", ()) for y in branch["excluded"]]
+    is_fixed, m = bool(utility.keys() & {"gains", "parts"}), len(kernel.outputs)
+    _need(max(some + merged * is_fixed, default=0) < m, "positions of no output")
+    _need(is_few or "branches" not in duals, "a search that nothing asks for")
+    _need(not (is_fixed or is_asking) or saved["arithmetic"] == "exact", "arithmetic")
     _need(kernel.inputs == prior.labels, "a kernel with other inputs than the prior has")
     _need(kernel.attributes == content["prior"].get("attributes"), "a kernel of other attributes")
     pairs = zip(notions, saved["achieved"], strict=True)
@@ -1805,9 +1833,9 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     report.add("fingerprint", saved["fingerprint"] == _fingerprint(content, prior, kernel))
     gap = math.inf if saved["gap"] == "unknown" else saved["gap"]
     is_proved: bool | None = None
-    if content["utility"].keys() & {"gains", "parts"}:
+    if is_fixed:
         is_proved = _check_claims(content, gap, prior, kernel, report)
-    elif "questions" in content["utility"]:
+    elif is_asking:
         is_proved = _check_risk(content, gap, prior, kernel, report)
     else:
         bound = math.inf if saved["bound_exact"] is None else _exact(saved["bound_exact"])
@@ -1816,6 +1844,8 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
         for claim, is_wrong in wrong.items():
             known = False if is_wrong else None
             report.add(claim, known, "of a sub-convex utility: not rational, or searched for")
+    for fact in [fact for fact in report.claims if fact["claim"] == "value"]:
+        fact["detail"] += f", of a utility that the file names {utility['name'][:200]!r}"
     said = saved["optimal"]
     how = "the file says it is" if said else "the file says that it is not"
     report.add("optimal", _every([said is (gap <= GAP_TOLERANCE), is_proved]), how)

@@ -19,7 +19,7 @@ import jsonschema
 import numpy as np
 import pytest
 from checks import for_each
-from verify_cases import IDLE, VACUOUS, changed, in_bytes, resealed, telling
+from verify_cases import IDLE, VACUOUS, changed, closed_files, in_bytes, resealed, telling
 
 import mechdesign as md
 from mechdesign.certificate import verify
@@ -98,6 +98,10 @@ def test_parameters_that_ask_nothing_or_two_things_are_refused_as_the_library_do
         with pytest.raises(verify.UnreadableError):
             states(forged)
         assert not is_read(forged), (name, parameters)
+    for name, forged in closed_files():
+        assert not is_read(forged), name
+        with pytest.raises(verify.UnreadableError):
+            states(forged)
     # The same file is refuted where its notion asks what it says.
     assert states(telling("LDP", {"epsilon": 0.5}))["privacy: LDP(0.5)"] == verify.REFUTED
 
