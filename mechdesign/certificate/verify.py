@@ -40,7 +40,7 @@ MOST_GROUPS = 6  # of equal masses, of a subset selection
 MOST_BRANCHES = 8000
 MOST_CUT = 8  # symbols whose columns are priced where the cone is of another kind
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
-LEAST_WORK, WORK_PER_BYTE = 20_000_000, 200  # steps of arithmetic that a file may ask for
+LEAST_WORK, WORK_PER_BYTE = 15_000_000, 40  # steps of arithmetic that a file may ask for
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {REFUTED: 1, UNREADABLE: 2, OPEN: 3, PROVED: 0}  # the worst first
 WRONG = ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error
@@ -62,14 +62,15 @@ def _need(holds: Any, message: str) -> None:
         raise UnreadableError(message)
 
 
-_work = {"done": 0, "most": LEAST_WORK}
+_work = {"done": 0, "most": LEAST_WORK, "bits": 0}
 
 
-def _afford(steps: int, bits: int = 64) -> None:
-    """Count steps of arithmetic on numbers of so many bits before they are done; the unit is what
-    a step on short numbers takes, about a microsecond.
+def _afford(steps: int, bits: int = 0) -> None:
+    """Count steps of arithmetic before they are done, in what one on short numbers takes, about a
+    microsecond: on the longest numbers of the file, or on numbers of so many bits if more.
     """
-    _work["done"] += steps * (1 + (bits >> 9) ** 2 // 16)
+    bits = max(bits, _work["bits"])
+    _work["done"] += steps * (1 + bits // 256 + (bits >> 10) ** 2)
     if _work["done"] > _work["most"]:
         raise WorkError(f"it takes more than {_work['most']:,} steps of arithmetic")
 
@@ -787,6 +788,7 @@ class _PriorSet(NamedTuple):
 
     def least(self, column: Sequence[int]) -> Fraction:
         """The least pᵀk over the set: from the largest to the least entry, or to the smallest."""
+        _afford(6 * len(column))
         value = sum((c * k for c, k in zip(self.centre, column, strict=True)), _ZERO)
         left, low = self.room, min(column) if self.is_ball else 0
         for x in sorted(range(len(column)), key=column.__getitem__, reverse=self.is_ball):
@@ -840,12 +842,13 @@ class _Part(NamedTuple):
         same = all(row == rows[0] for rows in sides for row in rows)
         return self.delta >= 1 or (same and self.kind != "information")
 
-    def turned(self) -> _Part:
-        return self._replace(groups=[(under, over, d) for over, under, d in self.groups])
-
 
 def _all(over: _Family, under: Any, level: float, scale: Fraction = _ONE) -> _Part:
     return _Part("all", [(over, under, scale)], level)
+
+
+def _turn(parts: list[_Part]) -> list[_Part]:
+    return [p._replace(groups=[(b, a, d) for a, b, d in p.groups]) for p in parts]
 
 
 _NO_PART = _all([{0: 1}], [{0: 1}], math.inf)
@@ -901,22 +904,21 @@ class _Prior:
 
     def asks(self, notion: dict[str, Any]) -> list[_Part]:
         given = {key: _parameter(value) for key, value in notion["parameters"].items()}
-        parts = list(getattr(self, notion["name"])(**given)) or [_NO_PART]
-        about = self.symbols if notion["name"] in WITHOUT_PRIOR else self.live
+        name = notion["name"]
+        parts = getattr(self, re.sub("PMC$", "PML", name))(**given) or [_NO_PART]
+        parts = _turn(parts) if name.endswith("PMC") else parts  # a cost is a gain turned round
+        about = self.symbols if name in WITHOUT_PRIOR else self.live
         _need(len(about) < 2 or not all(part.is_idle for part in parts), "a notion without a pair")
         return parts
 
     def PML(self, epsilon: float) -> list[_Part]:
         return [_all(self.live, self.whole, epsilon)]
 
-    def PMC(self, epsilon: float) -> list[_Part]:
-        return [_all(self.whole, self.live, epsilon)]
-
     def LIP(self, epsilon: float) -> list[_Part]:
-        return self.PML(epsilon) + self.PMC(epsilon)
+        return self.PML(epsilon) + _turn(self.PML(epsilon))
 
     def ALIP(self, epsilon_l: float, epsilon_u: float) -> list[_Part]:
-        return self.PMC(epsilon_l) + self.PML(epsilon_u)
+        return _turn(self.PML(epsilon_l)) + self.PML(epsilon_u)
 
     def LDP(self, epsilon: float) -> list[_Part]:
         return [_all(self.symbols, self.symbols, epsilon)]
@@ -927,18 +929,15 @@ class _Prior:
         found = self._by_level(levels_of, [x for x in self.n if self.weights[x]])
         return [_all(few, self.whole, epsilon, scale) for scale, few, _ in found]
 
-    def SymbolPMC(self, epsilon: float, levels_of: Any) -> list[_Part]:
-        return [part.turned() for part in self.SymbolPML(epsilon, levels_of)]
-
     def SymbolLIP(self, epsilon: float, levels_of: Any) -> list[_Part]:
         parts = self.SymbolPML(epsilon, levels_of)
-        return [each for part in parts for each in (part, part.turned())]
+        return [each for part in parts for each in (part, *_turn([part]))]
 
     def InputDiscriminativeLDP(self, epsilon: float, levels_of: Any) -> list[_Part]:
         parts = []
         for scale, few, many in self._by_level(levels_of, list(self.n)):
             part = _all(few, many, epsilon, scale)
-            parts += [part] if few == many else [part, part.turned()]
+            parts += [part] if few == many else [part, *_turn([part])]
         return parts
 
     def _by_level(self, table: Any, places: list[int]) -> Iterator[tuple[Fraction, Any, Any]]:
@@ -1054,7 +1053,7 @@ class _Prior:
         low, high = _exact(low), _exact(high)
         _need(self.labels == tuple(self.n), "symbols that are not 0 … n")
         _need(entries == len(self.n) - 1 and low <= high <= 1, "chances of an entry")
-        _afford(entries**3, entries * (low + high).denominator.bit_length())
+        _afford(entries**3, entries * _work["bits"])
         rows = []
         for j in range(entries if low < high else 1):
             others = [high] * j + [low] * (entries - 1 - j)
@@ -1066,15 +1065,9 @@ class _Prior:
     def FeaturePML(self, epsilon: float, feature: Any) -> list[_Part]:
         return [_all(list(map(_mixture, self._joint(feature))), self.whole, epsilon)]
 
-    def FeaturePMC(self, epsilon: float, feature: Any) -> list[_Part]:
-        return [part.turned() for part in self.FeaturePML(epsilon, feature)]
-
     def ConditionalPML(self, epsilon: float, side: Any) -> list[_Part]:
         rows = map(_mixture, self._joint(side))
         return [_all([{x: 1} for x in row], [row], epsilon) for row in rows]
-
-    def ConditionalPMC(self, epsilon: float, side: Any) -> list[_Part]:
-        return [part.turned() for part in self.ConditionalPML(epsilon, side)]
 
     def _joint(self, table: Any) -> list[list[Fraction]]:
         """P(X = x, U = u) for each value u, in the order in which the symbols bring them."""
@@ -1161,8 +1154,8 @@ WITHOUT_PRIOR = {"LDP", "FreeLunch", "DP", "ApproximateLDP"} | TIED
 
 def _read_prior(part: Any, report: Report) -> _Prior:
     labels, weights = _labels(part["labels"]), list(map(_integer, part["weights"]))
+    _afford(4 * len(weights))
     _need(math.gcd(*weights) == 1, "weights of a prior with a common divisor")
-    _afford(len(weights), sum(weights).bit_length())
     prior = _Prior(labels, weights)
     prior.with_columns(_attributes(part, labels))
     same = part["probabilities"] == list(map(float, prior.masses))
@@ -1178,6 +1171,7 @@ class _Kernel:
     def __init__(self, part: Any, report: Report, room: Fraction = _ZERO) -> None:
         self.inputs, self.outputs = _labels(part["inputs"]), _labels(part["outputs"])
         self.bits = part["denominator_bits"]
+        _afford(2 * len(self.inputs) * len(self.outputs))
         self.rows = [list(map(_integer, row)) for row in part["weights"]]
         self.attributes = _attributes(part, self.inputs)
         self.weights = [w for row in self.rows for w in row]
@@ -1571,8 +1565,7 @@ def _bound(asked: _Asked, functions: list[_Function], duals: Any) -> Fraction:
         duals = {"prices": None, "multipliers": None}
     live = {x for f in functions for x, scale in enumerate(f.scales) if scale}
     _need(live <= set(asked.kept), "a prior of use over other symbols")
-    bits = sum(asked.prior.weights).bit_length()
-    _afford(20 * len(functions) * len(asked.kept) * len(functions[0].terms[0]), bits)
+    _afford(20 * len(functions) * len(asked.kept) * len(functions[0].terms[0]))
     given = [max(v, 0.0) for v in duals.get("mixture", [1.0] * len(functions))]
     shares = [Fraction(v) / sum(map(Fraction, given)) for v in given]
     base = sum((share * f.base for share, f in zip(shares, functions, strict=True)), _ZERO)
@@ -1726,7 +1719,7 @@ def _priced(asked: _Asked, rates: _Rows, prices: list[float]) -> list[Fraction]:
         left = [row[y] - pi for row, ys, pi in known for y in ys] or [_ZERO]
         # Forbidden entries are far below the others, where they are in no supremum.
         far = min(left) - 1024 * (max(left) - min(left) + max(map(abs, left)))
-        _afford(40 * len(rates) * len(rates[0]), sum(p.weights).bit_length())
+        _afford(40 * len(rates) * len(rates[0]))
         for y in range(len(rates[0])):
             off = [row[y] - pi if y in ys else far for row, ys, pi in known]
             column = list(zip(off, p.masses, strict=True))
@@ -1802,14 +1795,13 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     saved, notions, utility = content["certificate"], content["notions"], content["utility"]
     duals, merged, is_asking = saved["duals"], saved["repair"]["merged"], "questions" in utility
     own = {"prices", "multipliers", "mixture", "inverse"} if is_asking else {*duals} - {"inverse"}
-    _need({*duals} <= own, "dual variables of another kind")
-    _need("worst" not in saved or utility.get("truth") == "any", "a worst truth that nothing asks")
     is_few = any(part["name"] == "FewOutputs" for part in content.get("requirements", ()))
     some = [y for branch in duals.get("branches", ()) for y in branch["excluded"]]
     is_fixed, m = bool(utility.keys() & {"gains", "parts"}), len(kernel.outputs)
-    _need(max(some + merged * is_fixed, default=0) < m, "positions of no output")
-    _need(is_few or "branches" not in duals, "a search that nothing asks for")
-    _need(not (is_fixed or is_asking) or saved["arithmetic"] == "exact", "arithmetic")
+    fits = {*duals} <= own and (is_few or "branches" not in duals)
+    fits = fits and ("worst" not in saved or utility.get("truth") == "any")
+    fits = fits and (saved["arithmetic"] == "exact" or not (is_fixed or is_asking))
+    _need(fits and max(some + merged * is_fixed, default=0) < m, "a part that nothing asks for")
     _need(kernel.inputs == prior.labels, "a kernel with other inputs than the prior has")
     _need(kernel.attributes == content["prior"].get("attributes"), "a kernel of other attributes")
     pairs = zip(notions, saved["achieved"], strict=True)
@@ -1930,7 +1922,7 @@ def _check_risk(
 ) -> bool | None:
     """Minus the risk of estimates, the worst of several truths; whether the gap is proved."""
     saved, utility, n = content["certificate"], content["utility"], len(prior.n)
-    _afford(50 * n**3, n * sum(prior.weights).bit_length())
+    _afford(50 * n**3)
     asked, weights = utility["questions"] or _unit([1] * n), utility["weights"]
     is_matrix = bool(weights) and isinstance(weights[0], list)
     rows, f = list(zip(*_grid(asked, len(asked), n), strict=True)), len(asked)
@@ -1942,7 +1934,7 @@ def _check_risk(
     given, truths = utility["truth"], list[list[Fraction]]()
     for part in [] if given == "any" else given if isinstance(given, list) else [given]:
         truth = prior if part is None else _read_prior(part, report)
-        _afford(50 * n**3, n * sum(truth.weights).bit_length())
+        _afford(50 * n**3)
         named = prior.n if set(truth.labels) != set(prior.labels) else prior.labels
         masses = [truth.masses[truth.labels.index(label)] for label in named]
         fits = all(bool(v) is bool(w) for v, w in zip(masses, prior.weights, strict=True))
@@ -2032,7 +2024,6 @@ def _least_risk(
     if not _is_positive(part):
         return None
     table, least = _grid(duals["inverse"], n * len(truths), n), -sum(prices, _ZERO)
-    bits = max(v.denominator.bit_length() for v in [*p, *prices])
     top, open_risk = least, _ZERO
     for k, (weight, masses) in enumerate(zip(weights, truths, strict=True)):
         share, truth = weight / sum(weights), [v / sum(masses) for v in masses]
@@ -2046,7 +2037,7 @@ def _least_risk(
         forms.append((truth, [[int(v * unit) for v in row] for row in square], share / unit))
     rays = _rays(asked)
     for ray in rays:
-        _afford(len(forms) * n * n, bits)
+        _afford(len(forms) * n * n)
         if any(sum(ray[x] > 0 for x in some) > 1 for some in asked.apart):
             continue
         value = -_dot(prices, ray)
@@ -2054,7 +2045,7 @@ def _least_risk(
             value += scale * _dot(ray, [_dot(row, ray) for row in square]) / _dot(truth, ray)
         top = max(top, value / _dot(p, ray))
     for low, high, some, x, middle in [] if rays else _extreme_columns(p, *_sides(asked)):
-        _afford(len(forms) * n * n, bits)
+        _afford(len(forms) * n * n)
         live = {*some, *([x] if middle else [])} if not low else {*range(n)}
         if any(len(live & group) > 1 for group in asked.apart):
             continue
@@ -2202,7 +2193,7 @@ def _risk(
     common = math.lcm(*(v.denominator for v in masses))
     part = [[loss[x][z] for z in live] for x in live]
     whole, one = [int(v * common) for v in masses], 1 << RISK_BITS
-    _afford(len(live) * len(rows[0]), common.bit_length())
+    _afford(4 * len(live) * len(rows[0]), common.bit_length())
     shares = [_dot(whole, column) or 1 for column in zip(*rows, strict=True)]
     scaled = [[w * common * one // q for w, q in zip(row, shares, strict=True)] for row in rows]
     inverse = _inverse([[_dot(a, b) >> kernel.bits for b in rows] for a in scaled])
@@ -2549,7 +2540,13 @@ def _canonical(value: Any) -> str:
 def check(data: bytes) -> Report:
     """Every claim of a file; raises :class:`UnreadableError` for one of another form."""
     content = parse(data)
-    _work.update(done=0, most=LEAST_WORK + WORK_PER_BYTE * len(data))
+    text = json.dumps(content)
+    longest = max(map(len, re.findall('"[-/0-9]+"', text)), default=0)
+    common = 1
+    for word in {*re.findall('"fraction": "-?[0-9]+/([0-9]+)"', text)}:
+        common = common if common >> (1 << 16) else math.lcm(common, _integer(word))
+    bits = max(longest * 10 // 3, common.bit_length())
+    _work.update(done=0, most=LEAST_WORK + WORK_PER_BYTE * len(data), bits=bits)
     try:
         _fit(FORM, content, {})
     except UnreadableError as wrong:
