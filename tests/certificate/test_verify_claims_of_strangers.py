@@ -192,6 +192,36 @@ def test_what_a_small_file_asks_for_is_bounded(monkeypatch):
     wide["prior"] |= {"weights": masses}
     report = verify.check(in_bytes(resealed(wide)))
     assert any("steps of arithmetic" in claim["detail"] for claim in report.claims)
+    # A set of priors costs what its masses do: so many symbols, once with few digits.
+    for digits, is_much in ((4, False), (800, True)):
+        robust, whole = json.loads(in_bytes(md.design(eight, md.utility.Hamming(), md.LDP(1)))), 10
+        box = [[x, *({"fraction": f"{i}/{whole**digits + x}"} for i in (1, whole**digits))]
+               for x in range(8)]  # fmt: skip
+        asked = {"epsilon": 1.0, "priors": ["box", box]}
+        robust["notions"] = [{"name": "RobustPML", "parameters": asked}]
+        told = verify.check(in_bytes(resealed(robust))).claims
+        assert any("steps of arithmetic" in claim["detail"] for claim in told) is is_much
+
+
+def test_a_value_says_what_the_file_names_its_utility():
+    """Gains are what is checked: the name beside them may be that of others."""
+    content = json.loads(in_bytes(md.design(ABC, md.utility.Hamming(), md.LDP(1))))
+    for forged in (content, changed(content, ("utility", "name"), "squared")):
+        told = verify.check(in_bytes(forged)).claims
+        (detail,) = (claim["detail"] for claim in told if claim["claim"] == "value")
+        assert f"of a utility that the file names '{forged['utility']['name']}'" in detail
+
+
+def test_texts_are_no_tuples_of_letters():
+    """Between "aa" and "bb" there are two letters, and no entry of a database."""
+    texts = md.Prior([0.5, 0.5], ["aa", "bb"])
+    for notion in (md.DP(0.1, "hamming"), md.MetricPrivacy(0.1, "hamming")):
+        with pytest.raises(InputError, match="label the symbols with tuples"):
+            md.design(texts, md.utility.Hamming(), notion)
+    content = json.loads(in_bytes(md.design(texts, md.utility.Hamming(), md.LDP(3))))
+    content["notions"] = [{"name": "DP", "parameters": {"epsilon": 0.1, "neighbours": "hamming"}}]
+    with pytest.raises(verify.UnreadableError):
+        states(resealed(content))
 
 
 def test_the_checker_ends_with_who_started_it(tmp_path):
