@@ -799,6 +799,7 @@ class _PriorSet(NamedTuple):
 
     def inside(self, weights: list[Fraction]) -> list[Fraction]:
         """A multiple of a distribution of the set, of the same mass as given numbers."""
+        _afford(8 * len(weights))
         mass, end = sum(weights, _ZERO), [_ZERO] * len(weights)
         away = [w - c * mass for w, c in zip(weights, self.centre, strict=True)]
         total = max(self.room * mass, sum(map(abs, away), _ZERO) / 2)
@@ -905,6 +906,7 @@ class _Prior:
     def asks(self, notion: dict[str, Any]) -> list[_Part]:
         given = {key: _parameter(value) for key, value in notion["parameters"].items()}
         name = notion["name"]
+        _afford(str(notion).count("fraction"))
         parts = getattr(self, re.sub("PMC$", "PML", name))(**given) or [_NO_PART]
         parts = _turn(parts) if name.endswith("PMC") else parts  # a cost is a gain turned round
         about = self.symbols if name in WITHOUT_PRIOR else self.live
@@ -2541,10 +2543,9 @@ def check(data: bytes) -> Report:
     """Every claim of a file; raises :class:`UnreadableError` for one of another form."""
     content = parse(data)
     text = json.dumps(content)
-    longest = max(map(len, re.findall('"[-/0-9]+"', text)), default=0)
-    common = 1
-    for word in {*re.findall('"fraction": "-?[0-9]+/([0-9]+)"', text)}:
-        common = common if common >> (1 << 16) else math.lcm(common, _integer(word))
+    longest, common = max(map(len, re.findall('"[-/0-9]+"', text)), default=0), 1
+    for word in sorted({*re.findall('"fraction": "-?[0-9]+/([0-9]+)"', text)}):
+        common = common if common >> (1 << 19) else math.lcm(common, _integer(word))
     bits = max(longest * 10 // 3, common.bit_length())
     _work.update(done=0, most=LEAST_WORK + WORK_PER_BYTE * len(data), bits=bits)
     try:
