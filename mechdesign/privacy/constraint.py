@@ -358,6 +358,21 @@ class Hypotheses:
         return np.array([dot(row, mechanism.weights) for row in self.masses], dtype=object)
 
 
+def compares_nothing(over: Hypotheses, under: Hypotheses, *, is_matched: bool) -> bool:
+    """Whether hypotheses on two sides are the same: each that is matched, else all of them."""
+    if is_matched:
+        if over.indices is not None and under.indices is not None:
+            return bool((over.indices == under.indices).all())
+        pairs = zip(over.distributions, under.distributions, strict=True)
+        return all(a.key == b.key for a, b in pairs)
+    for side in (over, under):
+        rows = side.masses if side.indices is None else side.indices.tolist()
+        if len(set(rows)) > 1:
+            return False
+    # A set of priors lists none; that of one symbol is that symbol.
+    return not under.distributions or over.distributions[0].key == under.distributions[0].key
+
+
 @dataclass(frozen=True)
 class Bound:
     """(μᵀK)(y) ≤ e^level (νᵀK)(y) for every outcome y and every pair (μ, ν).
@@ -499,6 +514,11 @@ class Bound:
         if self.pairing != "all" or self.scales is not None:
             return None
         return f"{self.over.kind(prior)} {self.under.kind(prior)}"
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether each hypothesis is compared with itself alone."""
+        return compares_nothing(self.over, self.under, is_matched=self.pairing == "matched")
 
     @property
     def is_vacuous(self) -> bool:
