@@ -28,6 +28,7 @@ from ..arguments import (
 )
 from ..errors import InputError, LevelError, quote, visible, visible_lines
 from ..extensions import check_name_or_module, find, is_import_path, make
+from ..labels import counted
 from ..progress import waiting
 
 if TYPE_CHECKING:
@@ -712,7 +713,8 @@ def say_receipt(receipt: Receipt) -> None:
 
     kept = ", ".join(receipt.notions) or "no notion was checked"
     kernel = shown_fingerprint(receipt.kernel)
-    say(f"{receipt.rows} reports of {receipt.column!r}: {kept}, kernel {kernel} (fingerprint)")
+    drawn = "reports" if receipt.rows is None else counted(receipt.rows, "report")
+    say(f"{drawn} of {receipt.column!r}: {kept}, kernel {kernel} (fingerprint)")
     say(f"random words: {receipt.source}")
     if receipt.key is not None:
         say(f"key: fingerprint {shown_fingerprint(receipt.key)}")

@@ -9,7 +9,7 @@ import typer
 
 from ..arguments import read_feature, read_truth
 from ..errors import InputError, quote
-from ..labels import listing
+from ..labels import counted, listing
 from ..progress import waiting
 from ..release.codes import ABSENT, Codebook
 from ..release.codes import show_values as quote_values
@@ -185,7 +185,7 @@ def _single(option: str, given: list[str] | None, *, needed: bool = True) -> str
         raise InputError(
             option,
             expected="it once, for one privatised column",
-            got=f"{len(given)} times" if given else "none",
+            got=counted(len(given), "time") if given else "none",
             remedy="name one; the file of a plan takes several",
         )
     return given[0] if given else None

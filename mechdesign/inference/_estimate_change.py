@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, KernelError, asked_by, listed, quote
 from ..input_tables import DROPPED
-from ..labels import Label, tidy
+from ..labels import Label, counted, tidy
 from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import (
     AskedKernel,
@@ -59,9 +59,9 @@ class ChangeEstimate(Intervals):
         """Numbers of reports, and of persons in both rounds, in one line."""
         first, second = (made.reports for made in self.rounds)
         return (
-            f"change from {first} to {second} reports, of {self.both} persons in both rounds "
-            f"({100 * self.kept:.3g} % of them with equal reports); "
-            f"{100 * self.confidence:g} % intervals"
+            f"change from {first} to {counted(second, 'report')}, of "
+            f"{counted(self.both, 'person')} in both rounds ({100 * self.kept:.3g} % "
+            f"of them with equal reports); {100 * self.confidence:g} % intervals"
         )
 
     def closing(self) -> list[str]:
@@ -280,7 +280,7 @@ def _reports_of(
         raise DataError(
             f"reports in column {column!r}",
             expected="no missing reports",
-            got=f"those of {blank} persons",
+            got=f"those of {counted(blank, 'person')}",
             remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
         )
     return found

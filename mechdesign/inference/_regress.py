@@ -20,7 +20,7 @@ from ..errors import (
     quote,
     warn,
 )
-from ..labels import Label, listing
+from ..labels import Label, counted, listing
 from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import ask, ask_as_designed, designed_question
 from ..release.codes import check_choice
@@ -96,7 +96,8 @@ class Regression(Intervals):
         if ", " in self.column:
             what = "columns"
         return (
-            f"{self.family} regression of {self.response} on {self.reports} reports; {what} "
+            f"{self.family} regression of {self.response} on "
+            f"{counted(self.reports, 'report')}; {what} "
             f"{self.column} privatised; {100 * self.confidence:g} % intervals ({self.errors_by})"
         )
 

@@ -162,7 +162,7 @@ class Expected:
         rows *= self._frequencies[which]
         np.maximum(rows, 0, out=rows)
         rows /= rows.sum(axis=2, keepdims=True)
-        path, places = self._path(rows, which)
+        path, places = self._path(rows, which, n)
         estimates = np.zeros(places.max(initial=-1) + 1)
         estimates[places] = np.einsum("skm,mk->sk", rows, self.scores[:, which])
         seen, z = Answers(estimates, path, Sampling(n)), normal_quantile(self.alpha)
@@ -192,14 +192,14 @@ class Expected:
         whole = np.ceil(bdtrik(self.assurance, n, heads) - 1e-9)
         return np.asarray((whole - n * heads) / spread)
 
-    def _path(self, rows: Vector, which: Positions) -> tuple[Path, Positions]:
-        """A path for each of the surveys ``(S, K, M)``, and where its question is, ``(S, K)``."""
+    def _path(self, rows: Vector, which: Positions, n: float) -> tuple[Path, Positions]:
+        """A path for each of the surveys of n reports ``(S, K, M)``, and where its question is, ``(S, K)``."""
         moments, values = self._moments[:, :, which], self.values[:, which]
         surveys, count, _ = rows.shape
         if count and len(values) <= MOST_MAXIMISED:
             seen = rows.reshape(surveys * count, -1)
             likely = maximise(self.kernel, seen)[0]
-            path = path_of(self.kernel, seen, likely, values, moments)
+            path = path_of(self.kernel, seen, likely, values, moments, n)
             places = np.arange(surveys * count) * count + np.tile(np.arange(count), surveys)
             return path, places.reshape(surveys, count)
         scores, ends = self.scores.T[which], []

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..labels import Label, short_names
+from ..labels import Label, counted, short_names
 from ..release._identifiability import FEWEST, ask_as_designed, report_weights
 from ..release.receipts import Receipt, trace
 from ..release.samples import CountedRows, Sample, named_columns, read_columns
@@ -154,7 +154,8 @@ class ManyEstimates:
         """
         about = "all who might be asked" if self.target == "population" else "those who reported"
         return (
-            f"unbiased inversion for {len(self.labels)} symbols from {self.reports} reports; "
+            f"unbiased inversion for {counted(len(self.labels), 'symbol')} from "
+            f"{counted(self.reports, 'report')}; "
             f"{100 * self.confidence:g} % intervals for {about}"
             + (f", of all {len(self.labels)} symbols at once (Bonferroni)" if together else "")
         )

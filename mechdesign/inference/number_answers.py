@@ -128,7 +128,7 @@ class Histogram:
             [row["label"], *(f"{row[name]:.5f}" for name in ("share", "error", "lower", "upper"))]
             for row in self.rows()
         ]
-        return notebook_table(head, rows, f"{counted(len(self.bins), 'bin')}")
+        return notebook_table(head, rows, counted(len(self.bins), "bin"))
 
 
 class NumberAnswers:
@@ -400,8 +400,8 @@ def _representatives(given: Iterable[Any], side: _Side) -> NDArray[np.float64]:
     if len(found) != len(side.bins) or not ((side.low <= found) & (found <= side.high)).all():
         raise InputError(
             "representatives",
-            expected=f"{len(side.bins)} numbers, each inside of its bin",
-            got=f"{len(found)} numbers"
+            expected=f"{counted(len(side.bins), 'number')}, each inside of its bin",
+            got=counted(len(found), "number")
             if len(found) != len(side.bins)
             else "a number outside of its bin",
             remedy="pass one for each bin, in order",

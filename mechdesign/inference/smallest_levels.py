@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import GapWarning, InfeasibleError, LevelError, UntoldError
+from ..labels import counted
 from ..mechanism import Mechanism
 from ..numeric import finite_number
 from ..prior import Prior
@@ -146,7 +147,7 @@ def smallest_for_reports(
         raise LevelError(
             "smallest level",
             expected="one notion with a free level",
-            got=f"{len(families)} notions",
+            got=counted(len(families), "notion"),
             remedy="ask for one after another",
         )
     share = finite_number(precision, "precision", _FINEST, _COARSEST)

@@ -237,6 +237,8 @@ def count_rows(table: Any, columns: list[str]) -> dict[Any, int]:
         table = table.read_all()
     if type(table).__module__.startswith("dask"):
         return _count_dask(table, columns)
+    if hasattr(table, "to_struct_array") and not hasattr(table, "to_batches"):  # a RecordBatch
+        return _count_batches([table], columns)
     try:
         lazy = nw.from_native(table).lazy()
     except TypeError:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, ExposureWarning, InputError, StorageError, quote, warn
 from ..files import check_folder, check_named, write_text
 from ..input_tables import is_missing
-from ..labels import tidy
+from ..labels import counted, tidy
 from ..published import shown_fingerprint
 from .codes import ABSENT
 from .words import SeededWords, SystemWords, Words, words_from
@@ -75,7 +75,7 @@ class ReleaseKey:
             raise InputError(
                 "key",
                 expected=f"at least {_FEWEST_BYTES} secret bytes, or what md.release_key() returns",
-                got=f"{len(secret)} bytes" if is_bytes else type(secret).__name__,
+                got=counted(len(secret), "byte") if is_bytes else type(secret).__name__,
                 remedy="make one with md.release_key(), or keep one in a file with "
                 "md.release_key('release.key')",
             )
@@ -598,7 +598,7 @@ def repeated(identity: Identity, count: int | None = None, rows: int = 0) -> Dat
     return DataError(
         f"column {identity.column!r}",
         expected="a different identity in each row",
-        got=f"{count} rows whose identity came before, of the {rows} rows read"
+        got=f"{counted(count, 'row')} whose identity came before, of the {rows} rows read"
         if count
         else "some that are repeated",
         remedy="name a column without repeats with row= (--row), or where rows are about the same "

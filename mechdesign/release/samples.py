@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
 from ..input_tables import DROPPED, MISSING_TEXT, is_missing
-from ..labels import Label, listing, parse_labels, tidy
+from ..labels import Label, counted, listing, parse_labels, tidy
 from ..mechanism import Mechanism
 from .codes import ABSENT, Codebook, distinct_values
 from .counts import check_missing, check_tally, count_rows
@@ -159,7 +159,7 @@ class Sample:
             raise DataError(
                 f"{what} in column {quote(column)}",
                 expected="a value in every row",
-                got=f"{int(self.repeats[blank].sum())} rows without one",
+                got=f"{counted(int(self.repeats[blank].sum()), 'row')} without one",
                 remedy="name them, such as 'unknown', or leave those rows out of the table",
             )
         if self.texts:
@@ -310,15 +310,15 @@ def read_columns(
     """
     check_missing(missing, *kernels.values())
     names = [*kernels, *dict.fromkeys(others)]
-    counted = isinstance(table, CountedRows)
-    receipts = table.receipts if counted else receipts_of(table)
+    is_counted = isinstance(table, CountedRows)
+    receipts = table.receipts if is_counted else receipts_of(table)
     check_public(others, receipts)
     for name, kernel in kernels.items():
         if name in receipts:
             check_receipt(receipts[name], kernel)
-    columns = None if counted else _columns_of(table, names)
+    columns = None if is_counted else _columns_of(table, names)
     if columns is None:
-        counts: Mapping[Any, int] = table.of(names) if counted else count_rows(table, names)
+        counts: Mapping[Any, int] = table.of(names) if is_counted else count_rows(table, names)
         rows = [*zip(*counts, strict=True)] if len(names) > 1 else [counts]
         rows = rows or [()] * len(names)
         columns = [_coded(list(values), name) for values, name in zip(rows, names, strict=True)]
@@ -326,7 +326,7 @@ def read_columns(
     else:
         kept, repeats = _distinct_rows(columns)
         columns = [_rows(column, kept) for column in columns]
-    texts = counted and table.texts
+    texts = is_counted and table.texts
     places, blank = {}, np.zeros(len(repeats), dtype=bool)
     for (name, kernel), column in zip(kernels.items(), columns, strict=False):
         book = Codebook(kernel.outputs, "outputs of the mechanism", texts=texts)
@@ -344,7 +344,8 @@ def read_columns(
         raise DataError(
             f"reports in column{'s' * (len(kernels) > 1)} {listing(list(kernels))}",
             expected="no missing reports",
-            got=f"{int(repeats[blank].sum())} rows without one" + " of them" * (len(kernels) > 1),
+            got=f"{counted(int(repeats[blank].sum()), 'row')} without one"
+            + " of them" * (len(kernels) > 1),
             remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
         )
     kept = np.flatnonzero(~blank)

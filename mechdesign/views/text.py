@@ -362,7 +362,7 @@ def print_coverage(entries: Sequence[Statement]) -> None:
     out.table(tables.coverage_table(entries), titled=False, ruled=True)
     if len(entries) > 1:
         out.table(tables.coverage_totals(entries))
-        out.line(f"{len(entries)} numbered statements")
+        out.line(counted(len(entries), "numbered statement"))
 
 
 def print_erratum(entry: Erratum) -> None:
