@@ -128,7 +128,7 @@ class Expected:
 
     @cached_property
     def _moments(self) -> Vector:
-        """As of :func:`matrix_moments`, as far as intervals for a population ask for them."""
+        """Moments of scores, as far as intervals for a population ask for them."""
         found = np.zeros((6, *self.values.shape))
         found[SECOND] = found[SQUARE] = self.kernel @ self.scores**2
         found[THIRD] = self.kernel @ (self.scores**2 * self.scores)
@@ -193,7 +193,7 @@ class Expected:
         return np.asarray((whole - n * heads) / spread)
 
     def _path(self, rows: Vector, which: Positions, n: float) -> tuple[Path, Positions]:
-        """A path for each of the surveys of n reports ``(S, K, M)``, and where its question is, ``(S, K)``."""
+        """A path for each survey of n reports ``(S, K, M)``, and where its question is, ``(S, K)``."""
         moments, values = self._moments[:, :, which], self.values[:, which]
         surveys, count, _ = rows.shape
         if count and len(values) <= MOST_MAXIMISED:
