@@ -1558,6 +1558,7 @@ VACUOUS: list[tuple[str, dict[str, Any]]] = [
     ("FeaturePML", {"epsilon": 0.1, "feature": [[x, [[0, 1]]] for x in "abc"]}),
     ("ConditionalPMC", {"epsilon": 0.1, "side": [[x, [[x, 1]]] for x in "abc"]}),
     ("InferenceCost", {"epsilon": 0.1, "costs": [[1.0], [2.0], [3.0]]}),
+    ("InferenceCost", {"epsilon": 0.1, "costs": [[1.0, 2.0], [1.0, 3.0], [2.0, 2.0]]}),
     ("RobustPML", {"epsilon": 0.1, "priors": ["vertices", [[["a", 1]]]]}),
     ("RobustPML", {"epsilon": 0.1, "priors": ["ball", [["a", 1]], 0]}),
     ("ApproximateLDP", {"epsilon": 0.1, "delta": 1.0}),

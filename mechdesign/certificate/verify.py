@@ -35,9 +35,8 @@ MOST_CELLS, LARGEST_BASE = 1 << 20, 1 << 31  # of all columns of a plan; of a su
 RISK_BITS, MOST_TOLD = 256, 60  # of entries of J, and symbols up to which it is inverted
 NEAR = Fraction(1, 1 << 40)  # how far below the value a file may state it, as a share
 MOST_LISTED, SMALLEST_SHARE = 12, 2.0**-60  # symbols whose columns are priced; of a truth
-LONGEST_CLAIM = 2000
+LONGEST_CLAIM, MOST_BRANCHES = 2000, 8000
 MOST_GROUPS = 6  # of equal masses, of a subset selection
-MOST_BRANCHES = 8000
 MOST_CUT = 8  # symbols whose columns are priced where the cone is of another kind
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
 LEAST_WORK, WORK_PER_BYTE = 15_000_000, 40  # steps of arithmetic that a file may ask for
@@ -66,9 +65,7 @@ _work = {"done": 0, "most": LEAST_WORK, "bits": 0}
 
 
 def _afford(steps: int, bits: int = 0) -> None:
-    """Count steps of arithmetic before they are done, in what one on short numbers takes, about a
-    microsecond: on the longest numbers of the file, or on numbers of so many bits if more.
-    """
+    """Count steps of a microsecond, or more on long numbers of the file, or of so many bits."""
     bits = max(bits, _work["bits"])
     _work["done"] += steps * (1 + bits // 256 + (bits >> 10) ** 2)
     if _work["done"] > _work["most"]:
@@ -840,7 +837,10 @@ class _Part(NamedTuple):
         """Whether it compares hypotheses with themselves alone, or allows whatever they are."""
         sides = [[*over, *([] if isinstance(under, _PriorSet) else under)]
                  for over, under, _ in self.groups]  # fmt: skip
-        same = all(row == rows[0] for rows in sides for row in rows)
+        same: bool = all(row == rows[0] for rows in sides for row in rows)
+        if self.kind == "minima":  # one guess is the best for every symbol
+            least = {x: min(row.get(x, 0) for row in sides[0]) for x in sides[0][0]}
+            same = {x: v for x, v in least.items() if v} in sides[0]
         return self.delta >= 1 or (same and self.kind != "information")
 
 
@@ -1797,7 +1797,7 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     saved, notions, utility = content["certificate"], content["notions"], content["utility"]
     duals, merged, is_asking = saved["duals"], saved["repair"]["merged"], "questions" in utility
     own = {"prices", "multipliers", "mixture", "inverse"} if is_asking else {*duals} - {"inverse"}
-    is_few = any(part["name"] == "FewOutputs" for part in content.get("requirements", ()))
+    is_few = "FewOutputs" in [part["name"] for part in content.get("requirements", ())]
     some = [y for branch in duals.get("branches", ()) for y in branch["excluded"]]
     is_fixed, m = bool(utility.keys() & {"gains", "parts"}), len(kernel.outputs)
     fits = {*duals} <= own and (is_few or "branches" not in duals)

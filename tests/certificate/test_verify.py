@@ -502,7 +502,7 @@ def test_a_mechanism_alone_claims_nothing(tmp_path):
         verify.check(data)
     path = tmp_path / "m.json"
     path.write_bytes(data)
-    with pytest.raises(StorageError, match="what designs claim"):
+    with pytest.raises(StorageError, match="stands there otherwise"):
         md.load(path)
     alone = {key: content[key] for key in ("format", "schema", "version", "kind", "mechanism")}
     assert verify.check(in_bytes(resealed(alone))).state == "proved"

@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -23,11 +24,14 @@ from verify_cases import IDLE, VACUOUS, changed, closed_files, in_bytes, reseale
 
 import mechdesign as md
 from mechdesign.certificate import verify
-from mechdesign.errors import InputError, StorageError
+from mechdesign.errors import InputError, StorageError, ZeroMassWarning
 from mechdesign.storage import from_json, to_json
 
 FOUR = md.Prior([0.4, 0.3, 0.2, 0.1])
 ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", ZeroMassWarning)
+    ONLY_A = md.Prior([1, 0, 0], ["a", "b", "c"])
 
 
 def states(content):
@@ -98,6 +102,15 @@ def test_parameters_that_ask_nothing_or_two_things_are_refused_as_the_library_do
         with pytest.raises(verify.UnreadableError):
             states(forged)
         assert not is_read(forged), (name, parameters)
+    for idle in (
+        md.InferenceCost(0.1, [[1, 2], [1, 3], [2, 2]]), md.DP(0.1, []), md.ApproximateLDP(0.1, 1),
+        md.ConditionalPML(0.1, dict(zip("abc", "abc", strict=True))), md.RobustPML(0.1, [ONLY_A]),
+        md.MetricPrivacy(0.1, np.where(np.eye(3) > 0, 0, np.inf)), md.MetricPrivacy.graph(1, []),
+        md.SymbolPML(0.1, dict.fromkeys("abc", np.inf)), md.FeaturePMC(0.1, dict.fromkeys("abc", 1)),
+        md.Pufferfish(0.1, {"s": ["a"]}),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match="asks nothing of any pair of symbols"):
+            md.design(ABC, md.utility.Hamming(), idle)
     for name, forged in closed_files():
         assert not is_read(forged), name
         with pytest.raises(verify.UnreadableError):
