@@ -65,9 +65,7 @@ _work = {"done": 0, "most": LEAST_WORK, "bits": 0}
 
 
 def _afford(steps: int, bits: int = 0) -> None:
-    """Count steps of arithmetic before they are done, in what one on short numbers takes, about a
-    microsecond: on the longest numbers of the file, or on numbers of so many bits if more.
-    """
+    """Count steps of a microsecond, or more on long numbers of the file, or of so many bits."""
     bits = max(bits, _work["bits"])
     _work["done"] += steps * (1 + bits // 256 + (bits >> 10) ** 2)
     if _work["done"] > _work["most"]:
@@ -836,7 +834,7 @@ class _Part(NamedTuple):
         """Whether it compares hypotheses with themselves alone, or allows whatever they are."""
         sides = [[*over, *([] if isinstance(under, _PriorSet) else under)]
                  for over, under, _ in self.groups]  # fmt: skip
-        same = all(row == rows[0] for rows in sides for row in rows)
+        same: bool = all(row == rows[0] for rows in sides for row in rows)
         if self.kind == "minima":  # one guess is the best for every symbol
             least = {x: min(row.get(x, 0) for row in sides[0]) for x in sides[0][0]}
             same = {x: v for x, v in least.items() if v} in sides[0]

@@ -66,8 +66,6 @@ def test_every_list_of_numbers_has_the_length_that_is_asked():
     ]
     files += [md.design(ABC, md.utility.Estimation(truth=[ABC, [1, 1, 1]]), md.LDP(1))]
     files += [md.subset_selection({"a": 3, "b": 1, "c": 1, "d": 1}, md.LDP(1))]
-    pairs = md.Prior([0.5, 0.5], [("a", 1), ("b", 2)]).with_schema(["x", "y"])
-    files += [md.plan_columns(pairs, None, md.LDP(1), joint=False)]
     wrong, tried = [], Counter()
     for item in files:
         content = json.loads(in_bytes(item))
@@ -90,7 +88,7 @@ def lists(part, path=()):
     skipped = {"agreement", "merged", "rows", "columns", "values"}
     if isinstance(part, dict):
         for name, inside in part.items():
-            if name not in skipped or not path:  # those of a plan are columns of a table
+            if name not in skipped:
                 yield from lists(inside, (*path, name))
     elif isinstance(part, list):
         yield path, part
@@ -107,9 +105,10 @@ def test_parameters_that_ask_nothing_or_two_things_are_refused_as_the_library_do
     for idle in (
         md.InferenceCost(0.1, [[1, 2], [1, 3], [2, 2]]), md.DP(0.1, []), md.ApproximateLDP(0.1, 1),
         md.ConditionalPML(0.1, dict(zip("abc", "abc", strict=True))), md.RobustPML(0.1, [ONLY_A]),
-        md.MetricPrivacy(0.1, np.where(np.eye(3) > 0, 0, np.inf)),
+        md.MetricPrivacy(0.1, np.where(np.eye(3) > 0, 0, np.inf)), md.MetricPrivacy.graph(1, []),
         md.SymbolPML(0.1, dict.fromkeys("abc", np.inf)),
-        md.FeaturePMC(0.1, dict.fromkeys("abc", 1)), md.Pufferfish(0.1, {"s": ["a"]}),
+        md.FeaturePMC(0.1, dict.fromkeys("abc", 1)),
+        md.Pufferfish(0.1, {"s": ["a"]}),
     ):  # fmt: skip
         with pytest.raises(InputError, match="asks nothing of any pair of symbols"):
             md.design(ABC, md.utility.Hamming(), idle)
