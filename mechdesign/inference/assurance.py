@@ -193,7 +193,7 @@ class Expected:
         return np.asarray((whole - n * heads) / spread)
 
     def _path(self, rows: Vector, which: Positions, n: float) -> tuple[Path, Positions]:
-        """A path for each survey of n reports ``(S, K, M)``, and where its question is, ``(S, K)``."""
+        """A path for each survey of n reports, ``(S, K, M)``, and where its question is."""
         moments, values = self._moments[:, :, which], self.values[:, which]
         surveys, count, _ = rows.shape
         if count and len(values) <= MOST_MAXIMISED:
