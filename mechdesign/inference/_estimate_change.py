@@ -23,7 +23,7 @@ from ..release.counts import count_rows
 from ..release.identities import encode_identities
 from ..release.persons import plain_identity
 from ..release.receipts import trace
-from ..release.samples import CountedRows
+from ..release.reports import CountedRows
 from ..utility.estimation import Asked
 from ._estimate import covariances, estimate
 from .references import CONFIDENCE, check_confidence, reference_of

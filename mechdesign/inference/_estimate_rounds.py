@@ -20,8 +20,8 @@ from ..release._identifiability import (
     rank_of,
 )
 from ..release.codes import check_choice
-from ..release.counts import count_pairs, count_reports
 from ..release.receipts import trace
+from ..release.reports import counted_rows, sample_of
 from ..theory._composition import Composition, compose
 from ..utility.estimation import Asked
 from ._estimate import AskedReports, estimate, judge_fit, warn_of_errors
@@ -135,7 +135,7 @@ def estimate_rounds(
     columns = _one_each(column, len(parts), "columns of rounds")
     known = _one_each(receipts, len(parts), "receipts of rounds")
     counts = [
-        count_reports(part, kernel, name, missing=missing)
+        _counts(part, [kernel], None if name is None else [name], missing)
         for part, kernel, name in zip(parts, kernels, columns, strict=True)
     ]
     sizes = [int(count.sum()) for count in counts]
@@ -200,7 +200,8 @@ def _of_the_same(
         )
     first, second = map(mechanism_of, designs)
     both = first.parallel(second)
-    counts = count_pairs(reports, [first, second], _one_each(column, 2, "columns"), missing)
+    names = [str(name or i) for i, name in enumerate(_one_each(column, 2, "columns"))]
+    counts = _counts(reports, [first, second], names, missing)
     reference = reference_of(designs[-1], second, truth)
     named = dict(zip(both.outputs, counts.ravel().tolist(), strict=True))
     asked = AskedKernel(both, question_of_rounds(designs, [both]))
@@ -215,6 +216,16 @@ def _of_the_same(
     )
     made = replace(made, shrunk=shrunk, note="")
     return _of_rounds(made, (n, n), "same", compose(*designs))
+
+
+def _counts(
+    reports: Any, kernels: Sequence[Mechanism], names: Sequence[str] | None, missing: str
+) -> Any:
+    """How often each output, or pair of outputs, was reported."""
+    named = dict(zip(names or [""], kernels, strict=True))
+    rows = counted_rows(reports, names, (), kernels[0])
+    sizes = [len(kernel.outputs) for kernel in kernels]
+    return sample_of(rows, named, (), missing).tally(*sizes)
 
 
 def _pooled(kernels: Sequence[Mechanism]) -> Mechanism:

@@ -10,7 +10,7 @@ is found when it is asked for; the secrets of all others are taken to be what co
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -23,8 +23,7 @@ from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, 
 from ..labels import Label, counted, short_names
 from ..release._identifiability import FEWEST, ask_as_designed, report_weights
 from ..release.receipts import Receipt, trace
-from ..release.samples import CountedRows, Sample, named_columns, read_columns
-from ..release.several_estimates import kernels_of, note_of_plan
+from ..release.reports import Sample, counted_rows, kernels_of, note_of_plan, sample_of
 from ..release.subset_counts import count_subset_reports
 from ..schema import Schema
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
@@ -355,28 +354,9 @@ def estimate_combinations(
             remedy=f"estimate fewer columns at a time, such as column={names[:2]!r}",
         )
     note = note_of_plan(reports, kernels, receipt)
-    if isinstance(reports, Sample):
-        raise InputError(
-            "reports of many columns",
-            expected="a table, or counts of tuples of reports",
-            got="rows of a survey",
-            remedy="estimate fewer columns at a time",
-        )
-    if isinstance(reports, Mapping):
-        if survey.asked:
-            raise InputError(
-                "reports of a survey",
-                expected="a table with all columns",
-                got="counts",
-                remedy="pass the table",
-            )
-        reports = _of_counts(reports, names)
     others = sorted(set(survey.columns))
-    for name in kernels:
-        named_columns(name, others)
-    sample, places = read_columns(reports, kernels, others, missing)
-    n = int(sample.repeats.sum())
-    _check_count(n)
+    sample = sample_of(counted_rows(reports, names, others), kernels, others, missing)
+    n, places = sample.size, sample.places
     scores, fits, likely = [], {}, []
     for name, kernel in kernels.items():
         reference = reference_of(plan[name], kernel)
@@ -595,16 +575,3 @@ def contracted(
             made[group[rows]] += known[rows][:, :, None] * own[report]
         known = made.reshape(len(made), -1)
     return np.asarray(known[0])
-
-
-def _of_counts(counts: Any, names: Sequence[str]) -> CountedRows:
-    """Counts of tuples of reports as rows."""
-    wrong = next((k for k in counts if not isinstance(k, tuple) or len(k) != len(names)), None)
-    if wrong is not None:
-        raise DataError(
-            "counts of reports",
-            expected=f"tuples of {len(names)} reports as keys",
-            got=quote(wrong, 40),
-            remedy="pass the table, or {('a', 'x', 1): 12, …}",
-        )
-    return CountedRows(tuple(names), dict(counts), {}, texts=False)

@@ -7,8 +7,8 @@ from typing import Any
 from ..errors import DataError, quote
 from ..mechanism import kernel_of, mechanism_of
 from ..subsets import SubsetSelection
-from . import counts
 from .report_counts import ReportCounts
+from .reports import counted_rows, sample_of
 from .subset_counts import count_subset_reports
 
 
@@ -61,7 +61,9 @@ def count_reports(
         met = dict(zip(found.tolist(), times.tolist(), strict=True))
         return ReportCounts(mechanism, met, sources=_sources(reports))
     made = mechanism_of(kernel_of(mechanism))
-    numbers = counts.count_reports(reports, made, column, missing=missing, fewest=0)
+    name = column or ""
+    rows = counted_rows(reports, [name] if name else None, (), made)
+    numbers = sample_of(rows, {name: made}, (), missing, fewest=0).tally(len(made.outputs))
     return ReportCounts(
         made, dict(zip(made.outputs, numbers.tolist(), strict=True)), sources=_sources(reports)
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import for_each
+from counted_files import count_file
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -17,7 +18,6 @@ from mechdesign.errors import AlikeWarning, MechdesignError, quote, visible, vis
 from mechdesign.kernel_files import kernel_csv
 from mechdesign.labels import excel_safe_cell, near_miss, short_names
 from mechdesign.release.codes import Codebook
-from mechdesign.release.table_files import count_file
 from mechdesign.views.pages import write_report
 
 # Colours, a clearing of the screen, writing from right to left, isolates, lines, nothing to see.

@@ -9,12 +9,13 @@ import sys
 import numpy as np
 import pytest
 from checks import for_each, refused
+from counted_files import count_file
 from entropy import draws_decide_nothing
 
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError
-from mechdesign.release.table_files import count_file, file_receipts
+from mechdesign.release.table_files import file_receipts
 
 pa = pytest.importorskip("pyarrow")
 

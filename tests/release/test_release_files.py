@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import refused
+from counted_files import count_file
 from entropy import draws_decide_nothing
 
 import mechdesign as md
@@ -20,7 +21,7 @@ from mechdesign.cli import main
 from mechdesign.errors import DataError, RepeatWarning, StorageError, UnknownNameError
 from mechdesign.release.ledger import Ledger
 from mechdesign.release.receipts import kernel_fingerprint, public_fingerprint
-from mechdesign.release.table_files import count_file, file_receipts, open_batches
+from mechdesign.release.table_files import file_receipts, open_batches
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import for_each, refused, slow_but
+from counted_files import count_file
 from entropy import draws_decide_nothing
 from filelock import FileLock
 
@@ -18,7 +19,7 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, LeftoverWarning, RepeatWarning, StorageError
 from mechdesign.release.ledger import Ledger
-from mechdesign.release.table_files import count_file, file_receipts
+from mechdesign.release.table_files import file_receipts
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

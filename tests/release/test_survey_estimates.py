@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from checks import for_each, refused
+from counted_files import count_file
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError, PrecisionWarning, UnknownNameError
@@ -18,8 +19,7 @@ from mechdesign.inference._estimate import covariances
 from mechdesign.inference.likelihood import maximise
 from mechdesign.inference.surveys import Survey, Units, drawn_by
 from mechdesign.release._identifiability import ask, report_weights
-from mechdesign.release.samples import Sample
-from mechdesign.release.table_files import count_file
+from mechdesign.release.reports import Sample
 
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
 THREE = md.Mechanism([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]], list("abc"), list("abc"))

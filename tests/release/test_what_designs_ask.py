@@ -16,7 +16,7 @@ from checks import for_each, refused
 import mechdesign as md
 from mechdesign.errors import DataError
 from mechdesign.inference import many
-from mechdesign.release import several_estimates as several
+from mechdesign.release import reports as several
 from mechdesign.solve.columns_plan import ColumnsPlan, check_together
 from mechdesign.utility import Estimation
 

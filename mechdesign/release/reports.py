@@ -1,0 +1,712 @@
+"""Reports as distinct rows, from tables, columns and counts, with what stands beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
+from ..input_tables import DROPPED, MISSING_TEXT, count_values, is_missing
+from ..labels import Label, counted, listing, parse_labels, tidy
+from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
+from ..schema import Schema
+from ..solve.columns_plan import KernelPlan, product_kernel
+from ..utility.questions import Question
+from ._identifiability import FEWEST, AskedKernel, designed_question, told_by
+from .codes import ABSENT, Codebook, check_choice, distinct_values
+from .counts import count_rows
+from .receipts import Receipt, check_receipt, load_receipt, read_receipts, receipts_of, trace
+from .report_counts import ReportCounts
+from .several import check_order, joined
+
+Vector = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+# Squares of sums of products of such numbers are floats, neither infinite nor zero.
+_LEAST, _LARGEST = 1e-60, 1e60
+_MOST = 1 << 53
+# Rows of which it is looked whether they recur.
+_PROBED = 5000
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """The distinct rows of some columns of a table.
+
+    Attributes
+    ----------
+    names : of the columns; "" for a column without a name
+    counts : how often each row of their cells occurs
+    receipts : of the table, by column
+    texts : whether cells are of a text file, so that numbers are written in digits
+    """
+
+    names: tuple[str, ...]
+    counts: Mapping[tuple[Any, ...], int]
+    receipts: Mapping[str, Receipt] = field(default_factory=dict)
+    texts: bool = True
+
+    def of(self, names: Sequence[str]) -> dict[tuple[Any, ...], int]:
+        """How often each row of the cells of these columns occurs."""
+        unknown = next((name for name in names if name not in self.names), None)
+        if unknown is not None:
+            raise UnknownNameError("column", unknown, self.names)
+        places = [self.names.index(name) for name in names]
+        found: dict[tuple[Any, ...], int] = {}
+        for row, count in self.counts.items():
+            key = tuple(row[i] for i in places)
+            found[key] = found.get(key, 0) + count
+        return found
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The distinct rows of a table with reports.
+
+    Attributes
+    ----------
+    places : positions ``(R,)`` of outputs of the mechanisms, by column of reports
+    repeats : ``(R,)`` how often each row occurs
+    columns : the ``R`` values of each other column: an array of numbers, a list, or the values
+        that differ and the place of each row among them
+    texts : whether they were read from a text file, so that numbers are written in digits
+    """
+
+    places: Mapping[str, Places]
+    repeats: Places
+    columns: dict[str, Any] = field(default_factory=dict)
+    texts: bool = False
+
+    @property
+    def reports(self) -> Places:
+        """``(R,)`` positions of outputs, of the only column of reports."""
+        (found,) = self.places.values()
+        return found
+
+    @property
+    def size(self) -> int:
+        """Number of people."""
+        return int(self.repeats.sum())
+
+    def tally(self, *outputs: int) -> Places:
+        """How often each output, or combination of outputs, was reported, an axis for each column
+        of so many.
+        """
+        found = np.zeros(outputs, dtype=np.int64)
+        np.add.at(found, tuple(self.places.values()), self.repeats)
+        return found
+
+    def is_blank(self, value: Any) -> bool:
+        """Whether a value is missing; so are some words in a text file."""
+        return is_missing(value) or (
+            self.texts and isinstance(value, str) and value.strip().lower() in MISSING_TEXT
+        )
+
+    def numbers(self, column: str, what: str) -> Vector:
+        """A column of numbers, ``(R,)``; raises :class:`DataError` for any that is none.
+
+        So it does for numbers beyond what can be squared as floats: some variances would be zero or
+        not a number. Of numbers that may be around zero the largest counts, of weights each.
+        """
+        values = self.columns[column]
+        if isinstance(values, np.ndarray):
+            found = values.astype(float)
+            blank = np.isnan(found)
+        else:
+            values, places = _coded(values, column)
+            found = np.array([self._number(value) for value in values])[places]
+            blank = np.array([self.is_blank(value) for value in values])[places]
+        wrong = ~np.isfinite(found)
+        if wrong.any():
+            rows, empty = (int(self.repeats[part].sum()) for part in (wrong, wrong & blank))
+            raise DataError(
+                f"{what} in column {quote(column)}",
+                expected="a finite number in every row",
+                got=f"{rows} row{'s' * (rows > 1)} without one"
+                + (f", {empty} of them empty" if empty else ""),
+                remedy="fill them in, or leave those rows out of the table",
+            )
+        sizes = np.abs(found[found != 0])
+        if what != "weights":
+            sizes = sizes.max(keepdims=True, initial=0)[: len(sizes)]
+        if ((sizes < _LEAST) | (sizes > _LARGEST)).any():
+            raise DataError(
+                f"{what} in column {quote(column)}",
+                expected=f"numbers between {_LEAST:g} and {_LARGEST:g} in size, or zero",
+                got="larger ones" if (sizes > _LARGEST).any() else "smaller ones",
+                remedy="take another unit",
+            )
+        return found
+
+    def is_numeric(self, column: str) -> bool:
+        """Whether all values that are there are numbers (truth values count as such)."""
+        if isinstance(self.columns[column], np.ndarray):
+            return True
+        values = [v for v in _coded(self.columns[column], column)[0] if not self.is_blank(v)]
+        return all(not math.isnan(self._number(value)) for value in values)
+
+    def _number(self, value: Any) -> float:
+        """A value as a float; NaN for anything that is no number."""
+        value = tidy(value)
+        if self.texts and isinstance(value, str):
+            try:
+                return float(value)
+            except ValueError:
+                return math.nan
+        if isinstance(value, (bool, int, float, Decimal, Fraction)):
+            try:
+                return float(value)
+            except (OverflowError, ValueError):
+                return math.inf
+        return math.nan
+
+    def categories(self, column: str, what: str) -> tuple[list[Label], NDArray[np.int64]]:
+        """The distinct values of a column, sorted, and the place of each row among them.
+
+        Raises :class:`DataError` for rows without a value.
+        """
+        given, places = _coded(self.columns[column], column)
+        values = [tidy(value) for value in given]
+        blank = np.array([self.is_blank(value) for value in values], dtype=bool)[places]
+        if blank.any():
+            raise DataError(
+                f"{what} in column {quote(column)}",
+                expected="a value in every row",
+                got=f"{counted(int(self.repeats[blank].sum()), 'row')} without one",
+                remedy="name them, such as 'unknown', or leave those rows out of the table",
+            )
+        if self.texts:
+            values = [value.strip() if isinstance(value, str) else value for value in values]
+        distinct = list(dict.fromkeys(values))
+        labels = parse_labels(list(map(str, distinct))) if self.texts else distinct
+        try:
+            order = sorted(range(len(labels)), key=labels.__getitem__)
+        except TypeError:
+            order = sorted(range(len(labels)), key=lambda i: (str(type(labels[i])), str(labels[i])))
+        place = {distinct[i]: k for k, i in enumerate(order)}
+        return [labels[i] for i in order], np.array([place[v] for v in values], np.int64)[places]
+
+
+def _coded(column: Any, name: str) -> tuple[list[Any], NDArray[Any]]:
+    """The values that occur in a column of a sample, and the place of each row among them."""
+    values, places = column if isinstance(column, tuple) else distinct_values(column, name)
+    counts = np.bincount(places, minlength=len(values) + 1)
+    # A place behind the last value is that of null.
+    values = [value for value, n in zip([*values, None], counts, strict=True) if n]
+    return values, (np.cumsum(counts > 0) - 1)[places]
+
+
+# Rows of anything
+
+
+def is_table(reports: Any) -> bool:
+    """Whether reports have columns."""
+    if isinstance(reports, CountedRows):
+        return True
+    return hasattr(reports, "columns") and not isinstance(reports, (np.ndarray, Mapping))
+
+
+def counted_rows(
+    reports: Any, names: Sequence[str] | None, others: Sequence[str] = (), mechanism: Any = None
+) -> Any:
+    """Reports that are no table as rows of columns; tables as they are.
+
+    Parameters
+    ----------
+    reports : table, column, or mapping from outputs (of several columns tuples of them) to counts
+    names : of the columns of reports; ``None`` for a column or counts without a name
+    mechanism : what made reports that come as :class:`mechdesign.ReportCounts`
+    """
+    if isinstance(reports, ReportCounts):
+        reports = reports.by_label(mechanism)
+    if isinstance(reports, Mapping):
+        if others:
+            raise _no_survey("counts")
+        return CountedRows(tuple(names or ("",)), _counted(reports, len(names or ("",))), {}, False)
+    if names is None:
+        if is_table(reports) or others:
+            if others:
+                raise _no_survey("no name of a column")
+            raise DataError(
+                "reports",
+                expected="the name of their column",
+                got="a table without it",
+                remedy="pass column=",
+            )
+        policy = "category" if _has_any(reports) else None
+        counts = {} if policy is None else count_values(reports, missing=policy)
+        return CountedRows(("",), {(key,): n for key, n in counts.items()}, {}, False)
+    return reports
+
+
+def _no_survey(got: str) -> InputError:
+    return InputError(
+        "reports of a survey",
+        expected="a table and the name of the column of reports",
+        got=got,
+        remedy="pass the table with all columns, and column=",
+    )
+
+
+def _has_any(reports: Any) -> bool:
+    try:
+        return len(reports) > 0
+    except TypeError:
+        return True
+
+
+def _counted(reports: Mapping[Any, Any], columns: int) -> dict[tuple[Any, ...], int]:
+    """Counts of outputs, or of tuples of them, checked."""
+    found: dict[tuple[Any, ...], int] = {}
+    for key, count in reports.items():
+        row = (tidy(key),) if columns == 1 else key
+        if not isinstance(row, tuple) or len(row) != columns:
+            raise DataError(
+                "counts of reports",
+                expected="pairs of outputs as keys"
+                if columns == 2
+                else f"tuples of {columns} outputs as keys",
+                got=f"{quote(key, 40)} for one of them",
+                remedy="pass the table, or write {('a', 'x'): 12, …}",
+            )
+        count = tidy(count)
+        whole = isinstance(count, int) and not isinstance(count, bool)
+        if not whole or not 0 <= count <= _MOST:
+            raise DataError(
+                "counts of reports",
+                expected="integers from 0 to 2**53",
+                got=f"{quote(count, 40)} for one of them",
+                remedy="pass how often each output was reported",
+            )
+        row = tuple(map(tidy, row))
+        found[row] = found.get(row, 0) + count
+    return found
+
+
+def check_missing(missing: Any, *mechanisms: Mechanism) -> str:
+    """What is done with null reports: "category" wherever a mechanism reports ``None``, by itself
+    or in one of the columns of a tuple.
+
+    Raises :class:`DataError` for missing answers as a category where no input stands for them.
+    """
+    check_choice("policy for missing reports", missing, ("error", "drop", "category"))
+    if missing == "category" and not any(_holds_missing(each.inputs) for each in mechanisms):
+        raise DataError(
+            "mechanism for missing answers as a category",
+            expected="an input None, which stands for them",
+            got=listing([label for each in mechanisms for label in each.inputs]),
+            remedy="design with "
+            + asked_by(
+                "the prior of md.Prior.from_data(column, missing='category')",
+                "design --missing category",
+            )
+            + f", or leave them out with {asked_by(*DROPPED)}",
+        )
+    return "category" if any(_holds_missing(each.outputs) for each in mechanisms) else str(missing)
+
+
+def _holds_missing(labels: Sequence[Label]) -> bool:
+    return any(
+        label is None or (isinstance(label, tuple) and any(part is None for part in label))
+        for label in labels
+    )
+
+
+def check_beside(columns: Sequence[str], others: Sequence[str], receipts: Any) -> None:
+    """Refuse reports as weights, strata, clusters or groups, also those of other columns.
+
+    They mix people of all values, so that what is found beside them is drawn towards zero.
+    """
+    own = next((name for name in others if name in columns), None)
+    if own is not None:
+        raise InputError(
+            "weights, strata, clusters and groups",
+            expected="other columns than that of the reports",
+            got=quote(own),
+            remedy="name public columns; reports hold noise, which groups by them would keep",
+        )
+    noisy = next((name for name in others if name in receipts), None)
+    if noisy is not None:
+        raise InputError(
+            "columns beside the reports",
+            expected="public ones",
+            got=f"{quote(noisy)}, which holds reports by its receipt",
+            remedy="estimate one given the other by md.estimate_joint (--given), or regress on "
+            "several privatised columns by a plan or a mapping from them to their mechanisms",
+        )
+
+
+# Reports in rows
+
+
+def sample_of(
+    reports: Any,
+    kernels: Mapping[str, Mechanism],
+    others: Sequence[str] = (),
+    missing: str = "error",
+    *,
+    fewest: int = FEWEST,
+) -> Sample:
+    """Reports in columns that are named by their kernels, checked, with other columns beside them.
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        For reports that a mechanism cannot produce or that another one made by their receipts, for
+        null reports unless they are dropped, and for fewer than there must be.
+    """
+    for name, kernel in kernels.items():
+        if name in (known := carried_receipts(reports)):
+            check_receipt(known[name], kernel)
+    made = _read(reports, {name: kernel.outputs for name, kernel in kernels.items()}, others)
+    return _checked(made, kernels, missing, fewest)
+
+
+def _checked(sample: Sample, kernels: Mapping[str, Mechanism], missing: str, fewest: int) -> Sample:
+    """Without null reports, of which there may be some only if they are dropped."""
+    check_missing(missing, *kernels.values())
+    absent = [place == ABSENT for place in sample.places.values()]
+    blank = np.logical_or.reduce(absent)
+    if blank.any() and missing != "drop":
+        several = len(kernels) > 1
+        rows = int(sample.repeats[blank].sum())
+        raise DataError(
+            f"reports in columns {listing(list(kernels))}" if several else _where(*kernels),
+            expected="no missing reports",
+            got=f"{counted(rows, 'row')} without one of them" if several else str(rows),
+            remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
+        )
+    kept = np.flatnonzero(~blank & (sample.repeats > 0))
+    made = Sample(
+        {name: place[kept] for name, place in sample.places.items()},
+        sample.repeats[kept],
+        {name: _rows(column, kept) for name, column in sample.columns.items()},
+        sample.texts,
+    )
+    for kernel, place in zip(kernels.values(), made.places.values(), strict=True):
+        never = np.atleast_1d(np.asarray(kernel.weights == 0, dtype=bool).all(axis=0))[place]
+        if never.any():
+            first = place[never][0]
+            raise DataError(
+                "reports",
+                expected="outputs that the mechanism can produce",
+                got=f"{quote(kernel.outputs[first])}, which no input gives, "
+                f"{int(made.repeats[place == first].sum())} times",
+                remedy="pass the mechanism that made them",
+            )
+    if made.size < fewest:
+        raise DataError(
+            "reports",
+            expected=f"at least {fewest}",
+            got=str(made.size),
+            remedy="collect more; md.plan (mechdesign plan) says how many",
+        )
+    return made
+
+
+def _where(name: str) -> str:
+    return f"reports in column {quote(name)}" if name else "reports"
+
+
+def _read(table: Any, books: Mapping[str, Sequence[Label]], others: Sequence[str]) -> Sample:
+    """Distinct rows with positions among labels, :data:`ABSENT` for null ones, of each column."""
+    others = list(dict.fromkeys(others))
+    check_beside(list(books), others, carried_receipts(table))
+    names, is_counted = [*books, *others], isinstance(table, CountedRows)
+    columns = None if is_counted else _columns_of(table, names)
+    if columns is None:
+        counts: Mapping[Any, int] = table.of(names) if is_counted else count_rows(table, names)
+        rows = [*zip(*counts, strict=True)] if is_counted or len(names) > 1 else [counts]
+        rows = rows or [()] * len(names)
+        columns = [_coded(list(values), name) for values, name in zip(rows, names, strict=True)]
+        repeats = np.fromiter(counts.values(), np.int64, len(counts))
+    else:
+        kept, repeats = _distinct_rows(columns)
+        columns = [_rows(column, kept) for column in columns]
+    texts = is_counted and table.texts
+    places = {}
+    for (name, labels), column in zip(books.items(), columns, strict=False):
+        book = Codebook(labels, "outputs of the mechanism", texts=texts)
+        values, at = _coded(column, name)
+        found = book.places([tidy(value) for value in values])
+        pairs = zip(values, found, strict=True)
+        unseen = [v for v, k in pairs if k == ABSENT and not book.is_blank(v)]
+        if unseen:
+            raise book.refuse(_where(name), unseen, "pass the mechanism that made them")
+        places[name] = found[at]
+    beside = dict(zip(others, columns[len(books) :], strict=True))
+    return Sample(places, repeats, beside, texts)
+
+
+def _rows(column: Any, kept: NDArray[Any]) -> Any:
+    """Some rows of a column of a sample."""
+    return column[kept] if isinstance(column, np.ndarray) else (column[0], column[1][kept])
+
+
+def _columns_of(table: Any, names: Sequence[str]) -> list[Any] | None:
+    """Columns of a frame in memory: numbers as arrays, else values and the place of each row.
+
+    ``None`` for other tables, and for columns that a frame lacks or that hold lists.
+    """
+    import narwhals.stable.v1 as nw
+    import pyarrow as pa
+
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    schema = frame.schema
+    if any(name not in schema or schema[name].is_nested() for name in names):
+        return None
+    found: list[Any] = []
+    for name in names:
+        series = frame.get_column(name)
+        if schema[name].is_numeric() or schema[name] == nw.Boolean:
+            values = series.to_numpy()
+            if values.dtype.kind in "iufb":
+                found.append(values)
+                continue
+        try:
+            found.append(distinct_values(series.to_arrow(), name))
+        except (pa.ArrowException, TypeError):
+            found.append(distinct_values(series.to_list(), name))
+    return found
+
+
+def _distinct_rows(columns: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Rows that differ, the first of each, and how often each occurs; all rows where most of some
+    of them differ.
+    """
+    codes = [column if isinstance(column, np.ndarray) else column[1] for column in columns]
+    rows = len(codes[0])
+    probe = [part[:: 1 + rows // _PROBED].tolist() for part in codes]
+    if 2 * len(set(zip(*probe, strict=True))) > len(probe[0]):
+        return np.arange(rows), np.ones(rows, dtype=np.int64)
+    code, size = np.zeros(rows, dtype=np.int64), 1
+    for part, column in zip(codes, columns, strict=True):
+        if isinstance(column, np.ndarray):
+            values, part = np.unique(part, return_inverse=True)
+        count = len(values) if isinstance(column, np.ndarray) else len(column[0]) + 1
+        if size * count > 1 << 62:
+            values, code = np.unique(code, return_inverse=True)
+            size = len(values)
+        code, size = code * count + part, size * count
+    _, first, repeats = np.unique(code, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return first[order], repeats[order]
+
+
+# Reports of several columns as those of one kernel
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A kernel with the rows of its reports.
+
+    Attributes
+    ----------
+    designed : design or kernel, which is of all columns together where there are several
+    kernel : of it
+    sample : the reports, and what stands beside them
+    receipt : the one that came with the reports, ``None`` where none did
+    note : what could not be told of where they came from, or nothing
+    """
+
+    designed: Any
+    kernel: Mechanism
+    sample: Sample
+    receipt: Receipt | None
+    note: str
+
+
+def asked_of(
+    reports: Any,
+    designed: Any,
+    column: Any,
+    receipt: Any,
+    missing: str,
+    others: Sequence[str] = (),
+    *,
+    fewest: int = FEWEST,
+) -> Asked:
+    """Reports of a design, of a kernel on tuples, or of columns of a plan.
+
+    Parameters
+    ----------
+    column : name of the column of reports, or of several; where left out, all of a plan, and those
+        that a kernel on tuples was designed for
+    receipt : Receipt or path, of a plan also a mapping from column to one
+    others : names of other columns, which the sample has
+
+    Raises
+    ------
+    DataError, InputError, UnknownNameError
+        As :func:`sample_of`, and for columns that are none of a plan's.
+    """
+    several = list(Schema(tuple(column)).names) if isinstance(column, (list, tuple)) else None
+    if isinstance(column, str):
+        several = [column]
+    note = None
+    if isinstance(designed, KernelPlan):
+        several = several or list(designed.names)
+        if len(several) == 1:
+            designed = designed[several[0]]
+        else:
+            note = note_of_plan(reports, kernels_of(designed, several), receipt)
+            designed, receipt = together(designed, several), None
+    elif several is None and is_table(reports):
+        several = report_columns(designed) or None
+    kernel = mechanism_of(designed)
+    is_one = several is None or len(several) == 1 or isinstance(reports, Mapping)
+    if is_one:
+        name = several[0] if several is not None and len(several) == 1 else ""
+        rows = counted_rows(reports, [name] if name else None, others, designed)
+        sample = sample_of(rows, {name: kernel}, others, missing, fewest=fewest)
+    else:
+        assert several is not None
+        if note is None:
+            check_order(several, () if kernel.schema is None else kernel.schema.names)
+        name = joined(several)
+        tuples = _of_tuples(reports, several, kernel, others)
+        sample = _checked(tuples, {name: kernel}, missing, fewest)
+    known = None
+    if note is None:
+        if isinstance(receipt, (str, Path)):
+            receipt = load_receipt(receipt, name if is_one and name else None)
+        receipt = receipt or carried_receipts(reports).get(name)
+        is_frame = is_one and name and not isinstance(reports, (CountedRows, Mapping))
+        known, note = trace(reports, name if is_frame else None, kernel, receipt, sample.size)
+    return Asked(designed, kernel, sample, known, note)
+
+
+def report_columns(designed: Any) -> list[str]:
+    """The columns that reports of a design or plan are in, unless they were given other names."""
+    if isinstance(designed, KernelPlan):
+        return list(designed.names)
+    kernel = kernel_of(designed)
+    schema = None if isinstance(kernel, ImplicitKernel) else kernel.schema
+    names = [] if schema is None else list(schema.names)
+    if len(names) < 2 or all(isinstance(y, tuple) and len(y) == len(names) for y in kernel.outputs):
+        return names
+    return ["_".join(names)]
+
+
+def _of_tuples(
+    reports: Any, names: Sequence[str], kernel: Mechanism, others: Sequence[str]
+) -> Sample:
+    """Several columns as one of tuples, which is null where one of them is.
+
+    A missing part is no missing report where the kernel has outputs with ``None`` in its place.
+    """
+    if not all(isinstance(y, tuple) and len(y) == len(names) for y in kernel.outputs):
+        raise InputError(
+            "columns of reports",
+            expected="one, as the reports of this kernel are no tuples",
+            got=str(len(names)),
+            remedy="name the column that holds them",
+        )
+    books = {
+        name: list(dict.fromkeys(y[i] for y in kernel.outputs)) for i, name in enumerate(names)
+    }
+    read = _read(reports, books, others)
+    known = [{label: k for k, label in enumerate(labels)} for labels in books.values()]
+    # The last place of each part is that of null.
+    table = np.full([len(labels) + 1 for labels in books.values()], ABSENT, dtype=np.int64)
+    for place, y in enumerate(kernel.outputs):
+        table[tuple(of[part] for of, part in zip(known, y, strict=True))] = place
+    rows = np.stack(list(read.places.values()))
+    places = table[tuple(rows)]
+    unseen = (places == ABSENT) & (rows != ABSENT).all(axis=0)
+    if unseen.any():
+        book = Codebook(kernel.outputs, "outputs of the mechanism")
+        values = [
+            tuple(labels[k] for labels, k in zip(books.values(), row, strict=True))
+            for row in rows[:, unseen].T.tolist()
+        ]
+        raise book.refuse(_where(joined(names)), values, "pass the mechanism that made them")
+    return Sample({joined(names): places}, read.repeats, read.columns, read.texts)
+
+
+def kernels_of(plan: KernelPlan, names: Sequence[str]) -> dict[str, Mechanism]:
+    """The kernel of each of these columns of a plan.
+
+    Raises :class:`UnknownNameError` for columns that are none of its, :class:`InputError` for one
+    that is named twice.
+    """
+    return {name: mechanism_of(plan[name]) for name in Schema(tuple(names)).names}
+
+
+def together(plan: KernelPlan, names: Sequence[str]) -> AskedKernel:
+    """Columns of a plan as one kernel, with the products of what their designs ask, of others the
+    share of every symbol.
+    """
+    kernels = list(kernels_of(plan, names).values())
+    bins = [None if k.schema is None else k.schema.bins[0] for k in kernels]
+    made = product_kernel(kernels, list(product(*(kernel.inputs for kernel in kernels))))
+    made = made.with_schema(Schema(tuple(names), tuple(bins)))
+    asked = [designed_question(plan[name]) for name in names]
+    if not any(asked):
+        return AskedKernel(made, None)
+    parts = [
+        Question(kernel.inputs, np.eye(kernel.shape[0]))
+        if own is None
+        else told_by(own, [kernel]) or own
+        for own, kernel in zip(asked, kernels, strict=True)
+    ]
+    weights = np.ones((1, 1))
+    for one in parts:
+        weights = np.asarray(np.kron(weights, one.weights), dtype=np.float64)
+    return AskedKernel(made, Question(tuple(product(*(one.labels for one in parts))), weights))
+
+
+def note_of_plan(reports: Any, kernels: Mapping[str, Mechanism], receipt: Any) -> str:
+    """What could not be told of where reports of several columns came from, or nothing.
+
+    Raises :class:`DataError` for reports that another kernel made.
+    """
+    carried = {**carried_receipts(reports), **_receipts_in(receipt)}
+    for name, kernel in kernels.items():
+        if name in carried:
+            check_receipt(carried[name], kernel)
+    untold = [name for name in kernels if name not in carried]
+    if not untold:
+        return ""
+    name = joined(list(kernels)) if len(untold) == len(kernels) else untold[0]
+    return (
+        f"no receipt came with the reports of {quote(name)}: whether this plan made them could not "
+        "be told, and those of a noisier one would fit it as well"
+    )
+
+
+def carried_receipts(reports: Any) -> Mapping[str, Receipt]:
+    """The receipts that come with reports, by column; none with counts."""
+    if isinstance(reports, CountedRows):
+        return reports.receipts
+    return receipts_of(reports) if is_table(reports) else {}
+
+
+def _receipts_in(receipt: Any) -> Mapping[str, Receipt]:
+    """Receipts of columns by name: from a file that holds them, or as they were given."""
+    if receipt is None:
+        return {}
+    if isinstance(receipt, (str, Path)):
+        return read_receipts(receipt)[0]
+    if isinstance(receipt, Mapping):
+        return {
+            str(name): one if isinstance(one, Receipt) else load_receipt(one, str(name))
+            for name, one in receipt.items()
+        }
+    raise InputError(
+        "receipt",
+        expected="a file with the receipts of all columns, or a mapping from each to its own",
+        got=type(receipt).__name__,
+        remedy="pass the file that privatize(..., receipt=) wrote",
+    )
