@@ -106,8 +106,8 @@ def test_parameters_that_ask_nothing_or_two_things_are_refused_as_the_library_do
         md.InferenceCost(0.1, [[1, 2], [1, 3], [2, 2]]), md.DP(0.1, []), md.ApproximateLDP(0.1, 1),
         md.ConditionalPML(0.1, dict(zip("abc", "abc", strict=True))), md.RobustPML(0.1, [ONLY_A]),
         md.MetricPrivacy(0.1, np.where(np.eye(3) > 0, 0, np.inf)), md.MetricPrivacy.graph(1, []),
-        md.SymbolPML(0.1, dict.fromkeys("abc", np.inf)), md.FeaturePMC(0.1, dict.fromkeys("abc", 1)),
-        md.Pufferfish(0.1, {"s": ["a"]}),
+        md.SymbolPML(0.1, dict.fromkeys("abc", np.inf)), md.Pufferfish(0.1, {"s": ["a"]}),
+        md.FeaturePMC(0.1, dict.fromkeys("abc", 1)),
     ):  # fmt: skip
         with pytest.raises(InputError, match="asks nothing of any pair of symbols"):
             md.design(ABC, md.utility.Hamming(), idle)
