@@ -363,8 +363,11 @@ _TOP: dict[str, _Form] = {
 }
 
 
+_BESIDE = ("audit", "requirement_prices", "clash", "message", "smallest_levels")
+
+
 def _file(needed: dict[str, _Form], also: dict[str, _Form] | None = None) -> _Form:
-    return _only(_TOP | needed, also)
+    return _only(_TOP | needed, (also or {}) | dict.fromkeys(_BESIDE, {}))
 
 
 _PUBLIC = {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH}
