@@ -367,7 +367,7 @@ _BESIDE = ("audit", "requirement_prices", "clash", "message", "smallest_levels")
 
 
 def _file(needed: dict[str, _Form], also: dict[str, _Form] | None = None) -> _Form:
-    return _only(_TOP | needed, (also or {}) | dict.fromkeys(_BESIDE, {}))
+    return _only(_TOP | needed, (also or {}) | {name: {} for name in _BESIDE})
 
 
 _PUBLIC = {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH}
