@@ -470,7 +470,7 @@ def _surveyed(
         sums = np.einsum("ruy,u,ry->ru", counts, weights, away) @ strata
         squares = np.einsum("ruy,u,ry->ru", counts, weights**2, away**2) @ strata
         units = drawn.people @ strata
-        clusters = 1.0
+        clusters = float(drawn.people @ weights**2)
     else:
         totals = np.einsum("ruy,u,ry->ru", counts, weights, away)
         sums, squares, units = totals @ strata, totals**2 @ strata, strata.sum(axis=0)

@@ -60,13 +60,15 @@ def test_a_small_table_of_coverage_beside_walds():
 SHORT = {
     "skewness forgotten": ("shares", "randomised response(8), 2", 0.001, 100),
     "noise of secrets left out": ("shares", "useless row, 3", 0.01, 1_000),
-    "no doubt of design effects": ("clusters all alike", "randomised response(8), 3", 0.01, 30),
+    "no doubt of design effects": ("strata of two people", "randomised response(8), 3", 0.01, 30),
+    "clusters never alike": ("clusters half alike", "randomised response(8), 3", 0.01, 10_000),
     "both tails in each": ("shares", "identity, 2", 0.5, 10_000),
     "likeliest always believed": ("shares, all others alike", "useless row, 20", 0.0, 10),
 }
 MISTAKES = {
     **references.MISTAKES,
     "likeliest always believed": ("np.clip(free - _BELIEVED, 0, 1)", "0 * free"),
+    "clusters never alike": ("(1 + groups / 2) ** -4", "0 * groups"),
     "both tails in each": ("which, above, z) >= alpha / 2", "which, above, z) >= alpha"),
 }
 
