@@ -161,7 +161,7 @@ def cases_of() -> dict[str, list[Any]]:
     found: dict[str, list[tuple[float, int, Any]]] = {}
     checker = loaded()
     for number, case in enumerate(all_cases()):
-        begin, seen = time.perf_counter(), cProfile.Profile()
+        begin, seen = time.perf_counter(), cProfile.Profile(subcalls=False, builtins=False)
         with seen:
             wrong = list(faults_of_files(checker, [case]))
         assert wrong == [], "a mistake is seen where there is none"
