@@ -1962,6 +1962,19 @@ def faults_of_numbers(checker: Any) -> Iterator[str]:
         pass
     finally:
         checker.LARGEST_FILE = most
+    for opening, closing in ((b"[", b"]"), (b'{"a":', b"}")):
+        for depth in (checker.DEEPEST + 1, checker.DEEPEST + 2):
+            inner = b"" if opening == b"[" else b"0"
+            depth -= bool(inner)
+            text = opening * depth + inner + closing * depth
+            is_deep = depth + bool(inner) > checker.DEEPEST + 1
+            try:
+                checker.parse(text)
+                if is_deep:
+                    yield "a file that is nested too deep is read"
+            except checker.UnreadableError:
+                if not is_deep:
+                    yield "a file that is nested less deep is not read"
     levels = [0.0, 5e-324, 1e-300, 1e-14, 1e-3, 0.5, 1.0, 1.5, math.log(2), 30.0, 709.0, 2000.0]
     for level in map(Fraction, levels):
         low, high = checker.exp_bounds(level)

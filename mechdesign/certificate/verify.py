@@ -328,7 +328,7 @@ _CERTIFICATE = _only(
         "value": _any(_NUMBER, {"const": "-inf"}),
         **dict.fromkeys(("value_exact", "bound_exact"), _any(_NULL, _of("fraction"))),
         "bound": _any(_NUMBER, _INF),
-        "bound_source": _TEXT,
+        "bound_source": _SAID,
         "gap": _any(_numbers(0), {"const": "unknown"}),
         "gain_gap": _any(_NULL, _numbers(0)),
         "optimal": _FLAG,
@@ -643,7 +643,7 @@ def _number(text: str) -> float:
 
 
 def _real(label: Any) -> float:
-    _need(type(label) in (int, float), "labels that are no numbers")
+    _need(type(label) in (int, float) and label == float(label), "labels that are no doubles")
     return float(label)
 
 
