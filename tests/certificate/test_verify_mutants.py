@@ -40,6 +40,11 @@ TURNED = {
 #: changed, each with the reason.
 EQUIVALENT = (
     (
+        "InferenceCost",
+        "before > 0",
+        "nothing is divided by costs of nothing, which is no number and refused as such",
+    ),
+    (
         "_bound",
         "abs(eta) > noise",
         "any prices of limits are safe: then all are tried, and the small",
@@ -78,7 +83,7 @@ OF_FORMS = (
 #: Steps are counted before they are done; tests of bounded work see whether they are.
 COUNTED = "_afford("
 #: Functions that work on numbers alone, which have cases of their own.
-OF_NUMBERS = ("exp_bounds", "parse", "_number")
+OF_NUMBERS = ("exp_bounds", "parse", "_number", "asks")
 
 
 def changes(node: ast.AST) -> Iterator[ast.AST]:
