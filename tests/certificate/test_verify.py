@@ -76,7 +76,7 @@ def check_honest(data):
     content = json.loads(data)
     allowed = may_be_open(content)
     levels = [notion["parameters"].get("epsilon", 1) for notion in content.get("notions", [])]
-    # Prices of rows whose factors differ by a level are divided by it, and their rounding with them.
+    # Prices of rows whose factors differ by a level are divided by it, and so is their rounding.
     least = min([1.0, *(level for level in levels if isinstance(level, float) and level > 0)])
     for claim in report.claims:
         if claim["claim"] == "bound" and claim["state"] == "not proved here" and claim["detail"]:
