@@ -1981,6 +1981,11 @@ def faults_of_numbers(checker: Any) -> Iterator[str]:
             yield "a number that is too long, too large or none is read"
         except checker.UnreadableError:
             pass
+    try:
+        checker._real((1 << 53) + 1)
+        yield "a label that doubles round has a distance"
+    except checker.UnreadableError:
+        pass
     # A notion without a prior is about symbols without mass as well, of others they have no pair.
     certain = checker._Prior(("a", "b"), [1, 0])
     for name, parameters, is_asked in (

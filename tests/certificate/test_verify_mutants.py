@@ -83,7 +83,7 @@ OF_FORMS = (
 #: Steps are counted before they are done; tests of bounded work see whether they are.
 COUNTED = "_afford("
 #: Functions that work on numbers alone, which have cases of their own.
-OF_NUMBERS = ("exp_bounds", "parse", "_number", "asks")
+OF_NUMBERS = ("exp_bounds", "parse", "_number", "_real", "asks")
 
 
 def changes(node: ast.AST) -> Iterator[ast.AST]:
