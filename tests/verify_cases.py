@@ -1962,6 +1962,43 @@ def faults_of_numbers(checker: Any) -> Iterator[str]:
         pass
     finally:
         checker.LARGEST_FILE = most
+    for opening, closing in ((b"[", b"]"), (b'{"a":', b"}")):
+        for depth in (checker.DEEPEST + 1, checker.DEEPEST + 2):
+            inner = b"" if opening == b"[" else b"0"
+            depth -= bool(inner)
+            text = opening * depth + inner + closing * depth
+            is_deep = depth + bool(inner) > checker.DEEPEST + 1
+            try:
+                checker.parse(text)
+                if is_deep:
+                    yield "a file that is nested too deep is read"
+            except checker.UnreadableError:
+                if not is_deep:
+                    yield "a file that is nested less deep is not read"
+    for text in (b"9" * (checker.LONGEST_NUMBER + 1), b"1e400", b"NaN", b"-Infinity"):
+        try:
+            checker.parse(b"[" + text + b"]")
+            yield "a number that is too long, too large or none is read"
+        except checker.UnreadableError:
+            pass
+    try:
+        checker._real((1 << 53) + 1)
+        yield "a label that doubles round has a distance"
+    except checker.UnreadableError:
+        pass
+    # A notion without a prior is about symbols without mass as well, of others they have no pair.
+    certain = checker._Prior(("a", "b"), [1, 0])
+    for name, parameters, is_asked in (
+        ("DP", {"epsilon": 0.1, "neighbours": []}, True),
+        ("FeaturePML", {"epsilon": 0.1, "feature": [[x, [[0, 1]]] for x in "ab"]}, False),
+    ):
+        try:
+            certain.asks({"name": name, "parameters": parameters})
+            found = False
+        except checker.UnreadableError:
+            found = True
+        if found != is_asked:
+            yield f"{name} without a pair is read otherwise than it is"
     levels = [0.0, 5e-324, 1e-300, 1e-14, 1e-3, 0.5, 1.0, 1.5, math.log(2), 30.0, 709.0, 2000.0]
     for level in map(Fraction, levels):
         low, high = checker.exp_bounds(level)

@@ -328,7 +328,7 @@ _CERTIFICATE = _only(
         "value": _any(_NUMBER, {"const": "-inf"}),
         **dict.fromkeys(("value_exact", "bound_exact"), _any(_NULL, _of("fraction"))),
         "bound": _any(_NUMBER, _INF),
-        "bound_source": _TEXT,
+        "bound_source": _SAID,
         "gap": _any(_numbers(0), {"const": "unknown"}),
         "gain_gap": _any(_NULL, _numbers(0)),
         "optimal": _FLAG,
@@ -363,8 +363,11 @@ _TOP: dict[str, _Form] = {
 }
 
 
+_BESIDE = ("audit", "requirement_prices", "clash", "message", "smallest_levels")
+
+
 def _file(needed: dict[str, _Form], also: dict[str, _Form] | None = None) -> _Form:
-    return _only(_TOP | needed, also)
+    return _only(_TOP | needed, (also or {}) | {name: {} for name in _BESIDE})
 
 
 _PUBLIC = {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH}
@@ -640,7 +643,7 @@ def _number(text: str) -> float:
 
 
 def _real(label: Any) -> float:
-    _need(type(label) in (int, float), "labels that are no numbers")
+    _need(type(label) in (int, float) and label == float(label), "labels that are no doubles")
     return float(label)
 
 

@@ -373,9 +373,9 @@ class Answers:
         third = how.skewness * ((1 - how.fraction) * whole + how.fraction * fixed)
         m = np.zeros(len(t)) + how.size * ratio
         if how.variance is not None:
-            effect, shrink = self._design_effects[:, which]
+            effect, shrink, alike = self._design_effects[:, which]
             full = (1 - how.fraction) * spread
-            larger = (1 - shrink) * effect * variance + shrink * (noise + how.clusters * full)
+            larger = (1 - shrink) * effect * variance + shrink * variance + alike * full
             with np.errstate(divide="ignore", invalid="ignore"):
                 m = m * np.where(variance > 0, variance / np.maximum(larger, noise), 1.0)
         s = np.sqrt(variance)
@@ -403,7 +403,9 @@ class Answers:
 
     @cached_property
     def _design_effects(self) -> Vector:
-        """Design effects as they were seen, and how far not to believe them, ``(2, F)``."""
+        """Design effects as they were seen, how far not to believe them, and how much of the spread
+        of secrets is added as clusters may be alike where hardly any was seen to be, ``(3, F)``.
+        """
         how, which = self.sampling, np.arange(len(self.estimates))
         assert how.variance is not None
         e = self.projected
@@ -416,8 +418,13 @@ class Answers:
             skewness = np.where(spread > 0, cubes**2 / spread**3, np.inf)
             near = np.minimum(e - self.path.low, self.path.high - e)
             told = np.where(noise > 0, near**2 * how.size / noise, np.where(near > 0, np.inf, 0))
-            events = np.minimum(how.size / (4 + skewness), told) / np.maximum(effect, 1)
-        return np.stack([effect, (1 + events / 2) ** -2])
+            people = how.size / (4 + skewness)
+            seen = np.maximum(effect, 1)
+            events = np.minimum(people, told) / seen
+            # As many clusters at least had some event, were all of a cluster alike.
+            groups = np.minimum(people / how.clusters, told)
+        alike = (1 + groups / 2) ** -4 * np.maximum(how.clusters - seen, 0)
+        return np.stack([effect, (1 + events / 2) ** -2, alike])
 
     def quantile_ratio(self, tail: float) -> float:
         """The square of normal over Student quantiles, for a tail probability."""

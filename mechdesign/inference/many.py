@@ -404,7 +404,7 @@ def product_path(
     Those who count have, in each column, the symbol of largest moments among those that count;
     all others are as the columns alone say, as if they were independent.
     """
-    own, others = (np.ones((5, 1)) for _ in range(2))
+    own, others, least = (np.ones((5, 1)) for _ in range(3))
     share: Vector = np.ones(1)
     for kernel, v, a, p in zip(kernels, values, scores, likely, strict=True):
         by_symbol = np.stack([kernel @ a**k for k in range(5)])
@@ -412,10 +412,11 @@ def product_path(
         own = np.einsum("ka,kb->kab", own, top).reshape(5, -1)
         given = np.einsum("n,knf->kf", p, by_symbol)
         others = np.einsum("ka,kb->kab", others, given).reshape(5, -1)
+        least = np.einsum("ka,kb->kab", least, by_symbol.min(axis=1)).reshape(5, -1)
         share = np.asarray(np.kron(share, p @ v), dtype=float)
     # What all have together is of those who count and of all others.
     rest = (others - share * own) / np.maximum(1 - share, 1e-12)
-    rest[[2, 4]] = np.maximum(rest[[2, 4]], np.minimum(others, own)[[2, 4]])
+    rest[[2, 4]] = np.maximum(rest, least)[[2, 4]]
     return share_path(share, _central(own, 1.0), _central(rest, 0.0))
 
 

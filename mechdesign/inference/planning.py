@@ -205,7 +205,7 @@ def plan(
     >>> import mechdesign as md
     >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
     >>> md.plan(flip, error=.02).reports
-    9604
+    9704
     """
     size = Promise(error, reports, confidence, assurance)
     if (error is None) == (reports is None):

@@ -400,11 +400,14 @@ def _numbers(labels: Sequence[Label], name: str) -> list[Fraction]:
             if isinstance(label, (str, bool)):
                 raise TypeError
             found.append(fraction(label))
+            if name == "euclidean" and found[-1].denominator == 1 and float(found[-1]) != found[-1]:
+                raise OverflowError  # its distances to others would be rounded
         return found
     except (TypeError, ValueError, OverflowError):
         raise LevelError(
             f"relation {quote(name)}",
-            expected="labels that are finite numbers",
+            expected="labels that are finite numbers"
+            + " which doubles hold" * (name == "euclidean"),
             got=f"labels such as {quote(label)}",
             remedy="label the symbols with numbers, or give the pairs or distances yourself",
         ) from None

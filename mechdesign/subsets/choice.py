@@ -318,7 +318,8 @@ def _part(family: Family, count: int, levels: Floats, *, alone: bool) -> Part:
 
     One direction stands for all multiples where one residue is told from the others of a geometry.
     """
-    q = family.base
+    # Programs of floats may end slightly below zero.
+    q, levels = family.base, np.maximum(levels, 0.0)
     if isinstance(family, AffineFamily) and (levels[:, 0] <= levels[:, 1] * _SAME).all():
         # One more is raised, and none is between.
         count, levels = min(count + 1, q - 1), levels[:, [0, 2, 2]]

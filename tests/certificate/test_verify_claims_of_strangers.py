@@ -238,6 +238,21 @@ def test_texts_are_no_tuples_of_letters():
         states(resealed(content))
 
 
+def test_labels_that_doubles_round_have_no_distances():
+    """Two apart as integers, four apart as doubles: twice the ratio would be allowed."""
+    far = md.Prior([0.5, 0.5], labels=[(2**53 + 1,), (2**53 + 3,)])
+    with pytest.raises(InputError, match="which doubles hold"):
+        md.design(far, md.utility.Hamming(), md.MetricPrivacy(0.5, "euclidean"))
+    near = md.Prior([0.5, 0.5], labels=[(1,), (3,)])
+    content = json.loads(
+        in_bytes(md.design(near, md.utility.Hamming(), md.MetricPrivacy(0.5, "euclidean")))
+    )
+    text = json.dumps(content).replace('{"tuple": [1]}', '{"tuple": [9007199254740993]}')
+    content = json.loads(text.replace('{"tuple": [3]}', '{"tuple": [9007199254740995]}'))
+    with pytest.raises(verify.UnreadableError):
+        states(resealed(content))
+
+
 def test_the_checker_ends_with_who_started_it(tmp_path):
     """Its input is a pipe that closes when the other process is gone, however it went."""
     os.mkfifo(tmp_path / "endless")  # nobody ever writes to it

@@ -40,6 +40,11 @@ TURNED = {
 #: changed, each with the reason.
 EQUIVALENT = (
     (
+        "InferenceCost",
+        "before > 0",
+        "nothing is divided by costs of nothing, which is no number and refused as such",
+    ),
+    (
         "_bound",
         "abs(eta) > noise",
         "any prices of limits are safe: then all are tried, and the small",
@@ -73,12 +78,12 @@ LEFT_OUT = ("main", "_end_with_input")
 #: Functions that declare the form of files, which is the same or is not.
 OF_FORMS = (
     *("_list", "_row", "_object", "_only", "_any", "_of", "_numbers", "_double", "_whole", "_by"),
-    *("_matrices", "_asked_forms"),
+    *("_matrices", "_asked_forms", "_file"),
 )
 #: Steps are counted before they are done; tests of bounded work see whether they are.
 COUNTED = "_afford("
 #: Functions that work on numbers alone, which have cases of their own.
-OF_NUMBERS = ("exp_bounds", "parse", "_number")
+OF_NUMBERS = ("exp_bounds", "parse", "_number", "_real", "asks")
 
 
 def changes(node: ast.AST) -> Iterator[ast.AST]:
@@ -161,7 +166,7 @@ def cases_of() -> dict[str, list[Any]]:
     found: dict[str, list[tuple[float, int, Any]]] = {}
     checker = loaded()
     for number, case in enumerate(all_cases()):
-        begin, seen = time.perf_counter(), cProfile.Profile()
+        begin, seen = time.perf_counter(), cProfile.Profile(subcalls=False, builtins=False)
         with seen:
             wrong = list(faults_of_files(checker, [case]))
         assert wrong == [], "a mistake is seen where there is none"

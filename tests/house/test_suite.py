@@ -72,6 +72,12 @@ def test_without_all_slow_tests_are_left_out(tmp_path):
     assert found["test_loop"] == "PASSED"
 
 
+def test_no_two_test_files_have_one_name():
+    """A folder of tests is no package: a second file of a name is an error where all are read."""
+    names = sorted(path.name for path in TESTS.rglob("*.py"))
+    assert [name for name, other in itertools.pairwise(names) if name == other] == []
+
+
 # Loops over cases
 
 

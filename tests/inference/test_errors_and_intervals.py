@@ -167,6 +167,7 @@ def test_groups_share_what_one_estimate_is_made_of():
         np.testing.assert_allclose(groups[group].upper, alone.upper, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_conditional_shares_hold_at_rare_conditions():
     """By simulation; the interval of a ratio of normal limits misses there."""
     joint = np.array([[0.02, 0.01], [0.55, 0.42]])

@@ -336,6 +336,7 @@ def test_two_symbols_have_the_level_of_randomised_response():
     assert NORMAL * made(found.below * 1.002).standard_errors.max() < 0.03
 
 
+@pytest.mark.slow
 @for_each("notion", ["ldp", "pml", "pml:e+ldp:2e"])
 def test_plan_and_the_level_agree(notion):
     found = smallest_for_reports(notion, FOUR, reports=5000, error=0.025, precision=0.02)

@@ -109,7 +109,7 @@ def test_surveys_are_those_of_the_product_kernel(monkeypatch, options):
     np.testing.assert_allclose(many.errors, straight.errors, rtol=1e-2)
     # One takes the others' secrets as columns alone say, the other as is likeliest with the share.
     widths = (many.upper - many.lower) / (straight.upper - straight.lower)
-    assert (abs(widths - 1) < 0.25).all()
+    assert (abs(widths - 1) < (0.25 if "target" in options else 0.05)).all()
 
 
 def test_a_survey_of_a_large_table_refuses_what_it_cannot_use(large, monkeypatch):
