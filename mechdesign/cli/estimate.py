@@ -30,7 +30,6 @@ from .options import (
     expect_picture,
     note,
     print_json,
-    receipts_beside,
     say,
 )
 
@@ -353,7 +352,7 @@ def estimate(
         return
     from ..inference._estimate import estimate as run_estimate
     from ..kernel_files import check_order, is_plan_file, load_release
-    from ..release.table_files import count_subset_file
+    from ..release.table_files import subsets_of_file
     from ..subsets import SubsetSelection
 
     check_order(kernel, reports)
@@ -378,12 +377,13 @@ def estimate(
         with waiting("estimating", show=sys.stderr.isatty()):
             many = run_estimate(
                 _collected(reports)
-                or count_subset_file(
+                or subsets_of_file(
                     reports, column, designed, missing=missing, progress=sys.stderr.isatty()
                 ),
                 designed,
+                column,
                 missing=missing,
-                receipt=receipts_beside(reports, [column], receipt)[0],
+                receipt=receipt,
                 **options,
                 **vars(drawn),
             )
@@ -653,14 +653,12 @@ def _rounds(
             made = estimate_rounds(counts, designs, columns, people=people, **options)
     else:
         parts = [_rows(one.reports, [one.column]) for one in both]
-        known = [receipts_beside(one.reports, [one.column], None)[0] for one in both]
         with waiting("estimating", show=sys.stderr.isatty()):
             made = estimate_rounds(
                 parts,
                 designs,
                 [one.column for one in both],
                 people=people,
-                receipts=known,
                 **options,
             )
     kernels = [kernel_fingerprint(mechanism_of(designed)) for designed in designs]
@@ -717,9 +715,10 @@ def _joint(
             remedy="name the column of the second design",
         )
     found = _rows(reports, columns)
-    known = receipts_beside(reports, columns, receipt)
     with waiting("estimating", show=sys.stderr.isatty()):
-        made = estimate_joint(found, designs, columns, features=features, receipts=known, **options)
+        made = estimate_joint(
+            found, designs, columns, features=features, receipts=[receipt] * 2, **options
+        )
     table = made if given is None else made.conditional(given)
     if as_json:
         kernels = [kernel_fingerprint(mechanism) for mechanism in mechanisms]

@@ -15,7 +15,7 @@ from ..labels import Label, listing, short_names
 from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import ask_as_designed, report_weights
 from ..release.receipts import trace
-from ..release.reports import counted_rows, sample_of
+from ..release.reports import sample_of
 from ..solve.columns_plan import KernelPlan, product_kernel
 from ..utility.questions import Question
 from ._estimate import AskedReports, bootstrap_options, check_options, covariances, judge_fit
@@ -381,7 +381,7 @@ def estimate_joint(
     pairs = zip(mechanisms, features, strict=True)
     questions = [ask_as_designed(designed, feature, by) for designed, feature in pairs]
     named = dict(zip(map(str, columns), kernels, strict=True))
-    sample = sample_of(counted_rows(reports, list(named)), named, (), missing)
+    sample = sample_of(reports, named, (), missing)
     counts, n = sample.tally(*(len(kernel.outputs) for kernel in kernels)), sample.size
     f = counts / n
     notes = []

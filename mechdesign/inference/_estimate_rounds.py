@@ -21,7 +21,7 @@ from ..release._identifiability import (
 )
 from ..release.codes import check_choice
 from ..release.receipts import trace
-from ..release.reports import counted_rows, sample_of
+from ..release.reports import sample_of
 from ..theory._composition import Composition, compose
 from ..utility.estimation import Asked
 from ._estimate import AskedReports, estimate, judge_fit, warn_of_errors
@@ -135,7 +135,7 @@ def estimate_rounds(
     columns = _one_each(column, len(parts), "columns of rounds")
     known = _one_each(receipts, len(parts), "receipts of rounds")
     counts = [
-        _counts(part, [kernel], None if name is None else [name], missing)
+        sample_of(part, {name: kernel}, (), missing).tally(len(kernel.outputs))
         for part, kernel, name in zip(parts, kernels, columns, strict=True)
     ]
     sizes = [int(count.sum()) for count in counts]
@@ -201,11 +201,12 @@ def _of_the_same(
     first, second = map(mechanism_of, designs)
     both = first.parallel(second)
     names = [str(name or i) for i, name in enumerate(_one_each(column, 2, "columns"))]
-    counts = _counts(reports, [first, second], names, missing)
+    named = dict(zip(names, (first, second), strict=True))
+    counts = sample_of(reports, named, (), missing).tally(len(first.outputs), len(second.outputs))
     reference = reference_of(designs[-1], second, truth)
-    named = dict(zip(both.outputs, counts.ravel().tolist(), strict=True))
+    pairs = dict(zip(both.outputs, counts.ravel().tolist(), strict=True))
     asked = AskedKernel(both, question_of_rounds(designs, [both]))
-    made = estimate(named, asked, truth=reference, **options)
+    made = estimate(pairs, asked, truth=reference, **options)
     n = made.reports
     shrunk = shrunk_truth(
         both.inputs,
@@ -216,16 +217,6 @@ def _of_the_same(
     )
     made = replace(made, shrunk=shrunk, note="")
     return _of_rounds(made, (n, n), "same", compose(*designs))
-
-
-def _counts(
-    reports: Any, kernels: Sequence[Mechanism], names: Sequence[str] | None, missing: str
-) -> Any:
-    """How often each output, or pair of outputs, was reported."""
-    named = dict(zip(names or [""], kernels, strict=True))
-    rows = counted_rows(reports, names, (), kernels[0])
-    sizes = [len(kernel.outputs) for kernel in kernels]
-    return sample_of(rows, named, (), missing).tally(*sizes)
 
 
 def _pooled(kernels: Sequence[Mechanism]) -> Mechanism:

@@ -25,7 +25,7 @@ from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import ask, ask_as_designed, designed_question
 from ..release.codes import check_choice
 from ..release.receipts import Receipt, trace
-from ..release.reports import CountedRows, Sample, sample_of
+from ..release.reports import Sample, sample_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
 from ..utility.questions import Question
@@ -219,7 +219,7 @@ def regress(
     kernels = {name: mechanism_of(design) for name, design in designs.items()}
     survey = Survey(weights, strata, clusters)
     sample = sample_of(table, kernels, [*others, *survey.columns], missing)
-    n, places, is_counted = sample.size, sample.places, isinstance(table, CountedRows)
+    n, places = sample.size, sample.places
     secrets, fits, receipts, notes = {}, [], [], []
     for name, kernel in kernels.items():
         where = f"reports in column {name!r}" if several else "reports"
@@ -227,8 +227,7 @@ def regress(
         likely, gap, _ = maximise(kernel.kernel, counts[None] / n)
         fits.append(fit_of(kernel.kernel, counts / n, likely[0], n, float(gap[0])))
         judge_fit(fits[-1], misfit, where)
-        known = table.receipts.get(name) if is_counted and receipt is None else receipt
-        found = trace(table, None if is_counted else name, designs[name], known, n, where)
+        found = trace(table, name, designs[name], receipt, n, where)
         receipts.append(found[0])
         notes.append(found[1])
         best = reference_of(designs[name], kernel, truth)

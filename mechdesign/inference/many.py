@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, counted, short_names
-from ..release._identifiability import FEWEST, ask_as_designed, report_weights
+from ..release._identifiability import ask_as_designed, report_weights
 from ..release.receipts import Receipt, trace
-from ..release.reports import Sample, counted_rows, kernels_of, note_of_plan, sample_of
-from ..release.subset_counts import count_subset_reports
+from ..release.reports import Sample, kernels_of, note_of_plan, sample_of
 from ..schema import Schema
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
 from ..subsets import SubsetSelection
@@ -183,16 +182,6 @@ def _check_errors(errors: Vector, n: int, what: str, remedy: str) -> None:
         )
 
 
-def _check_count(n: int) -> None:
-    if n < FEWEST:
-        raise DataError(
-            "reports",
-            expected=f"at least {FEWEST}",
-            got=str(n),
-            remedy="collect more; md.plan (mechdesign plan) says how many",
-        )
-
-
 def share_path(first: Vector, own: Vector, others: Vector) -> Mixed:
     """The path of shares ``(N,)`` from moments of scores of those who count and of all others.
 
@@ -220,11 +209,10 @@ def estimate_many(
     receipt: Any,
 ) -> ManyEstimates:
     """:func:`estimate` for reports of a subset selection, with every option checked."""
-    counted = count_subset_reports(reports, mechanism, column, missing)
-    n = counted.total
-    _check_count(n)
+    sample = sample_of(reports, {column: mechanism}, (), missing)
+    n = sample.size
     known, note = trace(reports, column, mechanism, receipt, n)
-    codes, counts = counted.result()
+    codes, counts = sample.totals()
     values = mechanism.shares_of(codes, counts)
     shares = np.clip(values, 0.0, 1.0)
     shares /= max(1.0, float(shares.sum()))
@@ -355,7 +343,7 @@ def estimate_combinations(
         )
     note = note_of_plan(reports, kernels, receipt)
     others = sorted(set(survey.columns))
-    sample = sample_of(counted_rows(reports, names, others), kernels, others, missing)
+    sample = sample_of(reports, kernels, others, missing)
     n, places = sample.size, sample.places
     scores, fits, likely = [], {}, []
     for name, kernel in kernels.items():

@@ -75,6 +75,13 @@ def cell_text(label: Label) -> str:
     return str(label)
 
 
+def is_blank(value: Any, *, texts: bool) -> bool:
+    """Whether a value is missing; so are some words in a cell of a text file."""
+    return is_missing(value) or (
+        texts and isinstance(value, str) and value.strip().lower() in MISSING_TEXT
+    )
+
+
 class Codebook:
     """Positions of labels, looked up by value or by their text.
 
@@ -135,9 +142,7 @@ class Codebook:
 
     def is_blank(self, value: Any) -> bool:
         """Whether a value is missing; so are some words in a cell of a text file."""
-        return is_missing(value) or (
-            self.texts and isinstance(value, str) and value.strip().lower() in MISSING_TEXT
-        )
+        return is_blank(value, texts=self.texts)
 
     def refuse(
         self,

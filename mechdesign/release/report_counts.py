@@ -116,7 +116,7 @@ class ReportCounts:
             if text is None or not known(text):
                 wrong += 1
                 continue
-            found[text] = found.get(text, 0) + _whole(tidy(count))
+            found[text] = found.get(text, 0) + checked_count(tidy(count))
         if wrong:
             raise DataError(
                 "counts of reports",
@@ -214,7 +214,7 @@ class ReportCounts:
             )
         total = dict(self.counts)
         for text, count in other.counts.items():
-            total[text] = _whole(total.get(text, 0) + count)
+            total[text] = checked_count(total.get(text, 0) + count)
         return ReportCounts._of(self.kernel, total, {*self.sources, *other.sources})
 
     __radd__ = __add__
@@ -242,7 +242,7 @@ class ReportCounts:
                 raise _no_counts("another format or schema version")
             kernel, found = content["kernel"], {}
             for report, count in content["counts"]:
-                found[report_text(report)] = _whole(count)
+                found[report_text(report)] = checked_count(count)
             if len(found) != len(content["counts"]) or sum(found.values()) != content["reports"]:
                 raise _no_counts("counts that do not add up")
             return cls._of(_digest(kernel), found, map(_name, content["sources"]))
@@ -314,7 +314,8 @@ def _places(made: Any) -> Any:
     return {report_text(o) for o, some in zip(outputs, occurs, strict=True) if some}.__contains__
 
 
-def _whole(count: Any) -> int:
+def checked_count(count: Any) -> int:
+    """How often something was reported; raises :class:`DataError` for what is no such number."""
     if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= _MOST:
         raise DataError(
             "counts of reports",

@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
-from ..input_tables import DROPPED, MISSING_TEXT, count_values, is_missing
+from ..input_tables import DROPPED, series_of
 from ..labels import Label, counted, listing, parse_labels, tidy
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..schema import Schema
 from ..solve.columns_plan import KernelPlan, product_kernel
 from ..utility.questions import Question
 from ._identifiability import FEWEST, AskedKernel, designed_question, told_by
-from .codes import ABSENT, Codebook, check_choice, distinct_values
+from .codes import ABSENT, Codebook, check_choice, distinct_values, is_blank
 from .counts import count_rows
 from .receipts import Receipt, check_receipt, load_receipt, read_receipts, receipts_of, trace
-from .report_counts import ReportCounts
+from .report_counts import ReportCounts, checked_count
 from .several import check_order, joined
 
 Vector = NDArray[np.float64]
@@ -33,39 +33,53 @@ Places = NDArray[np.int64]
 
 # Squares of sums of products of such numbers are floats, neither infinite nor zero.
 _LEAST, _LARGEST = 1e-60, 1e60
-_MOST = 1 << 53
+# Integers that floats tell apart.
+_EXACT = 1 << 53
 # Rows of which it is looked whether they recur.
 _PROBED = 5000
 
 
 @dataclass(frozen=True)
 class CountedRows:
-    """The distinct rows of some columns of a table.
+    """Rows of some columns of a table, those that recur mostly once.
 
     Attributes
     ----------
-    names : of the columns; "" for a column without a name
-    counts : how often each row of their cells occurs
+    names : of the columns; ``None`` for a column without a name
+    cells : ``R`` values of each: an array of numbers, or the values that differ and the place of
+        each row among them, behind the last for null
+    repeats : ``(R,)`` how often each row occurs
     receipts : of the table, by column
     texts : whether cells are of a text file, so that numbers are written in digits
     """
 
-    names: tuple[str, ...]
-    counts: Mapping[tuple[Any, ...], int]
+    names: tuple[Any, ...]
+    cells: Sequence[Any]
+    repeats: Places
     receipts: Mapping[str, Receipt] = field(default_factory=dict)
-    texts: bool = True
+    texts: bool = False
 
-    def of(self, names: Sequence[str]) -> dict[tuple[Any, ...], int]:
-        """How often each row of the cells of these columns occurs."""
+    @classmethod
+    def of_counts(
+        cls,
+        names: Sequence[Any],
+        counts: Mapping[tuple[Any, ...], int],
+        receipts: Mapping[str, Receipt] | None = None,
+        *,
+        texts: bool = False,
+    ) -> CountedRows:
+        """Rows from how often each occurs."""
+        columns = [*zip(*counts, strict=True)] or [()] * len(names)
+        cells = [distinct_values(part, name) for part, name in zip(columns, names, strict=True)]
+        repeats = np.fromiter(counts.values(), np.int64, len(counts))
+        return cls(tuple(names), cells, repeats, receipts or {}, texts)
+
+    def of(self, names: Sequence[Any]) -> list[Any]:
+        """The cells of these columns."""
         unknown = next((name for name in names if name not in self.names), None)
         if unknown is not None:
-            raise UnknownNameError("column", unknown, self.names)
-        places = [self.names.index(name) for name in names]
-        found: dict[tuple[Any, ...], int] = {}
-        for row, count in self.counts.items():
-            key = tuple(row[i] for i in places)
-            found[key] = found.get(key, 0) + count
-        return found
+            raise UnknownNameError("column", unknown, map(str, self.names))
+        return [self.cells[self.names.index(name)] for name in names]
 
 
 @dataclass(frozen=True)
@@ -76,12 +90,11 @@ class Sample:
     ----------
     places : positions ``(R,)`` of outputs of the mechanisms, by column of reports
     repeats : ``(R,)`` how often each row occurs
-    columns : the ``R`` values of each other column: an array of numbers, a list, or the values
-        that differ and the place of each row among them
+    columns : the ``R`` values of each other column, as cells of :class:`CountedRows`
     texts : whether they were read from a text file, so that numbers are written in digits
     """
 
-    places: Mapping[str, Places]
+    places: Mapping[Any, Places]
     repeats: Places
     columns: dict[str, Any] = field(default_factory=dict)
     texts: bool = False
@@ -97,6 +110,11 @@ class Sample:
         """Number of people."""
         return int(self.repeats.sum())
 
+    def totals(self) -> tuple[Places, Places]:
+        """The outputs that were reported in the only column of reports, and how often each was."""
+        found, at = np.unique(self.reports, return_inverse=True)
+        return found, np.bincount(at, self.repeats, len(found)).astype(np.int64)
+
     def tally(self, *outputs: int) -> Places:
         """How often each output, or combination of outputs, was reported, an axis for each column
         of so many.
@@ -107,9 +125,7 @@ class Sample:
 
     def is_blank(self, value: Any) -> bool:
         """Whether a value is missing; so are some words in a text file."""
-        return is_missing(value) or (
-            self.texts and isinstance(value, str) and value.strip().lower() in MISSING_TEXT
-        )
+        return is_blank(value, texts=self.texts)
 
     def numbers(self, column: str, what: str) -> Vector:
         """A column of numbers, ``(R,)``; raises :class:`DataError` for any that is none.
@@ -122,7 +138,7 @@ class Sample:
             found = values.astype(float)
             blank = np.isnan(found)
         else:
-            values, places = _coded(values, column)
+            values, places = coded(values, column)
             found = np.array([self._number(value) for value in values])[places]
             blank = np.array([self.is_blank(value) for value in values])[places]
         wrong = ~np.isfinite(found)
@@ -151,12 +167,11 @@ class Sample:
         """Whether all values that are there are numbers (truth values count as such)."""
         if isinstance(self.columns[column], np.ndarray):
             return True
-        values = [v for v in _coded(self.columns[column], column)[0] if not self.is_blank(v)]
+        values = [v for v in coded(self.columns[column], column)[0] if not self.is_blank(v)]
         return all(not math.isnan(self._number(value)) for value in values)
 
     def _number(self, value: Any) -> float:
         """A value as a float; NaN for anything that is no number."""
-        value = tidy(value)
         if self.texts and isinstance(value, str):
             try:
                 return float(value)
@@ -174,8 +189,7 @@ class Sample:
 
         Raises :class:`DataError` for rows without a value.
         """
-        given, places = _coded(self.columns[column], column)
-        values = [tidy(value) for value in given]
+        values, places = coded(self.columns[column], column)
         blank = np.array([self.is_blank(value) for value in values], dtype=bool)[places]
         if blank.any():
             raise DataError(
@@ -196,12 +210,12 @@ class Sample:
         return [labels[i] for i in order], np.array([place[v] for v in values], np.int64)[places]
 
 
-def _coded(column: Any, name: str) -> tuple[list[Any], NDArray[Any]]:
+def coded(column: Any, name: str) -> tuple[list[Any], NDArray[Any]]:
     """The values that occur in a column of a sample, and the place of each row among them."""
     values, places = column if isinstance(column, tuple) else distinct_values(column, name)
     counts = np.bincount(places, minlength=len(values) + 1)
     # A place behind the last value is that of null.
-    values = [value for value, n in zip([*values, None], counts, strict=True) if n]
+    values = [tidy(value) for value, n in zip([*values, None], counts, strict=True) if n]
     return values, (np.cumsum(counts > 0) - 1)[places]
 
 
@@ -210,100 +224,90 @@ def _coded(column: Any, name: str) -> tuple[list[Any], NDArray[Any]]:
 
 def is_table(reports: Any) -> bool:
     """Whether reports have columns."""
-    if isinstance(reports, CountedRows):
-        return True
-    return hasattr(reports, "columns") and not isinstance(reports, (np.ndarray, Mapping))
+    # Lazy frames compute theirs where they are asked for them.
+    return isinstance(reports, CountedRows) or hasattr(type(reports), "columns")
 
 
 def counted_rows(
-    reports: Any, names: Sequence[str] | None, others: Sequence[str] = (), mechanism: Any = None
-) -> Any:
-    """Reports that are no table as rows of columns; tables as they are.
+    reports: Any, names: Sequence[Any], others: Sequence[str] = (), mechanism: Any = None
+) -> CountedRows:
+    """Reports of any form as rows of columns.
 
     Parameters
     ----------
     reports : table, column, or mapping from outputs (of several columns tuples of them) to counts
     names : of the columns of reports; ``None`` for a column or counts without a name
+    others : of columns beside them
     mechanism : what made reports that come as :class:`mechdesign.ReportCounts`
     """
     if isinstance(reports, ReportCounts):
         reports = reports.by_label(mechanism)
-    if isinstance(reports, Mapping):
-        if others:
-            raise _no_survey("counts")
-        return CountedRows(tuple(names or ("",)), _counted(reports, len(names or ("",))), {}, False)
-    if names is None:
-        if is_table(reports) or others:
-            if others:
-                raise _no_survey("no name of a column")
-            raise DataError(
-                "reports",
-                expected="the name of their column",
-                got="a table without it",
-                remedy="pass column=",
-            )
-        policy = "category" if _has_any(reports) else None
-        counts = {} if policy is None else count_values(reports, missing=policy)
-        return CountedRows(("",), {(key,): n for key, n in counts.items()}, {}, False)
-    return reports
-
-
-def _no_survey(got: str) -> InputError:
-    return InputError(
-        "reports of a survey",
-        expected="a table and the name of the column of reports",
-        got=got,
-        remedy="pass the table with all columns, and column=",
-    )
-
-
-def _has_any(reports: Any) -> bool:
-    try:
-        return len(reports) > 0
-    except TypeError:
-        return True
+    if hasattr(reports, "read_all"):
+        reports = reports.read_all()
+    receipts = receipts_of(reports)
+    check_beside(names, others, receipts)
+    is_counts, is_named = isinstance(reports, Mapping), None not in names
+    if others and (is_counts or not is_named):
+        raise InputError(
+            "reports of a survey",
+            expected="a table with all columns, and the name of that of the reports",
+            got="counts" if is_counts else "no name of a column",
+            remedy="pass the table and column=",
+        )
+    if is_counts:
+        return CountedRows.of_counts(names, _counted(reports, len(names)))
+    if is_named and isinstance(reports, CountedRows):
+        return reports
+    wanted = [*names, *dict.fromkeys(others)]
+    if is_named:
+        cells = _columns_of(reports, wanted)
+        if cells is None:
+            rows = count_rows(reports, wanted)
+            rows = rows if len(wanted) > 1 else {(value,): n for value, n in rows.items()}
+            return CountedRows.of_counts(wanted, rows, receipts)
+    elif is_table(reports):
+        raise DataError(
+            "reports",
+            expected="the name of their column",
+            got="a table without it",
+            remedy="pass column=",
+        )
+    else:
+        cells = [_cells(series_of(reports), "reports")]
+    kept, repeats = _distinct_rows(cells)
+    return CountedRows(tuple(wanted), [_rows(part, kept) for part in cells], repeats, receipts)
 
 
 def _counted(reports: Mapping[Any, Any], columns: int) -> dict[tuple[Any, ...], int]:
     """Counts of outputs, or of tuples of them, checked."""
     found: dict[tuple[Any, ...], int] = {}
     for key, count in reports.items():
-        row = (tidy(key),) if columns == 1 else key
+        row = (key,) if columns == 1 else key
         if not isinstance(row, tuple) or len(row) != columns:
             raise DataError(
                 "counts of reports",
-                expected="pairs of outputs as keys"
-                if columns == 2
-                else f"tuples of {columns} outputs as keys",
-                got=f"{quote(key, 40)} for one of them",
+                expected=f"tuples of {columns} outputs as keys",
+                got="other keys",
                 remedy="pass the table, or write {('a', 'x'): 12, …}",
             )
-        count = tidy(count)
-        whole = isinstance(count, int) and not isinstance(count, bool)
-        if not whole or not 0 <= count <= _MOST:
-            raise DataError(
-                "counts of reports",
-                expected="integers from 0 to 2**53",
-                got=f"{quote(count, 40)} for one of them",
-                remedy="pass how often each output was reported",
-            )
         row = tuple(map(tidy, row))
-        found[row] = found.get(row, 0) + count
+        found[row] = found.get(row, 0) + checked_count(tidy(count))
     return found
 
 
-def check_missing(missing: Any, *mechanisms: Mechanism) -> str:
-    """What is done with null reports: "category" wherever a mechanism reports ``None``, by itself
-    or in one of the columns of a tuple.
-
-    Raises :class:`DataError` for missing answers as a category where no input stands for them.
+def check_missing(missing: Any, *mechanisms: Any) -> None:
+    """Refuse policies for null reports that there are not, and missing answers as a category where
+    no input, or part of one, stands for them.
     """
     check_choice("policy for missing reports", missing, ("error", "drop", "category"))
-    if missing == "category" and not any(_holds_missing(each.inputs) for each in mechanisms):
+    if missing != "category":
+        return
+    inputs = [label for each in mechanisms for label in each.inputs]
+    if not any(None in (label if isinstance(label, tuple) else (label,)) for label in inputs):
         raise DataError(
             "mechanism for missing answers as a category",
             expected="an input None, which stands for them",
-            got=listing([label for each in mechanisms for label in each.inputs]),
+            got=listing(inputs),
             remedy="design with "
             + asked_by(
                 "the prior of md.Prior.from_data(column, missing='category')",
@@ -311,17 +315,9 @@ def check_missing(missing: Any, *mechanisms: Mechanism) -> str:
             )
             + f", or leave them out with {asked_by(*DROPPED)}",
         )
-    return "category" if any(_holds_missing(each.outputs) for each in mechanisms) else str(missing)
 
 
-def _holds_missing(labels: Sequence[Label]) -> bool:
-    return any(
-        label is None or (isinstance(label, tuple) and any(part is None for part in label))
-        for label in labels
-    )
-
-
-def check_beside(columns: Sequence[str], others: Sequence[str], receipts: Any) -> None:
+def check_beside(columns: Sequence[Any], others: Sequence[str], receipts: Any) -> None:
     """Refuse reports as weights, strata, clusters or groups, also those of other columns.
 
     They mix people of all values, so that what is found beside them is drawn towards zero.
@@ -350,7 +346,7 @@ def check_beside(columns: Sequence[str], others: Sequence[str], receipts: Any) -
 
 def sample_of(
     reports: Any,
-    kernels: Mapping[str, Mechanism],
+    kernels: Mapping[Any, Any],
     others: Sequence[str] = (),
     missing: str = "error",
     *,
@@ -358,31 +354,39 @@ def sample_of(
 ) -> Sample:
     """Reports in columns that are named by their kernels, checked, with other columns beside them.
 
+    Parameters
+    ----------
+    reports, others : as of :func:`counted_rows`
+    kernels : Mechanism or SubsetSelection by column; ``None`` for a column without a name
+    missing : {"error", "drop", "category"}
+        Null reports, which are a category where the kernel reports ``None``.
+    fewest : how many there must be
+
     Raises
     ------
     DataError, UnknownNameError
         For reports that a mechanism cannot produce or that another one made by their receipts, for
         null reports unless they are dropped, and for fewer than there must be.
     """
+    check_missing(missing, *kernels.values())
+    rows = counted_rows(reports, list(kernels), others, next(iter(kernels.values())))
     for name, kernel in kernels.items():
-        if name in (known := carried_receipts(reports)):
-            check_receipt(known[name], kernel)
-    made = _read(reports, {name: kernel.outputs for name, kernel in kernels.items()}, others)
+        if name in rows.receipts:
+            check_receipt(rows.receipts[name], kernel)
+    made = _read(rows, {name: kernel.outputs for name, kernel in kernels.items()}, others)
     return _checked(made, kernels, missing, fewest)
 
 
-def _checked(sample: Sample, kernels: Mapping[str, Mechanism], missing: str, fewest: int) -> Sample:
+def _checked(sample: Sample, kernels: Mapping[Any, Any], missing: str, fewest: int) -> Sample:
     """Without null reports, of which there may be some only if they are dropped."""
-    check_missing(missing, *kernels.values())
     absent = [place == ABSENT for place in sample.places.values()]
     blank = np.logical_or.reduce(absent)
     if blank.any() and missing != "drop":
-        several = len(kernels) > 1
         rows = int(sample.repeats[blank].sum())
         raise DataError(
-            f"reports in columns {listing(list(kernels))}" if several else _where(*kernels),
+            _where(*kernels),
             expected="no missing reports",
-            got=f"{counted(rows, 'row')} without one of them" if several else str(rows),
+            got=f"{counted(rows, 'row')} without one of them" if len(kernels) > 1 else str(rows),
             remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
         )
     kept = np.flatnonzero(~blank & (sample.repeats > 0))
@@ -393,6 +397,8 @@ def _checked(sample: Sample, kernels: Mapping[str, Mechanism], missing: str, few
         sample.texts,
     )
     for kernel, place in zip(kernels.values(), made.places.values(), strict=True):
+        if isinstance(kernel, ImplicitKernel):
+            continue
         never = np.atleast_1d(np.asarray(kernel.weights == 0, dtype=bool).all(axis=0))[place]
         if never.any():
             first = place[never][0]
@@ -413,38 +419,65 @@ def _checked(sample: Sample, kernels: Mapping[str, Mechanism], missing: str, few
     return made
 
 
-def _where(name: str) -> str:
-    return f"reports in column {quote(name)}" if name else "reports"
+def _where(*names: Any) -> str:
+    if names == (None,):
+        return "reports"
+    return f"reports in column{'s' * (len(names) > 1)} {listing(names)}"
 
 
-def _read(table: Any, books: Mapping[str, Sequence[Label]], others: Sequence[str]) -> Sample:
-    """Distinct rows with positions among labels, :data:`ABSENT` for null ones, of each column."""
-    others = list(dict.fromkeys(others))
-    check_beside(list(books), others, carried_receipts(table))
-    names, is_counted = [*books, *others], isinstance(table, CountedRows)
-    columns = None if is_counted else _columns_of(table, names)
-    if columns is None:
-        counts: Mapping[Any, int] = table.of(names) if is_counted else count_rows(table, names)
-        rows = [*zip(*counts, strict=True)] if is_counted or len(names) > 1 else [counts]
-        rows = rows or [()] * len(names)
-        columns = [_coded(list(values), name) for values, name in zip(rows, names, strict=True)]
-        repeats = np.fromiter(counts.values(), np.int64, len(counts))
-    else:
-        kept, repeats = _distinct_rows(columns)
-        columns = [_rows(column, kept) for column in columns]
-    texts = is_counted and table.texts
+def _read(rows: CountedRows, books: Mapping[Any, Sequence[Label]], others: Sequence[str]) -> Sample:
+    """Rows with positions among labels, :data:`ABSENT` for null ones, of each column."""
     places = {}
-    for (name, labels), column in zip(books.items(), columns, strict=False):
-        book = Codebook(labels, "outputs of the mechanism", texts=texts)
-        values, at = _coded(column, name)
-        found = book.places([tidy(value) for value in values])
-        pairs = zip(values, found, strict=True)
-        unseen = [v for v, k in pairs if k == ABSENT and not book.is_blank(v)]
-        if unseen:
+    for (name, labels), column in zip(books.items(), rows.of(list(books)), strict=True):
+        book: Any = _Integers(labels) if isinstance(labels, range) else None
+        book = book or Codebook(labels, "outputs of the mechanism", texts=rows.texts)
+        is_whole = isinstance(column, np.ndarray) and column.dtype.kind in "iu"
+        if is_whole and isinstance(labels, range):
+            values, at = column, slice(None)
+        else:
+            values, at = coded(column, name)
+        found = book.places(values)
+        absent = [values[i] for i in np.flatnonzero(found == ABSENT)]
+        if unseen := [value for value in absent if not book.is_blank(value)]:
             raise book.refuse(_where(name), unseen, "pass the mechanism that made them")
         places[name] = found[at]
-    beside = dict(zip(others, columns[len(books) :], strict=True))
-    return Sample(places, repeats, beside, texts)
+    others = list(dict.fromkeys(others))
+    return Sample(places, rows.repeats, dict(zip(others, rows.of(others), strict=True)), rows.texts)
+
+
+class _Integers:
+    """Positions of reports that are integers: themselves, or what their digits are."""
+
+    def __init__(self, labels: range) -> None:
+        self.labels = labels
+
+    def places(self, values: Any) -> Places:
+        """Positions of several values, :data:`ABSENT` for others."""
+        if not isinstance(values, np.ndarray):
+            return np.fromiter(map(self._place, values), np.int64, len(values))
+        inside = (values >= 0) & (values < len(self.labels))
+        return np.where(inside, np.where(inside, values, 0).astype(np.int64), ABSENT)
+
+    def _place(self, value: Any) -> int:
+        if isinstance(value, str) and len(text := value.strip()) < 20 and text.isascii():
+            value = int(text) if text.isdigit() else value
+        if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+            value = int(value)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return value if whole and value in self.labels else ABSENT
+
+    def is_blank(self, value: Any) -> bool:
+        """Whether a value is missing."""
+        return is_blank(value, texts=True)
+
+    def refuse(self, subject: str, unseen: Sequence[Any], remedy: str) -> DataError:
+        """The error for values that are no reports."""
+        return DataError(
+            subject,
+            expected=f"integers from 0 to {len(self.labels) - 1}, as this mechanism reports them",
+            got=counted(len(unseen), "other value"),
+            remedy=remedy,
+        )
 
 
 def _rows(column: Any, kept: NDArray[Any]) -> Any:
@@ -458,7 +491,6 @@ def _columns_of(table: Any, names: Sequence[str]) -> list[Any] | None:
     ``None`` for other tables, and for columns that a frame lacks or that hold lists.
     """
     import narwhals.stable.v1 as nw
-    import pyarrow as pa
 
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
@@ -466,19 +498,28 @@ def _columns_of(table: Any, names: Sequence[str]) -> list[Any] | None:
     schema = frame.schema
     if any(name not in schema or schema[name].is_nested() for name in names):
         return None
-    found: list[Any] = []
-    for name in names:
-        series = frame.get_column(name)
-        if schema[name].is_numeric() or schema[name] == nw.Boolean:
+    return [_cells(frame.get_column(name), name) for name in names]
+
+
+def _cells(series: Any, name: str) -> Any:
+    """A column as cells of :class:`CountedRows`."""
+    import narwhals.stable.v1 as nw
+    import pyarrow as pa
+
+    if isinstance(series, nw.Series):
+        values = series
+        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
             values = series.to_numpy()
-            if values.dtype.kind in "iufb":
-                found.append(values)
-                continue
-        try:
-            found.append(distinct_values(series.to_arrow(), name))
-        except (pa.ArrowException, TypeError):
-            found.append(distinct_values(series.to_list(), name))
-    return found
+        else:
+            try:
+                return distinct_values(series.to_arrow(), name)
+            except (pa.ArrowException, TypeError):
+                values = series.to_list()
+        series = values
+    if isinstance(series, np.ndarray) and series.ndim == 1 and series.dtype.kind in "iufb":
+        return series
+    values = series.tolist() if hasattr(series, "tolist") else list(series)
+    return distinct_values(values, name)
 
 
 def _distinct_rows(columns: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -534,8 +575,6 @@ def asked_of(
     receipt: Any,
     missing: str,
     others: Sequence[str] = (),
-    *,
-    fewest: int = FEWEST,
 ) -> Asked:
     """Reports of a design, of a kernel on tuples, or of columns of a plan.
 
@@ -551,9 +590,9 @@ def asked_of(
     DataError, InputError, UnknownNameError
         As :func:`sample_of`, and for columns that are none of a plan's.
     """
-    several = list(Schema(tuple(column)).names) if isinstance(column, (list, tuple)) else None
-    if isinstance(column, str):
-        several = [column]
+    several = None if column is None else [column]
+    if isinstance(column, (list, tuple)):
+        several = list(Schema(tuple(column)).names)
     note = None
     if isinstance(designed, KernelPlan):
         several = several or list(designed.names)
@@ -561,29 +600,24 @@ def asked_of(
             designed = designed[several[0]]
         else:
             note = note_of_plan(reports, kernels_of(designed, several), receipt)
-            designed, receipt = together(designed, several), None
+            designed = together(designed, several)
     elif several is None and is_table(reports):
-        several = report_columns(designed) or None
+        several = report_columns(designed)
     kernel = mechanism_of(designed)
-    is_one = several is None or len(several) == 1 or isinstance(reports, Mapping)
-    if is_one:
-        name = several[0] if several is not None and len(several) == 1 else ""
-        rows = counted_rows(reports, [name] if name else None, others, designed)
-        sample = sample_of(rows, {name: kernel}, others, missing, fewest=fewest)
+    several = several or [None]
+    if len(several) == 1 or isinstance(reports, (Mapping, ReportCounts)):
+        name = several[0] if len(several) == 1 else None
+        sample = sample_of(reports, {name: kernel}, others, missing)
     else:
-        assert several is not None
         if note is None:
             check_order(several, () if kernel.schema is None else kernel.schema.names)
         name = joined(several)
         tuples = _of_tuples(reports, several, kernel, others)
-        sample = _checked(tuples, {name: kernel}, missing, fewest)
+        check_missing(missing, kernel)
+        sample = _checked(tuples, {name: kernel}, missing, FEWEST)
     known = None
     if note is None:
-        if isinstance(receipt, (str, Path)):
-            receipt = load_receipt(receipt, name if is_one and name else None)
-        receipt = receipt or carried_receipts(reports).get(name)
-        is_frame = is_one and name and not isinstance(reports, (CountedRows, Mapping))
-        known, note = trace(reports, name if is_frame else None, kernel, receipt, sample.size)
+        known, note = trace(reports, name, kernel, receipt, sample.size)
     return Asked(designed, kernel, sample, known, note)
 
 
@@ -616,7 +650,7 @@ def _of_tuples(
     books = {
         name: list(dict.fromkeys(y[i] for y in kernel.outputs)) for i, name in enumerate(names)
     }
-    read = _read(reports, books, others)
+    read = _read(counted_rows(reports, names, others), books, others)
     known = [{label: k for k, label in enumerate(labels)} for labels in books.values()]
     # The last place of each part is that of null.
     table = np.full([len(labels) + 1 for labels in books.values()], ABSENT, dtype=np.int64)
@@ -672,7 +706,7 @@ def note_of_plan(reports: Any, kernels: Mapping[str, Mechanism], receipt: Any) -
 
     Raises :class:`DataError` for reports that another kernel made.
     """
-    carried = {**carried_receipts(reports), **_receipts_in(receipt)}
+    carried = {**receipts_of(reports), **_receipts_in(receipt)}
     for name, kernel in kernels.items():
         if name in carried:
             check_receipt(carried[name], kernel)
@@ -684,13 +718,6 @@ def note_of_plan(reports: Any, kernels: Mapping[str, Mechanism], receipt: Any) -
         f"no receipt came with the reports of {quote(name)}: whether this plan made them could not "
         "be told, and those of a noisier one would fit it as well"
     )
-
-
-def carried_receipts(reports: Any) -> Mapping[str, Receipt]:
-    """The receipts that come with reports, by column; none with counts."""
-    if isinstance(reports, CountedRows):
-        return reports.receipts
-    return receipts_of(reports) if is_table(reports) else {}
 
 
 def _receipts_in(receipt: Any) -> Mapping[str, Receipt]:

@@ -12,6 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import DataError, LeftoverWarning, StorageError, warn
 from ..input_tables import MISSING_TEXT
 from ..labels import parse_labels
@@ -22,13 +25,14 @@ from .column import find_column
 from .counts import count_rows
 from .csv_files import CSV_ENDINGS, csv_batches, new_csv
 from .input_files import RUN, file_ending, find_inputs, is_csv
-from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
-from .reports import CountedRows
-from .subset_counts import SubsetCounts
+from .receipts import Receipt, read_receipts, schema_receipts
+from .reports import CountedRows, Sample, sample_of
 
 # Rows of a batch: more where all of them have the same size, a few bytes for each column.
 _ROWS, _FIXED_ROWS, _FIXED_BYTES = 1 << 16, 1 << 17, 1 << 23
 _CHUNK = 1 << 20
+# Reports that were read are put together where there are so many of them.
+_PENDING = 1 << 22
 
 
 # Reading
@@ -313,7 +317,7 @@ def rows_of_file(
     receipts = file_receipts(path, check=True)
     cells = _count_cells(path, names, progress=progress)
     rows = cells if len(names) > 1 else {(cell,): count for cell, count in cells.items()}
-    return CountedRows(tuple(names), rows, receipts)
+    return CountedRows.of_counts(names, rows, receipts, texts=True)
 
 
 def _count_cells(path: str | Path, columns: list[str], *, progress: bool) -> dict[Any, int]:
@@ -352,27 +356,36 @@ def _parsed(cells: list[Any]) -> list[Any]:
     return [labels.get(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
-def count_subset_file(
+def subsets_of_file(
     path: str | Path,
     column: str,
     mechanism: SubsetSelection,
     *,
     missing: str = "error",
     progress: bool = False,
-) -> SubsetCounts:
-    """How often each report of a subset selection came in a column of a file.
+) -> CountedRows:
+    """The distinct reports of a subset selection in a column of a file, read batch by batch.
 
     Raises :class:`DataError` as :func:`rows_of_file` does, and for what is no report.
     """
     receipts = file_receipts(path, check=True)
-    if column in receipts:
-        check_receipt(receipts[column], mechanism)
-    found = SubsetCounts(mechanism, missing)
+    parts, waiting = [np.zeros((2, 0), dtype=np.int64)], 0
     with (
         _open_reports(path, [column]) as (batches, total),
         counter(total, "counting", show=progress) as advance,
     ):
         for batch in batches:
-            found.add(batch.column(0))
+            read = sample_of(batch.column(0), {None: mechanism}, (), missing, fewest=0)
+            parts.append(np.stack([read.reports, read.repeats]))
+            waiting += len(read.repeats)
+            if waiting > _PENDING:
+                parts, waiting = [_totals(parts)], 0
             advance(batch.num_rows)
-    return found
+    reports, repeats = _totals(parts)
+    return CountedRows((column,), [reports], repeats, receipts)
+
+
+def _totals(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Reports that differ, and how often each came in all of the parts."""
+    reports, repeats = np.concatenate(parts, axis=1)
+    return np.stack(Sample({None: reports}, repeats).totals())

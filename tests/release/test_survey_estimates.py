@@ -310,7 +310,7 @@ def test_totals_and_their_variance_are_unbiased_over_all_samples_and_all_reports
     for people in samples:
         for ys in itertools.product(range(2), repeat=asked):
             chance = np.prod([FLIP.kernel[secrets[i], y] for i, y in zip(people, ys, strict=True)])
-            sample = Sample(np.array(ys), np.ones(asked, dtype=np.int64), {})
+            sample = Sample({"y": np.array(ys)}, np.ones(asked, dtype=np.int64))
             drawn = drawn_by(survey, sample)
             groups = np.zeros(asked, dtype=np.int64)
             units = Units(sample, drawn, groups, scores, target="population", population=5)
