@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..errors import (
@@ -17,9 +18,11 @@ from ..input_tables import is_missing
 from ..joint_tables import renamed_columns
 from ..theory._composition import compose
 
+Counts = Counter[tuple[Any, ...]]
 
-def count_rows(table: Any, columns: list[str]) -> dict[Any, int]:
-    """How often each value (or tuple of values) occurs in columns of any table."""
+
+def count_rows(table: Any, columns: list[str]) -> Counts:
+    """How often each tuple of values occurs in columns of any table."""
     import narwhals.stable.v1 as nw
 
     if hasattr(table, "read_all"):
@@ -47,17 +50,15 @@ def count_rows(table: Any, columns: list[str]) -> dict[Any, int]:
         if schema[column].is_nested():
             raise _no_labels(column)
     keys = {f"c{i}": name for i, name in enumerate(columns)}
+    counts: Counts = Counter()
     try:
         grouped = renamed_columns(table, keys).group_by(*keys).agg(nw.len().alias("rows"))
         found = grouped.collect().to_dict(as_series=False)
+        rows = zip(*(found[key] for key in keys), strict=True)
+        for row, count in zip(rows, found["rows"], strict=True):
+            counts[row] += int(count)
     except TypeError:  # pandas keeps lists as objects
         raise _no_labels(*columns) from None
-    values = found["c0"] if len(keys) == 1 else zip(*(found[key] for key in keys), strict=True)
-    counts: dict[Any, int] = {}
-    for key, count in zip(values, found["rows"], strict=True):
-        if not isinstance(key, Hashable):
-            raise _no_labels(*columns)
-        counts[key] = counts.get(key, 0) + int(count)
     return counts
 
 
@@ -70,7 +71,7 @@ def _no_labels(*columns: str) -> DataError:
     )
 
 
-def _count_dask(table: Any, columns: list[str]) -> dict[Any, int]:
+def _count_dask(table: Any, columns: list[str]) -> Counts:
     from dask import compute, delayed
 
     for column in columns:
@@ -80,10 +81,10 @@ def _count_dask(table: Any, columns: list[str]) -> dict[Any, int]:
     return _sum(compute(*parts))
 
 
-def _count_batches(batches: Iterable[Any], columns: list[str]) -> dict[Any, int]:
+def _count_batches(batches: Iterable[Any], columns: list[str]) -> Counts:
     import pyarrow as pa
 
-    parts = []
+    parts: list[Counts] = []
     for batch in batches:
         table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
         if not isinstance(table, pa.Table):
@@ -97,11 +98,10 @@ def _count_batches(batches: Iterable[Any], columns: list[str]) -> dict[Any, int]
     return _sum(parts)
 
 
-def _sum(parts: Iterable[dict[Any, int]]) -> dict[Any, int]:
-    total: dict[Any, int] = {}
+def _sum(parts: Iterable[Counts]) -> Counts:
+    total: Counts = Counter()
     for part in parts:
-        for key, count in part.items():
-            total[key] = total.get(key, 0) + count
+        total.update(part)
     return total
 
 
@@ -134,4 +134,4 @@ def most_rows_of_one(frame: Any, person: str) -> int:
             remedy="count the rows of each person first, and see md.compose",
         )
     counts = count_rows(frame, [person])
-    return max((n for who, n in counts.items() if not is_missing(who)), default=0)
+    return max((n for (who,), n in counts.items() if not is_missing(who)), default=0)

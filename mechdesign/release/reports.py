@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ class CountedRows:
     names: tuple[Any, ...]
     cells: Sequence[Any]
     repeats: Places
-    receipts: Mapping[str, Receipt] = field(default_factory=dict)
+    receipts: Mapping[str, Receipt]
     texts: bool = False
 
     @classmethod
@@ -64,7 +65,7 @@ class CountedRows:
         cls,
         names: Sequence[Any],
         counts: Mapping[tuple[Any, ...], int],
-        receipts: Mapping[str, Receipt] | None = None,
+        receipts: Mapping[str, Receipt],
         *,
         texts: bool = False,
     ) -> CountedRows:
@@ -72,7 +73,7 @@ class CountedRows:
         columns = [*zip(*counts, strict=True)] or [()] * len(names)
         cells = [distinct_values(part, name) for part, name in zip(columns, names, strict=True)]
         repeats = np.fromiter(counts.values(), np.int64, len(counts))
-        return cls(tuple(names), cells, repeats, receipts or {}, texts)
+        return cls(tuple(names), cells, repeats, receipts, texts)
 
     def of(self, names: Sequence[Any]) -> list[Any]:
         """The cells of these columns."""
@@ -147,7 +148,7 @@ class Sample:
             raise DataError(
                 f"{what} in column {quote(column)}",
                 expected="a finite number in every row",
-                got=f"{rows} row{'s' * (rows > 1)} without one"
+                got=f"{counted(rows, 'row')} without one"
                 + (f", {empty} of them empty" if empty else ""),
                 remedy="fill them in, or leave those rows out of the table",
             )
@@ -165,24 +166,21 @@ class Sample:
 
     def is_numeric(self, column: str) -> bool:
         """Whether all values that are there are numbers (truth values count as such)."""
-        if isinstance(self.columns[column], np.ndarray):
-            return True
-        values = [v for v in coded(self.columns[column], column)[0] if not self.is_blank(v)]
-        return all(not math.isnan(self._number(value)) for value in values)
+        cells = self.columns[column]
+        return isinstance(cells, np.ndarray) or not any(
+            math.isnan(self._number(value)) and not self.is_blank(value)
+            for value in coded(cells, column)[0]
+        )
 
     def _number(self, value: Any) -> float:
         """A value as a float; NaN for anything that is no number."""
-        if self.texts and isinstance(value, str):
-            try:
-                return float(value)
-            except ValueError:
-                return math.nan
-        if isinstance(value, (bool, int, float, Decimal, Fraction)):
-            try:
-                return float(value)
-            except (OverflowError, ValueError):
-                return math.inf
-        return math.nan
+        kinds = (int, float, Decimal, Fraction) + (str,) * self.texts
+        try:
+            return float(value) if isinstance(value, kinds) else math.nan
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return math.nan
 
     def categories(self, column: str, what: str) -> tuple[list[Label], NDArray[np.int64]]:
         """The distinct values of a column, sorted, and the place of each row among them.
@@ -255,16 +253,14 @@ def counted_rows(
             remedy="pass the table and column=",
         )
     if is_counts:
-        return CountedRows.of_counts(names, _counted(reports, len(names)))
+        return CountedRows.of_counts(names, _counted(reports, len(names)), {})
     if is_named and isinstance(reports, CountedRows):
         return reports
     wanted = [*names, *dict.fromkeys(others)]
     if is_named:
         cells = _columns_of(reports, wanted)
         if cells is None:
-            rows = count_rows(reports, wanted)
-            rows = rows if len(wanted) > 1 else {(value,): n for value, n in rows.items()}
-            return CountedRows.of_counts(wanted, rows, receipts)
+            return CountedRows.of_counts(wanted, count_rows(reports, wanted), receipts)
     elif is_table(reports):
         raise DataError(
             "reports",
@@ -370,23 +366,25 @@ def sample_of(
     """
     check_missing(missing, *kernels.values())
     rows = counted_rows(reports, list(kernels), others, next(iter(kernels.values())))
-    for name, kernel in kernels.items():
-        if name in rows.receipts:
-            check_receipt(rows.receipts[name], kernel)
+    _check_receipts(rows.receipts, kernels)
     made = _read(rows, {name: kernel.outputs for name, kernel in kernels.items()}, others)
     return _checked(made, kernels, missing, fewest)
 
 
+def _check_receipts(receipts: Mapping[str, Receipt], kernels: Mapping[Any, Any]) -> None:
+    for name in kernels.keys() & receipts.keys():
+        check_receipt(receipts[name], kernels[name])
+
+
 def _checked(sample: Sample, kernels: Mapping[Any, Any], missing: str, fewest: int) -> Sample:
     """Without null reports, of which there may be some only if they are dropped."""
-    absent = [place == ABSENT for place in sample.places.values()]
-    blank = np.logical_or.reduce(absent)
+    blank = (np.stack([*sample.places.values()]) == ABSENT).any(axis=0)
     if blank.any() and missing != "drop":
         rows = int(sample.repeats[blank].sum())
         raise DataError(
             _where(*kernels),
             expected="no missing reports",
-            got=f"{counted(rows, 'row')} without one of them" if len(kernels) > 1 else str(rows),
+            got=f"{counted(rows, 'row')} without one",
             remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
         )
     kept = np.flatnonzero(~blank & (sample.repeats > 0))
@@ -399,14 +397,14 @@ def _checked(sample: Sample, kernels: Mapping[Any, Any], missing: str, fewest: i
     for kernel, place in zip(kernels.values(), made.places.values(), strict=True):
         if isinstance(kernel, ImplicitKernel):
             continue
-        never = np.atleast_1d(np.asarray(kernel.weights == 0, dtype=bool).all(axis=0))[place]
-        if never.any():
-            first = place[never][0]
+        never = place[~(kernel.weights != 0).any(axis=0)[place]]
+        if never.size:
+            first = never[0]
             raise DataError(
                 "reports",
                 expected="outputs that the mechanism can produce",
                 got=f"{quote(kernel.outputs[first])}, which no input gives, "
-                f"{int(made.repeats[place == first].sum())} times",
+                f"{made.repeats[place == first].sum()} times",
                 remedy="pass the mechanism that made them",
             )
     if made.size < fewest:
@@ -427,14 +425,14 @@ def _where(*names: Any) -> str:
 
 def _read(rows: CountedRows, books: Mapping[Any, Sequence[Label]], others: Sequence[str]) -> Sample:
     """Rows with positions among labels, :data:`ABSENT` for null ones, of each column."""
-    places = {}
+    places: dict[Any, Places] = {}
+    at: Any
     for (name, labels), column in zip(books.items(), rows.of(list(books)), strict=True):
-        book: Any = _Integers(labels) if isinstance(labels, range) else None
-        book = book or Codebook(labels, "outputs of the mechanism", texts=rows.texts)
-        is_whole = isinstance(column, np.ndarray) and column.dtype.kind in "iu"
-        if is_whole and isinstance(labels, range):
-            values, at = column, slice(None)
-        else:
+        is_range = isinstance(labels, range)
+        what = "outputs of the mechanism"
+        book: Any = _Integers(labels) if is_range else Codebook(labels, what, texts=rows.texts)
+        values, at = column, ...
+        if not is_range or isinstance(column, tuple) or column.dtype.kind not in "iu":
             values, at = coded(column, name)
         found = book.places(values)
         absent = [values[i] for i in np.flatnonzero(found == ABSENT)]
@@ -501,25 +499,22 @@ def _columns_of(table: Any, names: Sequence[str]) -> list[Any] | None:
     return [_cells(frame.get_column(name), name) for name in names]
 
 
-def _cells(series: Any, name: str) -> Any:
+def _cells(column: Any, name: str) -> Any:
     """A column as cells of :class:`CountedRows`."""
     import narwhals.stable.v1 as nw
     import pyarrow as pa
 
-    if isinstance(series, nw.Series):
-        values = series
-        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
-            values = series.to_numpy()
+    if isinstance(column, nw.Series):
+        if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+            column = column.to_numpy()
         else:
             try:
-                return distinct_values(series.to_arrow(), name)
+                return distinct_values(column.to_arrow(), name)
             except (pa.ArrowException, TypeError):
-                values = series.to_list()
-        series = values
-    if isinstance(series, np.ndarray) and series.ndim == 1 and series.dtype.kind in "iufb":
-        return series
-    values = series.tolist() if hasattr(series, "tolist") else list(series)
-    return distinct_values(values, name)
+                column = column.to_list()
+    if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iufb":
+        return column
+    return distinct_values(list(column), name)
 
 
 def _distinct_rows(columns: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -534,8 +529,8 @@ def _distinct_rows(columns: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int
     code, size = np.zeros(rows, dtype=np.int64), 1
     for part, column in zip(codes, columns, strict=True):
         if isinstance(column, np.ndarray):
-            values, part = np.unique(part, return_inverse=True)
-        count = len(values) if isinstance(column, np.ndarray) else len(column[0]) + 1
+            part = np.unique(part, return_inverse=True)[1]
+        count = int(part.max(initial=0)) + 1
         if size * count > 1 << 62:
             values, code = np.unique(code, return_inverse=True)
             size = len(values)
@@ -695,9 +690,7 @@ def together(plan: KernelPlan, names: Sequence[str]) -> AskedKernel:
         else told_by(own, [kernel]) or own
         for own, kernel in zip(asked, kernels, strict=True)
     ]
-    weights = np.ones((1, 1))
-    for one in parts:
-        weights = np.asarray(np.kron(weights, one.weights), dtype=np.float64)
+    weights = reduce(np.kron, (one.weights for one in parts))
     return AskedKernel(made, Question(tuple(product(*(one.labels for one in parts))), weights))
 
 
@@ -707,9 +700,7 @@ def note_of_plan(reports: Any, kernels: Mapping[str, Mechanism], receipt: Any) -
     Raises :class:`DataError` for reports that another kernel made.
     """
     carried = {**receipts_of(reports), **_receipts_in(receipt)}
-    for name, kernel in kernels.items():
-        if name in carried:
-            check_receipt(carried[name], kernel)
+    _check_receipts(carried, kernels)
     untold = [name for name in kernels if name not in carried]
     if not untold:
         return ""

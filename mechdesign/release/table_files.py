@@ -315,24 +315,17 @@ def rows_of_file(
     """
     names = list(dict.fromkeys(columns))
     receipts = file_receipts(path, check=True)
-    cells = _count_cells(path, names, progress=progress)
-    rows = cells if len(names) > 1 else {(cell,): count for cell, count in cells.items()}
-    return CountedRows.of_counts(names, rows, receipts, texts=True)
-
-
-def _count_cells(path: str | Path, columns: list[str], *, progress: bool) -> dict[Any, int]:
-    """How often each cell (or tuple of cells) occurs in columns of a file."""
     with (
-        _open_reports(path, columns) as (batches, total),
+        _open_reports(path, names) as (batches, total),
         counter(total, "counting", show=progress) as advance,
     ):
 
-        def counted() -> Iterator[Any]:
+        def told() -> Iterator[Any]:
             for batch in batches:
                 yield batch
                 advance(batch.num_rows)
 
-        return count_rows(counted(), columns)
+        return CountedRows.of_counts(names, count_rows(told(), names), receipts, texts=True)
 
 
 def read_cells(path: str | Path, columns: Sequence[str]) -> list[list[Any]]:
