@@ -77,9 +77,9 @@ class CountedRows:
 
     def of(self, names: Sequence[Any]) -> list[Any]:
         """The cells of these columns."""
-        unknown = next((name for name in names if name not in self.names), None)
-        if unknown is not None:
-            raise UnknownNameError("column", unknown, map(str, self.names))
+        for name in names:
+            if name not in self.names:
+                raise UnknownNameError("column", name, map(str, self.names))
         return [self.cells[self.names.index(name)] for name in names]
 
 
@@ -423,7 +423,7 @@ def _where(*names: Any) -> str:
     return f"reports in column{'s' * (len(names) > 1)} {listing(names)}"
 
 
-def _read(rows: CountedRows, books: Mapping[Any, Sequence[Label]], others: Sequence[str]) -> Sample:
+def _read(rows: CountedRows, books: Mapping[Any, Any], others: Sequence[str]) -> Sample:
     """Rows with positions among labels, :data:`ABSENT` for null ones, of each column."""
     places: dict[Any, Places] = {}
     at: Any
@@ -509,7 +509,8 @@ def _cells(column: Any, name: str) -> Any:
             column = column.to_numpy()
         else:
             try:
-                return distinct_values(column.to_arrow(), name)
+                # Polars panics at a name with a zero byte.
+                return distinct_values(column.alias("c").to_arrow(), name)
             except (pa.ArrowException, TypeError):
                 column = column.to_list()
     if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iufb":
@@ -690,7 +691,7 @@ def together(plan: KernelPlan, names: Sequence[str]) -> AskedKernel:
         else told_by(own, [kernel]) or own
         for own, kernel in zip(asked, kernels, strict=True)
     ]
-    weights = reduce(np.kron, (one.weights for one in parts))
+    weights: Any = reduce(np.kron, (one.weights for one in parts))  # type: ignore[arg-type]
     return AskedKernel(made, Question(tuple(product(*(one.labels for one in parts))), weights))
 
 
