@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -11,25 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
+from ..kernel import MatrixKernel, least_variance, outer
 from ..labels import Label, listing, short_names
-from ..mechanism import Mechanism, mechanism_of
-from ..release._identifiability import ask_as_designed, report_weights
+from ..mechanism import mechanism_of
+from ..release._identifiability import ask_as_designed
 from ..release.receipts import trace
-from ..release.reports import sample_of
-from ..solve.columns_plan import KernelPlan, product_kernel
+from ..release.reports import Sample, sample_of
+from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
 from ..utility.questions import Question
-from ._estimate import AskedReports, bootstrap_options, check_options, covariances, judge_fit
+from .estimator import Options, answered
 from .intervals import Answers, Sampling
-from .likelihood import Convergence, fit_of, maximise, maximise_pair
-from .many import product_path
-from .observed import Observed
+from .likelihood import Convergence, Fitted, maximise_table
+from .many import ColumnScores
+from .observed import Observed, roots
 from .references import reference_of, refuse_other_than
 from .results import joined_notes
 
 Vector = NDArray[np.float64]
-
-# Entries of the two kernels together up to which they are one kernel.
-_MOST_ENTRIES = 40_000
 
 
 @dataclass(frozen=True)
@@ -85,6 +83,8 @@ class JointEstimate(TableEstimate):
     convergence : of the maximisation of the likelihood, with the proven gap
     distribution : ``(N1, N2)`` of largest likelihood over all pairs of symbols
     note : what could not be told of where the reports came from, or nothing
+    margins : what reports of each column say alone
+    cells : what pairs of reports say of the cells, as one kernel where it is not too large
     """
 
     names: tuple[str, str]
@@ -95,12 +95,25 @@ class JointEstimate(TableEstimate):
     target: str
     convergence: Convergence
     distribution: Vector
-    asked: _Pair
+    margins: tuple[Observed, Observed]
+    cells: Observed | _LargeTable
     note: str = ""
 
     def __repr__(self) -> str:
         shown = super().__repr__()
         return f"{shown}\n{self.note}" if self.note else shown
+
+    def _place(self, name: str, what: str) -> int:
+        if name not in self.names:
+            raise UnknownNameError(what, name, self.names)
+        return self.names.index(name)
+
+    def _shares(self, k: int) -> tuple[Vector, Vector]:
+        """Answers about one column, and their errors."""
+        one, values = self.margins[k], self.margins[k].estimates
+        if self.method == "likelihood":
+            values = self.distribution.sum(axis=1 - k) @ one.values
+        return values, roots(one.covariance)
 
     def marginal(self, name: str) -> TableEstimate:
         """Frequencies of one of the two secrets, or what else is asked of it, from its own reports,
@@ -108,17 +121,10 @@ class JointEstimate(TableEstimate):
 
         Raises :class:`UnknownNameError` for another name.
         """
-        if name not in self.names:
-            raise UnknownNameError("column", name, self.names)
-        k = self.names.index(name)
-        one = self.asked.alone(k)
-        errors = np.sqrt(np.maximum(np.diagonal(one.covariance), 0))
-        values = one.estimates
-        if self.method == "likelihood":
-            values = self.distribution.sum(axis=1 - k) @ self.asked.values[k]
-        found = values, errors, *one.answers().limits(1 - self.confidence)
-        rows = self.columns if k else self.rows
-        return TableEstimate(rows, (name,), *(part[:, None] for part in found))
+        k = self._place(name, "column")
+        ends = self.margins[k].answers().limits(1 - self.confidence)
+        found = (part[:, None] for part in (*self._shares(k), *ends))
+        return TableEstimate((self.rows, self.columns)[k], (name,), *found)
 
     def conditional(self, given: str) -> TableEstimate:
         """Frequencies of the other secret given each value of one.
@@ -140,23 +146,17 @@ class JointEstimate(TableEstimate):
         DataError
             When no value is left, and when what is given is asked for other sums than shares.
         """
-        if given not in self.names:
-            raise UnknownNameError("column that is given", given, self.names)
-        pair, values, rows, columns = self.asked, self.values, self.rows, self.columns
-        if given != self.names[0]:
-            pair, values, rows, columns = pair.turned(), values.T, columns, rows
-        if not np.isin(pair.values[0], (0, 1)).all():
+        k = self._place(given, "column that is given")
+        rows, columns = (self.rows, self.columns)[:: 1 - 2 * k]
+        if not np.isin(self.margins[k].values, (0, 1)).all():
             raise DataError(
                 f"condition on {quote(given)}",
                 expected="shares of its values, or of groups of them",
                 got=f"other weighted sums, {listing(rows)}",
                 remedy="pass a feature of groups (--feature), or condition on the other column",
             )
-        one = pair.alone(0)
-        total = one.estimates
-        if self.method == "likelihood":
-            total = pair.likely.sum(axis=1) @ pair.values[0]
-        known = total > np.sqrt(np.maximum(np.diagonal(one.covariance), 0))
+        total, errors = self._shares(k)
+        known = total > errors
         absent = [row for row, there in zip(rows, known, strict=True) if not there]
         if not known.any():
             raise DataError(
@@ -172,128 +172,62 @@ class JointEstimate(TableEstimate):
                 "values in a feature",
                 PrecisionWarning,
             )
-        ratios = values[known] / total[known, None]
-        found = pair.ratios(known, ratios, total, 1 - self.confidence)
+        ratios = (self.values.T if k else self.values)[known] / total[known, None]
+        found = self._ratios(k, known, ratios)
         rows = tuple(row for row, there in zip(rows, known, strict=True) if there)
         return TableEstimate(rows, columns, ratios, *found)
 
-
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """Reports in two columns, with scores of each.
-
-    Attributes
-    ----------
-    kernels, scores, values : of each column, ``(N, M)``, ``(M, F)`` and ``(N, F)``
-    frequencies, likely : ``(M1, M2)`` of reports, and ``(N1, N2)`` of largest likelihood
-    sampling : how reports came to be
-    """
-
-    kernels: tuple[Vector, Vector]
-    scores: tuple[Vector, Vector]
-    values: tuple[Vector, Vector]
-    frequencies: Vector
-    likely: Vector
-    sampling: Sampling
-
-    def turned(self) -> _Pair:
-        """The same with the second column first."""
-        both = (self.kernels[::-1], self.scores[::-1], self.values[::-1])
-        return _Pair(*both, self.frequencies.T, self.likely.T, self.sampling)
-
-    def alone(self, k: int) -> Observed:
-        """The reports of one column."""
-        p = self.likely.sum(axis=1 - k)
-        parts = self.kernels[k], self.scores[k], self.values[k]
-        noise, spread = covariances(*parts, p)
-        covariance = (noise + (1 - self.sampling.fraction) * spread) / self.sampling.size
-        f = self.frequencies.sum(axis=1 - k)
-        kernel, scores, values = parts
-        return Observed(kernel, f, p, scores, values, self.sampling, covariance)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether both kernels are one that is worked with."""
-        return self.kernels[0].size * self.kernels[1].size <= _MOST_ENTRIES
-
-    def errors(self, ratios: Vector | None = None) -> Vector:
-        """Standard errors ``(F1, F2)`` of cells, or of ratios to the first secret's shares, times
-        these shares.
-        """
-        (a, b), (v, w) = self.scores, self.values
-        reports = self.kernels[0].T @ self.likely @ self.kernels[1]
-        found = _squares(a, b, reports, ratios)
-        if self.sampling.fraction:
-            found = found - _squares(v, w, self.likely, ratios)
-        elif ratios is None:
-            found = found - (v.T @ self.likely @ w) ** 2
-        return np.asarray(np.sqrt(np.maximum(found, 0) / self.sampling.size))
-
-    def limits(self, alpha: float) -> tuple[Vector, Vector]:
-        """Ends of the intervals of all cells, ``(F1, F2)``, of two large kernels."""
-        (a, b), (v, w) = self.scores, self.values
-        margins = [self.likely.sum(axis=1), self.likely.sum(axis=0)]
-        path = product_path(self.kernels, (v, w), (a, b), margins)
-        cells = (a.T @ self.frequencies @ b).ravel()
-        lower, upper = Answers(cells, path, self.sampling).limits(alpha)
-        shape = (a.shape[1], b.shape[1])
-        return lower.reshape(shape), upper.reshape(shape)
-
-    def ratios(
-        self, known: NDArray[np.bool_], ratios: Vector, total: Vector, alpha: float
-    ) -> tuple[Vector, Vector, Vector]:
-        """Errors and interval ends of ratios of cells to the shares of known values of the first.
+    def _ratios(self, k: int, known: NDArray[np.bool_], ratios: Vector) -> tuple[Vector, ...]:
+        """Errors and interval ends of ratios of cells to the shares of known values of one column.
 
         Of large kernels the ends are those that cells and shares leave with half the risk each.
         """
-        whole = np.zeros((len(known), ratios.shape[1]))
-        whole[known] = ratios
-        errors = (self.errors(whole) / np.where(known, total, 1)[:, None])[known]
-        (a, b), (v, w) = self.scores, self.values
-        if not self.is_small:
-            ends = [self.limits(alpha / 2), self.alone(0).answers().limits(alpha / 2)]
-            (low, high), (least, most) = ends
+        alpha, shares, one = 1 - self.confidence, np.flatnonzero(known), self.margins[k]
+        cells = np.arange(self.values.size).reshape(self.values.shape)
+        cells = (cells.T if k else cells)[shares]
+        if isinstance(self.cells, _LargeTable):
+            a, b = one.scores[:, shares], self.margins[1 - k].scores
+            errors = self.cells.ratio_errors(k, a, b, ratios)
+            lower, upper = (end[cells] for end in self.cells.answers.limits(alpha / 2))
+            least, most = (end[shares, None] for end in one.answers().limits(alpha / 2))
             with np.errstate(divide="ignore", invalid="ignore"):
-                lower = np.where(most > 0, low.T / most, 0).T[known]
-                upper = np.where(least > 0, high.T / least, 1).T[known]
-            return errors, np.minimum(lower, ratios), np.maximum(np.clip(upper, 0, 1), ratios)
-        ones = [np.ones((len(part), 1)) for part in (b, w)]
-        scores = np.hstack([np.kron(a, b), np.kron(a, ones[0])])
-        values = np.hstack([np.kron(v, w), np.kron(v, ones[1])])
-        kernel = _product(self.kernels)
-        noise, spread = covariances(kernel, scores, values, self.likely.ravel())
-        covariance = (noise + (1 - self.sampling.fraction) * spread) / self.sampling.size
-        observed = Observed(
-            kernel,
-            self.frequencies.ravel(),
-            self.likely.ravel(),
-            scores,
-            values,
-            self.sampling,
-            covariance,
-        )
-        cells = [
-            i * w.shape[1] + j for i in np.flatnonzero(known).tolist() for j in range(w.shape[1])
-        ]
-        shares = v.shape[1] * w.shape[1] + np.repeat(np.flatnonzero(known), w.shape[1])
-        eye = np.eye(scores.shape[1])
-        _, _, lower, upper = observed.ratios(eye[:, cells], eye[:, shares], alpha)
-        lower, upper = lower.reshape(ratios.shape), upper.reshape(ratios.shape)
+                lower = np.where(most > 0, lower / most, 0)
+                upper = np.where(least > 0, np.clip(upper / least, 0, 1), 1)
+        else:
+            of_margin = []
+            for part in ("scores", "values"):
+                pair = [np.ones((len(getattr(each, part)), 1)) for each in self.margins]
+                pair[k] = getattr(one, part)
+                of_margin.append(np.hstack([getattr(self.cells, part), outer(*pair)]))
+            both = replace(self.cells, scores=of_margin[0], values=of_margin[1])
+            eye = np.eye(of_margin[0].shape[1])
+            below = self.values.size + np.repeat(shares, cells.shape[1])
+            _, *found = both.ratios(eye[:, cells.ravel()], eye[:, below], alpha)
+            errors, lower, upper = (part.reshape(ratios.shape) for part in found)
         return errors, np.minimum(lower, ratios), np.maximum(upper, ratios)
 
 
-def _product(pair: tuple[Vector, Vector]) -> Vector:
-    """Entries of two matrices for all pairs of their rows and columns."""
-    return np.asarray(np.kron(*pair), dtype=float)
+@dataclass(frozen=True, eq=False)
+class _LargeTable:
+    """Reports of two columns whose kernels together are too large for one.
 
+    Attributes
+    ----------
+    frequencies : ``(M1, M2)``
+    answers : about the cells
+    """
 
-def _squares(a: Vector, b: Vector, mass: Vector, ratios: Vector | None) -> Vector:
-    """Σ mass · a_i² (b_j − r_ij)² for each i and j, with r = 0 where left out."""
-    rows = (a**2).T @ mass
-    found = rows @ b**2
-    if ratios is not None:
-        found = found - 2 * ratios * (rows @ b) + ratios**2 * rows.sum(axis=1, keepdims=True)
-    return np.asarray(found)
+    frequencies: Vector
+    answers: Answers
+
+    def ratio_errors(self, k: int, a: Vector, b: Vector, ratios: Vector) -> Vector:
+        """Standard errors of ratios to shares of column k with scores ``a``, of the other ``b``."""
+        f, sampling = self.frequencies.T if k else self.frequencies, self.answers.sampling
+        total, squares = f.sum(axis=1) @ a, (a**2).T @ f
+        found = squares @ b**2 - 2 * ratios * (squares @ b)
+        found += ratios**2 * squares.sum(axis=1, keepdims=True)
+        found -= sampling.fraction * total[:, None] * ratios * (1 - ratios)
+        return np.asarray(np.sqrt(np.maximum(found, 0) / sampling.size) / total[:, None])
 
 
 def estimate_joint(
@@ -375,106 +309,75 @@ def estimate_joint(
             got=f"{quote(columns[0])} twice",
             remedy="name the column of each mechanism",
         )
-    check_options(method, intervals, target, misfit, confidence)
-    bootstrap = bootstrap_options(resamples, rng)
-    kernels = [mechanism_of(m) for m in mechanisms]
+    options = Options(method, intervals, confidence, target, misfit, resamples, rng)
+    named = {str(name): mechanism_of(one) for name, one in zip(columns, mechanisms, strict=True)}
     pairs = zip(mechanisms, features, strict=True)
     questions = [ask_as_designed(designed, feature, by) for designed, feature in pairs]
-    named = dict(zip(map(str, columns), kernels, strict=True))
     sample = sample_of(reports, named, (), missing)
-    counts, n = sample.tally(*(len(kernel.outputs) for kernel in kernels)), sample.size
-    f = counts / n
-    notes = []
-    for k, mechanism in enumerate(kernels):
-        name = f"reports in column {columns[k]!r}"
-        one = f.sum(axis=1 - k)
-        likely, gap, _ = maximise(mechanism.kernel, one[None, :])
-        judge_fit(fit_of(mechanism.kernel, one, likely[0], n, float(gap[0])), misfit, name)
-        notes.append(trace(reports, columns[k], mechanism, receipts[k], n, name)[1])
-    p, convergence = maximise_pair(kernels[0].kernel, kernels[1].kernel, f)
-    references = [p.sum(axis=1), p.sum(axis=0)]
-    if method == "inversion":
-        references = [reference_of(m, k) for m, k in zip(mechanisms, kernels, strict=True)]
-    scores = [
-        report_weights(k, q, r) for k, q, r in zip(kernels, questions, references, strict=True)
-    ]
+    table, n = sample.tally(*(kernel.shape[1] for kernel in named.values())), sample.size
+    notes, references = [], []
+    for k, (name, kernel) in enumerate(named.items()):
+        counts, about = table.sum(axis=1 - k), f"reports in column {name!r}"
+        options.judge(Fitted.of(kernel.kernel, counts).fit, about)
+        notes.append(trace(reports, name, kernel, receipts[k], n, about)[1])
+        references.append(reference_of(mechanisms[k], kernel))
+    kernels = [kernel.kernel for kernel in named.values()]
+    values = [question.weights for question in questions]
+    p, convergence = maximise_table(kernels, table / n)
+    if method == "likelihood":
+        references = [p.sum(axis=1), p.sum(axis=0)]
+    scores = [least_variance(*each) for each in zip(kernels, questions, references, strict=True)]
     sampling = Sampling(n, fraction=float(target == "sample"))
-    pair = _Pair(
-        (kernels[0].kernel, kernels[1].kernel),
-        (scores[0], scores[1]),
-        (questions[0].weights, questions[1].weights),
-        f,
-        p,
-        sampling,
+    shape = tuple(len(question.labels) for question in questions)
+    margins = tuple(
+        Observed(K, table.sum(axis=1 - k) / n, p.sum(axis=1 - k), a, v, sampling)
+        for k, (K, a, v) in enumerate(zip(kernels, scores, values, strict=True))
     )
-    options: dict[str, Any] = {
-        "method": method,
-        "intervals": intervals,
-        "confidence": confidence,
-        "target": target,
-    }
-    made: dict[str, Any] = {"errors": pair.errors()}
-    if pair.is_small:
-        made = _of_one_kernel(pair, kernels, questions, n, bootstrap, options)
+    cells: Any
+    if kernels[0].size * kernels[1].size <= MOST_ENTRIES:
+        whole = MatrixKernel.product(list(map(MatrixKernel.of, named.values())), list(named))
+        labels = tuple(product(*(question.labels for question in questions)))
+        question, fitted = (
+            Question(labels, outer(*values)),
+            Fitted(p.ravel(), convergence.gap, convergence.iterations, 1.0),
+        )
+        flat = Sample({"": np.flatnonzero(table)}, table[table > 0])
+        parts = whole, question, outer(*scores), flat, fitted, options
+        cells = answered(*parts, prior=np.full(p.size, 1 / p.size)).estimates[0]
+        found = cells.values, cells.errors, cells.lower, cells.upper
+        cells = cells.observed
     else:
-        _check_large(questions, intervals)
-        (a, b), (v, w) = scores, (q.weights for q in questions)
-        made["values"] = a.T @ f @ b if method == "inversion" else v.T @ p @ w
-        lower, upper = pair.limits(1 - confidence)
-        made["lower"] = np.minimum(lower, np.clip(made["values"], 0, 1))
-        made["upper"] = np.maximum(upper, np.clip(made["values"], 0, 1))
+        refuse_other_than(
+            "so large a joint table",
+            "group values by features (--feature)",
+            intervals=(intervals, "binomial"),
+        )
+        for question in questions:
+            if not np.isin(question.weights, (0, 1)).all():
+                raise InputError(
+                    "features of so large a joint table",
+                    expected="groups of values",
+                    got=f"other weighted sums, {listing(question.labels)}",
+                    remedy="group the values of the other column, too",
+                )
+        pairs = ColumnScores(kernels, values, scores, np.nonzero(table))
+        straight, errors, how = pairs.simple(table[table > 0] / n, n, target == "population")
+        answers = Answers(straight, pairs.path([p.sum(axis=1), p.sum(axis=0)]), how)
+        cells, ends = _LargeTable(table / n, answers), answers.limits(1 - confidence)
+        if method == "likelihood":
+            straight = (values[0].T @ p @ values[1]).ravel()
+        inside = np.clip(straight, 0, 1)
+        found = straight, errors, np.minimum(ends[0], inside), np.maximum(ends[1], inside)
     return JointEstimate(
         questions[0].labels,
         questions[1].labels,
-        **made,
-        **options,
-        names=(str(columns[0]), str(columns[1])),
+        *(np.reshape(part, shape) for part in found),
+        names=tuple(named),
         reports=n,
+        **options.told,
         convergence=convergence,
         distribution=p,
-        asked=pair,
+        margins=margins,
+        cells=cells,
         note=joined_notes(notes),
     )
-
-
-def _of_one_kernel(
-    pair: _Pair,
-    kernels: Sequence[Mechanism],
-    questions: Sequence[Question],
-    n: int,
-    bootstrap: Any,
-    options: dict[str, Any],
-) -> dict[str, Vector]:
-    """Cells as answers of one kernel on pairs."""
-    together = product_kernel(list(kernels), list(product(*(k.inputs for k in kernels))))
-    labels = tuple(product(*(question.labels for question in questions)))
-    question = Question(labels, _product(pair.values))
-    asked = AskedReports(
-        together,
-        question,
-        _product(pair.scores),
-        np.full(len(together.inputs), 1 / len(together.inputs)),
-        bootstrap=bootstrap,
-        **options,
-    )
-    made = asked.of_frequencies(pair.frequencies.ravel(), pair.likely.ravel(), n)
-    shape = tuple(len(question.labels) for question in questions)
-    names = ("values", "errors", "lower", "upper")
-    return {name: np.reshape(getattr(made, name), shape) for name in names}
-
-
-def _check_large(questions: Sequence[Question], intervals: str) -> None:
-    """Refuse what is not found for two large kernels."""
-    refuse_other_than(
-        "so large a joint table",
-        "group values by features (--feature)",
-        intervals=(intervals, "binomial"),
-    )
-    for question in questions:
-        if not np.isin(question.weights, (0, 1)).all():
-            raise InputError(
-                "features of so large a joint table",
-                expected="groups of values",
-                got=f"other weighted sums, {listing(question.labels)}",
-                remedy="group the values of the other column, too",
-            )

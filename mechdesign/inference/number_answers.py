@@ -182,19 +182,26 @@ class NumberAnswers:
         True
         """
         side = _Side.of(self, column, ends)
-        middle = side.middle
-        assumed = "the midpoint of a bin stands for its numbers"
+        middle, assumed = side.middle, "the midpoint of a bin"
         if representatives is not None:
-            middle = _representatives(representatives, side)
-            assumed = "the given representative of a bin stands for its numbers"
-        value, error, lower, upper = side.weighted(middle)
-        least, most = -math.inf, math.inf
-        if math.isfinite(side.low[0]):
-            least = side.weighted(side.low)[2]
-        if math.isfinite(side.high[-1]):
-            most = side.weighted(side.high)[3]
+            middle, assumed = (
+                _representatives(representatives, side),
+                "the given representative of a bin",
+            )
+        # A bin without an end leaves the mean open.
+        closed = np.isfinite([side.low[0], side.high[-1]])
+        low, high = (np.where(np.isfinite(end), end, 0) for end in (side.low, side.high))
+        value, error, lower, upper = side.sums(np.stack([middle, low, high], axis=1))
         return NumberEstimate(
-            "mean", value, error, lower, upper, least, most, self.confidence, assumed
+            "mean",
+            float(value[0]),
+            float(error[0]),
+            float(lower[0]),
+            float(upper[0]),
+            float(lower[1]) if closed[0] else -math.inf,
+            float(upper[2]) if closed[1] else math.inf,
+            self.confidence,
+            f"{assumed} stands for its numbers",
         )
 
     def quantile(self, q: float, column: str | None = None, *, ends: Any = None) -> NumberEstimate:
@@ -223,7 +230,7 @@ class NumberAnswers:
         side = _Side.of(self, column, ends)
         # No number lies below the first edge, and all lie below the last.
         steps = np.tri(len(side.bins) - 1, len(side.bins))
-        below, _, low, high = side.weighted_sums(steps.T)
+        below, _, low, high = side.sums(steps.T)
         below, low, high = (
             np.concatenate([[0.0], np.clip(part, 0, 1), [1.0]]) for part in (below, low, high)
         )
@@ -251,7 +258,7 @@ class NumberAnswers:
         Raises :class:`DataError` as :meth:`mean` does.
         """
         side = _Side.of(self, column, None)
-        values, errors, lower, upper = side.weighted_sums(np.eye(len(side.bins)))
+        values, errors, lower, upper = side.sums(np.eye(len(side.bins)))
         return Histogram(side.bins, values, errors, lower, upper, self.confidence)
 
 
@@ -318,17 +325,10 @@ class _Side:
         middle = np.where(np.isfinite(low + high), (low + high) / 2, bins.midpoints)
         return cls(bins, codes, made, low, high, middle)
 
-    def weighted(self, weights: NDArray[np.float64]) -> tuple[float, float, float, float]:
-        """Σ w_k p_k over the bins, of those whose number is not missing, with its standard error
-        and the ends of its interval.
+    def sums(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        """Σ w_k p_k over the bins, of those whose number is not missing, for weights ``(K, J)``,
+        with standard errors and the ends of intervals.
         """
-        value, error, lower, upper = (
-            float(part[0]) for part in self.weighted_sums(weights[:, None])
-        )
-        return value, error, lower, upper
-
-    def weighted_sums(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """The same for weights ``(K, J)``."""
         known, made = self.codes >= 0, self.made
         c = np.where(known[:, None], weights[self.codes], 0.0)
         total, alpha = float(made.values[known].sum()), 1 - made.confidence

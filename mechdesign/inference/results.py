@@ -25,8 +25,74 @@ from .references import check_confidence
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Intervals:
+class Rows:
+    """Numbers with names, each with its standard error and interval, as rows."""
+
+    labels: tuple[Label, ...]
+    values: Vector
+    errors: Vector
+    lower: Vector
+    upper: Vector
+    # Of rows that are shown.
+    _caption = "± one standard error"
+
+    @cached_property
+    def _places(self) -> dict[Label, int]:
+        return {label: i for i, label in enumerate(self.labels)}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain dictionary for each label, with intervals each alone."""
+        return self._rows(np.arange(len(self.labels)), self.lower, self.upper)
+
+    def _rows(self, places: NDArray[Any], lower: Vector, upper: Vector) -> list[dict[str, Any]]:
+        names = ("estimate", "error", "lower", "upper")
+        numbers = np.stack([self.values[places], self.errors[places], lower, upper], axis=1)
+        return [
+            {"label": self.labels[i], **dict(zip(names, row, strict=True))}
+            for i, row in zip(places.tolist(), numbers.tolist(), strict=True)
+        ]
+
+    def __getitem__(self, label: Label) -> float:
+        if label not in self._places:
+            raise UnknownNameError("estimate of", label, map(str, self.labels[:10]))
+        return float(self.values[self._places[label]])
+
+    def describe(self) -> str:
+        """What the numbers are, in one line."""
+        return f"{len(self.labels)} numbers"
+
+    def closing(self) -> list[str]:
+        """Lines that stand below the numbers."""
+        return []
+
+    def _head(self) -> str:
+        return self.describe()
+
+    def _shown(self) -> list[dict[str, Any]]:
+        return self.rows()
+
+    def __repr__(self) -> str:
+        rows = self._shown()
+        names = short_names([row["label"] for row in rows], 28)
+        lines = [f"{self._head()}; {self._caption}"]
+        lines += [
+            f"{name:<28}  {row['estimate']:9.5f}  ± {row['error']:.5f}  "
+            f"[{row['lower']:.5f}, {row['upper']:.5f}]"
+            for name, row in zip(names, rows, strict=True)
+        ]
+        return "\n".join([*lines, *self.closing()])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [label, *(f"{number:.5f}" for number in row)]
+            for label, *row in map(dict.values, self._shown())
+        ]
+        head = ["label", "estimate", "error", "lower", "upper"]
+        return notebook_table(head, rows, self._head())
+
+
+@dataclass(frozen=True, repr=False)
+class Intervals(Rows):
     """Numbers with names, each with its interval.
 
     Attributes
@@ -44,45 +110,6 @@ class Intervals:
     lower: Vector
     upper: Vector
     covariance: Vector
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One plain dictionary for each label."""
-        columns = ("estimate", "error", "lower", "upper")
-        numbers = zip(self.values, self.errors, self.lower, self.upper, strict=True)
-        return [
-            {"label": label, **dict(zip(columns, map(float, row), strict=True))}
-            for label, row in zip(self.labels, numbers, strict=True)
-        ]
-
-    def __getitem__(self, label: Label) -> float:
-        if label not in self.labels:
-            raise UnknownNameError("estimate of", label, map(str, self.labels))
-        return float(self.values[self.labels.index(label)])
-
-    def describe(self) -> str:
-        """What the numbers are, in one line."""
-        return f"{len(self.labels)} numbers"
-
-    def closing(self) -> list[str]:
-        """Lines that stand below the numbers."""
-        return []
-
-    def __repr__(self) -> str:
-        lines = [f"{self.describe()}; ± one standard error"]
-        lines += [
-            f"{name:<28}  {row['estimate']:9.5f}  ± {row['error']:.5f}  "
-            f"[{row['lower']:.5f}, {row['upper']:.5f}]"
-            for name, row in zip(short_names(self.labels, 28), self.rows(), strict=True)
-        ]
-        return "\n".join([*lines, *self.closing()])
-
-    def _repr_html_(self) -> str:
-        rows = [
-            [label, *(f"{number:.5f}" for number in row)]
-            for label, *row in map(dict.values, self.rows())
-        ]
-        head = ["label", "estimate", "error", "lower", "upper"]
-        return notebook_table(head, rows, self.describe())
 
 
 @dataclass(frozen=True, repr=False)
