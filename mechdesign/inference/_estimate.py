@@ -191,6 +191,13 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     0.7
     """
     check_options(method, intervals, target, misfit, confidence)
+    if not isinstance(column, (str, int, list, tuple)) and column is not None:
+        raise InputError(
+            "column",
+            expected="the name of the column of reports, or a list of them",
+            got=quote(column),
+            remedy="leave it out for reports without a table",
+        )
     survey = Survey(weights, strata, clusters, by_group, population, weighting)
     if isinstance(mechanism, SubsetSelection):
         refuse_other_than(method=(method, "inversion"), feature=(feature, None))

@@ -201,7 +201,7 @@ def share_path(first: Vector, own: Vector, others: Vector) -> Mixed:
 def estimate_many(
     reports: Any,
     mechanism: SubsetSelection,
-    column: str | None,
+    column: Any,
     *,
     confidence: float,
     target: str,
