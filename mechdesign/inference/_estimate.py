@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, overload
 
+from ..errors import InputError, quote
 from ..kernel import MatrixKernel, least_variance
 from ..release._identifiability import ask_as_designed
 from ..release.reports import asked_of
@@ -157,6 +158,13 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     0.7
     """
     options = Options(method, intervals, confidence, target, misfit, resamples, rng)
+    if not isinstance(column, (str, int, list, tuple)) and column is not None:
+        raise InputError(
+            "column",
+            expected="the name of the column of reports, or a list of them",
+            got=quote(column),
+            remedy="leave it out for reports without a table",
+        )
     survey = Survey(weights, strata, clusters, by_group, population, weighting)
     only: dict[str, Any] = {"method": (method, "inversion"), "feature": (feature, None)}
     only.update(by=(by, "symbols"), intervals=(intervals, "binomial"), truth=(truth, None))

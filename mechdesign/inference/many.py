@@ -169,7 +169,7 @@ def _share_path(first: Vector, own: Vector, others: Vector) -> Mixed:
 def estimate_selection(
     reports: Any,
     mechanism: SubsetSelection,
-    column: str | None,
+    column: Any,
     options: Options,
     missing: str,
     receipt: Any,
