@@ -173,7 +173,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         return estimate_selection(reports, mechanism, column, options, missing, receipt)
     if (names := large_columns(mechanism, column)) is not None:
         remedy = f"estimate fewer of them at a time, such as column={names[:1]!r}"
-        refuse_other_than("so many columns at once", remedy, **only)
+        refuse_other_than("so many columns at once", remedy, **only, by_group=(by_group, None))
         designs = {name: mechanism[name] for name in names}
         return estimate_combinations(reports, designs, survey, options, missing, receipt)
     if survey.asked:

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..kernel import MatrixKernel, least_variance, outer
+from ..kernel import MatrixKernel, outer
 from ..labels import Label, listing, short_names
 from ..mechanism import mechanism_of
 from ..release._identifiability import ask_as_designed
 from ..release.receipts import trace
-from ..release.reports import Sample, sample_of
+from ..release.reports import Sample
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
-from ..utility.questions import Question
 from .estimator import Options, answered
 from .intervals import Answers, Sampling
-from .likelihood import Convergence, Fitted, maximise_table
-from .many import ColumnScores
+from .likelihood import Convergence, Fitted
+from .many import Columns
 from .observed import Observed, roots
-from .references import reference_of, refuse_other_than
+from .references import refuse_other_than
 from .results import joined_notes
+from .surveys import Survey
 
 Vector = NDArray[np.float64]
 
@@ -81,13 +80,14 @@ class JointEstimate(TableEstimate):
     names : of the two columns
     reports : number of people
     convergence : of the maximisation of the likelihood, with the proven gap
-    distribution : ``(N1, N2)`` of largest likelihood over all pairs of symbols
+    distribution : ``(N1, N2)`` of largest likelihood over all pairs of symbols; of so large a table
+        that only columns alone are looked at, as if these were independent
     note : what could not be told of where the reports came from, or nothing
     margins : what reports of each column say alone
-    cells : what pairs of reports say of the cells, as one kernel where it is not too large
+    cells : what pairs of reports say
     """
 
-    names: tuple[str, str]
+    names: tuple[str, ...]
     reports: int
     method: str
     intervals: str
@@ -95,25 +95,23 @@ class JointEstimate(TableEstimate):
     target: str
     convergence: Convergence
     distribution: Vector
-    margins: tuple[Observed, Observed]
-    cells: Observed | _LargeTable
+    margins: Sequence[Observed]
+    cells: Observed | Answers
     note: str = ""
 
     def __repr__(self) -> str:
         shown = super().__repr__()
         return f"{shown}\n{self.note}" if self.note else shown
 
-    def _place(self, name: str, what: str) -> int:
+    def _alone(self, name: str, what: str) -> tuple[int, tuple[Label, ...], Vector, Vector]:
+        """Which column that is, its labels, the answers about it and their errors."""
         if name not in self.names:
             raise UnknownNameError(what, name, self.names)
-        return self.names.index(name)
-
-    def _shares(self, k: int) -> tuple[Vector, Vector]:
-        """Answers about one column, and their errors."""
+        k = self.names.index(name)
         one, values = self.margins[k], self.margins[k].estimates
         if self.method == "likelihood":
             values = self.distribution.sum(axis=1 - k) @ one.values
-        return values, roots(one.covariance)
+        return k, (self.rows, self.columns)[k], values, roots(one.covariance)
 
     def marginal(self, name: str) -> TableEstimate:
         """Frequencies of one of the two secrets, or what else is asked of it, from its own reports,
@@ -121,10 +119,9 @@ class JointEstimate(TableEstimate):
 
         Raises :class:`UnknownNameError` for another name.
         """
-        k = self._place(name, "column")
-        ends = self.margins[k].answers().limits(1 - self.confidence)
-        found = (part[:, None] for part in (*self._shares(k), *ends))
-        return TableEstimate((self.rows, self.columns)[k], (name,), *found)
+        k, rows, *found = self._alone(name, "column")
+        found += self.margins[k].answers().limits(1 - self.confidence)
+        return TableEstimate(rows, (name,), *(part[:, None] for part in found))
 
     def conditional(self, given: str) -> TableEstimate:
         """Frequencies of the other secret given each value of one.
@@ -146,19 +143,18 @@ class JointEstimate(TableEstimate):
         DataError
             When no value is left, and when what is given is asked for other sums than shares.
         """
-        k = self._place(given, "column that is given")
-        rows, columns = (self.rows, self.columns)[:: 1 - 2 * k]
-        if not np.isin(self.margins[k].values, (0, 1)).all():
+        k, rows, total, errors = self._alone(given, "column that is given")
+        one, other = self.margins[k], self.margins[1 - k]
+        if not np.isin(one.values, (0, 1)).all():
             raise DataError(
                 f"condition on {quote(given)}",
                 expected="shares of its values, or of groups of them",
                 got=f"other weighted sums, {listing(rows)}",
                 remedy="pass a feature of groups (--feature), or condition on the other column",
             )
-        total, errors = self._shares(k)
-        known = total > errors
-        absent = [row for row, there in zip(rows, known, strict=True) if not there]
-        if not known.any():
+        known = np.flatnonzero(total > errors)
+        absent = [row for i, row in enumerate(rows) if i not in known]
+        if not known.size:
             raise DataError(
                 f"condition on {quote(given)}",
                 expected="values that the reports show to occur",
@@ -172,62 +168,31 @@ class JointEstimate(TableEstimate):
                 "values in a feature",
                 PrecisionWarning,
             )
-        ratios = (self.values.T if k else self.values)[known] / total[known, None]
-        found = self._ratios(k, known, ratios)
-        rows = tuple(row for row, there in zip(rows, known, strict=True) if there)
-        return TableEstimate(rows, columns, ratios, *found)
-
-    def _ratios(self, k: int, known: NDArray[np.bool_], ratios: Vector) -> tuple[Vector, ...]:
-        """Errors and interval ends of ratios of cells to the shares of known values of one column.
-
-        Of large kernels the ends are those that cells and shares leave with half the risk each.
-        """
-        alpha, shares, one = 1 - self.confidence, np.flatnonzero(known), self.margins[k]
-        cells = np.arange(self.values.size).reshape(self.values.shape)
-        cells = (cells.T if k else cells)[shares]
-        if isinstance(self.cells, _LargeTable):
-            a, b = one.scores[:, shares], self.margins[1 - k].scores
-            errors = self.cells.ratio_errors(k, a, b, ratios)
-            lower, upper = (end[cells] for end in self.cells.answers.limits(alpha / 2))
-            least, most = (end[shares, None] for end in one.answers().limits(alpha / 2))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                lower = np.where(most > 0, lower / most, 0)
-                upper = np.where(least > 0, np.clip(upper / least, 0, 1), 1)
+        alpha, size = 1 - self.confidence, self.values.size
+        cells = np.moveaxis(np.arange(size).reshape(self.values.shape), k, 0)[known]
+        ratios = self.values.ravel()[cells] / total[known, None]
+        if isinstance(self.cells, Answers):
+            # What cells and shares leave with half the risk each.
+            lower, upper = (end[cells] for end in self.cells.limits(alpha / 2))
+            least, most = (end[known, None] for end in one.answers().limits(alpha / 2))
+            lower = np.divide(lower, most, where=most > 0, out=0 * lower)
+            upper = np.divide(upper, least, where=least > upper, out=0 * upper + 1)
+            error = np.hypot(self.errors.ravel()[cells], ratios * errors[known, None])
+            error /= total[known, None]
         else:
-            of_margin = []
-            for part in ("scores", "values"):
-                pair = [np.ones((len(getattr(each, part)), 1)) for each in self.margins]
-                pair[k] = getattr(one, part)
-                of_margin.append(np.hstack([getattr(self.cells, part), outer(*pair)]))
-            both = replace(self.cells, scores=of_margin[0], values=of_margin[1])
-            eye = np.eye(of_margin[0].shape[1])
-            below = self.values.size + np.repeat(shares, cells.shape[1])
-            _, *found = both.ratios(eye[:, cells.ravel()], eye[:, below], alpha)
-            errors, lower, upper = (part.reshape(ratios.shape) for part in found)
-        return errors, np.minimum(lower, ratios), np.maximum(upper, ratios)
-
-
-@dataclass(frozen=True, eq=False)
-class _LargeTable:
-    """Reports of two columns whose kernels together are too large for one.
-
-    Attributes
-    ----------
-    frequencies : ``(M1, M2)``
-    answers : about the cells
-    """
-
-    frequencies: Vector
-    answers: Answers
-
-    def ratio_errors(self, k: int, a: Vector, b: Vector, ratios: Vector) -> Vector:
-        """Standard errors of ratios to shares of column k with scores ``a``, of the other ``b``."""
-        f, sampling = self.frequencies.T if k else self.frequencies, self.answers.sampling
-        total, squares = f.sum(axis=1) @ a, (a**2).T @ f
-        found = squares @ b**2 - 2 * ratios * (squares @ b)
-        found += ratios**2 * squares.sum(axis=1, keepdims=True)
-        found -= sampling.fraction * total[:, None] * ratios * (1 - ratios)
-        return np.asarray(np.sqrt(np.maximum(found, 0) / sampling.size) / total[:, None])
+            # Shares are answers beside the cells, of the same reports.
+            parts = []
+            for name in ("scores", "values"):
+                pair = [getattr(one, name), np.ones((len(getattr(other, name)), 1))]
+                parts.append(np.hstack([getattr(self.cells, name), outer(*pair[:: 1 - 2 * k])]))
+            eye = np.eye(size + len(rows))
+            shares = eye[:, size + np.repeat(known, cells.shape[1])]
+            both = replace(self.cells, scores=parts[0], values=parts[1])
+            _, *found = both.ratios(eye[:, cells.ravel()], shares, alpha)
+            error, lower, upper = (part.reshape(ratios.shape) for part in found)
+        ends = np.minimum(lower, ratios), np.maximum(upper, ratios)
+        rows = tuple(rows[i] for i in known)
+        return TableEstimate(rows, (self.columns, self.rows)[k], ratios, error, *ends)
 
 
 def estimate_joint(
@@ -289,18 +254,14 @@ def estimate_joint(
     if isinstance(mechanisms, KernelPlan):
         columns = mechanisms.names if tuple(columns) == ("first", "second") else columns
         mechanisms = [mechanisms[str(name)] for name in columns]
-    for what, two in (
-        ("mechanisms", mechanisms),
-        ("columns", columns),
-        ("features", features),
-        ("receipts", receipts),
-    ):
+    given = {"mechanisms": mechanisms, "columns": columns, "features": features}
+    for what, two in {**given, "receipts": receipts}.items():
         if isinstance(two, str) or not isinstance(two, Sequence) or len(two) != 2:
             raise InputError(
                 "joint estimate",
                 expected=f"two {what} in a list",
                 got=str(len(two)) if isinstance(two, (list, tuple)) else type(two).__name__,
-                remedy="estimate other columns one by one",
+                remedy="estimate other columns one by one, or all of a plan with md.estimate",
             )
     if columns[0] == columns[1]:
         raise InputError(
@@ -310,74 +271,49 @@ def estimate_joint(
             remedy="name the column of each mechanism",
         )
     options = Options(method, intervals, confidence, target, misfit, resamples, rng)
-    named = {str(name): mechanism_of(one) for name, one in zip(columns, mechanisms, strict=True)}
-    pairs = zip(mechanisms, features, strict=True)
-    questions = [ask_as_designed(designed, feature, by) for designed, feature in pairs]
-    sample = sample_of(reports, named, (), missing)
-    table, n = sample.tally(*(kernel.shape[1] for kernel in named.values())), sample.size
-    notes, references = [], []
-    for k, (name, kernel) in enumerate(named.items()):
-        counts, about = table.sum(axis=1 - k), f"reports in column {name!r}"
-        options.judge(Fitted.of(kernel.kernel, counts).fit, about)
-        notes.append(trace(reports, name, kernel, receipts[k], n, about)[1])
-        references.append(reference_of(mechanisms[k], kernel))
-    kernels = [kernel.kernel for kernel in named.values()]
-    values = [question.weights for question in questions]
-    p, convergence = maximise_table(kernels, table / n)
-    if method == "likelihood":
-        references = [p.sum(axis=1), p.sum(axis=0)]
-    scores = [least_variance(*each) for each in zip(kernels, questions, references, strict=True)]
-    sampling = Sampling(n, fraction=float(target == "sample"))
-    shape = tuple(len(question.labels) for question in questions)
-    margins = tuple(
-        Observed(K, table.sum(axis=1 - k) / n, p.sum(axis=1 - k), a, v, sampling)
-        for k, (K, a, v) in enumerate(zip(kernels, scores, values, strict=True))
-    )
+    designs = dict(zip(map(str, columns), mechanisms, strict=True))
+    questions = [ask_as_designed(*each, by) for each in zip(mechanisms, features, strict=True)]
+    read = Columns.of(reports, designs, questions, options, missing)
+    n, notes = read.sample.size, []
+    for (name, design), receipt in zip(designs.items(), receipts, strict=True):
+        about = f"reports in column {name!r}"
+        notes.append(trace(reports, name, mechanism_of(design), receipt, n, about)[1])
+    table = read.sample.tally(*(kernel.shape[1] for kernel in read.kernels))
     cells: Any
-    if kernels[0].size * kernels[1].size <= MOST_ENTRIES:
-        whole = MatrixKernel.product(list(map(MatrixKernel.of, named.values())), list(named))
-        labels = tuple(product(*(question.labels for question in questions)))
-        question, fitted = (
-            Question(labels, outer(*values)),
-            Fitted(p.ravel(), convergence.gap, convergence.iterations, 1.0),
-        )
+    if read.kernels[0].size * read.kernels[1].size <= MOST_ENTRIES:
+        whole = MatrixKernel.product(list(map(MatrixKernel.of, mechanisms)), list(designs))
         flat = Sample({"": np.flatnonzero(table)}, table[table > 0])
-        parts = whole, question, outer(*scores), flat, fitted, options
-        cells = answered(*parts, prior=np.full(p.size, 1 / p.size)).estimates[0]
-        found = cells.values, cells.errors, cells.lower, cells.upper
-        cells = cells.observed
+        fitted = replace(Fitted.of(whole.matrix, table.ravel()), fit=1.0)
+        prior, scores = np.full(len(whole.matrix), 1 / len(whole.matrix)), outer(*read.scores)
+        (made,) = answered(
+            whole, read.question, scores, flat, fitted, options, prior=prior
+        ).estimates
+        p = fitted.likely.reshape([len(kernel) for kernel in read.kernels])
+        found, cells = [made.values, made.errors, made.lower, made.upper], made.observed
     else:
-        refuse_other_than(
-            "so large a joint table",
-            "group values by features (--feature)",
-            intervals=(intervals, "binomial"),
-        )
-        for question in questions:
-            if not np.isin(question.weights, (0, 1)).all():
-                raise InputError(
-                    "features of so large a joint table",
-                    expected="groups of values",
-                    got=f"other weighted sums, {listing(question.labels)}",
-                    remedy="group the values of the other column, too",
-                )
-        pairs = ColumnScores(kernels, values, scores, np.nonzero(table))
-        straight, errors, how = pairs.simple(table[table > 0] / n, n, target == "population")
-        answers = Answers(straight, pairs.path([p.sum(axis=1), p.sum(axis=0)]), how)
-        cells, ends = _LargeTable(table / n, answers), answers.limits(1 - confidence)
-        if method == "likelihood":
-            straight = (values[0].T @ p @ values[1]).ravel()
-        inside = np.clip(straight, 0, 1)
-        found = straight, errors, np.minimum(ends[0], inside), np.maximum(ends[1], inside)
+        remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"
+        only = {"intervals": (intervals, "binomial"), "method": (method, "inversion")}
+        refuse_other_than("so large a joint table", remedy, **only)
+        read.check_shares(list(designs), "features of so large a joint table")
+        p = np.outer(*(one.likely for one in read.fitted))
+        cells, errors = read.answers(Survey(), target)
+        fitted = max(read.fitted, key=lambda one: one.convergence.gap)
+        found = [cells.estimates, errors, *cells.limits(1 - confidence)]
+    sampling = Sampling(n, fraction=float(target == "sample"))
+    margins = [
+        Observed(kernel, table.sum(axis=1 - k) / n, p.sum(axis=1 - k), a, q.weights, sampling)
+        for k, (kernel, a, q) in enumerate(zip(read.kernels, read.scores, questions, strict=True))
+    ]
+    shape = [len(question.labels) for question in questions]
     return JointEstimate(
-        questions[0].labels,
-        questions[1].labels,
-        *(np.reshape(part, shape) for part in found),
-        names=tuple(named),
+        *(question.labels for question in questions),
+        *(part.reshape(shape) for part in found),
+        names=tuple(designs),
         reports=n,
-        **options.told,
-        convergence=convergence,
+        convergence=fitted.convergence,
         distribution=p,
         margins=margins,
         cells=cells,
         note=joined_notes(notes),
+        **options.told,
     )

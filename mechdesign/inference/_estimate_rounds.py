@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, KernelError, listed, quote
+from ..errors import InputError, KernelError, listed
 from ..kernel import MatrixKernel, least_variance
 from ..labels import counted
 from ..mechanism import Mechanism, mechanism_of
@@ -208,7 +208,7 @@ def one_each(given: Any, count: int, subject: str) -> list[Any]:
         raise InputError(
             subject,
             expected=f"{count}, one for each round",
-            got=quote(given),
+            got=str(len(given)),
             remedy="name one for each round, or leave them out",
         )
     return list(given)

@@ -147,7 +147,8 @@ def answered(
     names, places = groups_of(survey, sample, drawn)
     total = drawn.population if survey.weighting != "hajek" else None
     units = Units(sample, drawn, places, scores, target=options.target, population=total)
-    likely, gap, steps = fitted.likely[None], np.array([fitted.gap]), fitted.steps
+    likely, gap = fitted.likely[None], np.array([fitted.convergence.gap])
+    steps = fitted.convergence.iterations
     if by_design:
         likely, gap, steps = maximise(matrix, units.frequencies)
     seen = []

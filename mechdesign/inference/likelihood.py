@@ -9,7 +9,7 @@ says how good it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +23,11 @@ Vector = NDArray[np.float64]
 #: A gap below this per report counts as converged.
 GAP = 1e-9
 _ITERATIONS = 100
-_EM_ITERATIONS = 20_000
 # Numbers in one batch of Newton's method.
 _MOST_NUMBERS = 4_000_000
-# Symbols, or combinations of them, up to which it is Newton's method.
-_MOST_NEWTON = 600
 _TINY = 1e-150
+# Shares below this are rounding, where none costs no likelihood.
+_DUST = 1e-9
 # Added to the diagonal of a Newton system of two equal rows, relative to it.
 _RIDGE = 1e-13
 # The gap of distributions that only moments are taken of.
@@ -69,13 +68,12 @@ class Fitted:
     Attributes
     ----------
     likely : ``(N,)``
-    gap, steps : how near that is to the maximum, and how many steps it took
+    convergence : how near that is to the maximum
     fit : p-value of the hypothesis that the kernel made the reports, rather too large
     """
 
     likely: Vector
-    gap: float
-    steps: int
+    convergence: Convergence
     fit: float
 
     @classmethod
@@ -83,7 +81,8 @@ class Fitted:
         """From how often each report came, ``(M,)``."""
         n = int(counts.sum())
         (likely,), (gap,), steps = maximise(kernel, counts[None] / n)
-        return cls(likely, float(gap), steps, fit_of(kernel, counts / n, likely, n, float(gap)))
+        fit = fit_of(kernel, counts / n, likely, n, float(gap))
+        return cls(likely, Convergence(steps, float(gap)), fit)
 
 
 def maximise(
@@ -100,27 +99,14 @@ def maximise(
     """
     used = kernel.any(axis=0)
     kernel, frequencies = kernel[:, used], frequencies[:, used]
-    n, m = kernel.shape
-    d = np.zeros((len(frequencies), n)) if tilts is None else tilts
-    enough = GAP / 10 if tilts is None else _TILTED
-    size = max(1, _MOST_NUMBERS // (n * max(n, m)))
-    places = range(0, len(frequencies), size)
-    parts = [_newton(kernel, frequencies[i : i + size], d[i : i + size], enough) for i in places]
-    p, gap = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-    steps = max(part[2] for part in parts)
-    if tilts is not None:
-        return p, gap, steps
-    # Dust is set to zero where that costs nothing.
-    cleaned = np.where(p < 1e-9, 0.0, p)
-    cleaned /= cleaned.sum(axis=1, keepdims=True)
-    cleaned_gap = gaps(kernel, frequencies, cleaned)
-    good = cleaned_gap <= np.maximum(gap, GAP / 2)
-    p, gap = np.where(good[:, None], cleaned, p), np.where(good, cleaned_gap, gap)
-    for row in np.flatnonzero(gap > GAP):
-        start = np.maximum(p[row], 1e-12)
-        p[row], gap[row], more = expectation_maximisation([kernel], frequencies[row], start)
-        steps = max(steps, more)
-    return p, gap, steps
+    d = np.zeros((len(frequencies), len(kernel))) if tilts is None else tilts
+    size = max(1, _MOST_NUMBERS // (len(kernel) * max(kernel.shape)))
+    parts = [
+        _newton(kernel, frequencies[i : i + size], d[i : i + size], tilts is None)
+        for i in range(0, len(frequencies), size)
+    ]
+    p, gap, steps = zip(*parts, strict=True)
+    return np.concatenate(p), np.concatenate(gap), max(steps)
 
 
 def gradient(kernel: Vector, frequencies: Vector, p: Vector) -> Vector:
@@ -129,29 +115,32 @@ def gradient(kernel: Vector, frequencies: Vector, p: Vector) -> Vector:
     return np.asarray((frequencies / q) @ kernel.T)
 
 
-def gaps(kernel: Vector, frequencies: Vector, p: Vector) -> Vector:
+def gaps(kernel: Vector, frequencies: Vector, p: Vector, shift: Vector | float = 0.0) -> Vector:
     """Log max_x g_x for each row: how far its likelihood per report can be from the maximum."""
-    return np.log(np.maximum(gradient(kernel, frequencies, p).max(axis=-1), 1.0))
+    slack = gradient(kernel, frequencies, p) + shift
+    return np.log(np.maximum(slack.max(axis=-1), 1.0))
 
 
-def _newton(kernel: Vector, f: Vector, d: Vector, enough: float) -> tuple[Vector, Vector, int]:
+def _newton(kernel: Vector, f: Vector, d: Vector, is_free: bool) -> tuple[Vector, Vector, int]:
     """Minimise Σ p_x − L(p) over p ≥ 0 with d·p = 0, whose minimum sums to one: p ∘ s = σ, σ → 0,
     with s = 1 − g − μ d.
 
     Rows that have come to their maximum are left as they are.
     """
-    n, squares = len(kernel), _squares(kernel)
-    p, mu = np.full((len(f), n), 1 / n), np.zeros((len(f), 1))
-    s = np.maximum(1 - gradient(kernel, f, p), 0.1)
-
-    def gap_of(whole: Vector, rows: NDArray[np.intp]) -> Vector:
-        slack = gradient(kernel, f[rows], whole) + mu[rows] * d[rows]
-        gap = np.log(np.maximum(slack.max(axis=1), 1.0))
-        return np.maximum(gap, np.abs((d[rows] * whole).sum(axis=1)))
-
-    best, best_gap = p.copy(), gap_of(p, np.arange(len(f)))
-    active, steps = np.flatnonzero(best_gap > enough), 0
-    while steps < _ITERATIONS and active.size:
+    n, squares, steps = len(kernel), _squares(kernel), 0
+    p, mu, best_gap = np.full((len(f), n), 1 / n), np.zeros((len(f), 1)), np.full(len(f), np.inf)
+    s, best = np.maximum(1 - gradient(kernel, f, p), 0.1), p.copy()
+    enough = GAP / 10 if is_free else _TILTED
+    active, whole = np.arange(len(f)), p
+    while True:
+        tilt = d[active]
+        gap = gaps(kernel, f[active], whole, mu[active] * tilt)
+        gap = np.maximum(gap, np.abs((tilt * whole).sum(axis=1)))
+        better = gap < best_gap[active]
+        best[active[better]], best_gap[active[better]] = whole[better], gap[better]
+        active = active[best_gap[active] > enough]
+        if steps == _ITERATIONS or not active.size:
+            break
         steps += 1
         at, dual, tilt = p[active], s[active], d[active]
         q = np.maximum(at @ kernel, _TINY)
@@ -171,14 +160,22 @@ def _newton(kernel: Vector, f: Vector, d: Vector, enough: float) -> tuple[Vector
         turn = (-off / np.maximum(along, _TINY))[:, None]
         move = move + turn * turned
         other = centre - dual - dual / at * move
-        length = np.minimum(_to_edge(at, move), _to_edge(dual, other))[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # As far as both stay positive, stopped a little short of the edge.
+            room = [
+                np.where(step < 0, -x / step, np.inf) for x, step in ((at, move), (dual, other))
+            ]
+        length = np.minimum(1, 0.99 * np.min(room, axis=(0, 2)))[:, None]
         p[active], s[active] = at + length * move, dual + length * other
         mu[active] += length * turn
         whole = p[active] / p[active].sum(axis=1, keepdims=True)
-        gap = gap_of(whole, active)
-        better = gap < best_gap[active]
-        best[active[better]], best_gap[active[better]] = whole[better], gap[better]
-        active = active[best_gap[active] > enough]
+    if is_free:
+        # Dust is set to zero where that costs nothing.
+        clean = np.where(best < _DUST, 0.0, best)
+        clean /= clean.sum(axis=1, keepdims=True)
+        clean_gap = gaps(kernel, f, clean)
+        good = clean_gap <= np.maximum(best_gap, GAP / 2)
+        best[good], best_gap[good] = clean[good], clean_gap[good]
     return best, best_gap, steps
 
 
@@ -189,64 +186,6 @@ def _squares(kernel: Vector) -> Callable[[Vector], Vector]:
         return lambda weights: np.stack([(k := kernel * np.sqrt(row)) @ k.T for row in weights])
     pairs = (kernel[:, None] * kernel).reshape(n * n, m).T
     return lambda weights: np.reshape(weights @ pairs, (-1, n, n))
-
-
-def _to_edge(x: Vector, move: Vector) -> Vector:
-    """Largest step up to one that keeps ``x`` positive, stopped a little short of the edge."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(move < 0, -x / move, np.inf)
-    return np.minimum(1.0, 0.99 * room.min(axis=1))
-
-
-def maximise_table(kernels: Sequence[Vector], table: Vector) -> tuple[Vector, Convergence]:
-    """The joint distribution of largest likelihood for a table of frequencies of reports, an axis
-    for each column, that were drawn independently of each other.
-
-    Newton's method on all combinations where they are few, else EM, which never forms the kernel
-    of all columns together.
-    """
-    shape = tuple(len(kernel) for kernel in kernels)
-    if math.prod(shape) <= _MOST_NEWTON:
-        whole = np.ones((1, 1))
-        for kernel in kernels:
-            whole = np.asarray(np.kron(whole, kernel), dtype=float)
-        found, gap, steps = maximise(whole, table.reshape(1, -1))
-        return found[0].reshape(shape), Convergence(steps, float(gap[0]))
-    uniform = np.full(shape, 1 / math.prod(shape))
-    p, least, steps = expectation_maximisation(kernels, table, uniform)
-    return p, Convergence(steps, least)
-
-
-def expectation_maximisation(
-    kernels: Sequence[Vector], table: Vector, p: Vector
-) -> tuple[Vector, float, int]:
-    """Multiply p by g, with squared extrapolation, until the gap is small."""
-
-    def expected(p: Vector, matrices: Sequence[Vector]) -> Vector:
-        for matrix in matrices:  # the first axis becomes the last one
-            p = np.tensordot(p, matrix, (0, 0))
-        return p
-
-    def slope(p: Vector) -> Vector:
-        q = np.maximum(expected(p, kernels), _TINY)
-        return expected(table / q, [kernel.T for kernel in kernels])
-
-    def value(p: Vector) -> float:
-        return float((table[seen] * np.log(expected(p, kernels)[seen])).sum())
-
-    seen, p = table > 0, p / p.sum()
-    g, steps = slope(p), 0
-    while g.max() > 1 + GAP / 2 and steps < _EM_ITERATIONS:
-        steps += 1
-        first = p * g
-        second = first * slope(first)
-        moved, turn = first - p, second - 2 * first + p
-        length = max(float(np.linalg.norm(moved)) / max(float(np.linalg.norm(turn)), _TINY), 1)
-        jump, second = p + 2 * length * moved + length**2 * turn, second / second.sum()
-        jump = jump / jump.sum()
-        p = jump if (jump > 0).all() and value(jump) >= value(second) else second
-        g = slope(p)
-    return p, float(np.log(max(g.max(), 1))), steps
 
 
 def fit_of(kernel: Vector, f: Vector, p: Vector, n: int, gap: float = 0.0) -> float:

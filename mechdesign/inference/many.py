@@ -20,20 +20,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, quote, warn
-from ..kernel import outer
+from ..kernel import least_variance, outer
 from ..labels import Label, counted
 from ..mechanism import mechanism_of
-from ..release._identifiability import ask_as_designed, report_weights
+from ..release._identifiability import ask_as_designed
 from ..release.receipts import Receipt, trace
 from ..release.reports import Sample, kernels_of, note_of_plan, sample_of
-from ..schema import Schema
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
 from ..subsets import SubsetSelection
+from ..utility.questions import Question
 from .estimator import Options
-from .intervals import CUBE, DOWN, SECOND, SQUARE, THIRD, UP, Answers, Mixed, Sampling
+from .intervals import Answers, Mixed, Sampling
 from .likelihood import Fitted, chance_of_distance
-from .references import check_confidence, reference_of, refuse_other_than
-from .results import Rows
+from .references import check_confidence, reference_of
+from .rows import Rows
 from .surveys import Drawn, Survey, check_single, design_covariance, drawn_by, freedom_of
 
 Vector = NDArray[np.float64]
@@ -155,12 +155,14 @@ def _warn_of_errors(errors: Vector, reports: int, what: str, remedy: str) -> Non
         )
 
 
-def _share_path(first: Vector, own: Vector, others: Vector) -> Mixed:
-    """The path of shares ``(N,)``, first as given, from moments ``(6, N)`` of scores of those who
-    count, and of all others.
+def _share_path(first: Vector, own: Sequence[Vector], others: Sequence[Vector]) -> Mixed:
+    """The path of shares ``(N,)``, first as given, from second and third moments of scores and
+    third central ones of either side, of those who count and of all others.
     """
-    base = first * own + (1 - first) * others
-    return Mixed(first, np.zeros_like(first), np.ones_like(first), base, others, own)
+    ends = np.zeros_like(first), np.ones_like(first)
+    parts = zip((others, own), ends, strict=True)
+    bottom, top = (np.stack([m[0], m[1], v, v, m[2], m[3]]) for m, v in parts)
+    return Mixed(first, *ends, first * top + (1 - first) * bottom, bottom, top)
 
 
 # Subset selections
@@ -176,7 +178,7 @@ def estimate_selection(
 ) -> ManyEstimates:
     """:func:`estimate` for reports of a subset selection, with every option checked."""
     sample = sample_of(reports, {column: mechanism}, (), missing)
-    n, is_drawn = sample.size, options.target == "population"
+    n, fixed = sample.size, float(options.target == "sample")
     known, note = trace(reports, column, mechanism, receipt, n)
     codes, counts = sample.totals()
     fit = _fit_of_directions(mechanism, codes, counts)
@@ -185,25 +187,20 @@ def estimate_selection(
     shares = np.clip(values, 0.0, 1.0)
     shares /= max(1.0, float(shares.sum()))
     # What remains where the secrets are fixed and only reports are random.
-    variance = mechanism.variances(shares) - (0 if is_drawn else shares * (1 - shares))
+    variance = mechanism.variances(shares) - fixed * shares * (1 - shares)
     errors = np.sqrt(np.maximum(variance, 0) / n)
     remedy = "md.plan (mechdesign plan) says how many would"
     _warn_of_errors(errors, n, f"the {len(values)} shares", remedy)
     # Moments given the symbol itself, and given others, mixed over their groups by the shares.
-    groups = np.asarray(mechanism.layout.group)
-    own, other = mechanism.score_moments()
-    mass = np.bincount(groups, shares, own.shape[1])
-    rest = np.maximum(mass - shares[:, None] * (np.arange(len(mass)) == groups[:, None]), 0)
+    groups, (own, other) = np.asarray(mechanism.layout.group), mechanism.score_moments()
+    is_own = np.eye(own.shape[1])[groups]
+    rest = np.maximum(shares @ is_own - shares[:, None] * is_own, 0)
     # Where nobody else is seen, others are alike.
-    sizes = np.bincount(groups, minlength=len(mass))
-    rest = np.where(rest.sum(axis=1, keepdims=True) > 0, rest, sizes)
-    rest /= rest.sum(axis=1, keepdims=True)
-    given = own[:, groups], np.einsum("kng,ng->kn", other[:, groups, :], rest)
-    parts = [
-        np.stack([m[1], m[2], np.full(len(shares), v), np.full(len(shares), v), m[3], m[4]])
-        for m, v in zip(given, (1.0, 0.0), strict=True)
-    ]
-    answers = Answers(values, _share_path(shares, *parts), Sampling(n, fraction=1.0 - is_drawn))
+    rest[~rest.any(axis=1)] = is_own.sum(axis=0)
+    given = np.einsum("kng,ng->kn", other[1:, groups], rest / rest.sum(axis=1, keepdims=True))
+    answers = Answers(
+        values, _share_path(shares, own[1:, groups], given), Sampling(n, fraction=fixed)
+    )
     told = n, options.confidence, options.target, fit, answers, known, note
     return ManyEstimates(mechanism.inputs, values, errors, *told)
 
@@ -215,15 +212,14 @@ def _fit_of_directions(mechanism: SubsetSelection, codes: Integers, counts: Inte
     reports mostly lie elsewhere. They are held against chance in groups.
     """
     family, directions, counts = mechanism.directions_of(codes, counts)
-    total, lines = int(counts.sum()), family.directions
-    groups = min(_GROUPS, lines)
-    ends = [-(-k * lines // groups) for k in range(groups + 1)]
+    groups = min(_GROUPS, family.directions)
+    ends = [-(-k * family.directions // groups) for k in range(groups)]
     place = np.searchsorted(ends, directions, side="right") - 1
-    share = np.bincount(place, counts, groups) / total
-    expected = np.diff([family.share_below(end) for end in ends[:-1]] + [1.0])
+    share = np.bincount(place, counts, groups) / counts.sum()
+    expected = np.diff([*map(family.share_below, ends), 1.0])
     used = share > 0
     distance = float((share[used] * np.log(share[used] / expected[used])).sum())
-    return chance_of_distance(total * distance, groups)
+    return chance_of_distance(int(counts.sum()) * distance, groups)
 
 
 # Combinations of values
@@ -233,137 +229,165 @@ def large_columns(designed: Any, column: Any) -> list[str] | None:
     """The columns of a plan whose reports together are too many for one kernel; else ``None``."""
     if not isinstance(designed, KernelPlan) or isinstance(column, str):
         return None
-    names = list(designed.names) if column is None else list(Schema(tuple(column)).names)
-    shapes = [kernel.shape for kernel in kernels_of(designed, names).values()]
-    is_large = math.prod(n * m for n, m in shapes) > MOST_ENTRIES
-    return names if is_large else None
+    kernels = kernels_of(designed, designed.names if column is None else column)
+    is_large = math.prod(math.prod(kernel.shape) for kernel in kernels.values()) > MOST_ENTRIES
+    return list(kernels) if is_large else None
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnScores:
-    """Scores of reports of several columns, of which those of a combination are products.
+class Columns:
+    """Reports in several columns, drawn independently of each other.
 
     Attributes
     ----------
-    kernels, values, scores : of each column, ``(N, M)``, ``(N, F)`` and ``(M, F)``
-    places : of each column ``(R,)`` positions of the reports of each row
+    sample : the reports of each person, and what stands beside them
+    kernels, questions, scores : of each column, ``(N, M)`` with K a = V for scores ``(M, F)``
+    fitted : what the reports of each column alone are likeliest from
     """
 
+    sample: Sample
     kernels: Sequence[Vector]
-    values: Sequence[Vector]
+    questions: Sequence[Question]
     scores: Sequence[Vector]
-    places: Sequence[Integers]
+    fitted: Sequence[Fitted]
 
-    def sums(self, mass: Vector, power: int = 1) -> Vector:
+    @classmethod
+    def of(
+        cls,
+        reports: Any,
+        designs: Mapping[str, Any],
+        questions: Sequence[Question],
+        options: Options,
+        missing: str,
+        others: Sequence[str] = (),
+    ) -> Columns:
+        """From reports of any form, refused where one column does not fit its kernel."""
+        kernels = {name: mechanism_of(designed) for name, designed in designs.items()}
+        sample = sample_of(reports, kernels, others, missing)
+        scores, fitted = [], []
+        for (name, kernel), question in zip(kernels.items(), questions, strict=True):
+            counts = np.bincount(sample.places[name], sample.repeats, kernel.shape[1])
+            fitted.append(Fitted.of(kernel.kernel, counts))
+            options.judge(fitted[-1].fit, f"reports in column {quote(name)}")
+            reference = reference_of(designs[name], kernel)
+            if options.method == "likelihood":
+                reference = fitted[-1].likely
+            scores.append(least_variance(kernel.kernel, question, reference))
+        return cls(
+            sample, [kernel.kernel for kernel in kernels.values()], questions, scores, fitted
+        )
+
+    @property
+    def question(self) -> Question:
+        """What is asked of all columns together."""
+        labels = tuple(product(*(question.labels for question in self.questions)))
+        return Question(labels, outer(*(question.weights for question in self.questions)))
+
+    def check_shares(self, names: Sequence[Any], what: str) -> None:
+        """Refuse questions that are not about shares."""
+        for name, question in zip(names, self.questions, strict=True):
+            if not np.isin(question.weights, (0, 1)).all():
+                raise InputError(
+                    what,
+                    expected="shares to estimate of each, where there are so many combinations",
+                    got=f"column {quote(name)}, of which other weighted sums are asked",
+                    remedy="group its values by a feature (--feature), or estimate fewer columns "
+                    f"at a time, such as column={list(names[:1])!r}",
+                )
+
+    def answers(self, survey: Survey, target: str) -> tuple[Answers, Vector]:
+        """What is unbiased for the share of each combination, and standard errors: the diagonal of
+        what :mod:`.surveys` writes down, or for simple samples the variance of scores.
+        """
+        n, is_drawn = self.sample.repeats.astype(float), target == "population"
+        drawn, ratio = drawn_by(survey, self.sample), survey.weighting == "hajek"
+        if survey.asked and is_drawn:
+            check_single(drawn, survey.strata)
+        share = drawn.weights / (drawn.weights @ n if ratio else float(drawn.population or 0))
+        heavy, squares = n * share**2, float(share**2 @ n)
+        values, variance = self._sums(n * share), self._sums(heavy, 2)
+        shares, fixed = np.clip(values, 0, 1), 1.0 - is_drawn
+        how = Sampling(1 / squares, fraction=fixed)
+        # What mechanisms leave of one person's scores at least, whatever the secrets are.
+        noise = [
+            (kernel @ a**2).min(axis=0) for kernel, a in zip(self.kernels, self.scores, strict=True)
+        ]
+        known = squares * np.maximum(outer(*noise) - shares, 0)
+        if not survey.asked:
+            # Of people at random, or of these people, whose values are what they are.
+            variance -= squares * (shares**2 if is_drawn else shares)
+        else:
+            # Values are 0 or 1: z² − z is without bias for the variance that mechanisms leave.
+            variance, seen, clusters = np.maximum(variance - self._sums(heavy), known), None, 1.0
+            if is_drawn:
+                fixed = float(heavy @ drawn.fractions[drawn.strata]) / squares
+                variance = seen = fixed * variance + self._between(share, values * ratio, drawn)
+            if is_drawn and drawn.clusters is not None:
+                clusters = float((np.bincount(drawn.clusters, share * n) ** 2).sum()) / squares
+            skewness = float(share**3 @ n) / squares**2
+            freedom = freedom_of(drawn, target)
+            how = Sampling(1 / squares, skewness, fixed, seen, clusters, freedom)
+        return Answers(values, self._path(), how), np.sqrt(np.maximum(variance, known))
+
+    def _sums(self, mass: Vector, power: int = 1) -> Vector:
         """Σ mass · score^power over rows, of each combination."""
-        return contracted(mass, self.places, [a**power for a in self.scores])
+        places = list(self.sample.places.values())
+        return contracted(mass, places, [a**power for a in self.scores])
 
-    def noise(self, shares: Vector) -> Vector:
-        """``(F,)`` variance that the mechanisms leave of one person's scores at least, whatever the
-        secrets are that have these shares.
-        """
-        pairs = zip(self.kernels, self.scores, strict=True)
-        least = [(kernel @ a**2).min(axis=0, keepdims=True) for kernel, a in pairs]
-        return np.maximum(outer(*least)[0] - shares, 0)
-
-    def simple(self, mass: Vector, n: int, is_drawn: bool) -> tuple[Vector, Vector, Sampling]:
-        """Answers and their errors from shares of rows of n people, and how these came to be."""
-        values = self.sums(mass)
-        shares = np.clip(values, 0.0, 1.0)
-        # Of people at random, or of these people, whose values are what they are.
-        variance = self.sums(mass, 2) - (shares**2 if is_drawn else shares)
-        errors = np.sqrt(np.maximum(variance, self.noise(shares)) / n)
-        return values, errors, Sampling(n, fraction=1.0 - is_drawn)
-
-    def drawn(
-        self, sample: Sample, drawn: Drawn, survey: Survey, is_drawn: bool
-    ) -> tuple[Vector, Vector, Sampling]:
-        """The same of a survey: Σ w z / Σ w (or Σ w z / N) of each combination, with the diagonal
-        of what :mod:`.surveys` writes down.
-        """
-        n, w = sample.repeats.astype(float), drawn.weights
-        ratio = survey.weighting == "hajek"
-        share = w / (float(w @ n) if ratio else float(drawn.population or 0))
-        squares, heavy = float(share**2 @ n), n * share**2
-        values = self.sums(n * share)
-        fraction = float(heavy @ drawn.fractions[drawn.strata]) / squares if is_drawn else 1.0
-        known = squares * self.noise(np.clip(values, 0, 1))
-        # Values are 0 or 1: z² − z is without bias for the variance that the mechanism leaves.
-        variance = noise = np.maximum(self.sums(heavy, 2) - self.sums(heavy), known)
-        seen, clusters = None, 1.0
-        if is_drawn:
-            self._check_work(len(n), len(values))
-            seen = fraction * noise
-            for start in range(0, len(values), _AT_ONCE):
-                some = np.arange(start, min(start + _AT_ONCE, len(values)))
-                z = self._of_rows(some) - (values[some] if ratio else 0)
-                spread = design_covariance(share[:, None] * z, sample.repeats, drawn)
-                seen[some] += np.maximum(np.diagonal(spread), 0)
-            variance = np.maximum(seen, known)
-            if drawn.clusters is not None:
-                sizes = np.bincount(drawn.clusters, share * n)
-                clusters = float(sizes @ sizes) / squares
-        skewness = float(share**3 @ n) / squares**2
-        freedom = freedom_of(drawn, "population" if is_drawn else "sample")
-        how = Sampling(1 / squares, skewness, fraction, seen, clusters, freedom)
-        return values, np.sqrt(variance), how
-
-    def _of_rows(self, some: NDArray[Any]) -> Vector:
-        """``(R, K)`` scores of rows for some of the combinations."""
-        sizes = [a.shape[1] for a in self.scores]
-        found: Any = 1.0
-        for a, at, k in zip(self.scores, self.places, np.unravel_index(some, sizes), strict=True):
-            found = found * a[at][:, k]
-        return np.asarray(found)
-
-    def _check_work(self, rows: int, cells: int) -> None:
-        """Refuse so many rows and combinations that their errors would take hours."""
-        if rows * cells > _MOST_SCORES:
+    def _between(self, share: Vector, centre: Vector, drawn: Drawn) -> Vector:
+        """``(F,)`` variances of Σ share (score − centre), for who was asked."""
+        if len(share) * len(centre) > _MOST_SCORES:
             raise DataError(
                 "joint table of a survey",
-                expected=f"at most {_MOST_SCORES // cells:,} different rows with {cells:,} "
-                "combinations of values",
-                got=f"{rows:,}",
+                expected=f"at most {_MOST_SCORES // len(centre):,} different rows with "
+                f"{len(centre):,} combinations of values",
+                got=f"{len(share):,}",
                 remedy="estimate fewer columns at a time",
             )
+        found, sizes = np.zeros_like(centre), [a.shape[1] for a in self.scores]
+        for start in range(0, len(centre), _AT_ONCE):
+            some = np.arange(len(centre))[start : start + _AT_ONCE]
+            z, at = np.ones(1), np.unravel_index(some, sizes)
+            for a, places, k in zip(self.scores, self.sample.places.values(), at, strict=True):
+                z = z * a[places][:, k]
+            z = share[:, None] * (z - centre[some])
+            found[some] = np.diagonal(design_covariance(z, self.sample.repeats, drawn))
+        return np.maximum(found, 0)
 
-    def path(self, likely: Sequence[Vector]) -> Mixed:
+    def _path(self) -> Mixed:
         """The path of shares of combinations: moments are products over the columns.
 
         Those who count have, in each column, the symbol of largest moments among those that count;
         all others are as the columns alone say, as if they were independent.
         """
-        own, others, least = (np.ones((5, 1)) for _ in range(3))
-        share: Vector = np.ones(1)
-        for kernel, v, a, p in zip(self.kernels, self.values, self.scores, likely, strict=True):
+        total, share = np.ones((3, 5, 1)), np.ones(1)
+        parts = zip(self.kernels, self.questions, self.scores, self.fitted, strict=True)
+        for kernel, question, a, fitted in parts:
+            v, p = question.weights, fitted.likely
             by_symbol = np.stack([kernel @ a**k for k in range(5)])
             top = np.where(v > 0, by_symbol, -np.inf).max(axis=1)
-            given = np.einsum("n,knf->kf", p, by_symbol)
-            own, others, least = (
-                np.einsum("ka,kb->kab", one, more).reshape(5, -1)
-                for one, more in ((own, top), (others, given), (least, by_symbol.min(axis=1)))
-            )
-            share = np.asarray(np.kron(share, p @ v), dtype=float)
+            each = np.stack([top, p @ by_symbol, by_symbol.min(axis=1)])
+            total = np.einsum("ska,skb->skab", total, each).reshape(3, 5, -1)
+            share = np.kron(share, p @ v)
+        own, others, least = total
         # What all have together is of those who count and of all others.
         rest = (others - share * own) / np.maximum(1 - share, 1e-12)
         rest[[2, 4]] = np.maximum(rest, least)[[2, 4]]
-        return _share_path(share, _central(own, 1.0), _central(rest, 0.0))
+        return _share_path(share, _sided(own, 1), _sided(rest, 0))
 
 
-def _central(raw: Vector, value: float) -> Vector:
-    """The six moments from the raw ones of order 0 to 4 ``(5, F)`` of scores of one mean.
+def _sided(raw: Vector, value: int) -> list[Vector]:
+    """Second and third moments, and third central ones of either side, from the raw ones of order 0
+    to 4 ``(5, F)`` of scores of one mean.
 
-    Third moments of one side are bounded by those of both, E|d|³ ≤ √(E d² · E d⁴).
+    Those of one side are bounded by those of both, E|d|³ ≤ √(E d² · E d⁴).
     """
-    second, third, fourth = raw[2], raw[3], raw[4]
-    noise = np.maximum(second - value**2, 0)
-    skewed = third - 3 * value * second + 2 * value**3
-    spread = np.maximum(fourth - 4 * value * third + 6 * value**2 * second - 3 * value**4, 0)
-    both = np.maximum(np.sqrt(noise * spread), np.abs(skewed))
-    found = np.zeros((6, raw.shape[1]))
-    found[SECOND], found[THIRD], found[SQUARE], found[CUBE] = second, third, value, value
-    found[UP], found[DOWN] = (both + skewed) / 2, (both - skewed) / 2
-    return found
+    _, _, second, third, fourth = raw
+    noise, skewed = second - value, third - 3 * value * second + 2 * value
+    spread = fourth - 4 * value * third + 6 * value * second - 3 * value
+    both = np.sqrt(np.maximum(noise, 0) * np.maximum(spread, 0))
+    both = np.maximum(both, np.abs(skewed))
+    return [second, third, (both + skewed) / 2, (both - skewed) / 2]
 
 
 def estimate_combinations(
@@ -379,57 +403,25 @@ def estimate_combinations(
 
     Raises :class:`DataError` for reports that are none of the plan's, fewer than 10 of them, too
     many combinations, and for weights, strata, clusters or a population that cannot be used;
-    :class:`InputError` for groups, and for designs for questions that are no shares.
+    :class:`InputError` for designs for questions that are no shares.
     """
-    first, is_drawn = list(designs)[:1], options.target == "population"
-    remedy = f"estimate fewer of them at a time, such as column={first!r}"
-    if survey.by_group is not None:
-        refuse_other_than("so many columns at once", remedy, by_group=(survey.by_group, None))
-    kernels = {name: mechanism_of(designed) for name, designed in designs.items()}
-    asked = {name: ask_as_designed(designed) for name, designed in designs.items()}
-    for name, question in asked.items():
-        if not np.isin(question.weights, (0, 1)).all():
-            raise InputError(
-                "columns",
-                expected="shares to estimate of each, where there are so many combinations",
-                got=f"column {quote(name)}, whose design asks for other weighted sums",
-                remedy=remedy,
-            )
-    cells = math.prod(len(question.labels) for question in asked.values())
+    questions = [ask_as_designed(designed) for designed in designs.values()]
+    cells = math.prod(len(question.labels) for question in questions)
     if cells > _MOST_CELLS:
         raise DataError(
             "joint table",
             expected=f"at most {_MOST_CELLS:,} combinations of values",
             got=f"{cells:,}",
-            remedy=remedy,
+            remedy=f"estimate fewer columns at a time, such as column={[*designs][:2]!r}",
         )
-    note = note_of_plan(reports, kernels, receipt)
-    sample = sample_of(reports, kernels, sorted(set(survey.columns)), missing)
-    n, scores, fits = sample.size, [], []
-    for name, kernel in kernels.items():
-        scores.append(report_weights(kernel, asked[name], reference_of(designs[name], kernel)))
-        counts = np.bincount(sample.places[name], sample.repeats, kernel.shape[1])
-        fits.append(Fitted.of(kernel.kernel, counts))
-        options.judge(fits[-1].fit, f"reports in column {quote(name)}")
-    columns = ColumnScores(
-        [kernel.kernel for kernel in kernels.values()],
-        [question.weights for question in asked.values()],
-        scores,
-        list(sample.places.values()),
-    )
-    if survey.asked:
-        drawn = drawn_by(survey, sample)
-        if is_drawn:
-            check_single(drawn, survey.strata)
-        values, errors, how = columns.drawn(sample, drawn, survey, is_drawn)
-    else:
-        values, errors, how = columns.simple(sample.repeats / n, n, is_drawn)
+    note = note_of_plan(reports, {k: mechanism_of(one) for k, one in designs.items()}, receipt)
+    columns = Columns.of(reports, designs, questions, options, missing, survey.columns)
+    columns.check_shares(list(designs), "columns")
+    answers, errors = columns.answers(survey, options.target)
+    n, fit = columns.sample.size, min(one.fit for one in columns.fitted)
     _warn_of_errors(errors, n, f"{cells} combinations", "estimate fewer columns at a time")
-    answers = Answers(values, columns.path([one.likely for one in fits]), how)
-    fit = min(one.fit for one in fits)
     told = n, options.confidence, options.target, fit, answers, None, note
-    labels = tuple(product(*(question.labels for question in asked.values())))
-    return ManyEstimates(labels, values, errors, *told)
+    return ManyEstimates(columns.question.labels, answers.estimates, errors, *told)
 
 
 def contracted(
@@ -443,17 +435,11 @@ def contracted(
     """
     # Rows of the columns that are still to be taken in, each once, with sums over the others.
     rest, group = np.unique(np.column_stack(places), axis=0, return_inverse=True)
-    sums = np.bincount(group.ravel(), share, len(rest))
-    known: Vector = np.asarray(sums, dtype=np.float64)[:, None]
+    known = np.bincount(group.ravel(), share, len(rest))[:, None]
     for own in weights:
         here, rest = rest[:, 0], rest[:, 1:]
-        group = np.zeros(len(rest), dtype=np.int64)
-        if rest.shape[1]:
-            rest, group = np.unique(rest, axis=0, return_inverse=True)
-            group = group.ravel()
-        made = np.zeros((int(group.max()) + 1, known.shape[1], own.shape[1]))
-        for report in np.unique(here):
-            rows = np.flatnonzero(here == report)
-            made[group[rows]] += known[rows][:, :, None] * own[report]
-        known = made.reshape(len(made), -1)
+        rest, group = np.unique(rest, axis=0, return_inverse=True)
+        table = np.zeros((len(rest), len(own), known.shape[1]))
+        table[group.ravel(), here] = known
+        known = np.tensordot(table, own, (1, 0)).reshape(len(rest), -1)
     return np.asarray(known[0])
