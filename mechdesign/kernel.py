@@ -17,8 +17,8 @@ direction, which is when v = K a for some weights a. A question is a matrix ``V`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, reduce
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, reduce
 from itertools import product
 from typing import Any
 
@@ -41,14 +41,9 @@ _NOTHING = 1e-6
 # The least mass of a symbol in a reference, times the number of symbols, and relative singular
 # values that count.
 _LEAST, _RANK = 1e-6, 1e-10
-# Rows whose triangle has a diagonal like that are independent beyond doubt.
-_SURE = 1e-6
-# Decompositions that are kept by fingerprint, those of the kernels asked for last.
-_KEPT = 8
-_DECOMPOSED: dict[str, tuple[Vector, Vector]] = {}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class MatrixKernel:
     """A kernel with a matrix, of one secret or of several together.
 
@@ -57,13 +52,13 @@ class MatrixKernel:
     inputs : the symbols
     matrix : ``(N, M)`` chances of reports given each of them
     schema : names of the columns that inputs are made of, where known
-    fingerprint : that of a kernel that was designed, by which what it tells is kept
+    fingerprint : that of a kernel that was designed, by which what it tells is kept; else unique
     """
 
-    inputs: tuple[Label, ...]
-    matrix: Vector
-    schema: Schema | None = None
-    fingerprint: str | None = None
+    inputs: tuple[Label, ...] = field(compare=False)
+    matrix: Vector = field(compare=False)
+    schema: Schema | None = field(default=None, compare=False)
+    fingerprint: Any = field(default_factory=object)
 
     @classmethod
     def of(cls, designed: Any) -> MatrixKernel:
@@ -83,51 +78,20 @@ class MatrixKernel:
             inputs, outer(*(kernel.matrix for kernel in kernels)), Schema(tuple(names), bins)
         )
 
-    @classmethod
-    def mixture(
-        cls,
-        inputs: tuple[Label, ...],
-        matrices: Sequence[Vector],
-        shares: Sequence[float],
-        schema: Schema | None = None,
-    ) -> MatrixKernel:
-        """One report of any of several kernels, each with its chance, that says which."""
-        parts = [share * matrix for matrix, share in zip(matrices, shares, strict=True)]
-        return cls(inputs, np.hstack(parts), schema)
-
-    @cached_property
-    def _decomposed(self) -> tuple[Vector, Vector]:
-        """Singular values of D_p^½ K D_q^-½ for the uniform p, of 0 to 1, that count, and the
-        directions ``(N, D)`` of the prior which no report shows.
-        """
-        if self.fingerprint is not None and self.fingerprint in _DECOMPOSED:
-            return _DECOMPOSED[self.fingerprint]
-        n, kernel = len(self.matrix), self.matrix[:, self.matrix.any(axis=0)]
-        rows = np.sqrt(1 / n) * kernel / np.sqrt(kernel.mean(axis=0))
-        # With more symbols than reports, the directions that no report shows are wanted too.
-        left, values, _ = np.linalg.svd(rows, full_matrices=n > rows.shape[1])
-        rank = int((values > _TOLERANCE).sum())
-        found = values[:rank], left[:, rank:].copy()
-        if self.fingerprint is not None:
-            while len(_DECOMPOSED) >= _KEPT:
-                _DECOMPOSED.pop(next(iter(_DECOMPOSED)))
-            _DECOMPOSED[self.fingerprint] = found
-        return found
-
     @property
     def rank(self) -> int:
         """Number of independent combinations of frequencies that reports tell."""
-        return len(self._decomposed[0])
+        return len(_decomposed(self)[0])
 
     @property
     def weakest(self) -> float:
         """The smallest singular value that counts, of 1."""
-        return float(self._decomposed[0][-1])
+        return float(_decomposed(self)[0][-1])
 
     def untold(self, question: Question) -> list[Label]:
         """Answers that reports do not tell, however many there are."""
         v = question.weights
-        shown = np.abs(self._decomposed[1].T @ v).max(axis=0, initial=0)
+        shown = np.abs(_decomposed(self)[1].T @ v).max(axis=0, initial=0)
         hidden = shown > _NOTHING * np.abs(v).max(axis=0)
         return [label for label, is_so in zip(question.labels, hidden, strict=True) if is_so]
 
@@ -135,7 +99,7 @@ class MatrixKernel:
     def blocks(self) -> list[tuple[Label, ...]]:
         """The finest groups of symbols that no dependence between rows of the kernel crosses."""
         # Dependences are a space that splits by groups exactly where its projector has blocks.
-        linked = np.abs(self._decomposed[1] @ self._decomposed[1].T) > _NOTHING
+        linked = np.abs(_decomposed(self)[1] @ _decomposed(self)[1].T) > _NOTHING
         groups, unseen = [], np.ones(len(linked), dtype=bool)
         while unseen.any():
             group = np.arange(len(linked)) == int(unseen.argmax())
@@ -144,6 +108,19 @@ class MatrixKernel:
             groups.append(tuple(self.inputs[i] for i in np.flatnonzero(group)))
             unseen &= ~group
         return groups
+
+
+@lru_cache(maxsize=8)
+def _decomposed(kernel: MatrixKernel) -> tuple[Vector, Vector]:
+    """Singular values of D_p^½ K D_q^-½ for the uniform p, of 0 to 1, that count, and the
+    directions ``(N, D)`` of the prior which no report shows.
+    """
+    n, used = len(kernel.matrix), kernel.matrix[:, kernel.matrix.any(axis=0)]
+    rows = np.sqrt(1 / n) * used / np.sqrt(used.mean(axis=0))
+    # With more symbols than reports, the directions that no report shows are wanted too.
+    left, values, _ = np.linalg.svd(rows, full_matrices=n > rows.shape[1])
+    rank = int((values > _TOLERANCE).sum())
+    return values[:rank], left[:, rank:].copy()
 
 
 def outer(*matrices: Vector) -> Vector:
@@ -158,18 +135,9 @@ def least_variance(kernel: Vector, question: Question, reference: Vector) -> Vec
     designs for. They are fixed before any report is seen, so that Σ_y a_y f_y is unbiased whatever
     the secret's distribution is. Symbols that the reference rules out count as next to impossible.
     """
-    used = np.asarray(kernel.any(axis=0), dtype=bool)
-    possible = np.maximum(reference, _LEAST / len(kernel))
-    root = np.sqrt(np.where(used, possible @ kernel, 1.0))
-    rows = kernel / root
-    triangle = np.zeros((1, 1))
-    if len(rows) <= rows.shape[1]:
-        basis, triangle = np.linalg.qr(rows.T)
-    size = np.abs(np.diagonal(triangle))
-    if size.min() > _SURE * size.max():
-        from scipy.linalg import solve_triangular
+    from scipy.linalg import lstsq
 
-        found = basis @ solve_triangular(triangle, question.weights, trans="T")
-    else:
-        found = np.linalg.pinv(rows, rcond=_RANK) @ question.weights
-    return np.asarray(np.where(used[:, None], found / root[:, None], 0.0))
+    possible = np.maximum(reference, _LEAST / len(kernel)) @ kernel
+    root = np.sqrt(np.where(kernel.any(axis=0), possible, 1.0))
+    how = {"cond": _RANK, "lapack_driver": "gelsy", "check_finite": False}
+    return np.asarray(lstsq(kernel / root, question.weights, **how)[0] / root[:, None])

@@ -13,7 +13,7 @@ from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
 from .estimator import Options, answered, warn_of_errors
 from .likelihood import Fitted
-from .many import ManyEstimates, estimate_combinations, estimate_selection, large_columns
+from .many import ManyEstimates, columns_of, estimate_columns, estimate_selection, large_columns
 from .references import CONFIDENCE, prior_of, reference_of, refuse_other_than, weights_note
 from .results import Estimate, GroupEstimates, joined_notes
 from .surveys import Survey, check_plain
@@ -171,26 +171,36 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     if isinstance(mechanism, SubsetSelection):
         refuse_other_than(**only, **{name: (getattr(survey, name), None) for name in survey.asked})
         return estimate_selection(reports, mechanism, column, options, missing, receipt)
-    if (names := large_columns(mechanism, column)) is not None:
-        remedy = f"estimate fewer of them at a time, such as column={names[:1]!r}"
-        refuse_other_than("so many columns at once", remedy, **only, by_group=(by_group, None))
-        designs = {name: mechanism[name] for name in names}
-        return estimate_combinations(reports, designs, survey, options, missing, receipt)
+    designs, made = columns_of(mechanism, column) or {}, None
+    if len(designs) == 1:
+        ((column, mechanism),) = designs.items()
+    elif designs:
+        if large_columns(mechanism, column) is not None:
+            remedy = f"estimate fewer of them at a time, such as column={[*designs][:1]!r}"
+            only["by_group"] = (by_group, None)
+            refuse_other_than("so many columns at once", remedy, **only)
+        asked = {"feature": feature, "by": by, "truth": truth}
+        made = estimate_columns(reports, designs, survey, options, missing, receipt, **asked)
+        if isinstance(made, ManyEstimates):
+            return made
     if survey.asked:
         check_plain(method, intervals)
-    read = asked_of(reports, mechanism, column, receipt, missing, survey.columns)
-    kernel, sample, note = MatrixKernel.of(read.designed), read.sample, read.note
-    question = ask_as_designed(read.designed, feature, by)
-    fitted = Fitted.of(kernel.matrix, sample.tally(kernel.matrix.shape[1]))
-    options.judge(fitted.fit)
-    is_linear = method == "inversion"
-    reference = reference_of(read.designed, read.kernel, truth) if is_linear else fitted.likely
-    scores = least_variance(kernel.matrix, question, reference)
-    if is_linear and truth is None:
-        note = joined_notes([note, weights_note(read.designed, question, scores, fitted.likely)])
-    prior = prior_of(read.designed, read.kernel)
-    told = {"receipt": read.receipt, "note": note, "prior": prior, "survey": survey}
-    groups = answered(kernel, question, scores, sample, fitted, options, **told)
-    for each in groups.estimates:
-        warn_of_errors(each, question)
-    return groups if by_group is not None else groups.estimates[0]
+    if made is None:
+        read = asked_of(reports, mechanism, column, receipt, missing, survey.columns)
+        kernel, sample, note = MatrixKernel.of(read.designed), read.sample, read.note
+        question = ask_as_designed(read.designed, feature, by)
+        fitted = Fitted.of(kernel.matrix, sample.tally(kernel.matrix.shape[1]))
+        options.judge(fitted.fit)
+        reference = fitted.likely
+        if method == "inversion":
+            reference = reference_of(read.designed, read.kernel, truth)
+        scores = least_variance(kernel.matrix, question, reference)
+        if method == "inversion" and truth is None:
+            told = weights_note(read.designed, question, scores, fitted.likely)
+            note = joined_notes([note, told])
+        prior = prior_of(read.designed, read.kernel)
+        told = {"receipt": read.receipt, "note": note, "prior": prior, "survey": survey}
+        made = answered(kernel, question, scores, sample, fitted, options, **told)
+    for each in made.estimates:
+        warn_of_errors(each)
+    return made if by_group is not None else made.estimates[0]

@@ -10,17 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..kernel import MatrixKernel, outer
+from ..kernel import outer
 from ..labels import Label, listing, short_names
 from ..mechanism import mechanism_of
 from ..release._identifiability import ask_as_designed
 from ..release.receipts import trace
-from ..release.reports import Sample
-from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
-from .estimator import Options, answered
+from ..solve.columns_plan import KernelPlan
+from .estimator import Options
 from .intervals import Answers, Sampling
-from .likelihood import Convergence, Fitted
-from .many import Columns
+from .likelihood import Convergence
+from .many import Columns, large_columns
 from .observed import Observed, roots
 from .references import refuse_other_than
 from .results import joined_notes
@@ -278,31 +277,32 @@ def estimate_joint(
     for (name, design), receipt in zip(designs.items(), receipts, strict=True):
         about = f"reports in column {name!r}"
         notes.append(trace(reports, name, mechanism_of(design), receipt, n, about)[1])
-    table = read.sample.tally(*(kernel.shape[1] for kernel in read.kernels))
-    cells: Any
-    if read.kernels[0].size * read.kernels[1].size <= MOST_ENTRIES:
-        whole = MatrixKernel.product(list(map(MatrixKernel.of, mechanisms)), list(designs))
-        flat = Sample({"": np.flatnonzero(table)}, table[table > 0])
-        fitted = replace(Fitted.of(whole.matrix, table.ravel()), fit=1.0)
-        prior, scores = np.full(len(whole.matrix), 1 / len(whole.matrix)), outer(*read.scores)
-        (made,) = answered(
-            whole, read.question, scores, flat, fitted, options, prior=prior
-        ).estimates
-        p = fitted.likely.reshape([len(kernel) for kernel in read.kernels])
-        found, cells = [made.values, made.errors, made.lower, made.upper], made.observed
+    shapes = [kernel.matrix.shape for kernel in read.kernels]
+    table = read.sample.tally(*(m for _, m in shapes)) / n
+    if large_columns(designs, None) is None:
+        (made,) = read.answered(options).estimates
+        p, cells = made.distribution.reshape([n for n, _ in shapes]), made._observed()
+        found, convergence = [made.values, made.errors, made.lower, made.upper], made.convergence
     else:
         remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"
         only = {"intervals": (intervals, "binomial"), "method": (method, "inversion")}
         refuse_other_than("so large a joint table", remedy, **only)
-        read.check_shares(list(designs), "features of so large a joint table")
-        p = np.outer(*(one.likely for one in read.fitted))
+        read.check_shares()
         cells, errors = read.answers(Survey(), target)
-        fitted = max(read.fitted, key=lambda one: one.convergence.gap)
         found = [cells.estimates, errors, *cells.limits(1 - confidence)]
+        p = np.outer(*(one.likely for one in read.fitted))
+        convergence = max((one.convergence for one in read.fitted), key=lambda one: one.gap)
     sampling = Sampling(n, fraction=float(target == "sample"))
     margins = [
-        Observed(kernel, table.sum(axis=1 - k) / n, p.sum(axis=1 - k), a, q.weights, sampling)
-        for k, (kernel, a, q) in enumerate(zip(read.kernels, read.scores, questions, strict=True))
+        Observed(
+            kernel.matrix,
+            table.sum(axis=1 - k),
+            p.sum(axis=1 - k),
+            read.scores[k],
+            questions[k].weights,
+            sampling,
+        )
+        for k, kernel in enumerate(read.kernels)
     ]
     shape = [len(question.labels) for question in questions]
     return JointEstimate(
@@ -310,7 +310,7 @@ def estimate_joint(
         *(part.reshape(shape) for part in found),
         names=tuple(designs),
         reports=n,
-        convergence=fitted.convergence,
+        convergence=convergence,
         distribution=p,
         margins=margins,
         cells=cells,

@@ -111,65 +111,62 @@ def estimate_rounds(
     options, is_same = Options(confidence=confidence, misfit=misfit), people == "same"
     designs = listed(mechanisms, "rounds", "mechanisms, one for each round", InputError)
     kernels = kernels_of_rounds(designs)
-    matrices = [kernel.kernel for kernel in kernels]
-    if is_same:
-        if len(kernels) != 2:
-            raise InputError(
-                "rounds of the same people",
-                expected="two",
-                got=str(len(kernels)),
-                remedy="add rounds up two by two, or pass the mechanism in parallel to md.estimate",
-            )
-        # Both reports of each person are one report of the two mechanisms in parallel.
-        names = [str(name or i) for i, name in enumerate(one_each(column, 2, "columns"))]
-        sample = sample_of(reports, dict(zip(names, kernels, strict=True)), (), missing)
-        sizes, notes, shares = [sample.size] * 2, [""], [1.0]
-        counts = sample.tally(*(matrix.shape[1] for matrix in matrices)).ravel()
-        matrices = [np.einsum("na,nb->nab", *matrices).reshape(len(matrices[0]), -1)]
-    else:
+    columns = one_each(column, len(kernels), "columns of rounds")
+    known = one_each(receipts, len(kernels), "receipts of rounds")
+    parts, groups = [reports], [list(zip(map(str, columns), kernels, strict=True))]
+    if not is_same:
         parts = listed(reports, "rounds", "reports, one table for each round", InputError)
-        if len(parts) != len(kernels):
-            raise _mismatch(f"{len(kernels)}, one for each mechanism", str(len(parts)))
-        columns = one_each(column, len(parts), "columns of rounds")
-        known = one_each(receipts, len(parts), "receipts of rounds")
-        samples, notes = [], []
-        for i, (part, name) in enumerate(zip(parts, columns, strict=True)):
-            sample, about = (
-                sample_of(part, {name: kernels[i]}, (), missing),
-                f"reports of round {i + 1}",
-            )
-            notes.append(trace(part, name, kernels[i], known[i], sample.size, about)[1])
-            samples.append(sample)
-        sizes = [sample.size for sample in samples]
-        shares = [size / sum(sizes) for size in sizes]
-        counts = np.concatenate(
-            [sample.tally(K.shape[1]) for sample, K in zip(samples, matrices, strict=True)]
+        groups = [[pair] for pair in zip(columns, kernels, strict=True)]
+    elif len(kernels) != 2:
+        raise InputError(
+            "rounds of the same people",
+            expected="two",
+            got=str(len(kernels)),
+            remedy="add rounds up two by two, or pass the mechanism in parallel to md.estimate",
         )
-    last = designs[-1], kernels[-1]
-    whole = MatrixKernel.mixture(kernels[0].inputs, matrices, shares, kernels[0].schema)
-    own = AskedKernel(whole, question_of_rounds(designs, [whole]))
-    question = ask_as_designed(own, feature, by)
+    elif column is None:
+        groups = [[(str(i), kernel) for i, kernel in enumerate(kernels)]]
+    if len(parts) != len(groups):
+        raise _mismatch(f"{len(kernels)}, one for each mechanism", str(len(parts)))
+    counts, matrices, notes = [], [], []
+    for i, (part, group) in enumerate(zip(parts, groups, strict=True)):
+        tally = sample_of(part, dict(group), (), missing).tally(*(k.shape[1] for _, k in group))
+        counts.append(tally.ravel())
+        # Reports of one person are one report of mechanisms in parallel.
+        first, *others = (kernel.kernel for _, kernel in group)
+        for other in others:
+            first = np.einsum("na,nb->nab", first, other).reshape(len(first), -1)
+        matrices.append(first)
+        if not is_same:
+            about = part, columns[i], kernels[i], known[i], int(tally.sum())
+            notes.append(trace(*about, f"reports of round {i + 1}")[1])
+    sizes, tallies = [int(each.sum()) for each in counts], np.concatenate(counts)
+    shares, last = [size / sum(sizes) for size in sizes], (designs[-1], kernels[-1])
+    stacked = np.hstack([share * part for share, part in zip(shares, matrices, strict=True)])
+    whole = MatrixKernel(kernels[0].inputs, stacked, kernels[0].schema)
+    asked = AskedKernel(whole, question_of_rounds(designs, [whole]))
+    question = ask_as_designed(asked, feature, by)
     # A sum of distances of rounds has lighter tails than one of all reports together.
-    fitted = Fitted.of(whole.matrix, counts)
+    fitted = Fitted.of(stacked, tallies)
     options.judge(fitted.fit)
-    scores = least_variance(whole.matrix, question, reference_of(*last, truth))
+    scores = least_variance(stacked, question, reference_of(*last, truth))
     spread = None if is_same else _spread(matrices, fitted.likely, scores, shares, question.weights)
     (made,) = answered(
         whole,
         question,
         scores,
-        Sample({"": np.flatnonzero(counts)}, counts[counts > 0]),
+        Sample({"": np.flatnonzero(tallies)}, tallies[tallies > 0]),
         fitted,
         options,
         prior=prior_of(*last),
         spread=spread,
         kind=RoundsEstimate,
         note=joined_notes(notes),
-        rounds=tuple(sizes),
+        rounds=tuple(sizes) * (2 if is_same else 1),
         people=people,
         leaked=compose(*designs, people=people),
     ).estimates
-    warn_of_errors(made, question)
+    warn_of_errors(made)
     return made
 
 

@@ -224,9 +224,9 @@ def _with_limits(
     return values, errors, lower, upper
 
 
-def warn_of_errors(made: Estimate, question: Question) -> None:
+def warn_of_errors(made: Estimate) -> None:
     """Warn of answers that so many reports leave open, and of a likelihood short of its maximum."""
-    width = np.ptp(question.weights, axis=0)
+    width = np.ptp(made._observed().values, axis=0)
     blind = made.errors * 1.96 >= width / 2
     if blind.any() and width.any():
         names = [label for label, b in zip(made.labels, blind, strict=True) if b]

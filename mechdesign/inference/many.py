@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -20,19 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, quote, warn
-from ..kernel import least_variance, outer
+from ..kernel import MatrixKernel, least_variance, outer
 from ..labels import Label, counted
 from ..mechanism import mechanism_of
-from ..release._identifiability import ask_as_designed
+from ..release._identifiability import ask, ask_as_designed
 from ..release.receipts import Receipt, trace
-from ..release.reports import Sample, kernels_of, note_of_plan, sample_of
+from ..release.reports import Sample, note_of_plan, sample_of
+from ..schema import Schema
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
 from ..subsets import SubsetSelection
+from ..utility.estimation import Asked
 from ..utility.questions import Question
-from .estimator import Options
+from .estimator import Options, answered
 from .intervals import Answers, Mixed, Sampling
 from .likelihood import Fitted, chance_of_distance
-from .references import check_confidence, reference_of
+from .references import check_confidence, prior_of, reference_of
+from .results import GroupEstimates
 from .rows import Rows
 from .surveys import Drawn, Survey, check_single, design_covariance, drawn_by, freedom_of
 
@@ -225,13 +228,23 @@ def _fit_of_directions(mechanism: SubsetSelection, codes: Integers, counts: Inte
 # Combinations of values
 
 
-def large_columns(designed: Any, column: Any) -> list[str] | None:
-    """The columns of a plan whose reports together are too many for one kernel; else ``None``."""
-    if not isinstance(designed, KernelPlan) or isinstance(column, str):
+def columns_of(designed: Any, column: Any) -> dict[Any, Any] | None:
+    """What reports in several columns are drawn from, by name: of a plan, or of a mapping from
+    each; ``None`` for other kernels.
+    """
+    if not isinstance(designed, (KernelPlan, Mapping)):
         return None
-    kernels = kernels_of(designed, designed.names if column is None else column)
-    is_large = math.prod(math.prod(kernel.shape) for kernel in kernels.values()) > MOST_ENTRIES
-    return list(kernels) if is_large else None
+    names = [column] if isinstance(column, str) else column
+    if column is None:
+        names = designed.names if isinstance(designed, KernelPlan) else designed
+    return {name: designed[name] for name in Schema(tuple(names)).names}
+
+
+def large_columns(designed: Any, column: Any) -> list[Any] | None:
+    """Columns whose reports together are too many for one kernel; else ``None``."""
+    designs = columns_of(designed, column) or {}
+    entries = math.prod(math.prod(mechanism_of(one).shape) for one in designs.values())
+    return list(designs) if len(designs) > 1 and entries > MOST_ENTRIES else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,42 +253,47 @@ class Columns:
 
     Attributes
     ----------
-    sample : the reports of each person, and what stands beside them
-    kernels, questions, scores : of each column, ``(N, M)`` with K a = V for scores ``(M, F)``
+    designs, kernels, questions : of each
     fitted : what the reports of each column alone are likeliest from
+    references : where weights of the reports of each column are best
+    sample : the reports of each person, and what stands beside them
     """
 
-    sample: Sample
-    kernels: Sequence[Vector]
+    designs: Mapping[Any, Any]
+    kernels: Sequence[MatrixKernel]
     questions: Sequence[Question]
-    scores: Sequence[Vector]
     fitted: Sequence[Fitted]
+    references: Sequence[Vector]
+    sample: Sample
 
     @classmethod
     def of(
         cls,
         reports: Any,
-        designs: Mapping[str, Any],
+        designs: Mapping[Any, Any],
         questions: Sequence[Question],
         options: Options,
         missing: str,
         others: Sequence[str] = (),
     ) -> Columns:
         """From reports of any form, refused where one column does not fit its kernel."""
-        kernels = {name: mechanism_of(designed) for name, designed in designs.items()}
-        sample = sample_of(reports, kernels, others, missing)
-        scores, fitted = [], []
-        for (name, kernel), question in zip(kernels.items(), questions, strict=True):
+        made = {name: mechanism_of(designed) for name, designed in designs.items()}
+        sample = sample_of(reports, made, others, missing)
+        fitted, references = [], []
+        for name, kernel in made.items():
             counts = np.bincount(sample.places[name], sample.repeats, kernel.shape[1])
             fitted.append(Fitted.of(kernel.kernel, counts))
             options.judge(fitted[-1].fit, f"reports in column {quote(name)}")
-            reference = reference_of(designs[name], kernel)
-            if options.method == "likelihood":
-                reference = fitted[-1].likely
-            scores.append(least_variance(kernel.kernel, question, reference))
-        return cls(
-            sample, [kernel.kernel for kernel in kernels.values()], questions, scores, fitted
-        )
+            best = reference_of(designs[name], kernel)
+            references.append(fitted[-1].likely if options.method == "likelihood" else best)
+        kernels = [MatrixKernel.of(kernel) for kernel in made.values()]
+        return cls(designs, kernels, questions, fitted, references, sample)
+
+    @cached_property
+    def scores(self) -> list[Vector]:
+        """``(M, F)`` weights of the reports of each column."""
+        parts = zip(self.kernels, self.questions, self.references, strict=True)
+        return [least_variance(kernel.matrix, *rest) for kernel, *rest in parts]
 
     @property
     def question(self) -> Question:
@@ -283,16 +301,45 @@ class Columns:
         labels = tuple(product(*(question.labels for question in self.questions)))
         return Question(labels, outer(*(question.weights for question in self.questions)))
 
-    def check_shares(self, names: Sequence[Any], what: str) -> None:
+    def answered(
+        self,
+        options: Options,
+        survey: Survey | None = None,
+        feature: Asked = None,
+        by: str = "symbols",
+        truth: Any = None,
+        **told: Any,
+    ) -> GroupEstimates:
+        """All columns as one kernel, which must not be too large, asked together or each alone."""
+        whole = MatrixKernel.product(self.kernels, list(self.designs))
+        sizes = [kernel.matrix.shape[1] for kernel in self.kernels]
+        codes = np.ravel_multi_index(list(self.sample.places.values()), sizes)
+        flat = replace(self.sample, places={"": codes})
+        fitted = Fitted.of(whole.matrix, flat.tally(math.prod(sizes)))
+        options.judge(fitted.fit)
+        priors = map(prior_of, self.designs.values(), self.kernels)
+        told["prior"], question = outer(*priors), self.question
+        if feature is None and by == "symbols" and truth is None:
+            parts = whole, question, outer(*self.scores)
+        else:
+            if feature is not None or by != "symbols":
+                question = ask(whole, feature, by)
+            reference = outer(*self.references)
+            if truth is not None:
+                reference = reference_of(None, whole, truth)
+            parts = whole, question, least_variance(whole.matrix, question, reference)
+        return answered(*parts, flat, fitted, options, survey=survey, **told)
+
+    def check_shares(self) -> None:
         """Refuse questions that are not about shares."""
-        for name, question in zip(names, self.questions, strict=True):
+        for name, question in zip(self.designs, self.questions, strict=True):
             if not np.isin(question.weights, (0, 1)).all():
                 raise InputError(
-                    what,
+                    "columns",
                     expected="shares to estimate of each, where there are so many combinations",
                     got=f"column {quote(name)}, of which other weighted sums are asked",
                     remedy="group its values by a feature (--feature), or estimate fewer columns "
-                    f"at a time, such as column={list(names[:1])!r}",
+                    f"at a time, such as column={[name]!r}",
                 )
 
     def answers(self, survey: Survey, target: str) -> tuple[Answers, Vector]:
@@ -310,7 +357,7 @@ class Columns:
         how = Sampling(1 / squares, fraction=fixed)
         # What mechanisms leave of one person's scores at least, whatever the secrets are.
         noise = [
-            (kernel @ a**2).min(axis=0) for kernel, a in zip(self.kernels, self.scores, strict=True)
+            (k.matrix @ a**2).min(axis=0) for k, a in zip(self.kernels, self.scores, strict=True)
         ]
         known = squares * np.maximum(outer(*noise) - shares, 0)
         if not survey.asked:
@@ -364,7 +411,7 @@ class Columns:
         parts = zip(self.kernels, self.questions, self.scores, self.fitted, strict=True)
         for kernel, question, a, fitted in parts:
             v, p = question.weights, fitted.likely
-            by_symbol = np.stack([kernel @ a**k for k in range(5)])
+            by_symbol = np.stack([kernel.matrix @ a**k for k in range(5)])
             top = np.where(v > 0, by_symbol, -np.inf).max(axis=1)
             each = np.stack([top, p @ by_symbol, by_symbol.min(axis=1)])
             total = np.einsum("ska,skb->skab", total, each).reshape(3, 5, -1)
@@ -390,22 +437,24 @@ def _sided(raw: Vector, value: int) -> list[Vector]:
     return [second, third, (both + skewed) / 2, (both - skewed) / 2]
 
 
-def estimate_combinations(
+def estimate_columns(
     reports: Any,
-    designs: Mapping[str, Any],
+    designs: Mapping[Any, Any],
     survey: Survey,
     options: Options,
     missing: str,
     receipt: Any,
-) -> ManyEstimates:
-    """Shares of all combinations of values of columns, by products of weights; of designs for
-    shares of features, those of their combinations.
+    **asked: Any,
+) -> ManyEstimates | GroupEstimates:
+    """Shares of all combinations of values of columns, by products of weights, or what else is
+    ``asked`` of them; of designs for questions the products of these.
 
-    Raises :class:`DataError` for reports that are none of the plan's, fewer than 10 of them, too
-    many combinations, and for weights, strata, clusters or a population that cannot be used;
-    :class:`InputError` for designs for questions that are no shares.
+    Raises :class:`DataError` for reports that are none of these columns', fewer than 10 of them,
+    too many combinations, and for weights, strata, clusters or a population that cannot be used;
+    :class:`InputError` for too many columns with questions that are no shares.
     """
-    questions = [ask_as_designed(designed) for designed in designs.values()]
+    is_whole = asked["feature"] is not None or asked["by"] != "symbols"
+    questions = [ask_as_designed(each, hidden=is_whole) for each in designs.values()]
     cells = math.prod(len(question.labels) for question in questions)
     if cells > _MOST_CELLS:
         raise DataError(
@@ -416,7 +465,9 @@ def estimate_combinations(
         )
     note = note_of_plan(reports, {k: mechanism_of(one) for k, one in designs.items()}, receipt)
     columns = Columns.of(reports, designs, questions, options, missing, survey.columns)
-    columns.check_shares(list(designs), "columns")
+    if large_columns(designs, None) is None:
+        return columns.answered(options, survey, **asked, note=note)
+    columns.check_shares()
     answers, errors = columns.answers(survey, options.target)
     n, fit = columns.sample.size, min(one.fit for one in columns.fitted)
     _warn_of_errors(errors, n, f"{cells} combinations", "estimate fewer columns at a time")

@@ -96,7 +96,7 @@ def prior_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:
     """The masses of a design's prior, or uniform ones."""
     prior = getattr(designed, "prior", None)
     if prior is None:
-        return np.full(mechanism.shape[0], 1 / mechanism.shape[0])
+        return np.full(len(mechanism.inputs), 1 / len(mechanism.inputs))
     return np.asarray(prior.probabilities)
 
 
@@ -119,5 +119,5 @@ def truth_over(mechanism: Mechanism, truth: Any) -> Prior:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ZeroMassWarning)  # speaks of designs
             return Prior.from_counts(found.weights, mechanism.inputs)
-    mechanism.check_prior(found)
+    Mechanism.check_prior(mechanism, found)
     return found
