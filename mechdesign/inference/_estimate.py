@@ -8,6 +8,7 @@ from typing import Any, overload
 from ..errors import InputError, quote
 from ..kernel import MatrixKernel, least_variance
 from ..release._identifiability import ask_as_designed
+from ..release.codes import check_choice
 from ..release.reports import asked_of
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
@@ -170,6 +171,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     only.update(by=(by, "symbols"), intervals=(intervals, "binomial"), truth=(truth, None))
     if isinstance(mechanism, SubsetSelection):
         refuse_other_than(**only, **{name: (getattr(survey, name), None) for name in survey.asked})
+        check_choice("policy for missing reports", missing, ("error", "drop"))
         return estimate_selection(reports, mechanism, column, options, missing, receipt)
     designs, made = columns_of(mechanism, column) or {}, None
     if len(designs) == 1:

@@ -18,7 +18,7 @@ from ..release.receipts import trace
 from ..solve.columns_plan import KernelPlan
 from .estimator import Options
 from .intervals import Answers, Sampling
-from .likelihood import Convergence
+from .likelihood import Convergence, maximise_table
 from .many import Columns, large_columns
 from .observed import Observed, roots
 from .references import refuse_other_than
@@ -79,11 +79,11 @@ class JointEstimate(TableEstimate):
     names : of the two columns
     reports : number of people
     convergence : of the maximisation of the likelihood, with the proven gap
-    distribution : ``(N1, N2)`` of largest likelihood over all pairs of symbols; of so large a table
-        that only columns alone are looked at, as if these were independent
+    distribution : ``(N1, N2)`` of largest likelihood over all pairs of symbols
     note : what could not be told of where the reports came from, or nothing
     margins : what reports of each column say alone
     cells : what pairs of reports say
+    table : ``(M1, M2)`` frequencies of these
     """
 
     names: tuple[str, ...]
@@ -96,6 +96,7 @@ class JointEstimate(TableEstimate):
     distribution: Vector
     margins: Sequence[Observed]
     cells: Observed | Answers
+    table: Vector
     note: str = ""
 
     def __repr__(self) -> str:
@@ -176,8 +177,13 @@ class JointEstimate(TableEstimate):
             least, most = (end[known, None] for end in one.answers().limits(alpha / 2))
             lower = np.divide(lower, most, where=most > 0, out=0 * lower)
             upper = np.divide(upper, least, where=least > upper, out=0 * upper + 1)
-            error = np.hypot(self.errors.ravel()[cells], ratios * errors[known, None])
-            error /= total[known, None]
+            a, b = one.scores[:, known], other.scores
+            twice = (a**2).T @ (self.table.T if k else self.table)
+            error = twice @ b**2 - 2 * ratios * (twice @ b)
+            error += ratios**2 * twice.sum(axis=1, keepdims=True)
+            sampling, below = one.sampling, total[known, None]
+            error -= sampling.fraction * below * ratios * (1 - ratios)
+            error = np.sqrt(np.maximum(error, 0) / sampling.size) / below
         else:
             # Shares are answers beside the cells, of the same reports.
             parts = []
@@ -285,13 +291,15 @@ def estimate_joint(
         found, convergence = [made.values, made.errors, made.lower, made.upper], made.convergence
     else:
         remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"
-        only = {"intervals": (intervals, "binomial"), "method": (method, "inversion")}
-        refuse_other_than("so large a joint table", remedy, **only)
+        refuse_other_than("so large a joint table", remedy, intervals=(intervals, "binomial"))
         read.check_shares()
         cells, errors = read.answers(Survey(), target)
-        found = [cells.estimates, errors, *cells.limits(1 - confidence)]
-        p = np.outer(*(one.likely for one in read.fitted))
-        convergence = max((one.convergence for one in read.fitted), key=lambda one: one.gap)
+        ends = cells.limits(1 - confidence)
+        p, convergence = maximise_table(*(kernel.matrix for kernel in read.kernels), table)
+        straight, held = cells.estimates, cells.projected
+        if method == "likelihood":
+            straight = held = (questions[0].weights.T @ p @ questions[1].weights).ravel()
+        found = [straight, errors, np.minimum(ends[0], held), np.maximum(ends[1], held)]
     sampling = Sampling(n, fraction=float(target == "sample"))
     margins = [
         Observed(
@@ -314,6 +322,7 @@ def estimate_joint(
         distribution=p,
         margins=margins,
         cells=cells,
+        table=table,
         note=joined_notes(notes),
         **options.told,
     )

@@ -204,7 +204,7 @@ def one_each(given: Any, count: int, subject: str) -> list[Any]:
     if len(given) != count:
         raise InputError(
             subject,
-            expected=f"{count}, one for each round",
+            expected=f"{'two' if count == 2 else count}, one for each round",
             got=str(len(given)),
             remedy="name one for each round, or leave them out",
         )

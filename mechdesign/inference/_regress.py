@@ -29,7 +29,7 @@ from ..release.reports import Sample, sample_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
 from ..utility.questions import Question
-from ._estimate import judge_fit
+from .estimator import judge_fit
 from .latent import Latent, maximise_latent, refuse_free
 from .likelihood import fit_of, maximise
 from .privatised import Secret, Setting, Terms, corrected_moments, terms_of

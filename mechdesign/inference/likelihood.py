@@ -22,7 +22,7 @@ Vector = NDArray[np.float64]
 
 #: A gap below this per report counts as converged.
 GAP = 1e-9
-_ITERATIONS = 100
+_ITERATIONS, _EM_STEPS = 100, 20_000
 # Numbers in one batch of Newton's method.
 _MOST_NUMBERS = 4_000_000
 _TINY = 1e-150
@@ -186,6 +186,36 @@ def _squares(kernel: Vector) -> Callable[[Vector], Vector]:
         return lambda weights: np.stack([(k := kernel * np.sqrt(row)) @ k.T for row in weights])
     pairs = (kernel[:, None] * kernel).reshape(n * n, m).T
     return lambda weights: np.reshape(weights @ pairs, (-1, n, n))
+
+
+def maximise_table(left: Vector, right: Vector, table: Vector) -> tuple[Vector, Convergence]:
+    """The ``(N1, N2)`` joint distribution of largest likelihood for an ``(M1, M2)`` table of
+    reports of two columns, drawn independently of each other.
+
+    EM, p ← p g, with squared extrapolation, which never forms the kernel of both columns.
+    """
+
+    def chances(p: Vector) -> Vector:
+        return np.maximum(left.T @ p @ right, _TINY)
+
+    def slope(p: Vector) -> Vector:
+        return np.asarray(left @ (table / chances(p)) @ right.T)
+
+    def value(p: Vector) -> float:
+        return float((table * np.log(chances(p / p.sum()))).sum())
+
+    p, steps = np.full((len(left), len(right)), 1 / (len(left) * len(right))), 0
+    while (g := slope(p)).max() > 1 + GAP / 2 and steps < _EM_STEPS:
+        steps += 1
+        first = p * g
+        second = first * slope(first)
+        moved, turn = first - p, second - 2 * first + p
+        length = max(float(np.linalg.norm(moved) / np.linalg.norm(turn)), 1.0)
+        p = p + 2 * length * moved + length**2 * turn
+        if (p <= 0).any() or value(p) < value(second):
+            p = second
+        p = p / p.sum()
+    return p, Convergence(steps, math.log(max(g.max(), 1.0)))
 
 
 def fit_of(kernel: Vector, f: Vector, p: Vector, n: int, gap: float = 0.0) -> float:

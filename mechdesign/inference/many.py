@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, quote, warn
 from ..kernel import MatrixKernel, least_variance, outer
-from ..labels import Label, counted
+from ..labels import Label, counted, listing
 from ..mechanism import mechanism_of
 from ..release._identifiability import ask, ask_as_designed
 from ..release.receipts import Receipt, trace
@@ -316,7 +316,6 @@ class Columns:
         codes = np.ravel_multi_index(list(self.sample.places.values()), sizes)
         flat = replace(self.sample, places={"": codes})
         fitted = Fitted.of(whole.matrix, flat.tally(math.prod(sizes)))
-        options.judge(fitted.fit)
         priors = map(prior_of, self.designs.values(), self.kernels)
         told["prior"], question = outer(*priors), self.question
         if feature is None and by == "symbols" and truth is None:
@@ -337,7 +336,7 @@ class Columns:
                 raise InputError(
                     "columns",
                     expected="shares to estimate of each, where there are so many combinations",
-                    got=f"column {quote(name)}, of which other weighted sums are asked",
+                    got=f"other weighted sums of column {quote(name)}, {listing(question.labels)}",
                     remedy="group its values by a feature (--feature), or estimate fewer columns "
                     f"at a time, such as column={[name]!r}",
                 )
@@ -466,7 +465,9 @@ def estimate_columns(
     note = note_of_plan(reports, {k: mechanism_of(one) for k, one in designs.items()}, receipt)
     columns = Columns.of(reports, designs, questions, options, missing, survey.columns)
     if large_columns(designs, None) is None:
-        return columns.answered(options, survey, **asked, note=note)
+        made = columns.answered(options, survey, **asked, note=note)
+        options.judge(made.estimates[0].fit)
+        return made
     columns.check_shares()
     answers, errors = columns.answers(survey, options.target)
     n, fit = columns.sample.size, min(one.fit for one in columns.fitted)
