@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -155,7 +155,7 @@ def estimate_change(
         told.append(of)
         notes.append(note)
     both = [who for who in told[0] if who in told[1]]
-    seen = [one._observed() for one in made]
+    seen = [one.observed for one in made]
     apart, noise = np.zeros((2, *seen[0].noise.shape))
     common = []
     for of, one in zip(told, seen, strict=True):
@@ -169,12 +169,7 @@ def estimate_change(
     change = difference_of(made[0], made[1], covariance, np.diagonal(cross), len(both))
     equal = sum(kernels[0].outputs[told[0][w]] == kernels[1].outputs[told[1][w]] for w in both)
     return ChangeEstimate(
-        made[0].labels,
-        change.values,
-        change.errors,
-        change.lower,
-        change.upper,
-        covariance,
+        *(getattr(change, field.name) for field in fields(Intervals)),
         np.sqrt(np.diagonal(apart)),
         (made[0], made[1]),
         len(both),

@@ -287,7 +287,7 @@ def estimate_joint(
     table = read.sample.tally(*(m for _, m in shapes)) / n
     if large_columns(designs, None) is None:
         (made,) = read.answered(options).estimates
-        p, cells = made.distribution.reshape([n for n, _ in shapes]), made._observed()
+        p, cells = made.distribution.reshape([n for n, _ in shapes]), made.observed
         found, convergence = [made.values, made.errors, made.lower, made.upper], made.convergence
     else:
         remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"

@@ -186,7 +186,7 @@ def answered(
                 observed=one,
                 fit=fitted.fit,
                 **options.told,
-                **told,
+                **{"receipt": None, "note": "", **told},
             )
         )
     return GroupEstimates(survey.by_group or "", tuple(names), tuple(made), units.between)
@@ -226,7 +226,7 @@ def _with_limits(
 
 def warn_of_errors(made: Estimate) -> None:
     """Warn of answers that so many reports leave open, and of a likelihood short of its maximum."""
-    width = np.ptp(made._observed().values, axis=0)
+    width = np.ptp(made.observed.values, axis=0)
     blind = made.errors * 1.96 >= width / 2
     if blind.any() and width.any():
         names = [label for label, b in zip(made.labels, blind, strict=True) if b]

@@ -37,7 +37,7 @@ from .likelihood import Fitted, chance_of_distance
 from .references import check_confidence, prior_of, reference_of
 from .results import GroupEstimates
 from .rows import Rows
-from .surveys import Drawn, Survey, check_single, design_covariance, drawn_by, freedom_of
+from .surveys import Drawn, Survey, Units, check_single, drawn_by
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -345,60 +345,58 @@ class Columns:
         """What is unbiased for the share of each combination, and standard errors: the diagonal of
         what :mod:`.surveys` writes down, or for simple samples the variance of scores.
         """
-        n, is_drawn = self.sample.repeats.astype(float), target == "population"
-        drawn, ratio = drawn_by(survey, self.sample), survey.weighting == "hajek"
-        if survey.asked and is_drawn:
-            check_single(drawn, survey.strata)
-        share = drawn.weights / (drawn.weights @ n if ratio else float(drawn.population or 0))
-        heavy, squares = n * share**2, float(share**2 @ n)
-        values, variance = self._sums(n * share), self._sums(heavy, 2)
-        shares, fixed = np.clip(values, 0, 1), 1.0 - is_drawn
-        how = Sampling(1 / squares, fraction=fixed)
+        drawn, n = drawn_by(survey, self.sample), self.sample.repeats.astype(float)
+        total = drawn.population if survey.weighting != "hajek" else None
+        share = drawn.weights / (total or drawn.weights @ n)
+        heavy, fixed, seen = n * share**2, float(target == "sample"), None
+        values, squares = self._sums(n * share), self._sums(heavy, 2)
+        shares, how = np.clip(values, 0, 1), Sampling(1 / heavy.sum(), fraction=fixed)
+        # Of people at random, or of these people, whose values are what they are.
+        variance = squares - heavy.sum() * (shares if fixed else shares**2)
         # What mechanisms leave of one person's scores at least, whatever the secrets are.
         noise = [
             (k.matrix @ a**2).min(axis=0) for k, a in zip(self.kernels, self.scores, strict=True)
         ]
-        known = squares * np.maximum(outer(*noise) - shares, 0)
-        if not survey.asked:
-            # Of people at random, or of these people, whose values are what they are.
-            variance -= squares * (shares**2 if is_drawn else shares)
-        else:
+        known = heavy.sum() * np.maximum(outer(*noise) - shares, 0)
+        if survey.asked:
             # Values are 0 or 1: z² − z is without bias for the variance that mechanisms leave.
-            variance, seen, clusters = np.maximum(variance - self._sums(heavy), known), None, 1.0
-            if is_drawn:
-                fixed = float(heavy @ drawn.fractions[drawn.strata]) / squares
-                variance = seen = fixed * variance + self._between(share, values * ratio, drawn)
-            if is_drawn and drawn.clusters is not None:
-                clusters = float((np.bincount(drawn.clusters, share * n) ** 2).sum()) / squares
-            skewness = float(share**3 @ n) / squares**2
-            freedom = freedom_of(drawn, target)
-            how = Sampling(1 / squares, skewness, fixed, seen, clusters, freedom)
-        return Answers(values, self._path(), how), np.sqrt(np.maximum(variance, known))
+            variance = np.maximum(squares - self._sums(heavy), known)
+            how, between = self._drawn(drawn, survey, target, total)
+            if not fixed:
+                variance = seen = between + how.fraction * variance
+        answers = Answers(values, self._path(), replace(how, variance=seen))
+        return answers, np.sqrt(np.maximum(variance, known))
 
     def _sums(self, mass: Vector, power: int = 1) -> Vector:
         """Σ mass · score^power over rows, of each combination."""
         places = list(self.sample.places.values())
         return contracted(mass, places, [a**power for a in self.scores])
 
-    def _between(self, share: Vector, centre: Vector, drawn: Drawn) -> Vector:
-        """``(F,)`` variances of Σ share (score − centre), for who was asked."""
-        if len(share) * len(centre) > _MOST_SCORES:
+    def _drawn(
+        self, drawn: Drawn, survey: Survey, target: str, total: int | None
+    ) -> tuple[Sampling, Vector]:
+        """How people were drawn, and variances ``(F,)`` for who was asked, some at a time."""
+        rows, sizes = len(self.sample.repeats), [a.shape[1] for a in self.scores]
+        cells = math.prod(sizes)
+        if target == "population":
+            check_single(drawn, survey.strata)
+        if rows * cells > _MOST_SCORES:
             raise DataError(
                 "joint table of a survey",
-                expected=f"at most {_MOST_SCORES // len(centre):,} different rows with "
-                f"{len(centre):,} combinations of values",
-                got=f"{len(share):,}",
+                expected=f"at most {_MOST_SCORES // cells:,} different rows with {cells:,} "
+                "combinations of values",
+                got=f"{rows:,}",
                 remedy="estimate fewer columns at a time",
             )
-        found, sizes = np.zeros_like(centre), [a.shape[1] for a in self.scores]
-        for start in range(0, len(centre), _AT_ONCE):
-            some = np.arange(len(centre))[start : start + _AT_ONCE]
-            z, at = np.ones(1), np.unravel_index(some, sizes)
+        every, found = replace(self.sample, places={"": np.arange(rows)}), []
+        for some in np.array_split(np.arange(cells), -(-cells // _AT_ONCE)):
+            z: Any = 1.0
+            at = np.unravel_index(some, sizes)
             for a, places, k in zip(self.scores, self.sample.places.values(), at, strict=True):
                 z = z * a[places][:, k]
-            z = share[:, None] * (z - centre[some])
-            found[some] = np.diagonal(design_covariance(z, self.sample.repeats, drawn))
-        return np.maximum(found, 0)
+            one = Units(every, drawn, 0 * every.reports, z, target=target, population=total)
+            found.append(np.diagonal(one.between(0, 0)[0]))
+        return one.sampling.of(0), np.maximum(np.concatenate(found), 0)
 
     def _path(self) -> Mixed:
         """The path of shares of combinations: moments are products over the columns.

@@ -137,9 +137,7 @@ class NumberAnswers(Intervals):
 
     confidence: float
     schema: Schema | None
-
-    def _observed(self) -> Observed:
-        raise NotImplementedError
+    observed: Observed
 
     def mean(
         self, column: str | None = None, *, representatives: Any = None, ends: Any = None
@@ -350,7 +348,7 @@ class _Side:
                 got="an estimate of none",
                 remedy="collect more reports",
             )
-        observed = made._observed()
+        observed = made.observed
         # Weights of a sample may not add up to a population; numbers that are missing count not.
         if not known.all() or abs(total - 1) > _ROUNDING:
             return observed.ratios(c, np.outer(known, np.ones(c.shape[1])), alpha)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..schema import Schema
 from .intervals import difference_limits
 from .likelihood import Convergence
 from .number_answers import NumberAnswers
-from .observed import Observed
+from .observed import Observed, roots
 from .references import check_confidence
 from .rows import Intervals, Vector
 
@@ -59,28 +59,24 @@ class Estimate(NumberAnswers):
     distribution: Vector
     convergence: Convergence
     fit: float
-    receipt: Any = None
-    note: str = ""
-    shrunk: Prior | None = None
-    schema: Schema | None = None
-    noise: Vector = field(default_factory=lambda: np.empty(0))
-    strata: int = 1
-    clusters: int = 0
-    freedom: float = np.inf
-    effective: float = 0.0
-    weighting: str = "hajek"
-    group: Label = None
-    by_design: bool = False
-    observed: Observed | None = None
-
-    def _observed(self) -> Observed:
-        assert self.observed is not None
-        return self.observed
+    receipt: Any
+    note: str
+    shrunk: Prior
+    schema: Schema | None
+    noise: Vector
+    strata: int
+    clusters: int
+    freedom: float
+    effective: float
+    weighting: str
+    group: Label
+    by_design: bool
+    observed: Observed
 
     @property
     def projected(self) -> Vector:
         """``(F,)`` estimates moved to the nearest possible answers."""
-        values = self._observed().values
+        values = self.observed.values
         return np.clip(self.values, values.min(axis=0), values.max(axis=0))
 
     def limits(
@@ -101,14 +97,14 @@ class Estimate(NumberAnswers):
         check_choice("side of an interval", side, ("both", "lower", "upper"))
         alpha = (1 - confidence) / (len(self.labels) if together else 1)
         sides = (side != "upper", side != "lower")
-        return self._observed().answers().limits(alpha, sides=sides)
+        return self.observed.answers().limits(alpha, sides=sides)
 
     @cached_property
     def misfits(self) -> dict[Label, float]:
         """Answers whose estimates lie outside of what is possible by more than chance gives, each
         with the probability of it (of all answers, at most 1 − confidence by chance).
         """
-        if self.observed is None or self.method != "inversion":
+        if self.method != "inversion":
             return {}
         found = self.observed.answers().outside()
         worst = (1 - self.confidence) / 2 / len(self.labels)
@@ -143,7 +139,7 @@ class Estimate(NumberAnswers):
                 f"gives in 1 of {_odds(chance)} surveys (of {quote(label)}); see that this "
                 "mechanism made these reports, and that this is their column"
             )
-        elif self.observed is not None and (moved := self.projected != self.values).any():
+        elif (moved := self.projected != self.values).any():
             pairs = zip(self.labels, moved, self.projected.tolist(), strict=True)
             told = [f"{shorten(label, 28)} {value:g}" for label, is_so, value in pairs if is_so]
             more = f" and {len(told) - 4} more" if len(told) > 4 else ""
@@ -275,23 +271,19 @@ def difference_of(
 
     ``both`` is the number of people, or clusters, that are in both.
     """
-    rooms = [np.ptp(arm._observed().values, axis=0) for arm in (first, second)]
+    rooms = [np.ptp(arm.observed.values, axis=0) for arm in (first, second)]
     product = first.errors * second.errors
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = np.where(product > 0, np.clip(cross / product, -1, 1), 0.0)
+    correlation = np.divide(cross, product, out=np.zeros_like(product), where=product > 0)
     # Few people in both say little of how alike the two are.
-    correlation = correlation * both / (both + 4)
+    correlation = np.clip(correlation, -1, 1) * both / (both + 4)
     lower, upper = difference_limits(
         (first.values, first.lower, first.upper, rooms[0]),
         (second.values, second.lower, second.upper, rooms[1]),
         second.projected - first.projected,
         correlation,
     )
-    errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))
-    values = second.values - first.values
-    return Difference(
-        first.labels, values, errors, lower, upper, covariance, groups, first.confidence
-    )
+    found = second.values - first.values, roots(covariance), lower, upper, covariance
+    return Difference(first.labels, *found, groups, first.confidence)
 
 
 def joined_notes(notes: Sequence[str]) -> str:
