@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from ..errors import InputError, quote
-from ..kernel import MatrixKernel, least_variance
-from ..release._identifiability import ask_as_designed
+from ..mechanism import mechanism_of
+from ..release._identifiability import ask, ask_as_designed
 from ..release.codes import check_choice
-from ..release.reports import asked_of
+from ..release.reports import asked_of, note_of_plan, sample_of
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
-from .estimator import Options, answered, warn_of_errors
-from .likelihood import Fitted
-from .many import ManyEstimates, columns_of, estimate_columns, estimate_selection, large_columns
-from .references import CONFIDENCE, prior_of, reference_of, refuse_other_than, weights_note
-from .results import Estimate, GroupEstimates, joined_notes
+from .estimator import Options, warn_of_errors
+from .many import Columns, ManyEstimates, columns_of, estimate_selection, large_columns
+from .references import CONFIDENCE, refuse_other_than
+from .results import Estimate, GroupEstimates
 from .surveys import Survey, check_plain
 
 
@@ -170,39 +169,39 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     only: dict[str, Any] = {"method": (method, "inversion"), "feature": (feature, None)}
     only.update(by=(by, "symbols"), intervals=(intervals, "binomial"), truth=(truth, None))
     if isinstance(mechanism, SubsetSelection):
-        refuse_other_than(**only, **{name: (getattr(survey, name), None) for name in survey.asked})
+        only.update({name: (getattr(survey, name), None) for name in survey.asked})
+        refuse_other_than(**only)
         check_choice("policy for missing reports", missing, ("error", "drop"))
         return estimate_selection(reports, mechanism, column, options, missing, receipt)
-    designs, made = columns_of(mechanism, column) or {}, None
-    if len(designs) == 1:
-        ((column, mechanism),) = designs.items()
-    elif designs:
-        if large_columns(mechanism, column) is not None:
-            remedy = f"estimate fewer of them at a time, such as column={[*designs][:1]!r}"
-            only["by_group"] = (by_group, None)
-            refuse_other_than("so many columns at once", remedy, **only)
-        asked = {"feature": feature, "by": by, "truth": truth}
-        made = estimate_columns(reports, designs, survey, options, missing, receipt, **asked)
-        if isinstance(made, ManyEstimates):
-            return made
-    if survey.asked:
+    designs, known, is_asked = (
+        columns_of(mechanism, column),
+        None,
+        feature is not None or by != "symbols",
+    )
+    names, others = large_columns(mechanism, column), survey.columns
+    if names is not None:
+        remedy = f"estimate fewer of them at a time, such as column={names[:1]!r}"
+        refuse_other_than("so many columns at once", remedy, by_group=(by_group, None), **only)
+    elif survey.asked:
         check_plain(method, intervals)
-    if made is None:
-        read = asked_of(reports, mechanism, column, receipt, missing, survey.columns)
-        kernel, sample, note = MatrixKernel.of(read.designed), read.sample, read.note
-        question = ask_as_designed(read.designed, feature, by)
-        fitted = Fitted.of(kernel.matrix, sample.tally(kernel.matrix.shape[1]))
-        options.judge(fitted.fit)
-        reference = fitted.likely
-        if method == "inversion":
-            reference = reference_of(read.designed, read.kernel, truth)
-        scores = least_variance(kernel.matrix, question, reference)
-        if method == "inversion" and truth is None:
-            told = weights_note(read.designed, question, scores, fitted.likely)
-            note = joined_notes([note, told])
-        prior = prior_of(read.designed, read.kernel)
-        told = {"receipt": read.receipt, "note": note, "prior": prior, "survey": survey}
-        made = answered(kernel, question, scores, sample, fitted, options, **told)
+    if len(designs) > 1:
+        questions = [ask_as_designed(one, hidden=is_asked) for one in designs.values()]
+        kernels = {name: mechanism_of(designed) for name, designed in designs.items()}
+        note = note_of_plan(reports, kernels, receipt)
+        sample = sample_of(reports, kernels, others, missing)
+    else:
+        (column, mechanism), *_ = designs.items() or [(column, mechanism)]
+        read = asked_of(reports, mechanism, column, receipt, missing, others)
+        sample, known, note = read.sample, read.receipt, read.note
+        designs = dict.fromkeys(sample.places, read.designed)
+        questions = [ask_as_designed(read.designed, feature, by)]
+    columns = Columns(designs, questions, sample, method)
+    columns.judge(options)
+    if names is not None:
+        return columns.many(options, survey, note)
+    asked = ask(columns.whole[0], feature, by) if is_asked and len(designs) > 1 else None
+    options.judge(columns.whole[2].fit)
+    made = columns.answered(options, survey, asked, truth, note, receipt=known)
     for each in made.estimates:
         warn_of_errors(each)
     return made if by_group is not None else made.estimates[0]

@@ -141,9 +141,15 @@ def estimate_change(
     )
     kernels = kernels_of_rounds(designs)
     asked = [AskedKernel(kernel, question_of_rounds(designs, kernels)) for kernel in kernels]
-    options = {"feature": feature, "by": by, "confidence": confidence, "misfit": misfit}
+    options: dict[str, Any] = {
+        "feature": feature,
+        "by": by,
+        "confidence": confidence,
+        "misfit": misfit,
+    }
     options["truth"] = reference_of(designs[-1], kernels[-1], truth)
-    told, made, notes = [], [], []
+    told, notes = [], []
+    made: list[Any] = []
     for i, table in enumerate((first, second)):
         kernel, name = kernels[i], columns[i]
         of = _reports_of(table, name, persons[i], kernel, missing)
@@ -168,14 +174,15 @@ def estimate_change(
     covariance = at_least(apart - cross - cross.T, noise)
     change = difference_of(made[0], made[1], covariance, np.diagonal(cross), len(both))
     equal = sum(kernels[0].outputs[told[0][w]] == kernels[1].outputs[told[1][w]] for w in both)
+    found = {field.name: getattr(change, field.name) for field in fields(Intervals)}
     return ChangeEstimate(
-        *(getattr(change, field.name) for field in fields(Intervals)),
-        np.sqrt(np.diagonal(apart)),
-        (made[0], made[1]),
-        len(both),
-        equal / len(both) if both else 0.0,
-        confidence,
-        joined_notes(notes),
+        **found,
+        errors_apart=np.sqrt(np.diagonal(apart)),
+        rounds=(made[0], made[1]),
+        both=len(both),
+        kept=equal / len(both) if both else 0.0,
+        confidence=confidence,
+        note=joined_notes(notes),
     )
 
 

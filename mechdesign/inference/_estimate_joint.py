@@ -15,6 +15,7 @@ from ..labels import Label, listing, short_names
 from ..mechanism import mechanism_of
 from ..release._identifiability import ask_as_designed
 from ..release.receipts import trace
+from ..release.reports import sample_of
 from ..solve.columns_plan import KernelPlan
 from .estimator import Options
 from .intervals import Answers, Sampling
@@ -278,49 +279,49 @@ def estimate_joint(
     options = Options(method, intervals, confidence, target, misfit, resamples, rng)
     designs = dict(zip(map(str, columns), mechanisms, strict=True))
     questions = [ask_as_designed(*each, by) for each in zip(mechanisms, features, strict=True)]
-    read = Columns.of(reports, designs, questions, options, missing)
+    kernels = {name: mechanism_of(design) for name, design in designs.items()}
+    read = Columns(designs, questions, sample_of(reports, kernels, (), missing), method)
+    read.judge(options)
     n, notes = read.sample.size, []
-    for (name, design), receipt in zip(designs.items(), receipts, strict=True):
+    for (name, kernel), receipt in zip(kernels.items(), receipts, strict=True):
         about = f"reports in column {name!r}"
-        notes.append(trace(reports, name, mechanism_of(design), receipt, n, about)[1])
-    shapes = [kernel.matrix.shape for kernel in read.kernels]
-    table = read.sample.tally(*(m for _, m in shapes)) / n
+        notes.append(trace(reports, name, kernel, receipt, n, about)[1])
+    left, right = (kernel.matrix for kernel in read.kernels)
+    v, w = (question.weights for question in questions)
+    table = read.sample.tally(left.shape[1], right.shape[1]) / n
+    found: Any
+    cells: Any
     if large_columns(designs, None) is None:
         (made,) = read.answered(options).estimates
-        p, cells = made.distribution.reshape([n for n, _ in shapes]), made.observed
-        found, convergence = [made.values, made.errors, made.lower, made.upper], made.convergence
+        p, convergence = made.distribution.reshape(len(left), len(right)), made.convergence
+        found, cells = (made.values, made.errors, made.lower, made.upper), made.observed
     else:
         remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"
         refuse_other_than("so large a joint table", remedy, intervals=(intervals, "binomial"))
         read.check_shares()
         cells, errors = read.answers(Survey(), target)
-        ends = cells.limits(1 - confidence)
-        p, convergence = maximise_table(*(kernel.matrix for kernel in read.kernels), table)
-        straight, held = cells.estimates, cells.projected
+        p, convergence = maximise_table(left, right, table)
+        found = cells.estimates, errors, *cells.limits(1 - confidence)
         if method == "likelihood":
-            straight = held = (questions[0].weights.T @ p @ questions[1].weights).ravel()
-        found = [straight, errors, np.minimum(ends[0], held), np.maximum(ends[1], held)]
+            held = (v.T @ p @ w).ravel()
+            found = held, errors, np.minimum(found[2], held), np.maximum(found[3], held)
     sampling = Sampling(n, fraction=float(target == "sample"))
-    margins = [
-        Observed(
-            kernel.matrix,
-            table.sum(axis=1 - k),
-            p.sum(axis=1 - k),
-            read.scores[k],
-            questions[k].weights,
-            sampling,
-        )
-        for k, kernel in enumerate(read.kernels)
-    ]
-    shape = [len(question.labels) for question in questions]
+    a, b = read.scores
+    first = Observed(left, table.sum(axis=1), p.sum(axis=1), a, v, sampling)
+    second = Observed(right, table.sum(axis=0), p.sum(axis=0), b, w, sampling)
+    values, errors, lower, upper = np.reshape(found, (4, a.shape[1], b.shape[1]))
     return JointEstimate(
-        *(question.labels for question in questions),
-        *(part.reshape(shape) for part in found),
+        questions[0].labels,
+        questions[1].labels,
+        values,
+        errors,
+        lower,
+        upper,
         names=tuple(designs),
         reports=n,
         convergence=convergence,
         distribution=p,
-        margins=margins,
+        margins=(first, second),
         cells=cells,
         table=table,
         note=joined_notes(notes),

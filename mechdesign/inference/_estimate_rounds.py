@@ -151,6 +151,7 @@ def estimate_rounds(
     options.judge(fitted.fit)
     scores = least_variance(stacked, question, reference_of(*last, truth))
     spread = None if is_same else _spread(matrices, fitted.likely, scores, shares, question.weights)
+    made: Any
     (made,) = answered(
         whole,
         question,
@@ -167,6 +168,7 @@ def estimate_rounds(
         leaked=compose(*designs, people=people),
     ).estimates
     warn_of_errors(made)
+    assert isinstance(made, RoundsEstimate)
     return made
 
 

@@ -124,7 +124,7 @@ def answered(
     prior: Vector,
     survey: Survey | None = None,
     spread: Vector | None = None,
-    kind: type[Estimate] = Estimate,
+    kind: Any = Estimate,
     **told: Any,
 ) -> GroupEstimates:
     """The question answered from the rows of a sample, for each group of it, of one group for all.

@@ -23,19 +23,17 @@ from ..errors import DataError, InputError, PrecisionWarning, quote, warn
 from ..kernel import MatrixKernel, least_variance, outer
 from ..labels import Label, counted, listing
 from ..mechanism import mechanism_of
-from ..release._identifiability import ask, ask_as_designed
 from ..release.receipts import Receipt, trace
-from ..release.reports import Sample, note_of_plan, sample_of
+from ..release.reports import Sample, sample_of
 from ..schema import Schema
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
 from ..subsets import SubsetSelection
-from ..utility.estimation import Asked
 from ..utility.questions import Question
 from .estimator import Options, answered
 from .intervals import Answers, Mixed, Sampling
 from .likelihood import Fitted, chance_of_distance
-from .references import check_confidence, prior_of, reference_of
-from .results import GroupEstimates
+from .references import check_confidence, prior_of, reference_of, weights_note
+from .results import GroupEstimates, joined_notes
 from .rows import Rows
 from .surveys import Drawn, Survey, Units, check_single, drawn_by
 
@@ -86,12 +84,12 @@ class ManyEstimates(Rows):
         return self.answers.limits(1 - self.confidence)
 
     @cached_property
-    def lower(self) -> Vector:
+    def lower(self) -> Vector:  # type: ignore[override]  # found when it is asked for
         """Lower confidence limits, each alone, inside [0, 1]."""
         return self._limits[0]
 
     @cached_property
-    def upper(self) -> Vector:
+    def upper(self) -> Vector:  # type: ignore[override]
         """Upper confidence limits, each alone, inside [0, 1]."""
         return self._limits[1]
 
@@ -158,7 +156,7 @@ def _warn_of_errors(errors: Vector, reports: int, what: str, remedy: str) -> Non
         )
 
 
-def _share_path(first: Vector, own: Sequence[Vector], others: Sequence[Vector]) -> Mixed:
+def _share_path(first: Vector, own: Any, others: Any) -> Mixed:
     """The path of shares ``(N,)``, first as given, from second and third moments of scores and
     third central ones of either side, of those who count and of all others.
     """
@@ -228,12 +226,12 @@ def _fit_of_directions(mechanism: SubsetSelection, codes: Integers, counts: Inte
 # Combinations of values
 
 
-def columns_of(designed: Any, column: Any) -> dict[Any, Any] | None:
-    """What reports in several columns are drawn from, by name: of a plan, or of a mapping from
-    each; ``None`` for other kernels.
+def columns_of(designed: Any, column: Any) -> dict[Any, Any]:
+    """What reports in columns are drawn from, by name, of a plan or of a mapping from each; nothing
+    for other kernels.
     """
     if not isinstance(designed, (KernelPlan, Mapping)):
-        return None
+        return {}
     names = [column] if isinstance(column, str) else column
     if column is None:
         names = designed.names if isinstance(designed, KernelPlan) else designed
@@ -242,92 +240,125 @@ def columns_of(designed: Any, column: Any) -> dict[Any, Any] | None:
 
 def large_columns(designed: Any, column: Any) -> list[Any] | None:
     """Columns whose reports together are too many for one kernel; else ``None``."""
-    designs = columns_of(designed, column) or {}
+    designs = columns_of(designed, column)
     entries = math.prod(math.prod(mechanism_of(one).shape) for one in designs.values())
     return list(designs) if len(designs) > 1 and entries > MOST_ENTRIES else None
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Reports in several columns, drawn independently of each other.
+    """Reports in a column, or in several that were drawn independently of each other.
 
     Attributes
     ----------
-    designs, kernels, questions : of each
-    fitted : what the reports of each column alone are likeliest from
-    references : where weights of the reports of each column are best
+    designs, questions : of each
     sample : the reports of each person, and what stands beside them
+    method : of estimation
     """
 
     designs: Mapping[Any, Any]
-    kernels: Sequence[MatrixKernel]
     questions: Sequence[Question]
-    fitted: Sequence[Fitted]
-    references: Sequence[Vector]
     sample: Sample
+    method: str
 
-    @classmethod
-    def of(
-        cls,
-        reports: Any,
-        designs: Mapping[Any, Any],
-        questions: Sequence[Question],
-        options: Options,
-        missing: str,
-        others: Sequence[str] = (),
-    ) -> Columns:
-        """From reports of any form, refused where one column does not fit its kernel."""
-        made = {name: mechanism_of(designed) for name, designed in designs.items()}
-        sample = sample_of(reports, made, others, missing)
-        fitted, references = [], []
-        for name, kernel in made.items():
-            counts = np.bincount(sample.places[name], sample.repeats, kernel.shape[1])
-            fitted.append(Fitted.of(kernel.kernel, counts))
-            options.judge(fitted[-1].fit, f"reports in column {quote(name)}")
-            best = reference_of(designs[name], kernel)
-            references.append(fitted[-1].likely if options.method == "likelihood" else best)
-        kernels = [MatrixKernel.of(kernel) for kernel in made.values()]
-        return cls(designs, kernels, questions, fitted, references, sample)
+    @cached_property
+    def kernels(self) -> list[MatrixKernel]:
+        """That of each column."""
+        return list(map(MatrixKernel.of, self.designs.values()))
+
+    @cached_property
+    def fitted(self) -> list[Fitted]:
+        """What the reports of each column alone are likeliest from."""
+        pairs = zip(self.kernels, self.sample.places.values(), strict=True)
+        return [
+            Fitted.of(kernel.matrix, np.bincount(at, self.sample.repeats, kernel.matrix.shape[1]))
+            for kernel, at in pairs
+        ]
+
+    @cached_property
+    def references(self) -> list[Vector]:
+        """``(N,)``, where weights of the reports of each column are best."""
+        if self.method == "likelihood":
+            return [one.likely for one in self.fitted]
+        return list(map(reference_of, self.designs.values(), self.kernels))
 
     @cached_property
     def scores(self) -> list[Vector]:
         """``(M, F)`` weights of the reports of each column."""
-        parts = zip(self.kernels, self.questions, self.references, strict=True)
-        return [least_variance(kernel.matrix, *rest) for kernel, *rest in parts]
+        matrices = [kernel.matrix for kernel in self.kernels]
+        return list(map(least_variance, matrices, self.questions, self.references))
 
     @property
     def question(self) -> Question:
         """What is asked of all columns together."""
+        if len(self.questions) == 1:
+            return self.questions[0]
         labels = tuple(product(*(question.labels for question in self.questions)))
         return Question(labels, outer(*(question.weights for question in self.questions)))
+
+    def judge(self, options: Options) -> None:
+        """Refuse reports of a column that its kernel makes next to never."""
+        for name, one in zip(self.designs, self.fitted, strict=True):
+            several = f"reports in column {quote(name)}"
+            options.judge(one.fit, several if len(self.designs) > 1 else "reports")
 
     def answered(
         self,
         options: Options,
         survey: Survey | None = None,
-        feature: Asked = None,
-        by: str = "symbols",
+        question: Question | None = None,
         truth: Any = None,
+        note: str = "",
         **told: Any,
     ) -> GroupEstimates:
-        """All columns as one kernel, which must not be too large, asked together or each alone."""
+        """All columns as one kernel, which must not be too large; asked something else together
+        than each alone where a ``question`` is named.
+        """
+        whole, flat, fitted = self.whole
+        scores, reference = outer(*self.scores), outer(*self.references)
+        if truth is not None:
+            reference = reference_of(None, whole, truth)
+        if truth is not None or question is not None:
+            scores = least_variance(whole.matrix, question or self.question, reference)
+        question = question or self.question
+        if len(self.designs) == 1 and truth is None and self.method == "inversion":
+            (designed,) = self.designs.values()
+            note = joined_notes([note, weights_note(designed, question, scores, fitted.likely)])
+        prior = outer(*map(prior_of, self.designs.values(), self.kernels))
+        parts = whole, question, scores, flat, fitted, options
+        return answered(*parts, prior=prior, survey=survey, note=note, **told)
+
+    @cached_property
+    def whole(self) -> tuple[MatrixKernel, Sample, Fitted]:
+        """All columns as one, which must not be too large."""
+        if len(self.kernels) == 1:
+            return self.kernels[0], self.sample, self.fitted[0]
         whole = MatrixKernel.product(self.kernels, list(self.designs))
         sizes = [kernel.matrix.shape[1] for kernel in self.kernels]
         codes = np.ravel_multi_index(list(self.sample.places.values()), sizes)
         flat = replace(self.sample, places={"": codes})
-        fitted = Fitted.of(whole.matrix, flat.tally(math.prod(sizes)))
-        priors = map(prior_of, self.designs.values(), self.kernels)
-        told["prior"], question = outer(*priors), self.question
-        if feature is None and by == "symbols" and truth is None:
-            parts = whole, question, outer(*self.scores)
-        else:
-            if feature is not None or by != "symbols":
-                question = ask(whole, feature, by)
-            reference = outer(*self.references)
-            if truth is not None:
-                reference = reference_of(None, whole, truth)
-            parts = whole, question, least_variance(whole.matrix, question, reference)
-        return answered(*parts, flat, fitted, options, survey=survey, **told)
+        return whole, flat, Fitted.of(whole.matrix, flat.tally(math.prod(sizes)))
+
+    def many(self, options: Options, survey: Survey, note: str) -> ManyEstimates:
+        """Shares of all combinations of values, by products of weights.
+
+        Raises :class:`DataError` for too many combinations, and for weights, strata, clusters or a
+        population that cannot be used; :class:`InputError` for questions that are no shares.
+        """
+        self.check_shares()
+        cells = math.prod(len(question.labels) for question in self.questions)
+        if cells > _MOST_CELLS:
+            raise DataError(
+                "joint table",
+                expected=f"at most {_MOST_CELLS:,} combinations of values",
+                got=f"{cells:,}",
+                remedy=f"estimate fewer columns at a time, such as column={[*self.designs][:2]!r}",
+            )
+        answers, errors = self.answers(survey, options.target)
+        n, fit = self.sample.size, min(one.fit for one in self.fitted)
+        _warn_of_errors(errors, n, f"{cells} combinations", "estimate fewer columns at a time")
+        told = n, options.confidence, options.target, fit, answers, None, note
+        return ManyEstimates(self.question.labels, answers.estimates, errors, *told)
 
     def check_shares(self) -> None:
         """Refuse questions that are not about shares."""
@@ -404,7 +435,7 @@ class Columns:
         Those who count have, in each column, the symbol of largest moments among those that count;
         all others are as the columns alone say, as if they were independent.
         """
-        total, share = np.ones((3, 5, 1)), np.ones(1)
+        total, share = np.ones((3, 5, 1)), outer(np.ones(1))
         parts = zip(self.kernels, self.questions, self.scores, self.fitted, strict=True)
         for kernel, question, a, fitted in parts:
             v, p = question.weights, fitted.likely
@@ -412,7 +443,7 @@ class Columns:
             top = np.where(v > 0, by_symbol, -np.inf).max(axis=1)
             each = np.stack([top, p @ by_symbol, by_symbol.min(axis=1)])
             total = np.einsum("ska,skb->skab", total, each).reshape(3, 5, -1)
-            share = np.kron(share, p @ v)
+            share = outer(share, p @ v)
         own, others, least = total
         # What all have together is of those who count and of all others.
         rest = (others - share * own) / np.maximum(1 - share, 1e-12)
@@ -434,46 +465,6 @@ def _sided(raw: Vector, value: int) -> list[Vector]:
     return [second, third, (both + skewed) / 2, (both - skewed) / 2]
 
 
-def estimate_columns(
-    reports: Any,
-    designs: Mapping[Any, Any],
-    survey: Survey,
-    options: Options,
-    missing: str,
-    receipt: Any,
-    **asked: Any,
-) -> ManyEstimates | GroupEstimates:
-    """Shares of all combinations of values of columns, by products of weights, or what else is
-    ``asked`` of them; of designs for questions the products of these.
-
-    Raises :class:`DataError` for reports that are none of these columns', fewer than 10 of them,
-    too many combinations, and for weights, strata, clusters or a population that cannot be used;
-    :class:`InputError` for too many columns with questions that are no shares.
-    """
-    is_whole = asked["feature"] is not None or asked["by"] != "symbols"
-    questions = [ask_as_designed(each, hidden=is_whole) for each in designs.values()]
-    cells = math.prod(len(question.labels) for question in questions)
-    if cells > _MOST_CELLS:
-        raise DataError(
-            "joint table",
-            expected=f"at most {_MOST_CELLS:,} combinations of values",
-            got=f"{cells:,}",
-            remedy=f"estimate fewer columns at a time, such as column={[*designs][:2]!r}",
-        )
-    note = note_of_plan(reports, {k: mechanism_of(one) for k, one in designs.items()}, receipt)
-    columns = Columns.of(reports, designs, questions, options, missing, survey.columns)
-    if large_columns(designs, None) is None:
-        made = columns.answered(options, survey, **asked, note=note)
-        options.judge(made.estimates[0].fit)
-        return made
-    columns.check_shares()
-    answers, errors = columns.answers(survey, options.target)
-    n, fit = columns.sample.size, min(one.fit for one in columns.fitted)
-    _warn_of_errors(errors, n, f"{cells} combinations", "estimate fewer columns at a time")
-    told = n, options.confidence, options.target, fit, answers, None, note
-    return ManyEstimates(columns.question.labels, answers.estimates, errors, *told)
-
-
 def contracted(
     share: Vector, places: Sequence[NDArray[np.int64]], weights: Sequence[Vector]
 ) -> Vector:
@@ -484,12 +475,13 @@ def contracted(
     array([3., 4., 0., 0.])
     """
     # Rows of the columns that are still to be taken in, each once, with sums over the others.
+    rest: Any
     rest, group = np.unique(np.column_stack(places), axis=0, return_inverse=True)
-    known = np.bincount(group.ravel(), share, len(rest))[:, None]
+    known: Any = np.bincount(group.ravel(), share, len(rest))[:, None]
     for own in weights:
         here, rest = rest[:, 0], rest[:, 1:]
         rest, group = np.unique(rest, axis=0, return_inverse=True)
-        table = np.zeros((len(rest), len(own), known.shape[1]))
-        table[group.ravel(), here] = known
-        known = np.tensordot(table, own, (1, 0)).reshape(len(rest), -1)
+        wide = np.zeros((len(rest), len(own), known.shape[1]))
+        wide[group.ravel(), here] = known
+        known = np.tensordot(wide, own, (1, 0)).reshape(len(rest), -1)
     return np.asarray(known[0])

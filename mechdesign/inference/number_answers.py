@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._bins import Bins
 from ..errors import DataError, InputError, quote
-from ..labels import counted, shorten
+from ..labels import Label, counted, shorten
 from ..numeric import finite_number, float_array
 from ..schema import Schema
 from .observed import Observed
@@ -73,24 +73,20 @@ class Histogram(Rows):
 
     Attributes
     ----------
-    bins : Bins
+    labels, bins : Bins, and their names
     values, errors : ``(K,)`` shares and their standard errors
     lower, upper : ``(K,)`` limits of each share alone
     densities : ``(K,)`` shares over widths; zero for bins without an end
     confidence : of each interval alone
     """
 
+    labels: tuple[Label, ...]
     bins: Bins
     values: Vector
     errors: Vector
     lower: Vector
     upper: Vector
     confidence: float
-
-    @property
-    def labels(self) -> Any:
-        """Names of the bins."""
-        return self.bins.labels
 
     @property
     def densities(self) -> Vector:
@@ -178,17 +174,18 @@ class NumberAnswers(Intervals):
         True
         """
         side = _Side.of(self, column, ends)
-        middle, assumed = side.middle, "the midpoint of a bin"
+        middle: Any = side.middle
+        assumed = "the midpoint of a bin"
         if representatives is not None:
-            found, assumed = float_array(representatives), "the given representative of a bin"
-            if not side.holds(found):
+            middle = float_array(representatives)
+            assumed = "the given representative of a bin"
+            if not side.holds(middle):
                 raise InputError(
                     "representatives",
                     expected=f"{counted(len(middle), 'number')}, each inside of its bin",
                     got=quote(representatives),
                     remedy="pass one for each bin, in order",
                 )
-            middle = found
         # A bin without an end leaves the mean open.
         sides = np.stack(
             [middle, *np.nan_to_num([side.low, side.high], posinf=0, neginf=0)], axis=1
@@ -258,7 +255,8 @@ class NumberAnswers(Intervals):
         Raises :class:`DataError` as :meth:`mean` does.
         """
         side = _Side.of(self, column, None)
-        return Histogram(side.bins, *side.sums(np.eye(len(side.bins))), self.confidence)
+        bins, (values, errors, lower, upper) = side.bins, side.sums(np.eye(len(side.bins)))
+        return Histogram(bins.labels, bins, values, errors, lower, upper, self.confidence)
 
 
 @dataclass(frozen=True)
@@ -314,8 +312,8 @@ class _Side:
             ) from None
         low, high, middle = bins.lower, bins.upper, bins.midpoints
         if ends is not None:
-            both = float_array(ends)
-            is_pair = both is not None and both.shape == (2,) and np.isfinite(both).all()
+            both: Any = float_array(ends)
+            is_pair = np.shape(both) == (2,) and np.isfinite(both).all()
             if is_pair:
                 low, high = np.where(np.isinf([low, high]), both[:, None], [low, high])
             if not is_pair or low[0] > high[0] or low[-1] > high[-1]:

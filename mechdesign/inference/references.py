@@ -50,7 +50,7 @@ def refuse_other_than(
             )
 
 
-def reference_of(designed: Any, mechanism: Mechanism, truth: Any = None) -> NDArray[np.float64]:
+def reference_of(designed: Any, mechanism: Any, truth: Any = None) -> NDArray[np.float64]:
     """Where the variance of the inversion is least: a truth, else that of the design or its prior,
     else uniform.
 
@@ -92,7 +92,7 @@ def weights_note(
     )
 
 
-def prior_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:
+def prior_of(designed: Any, mechanism: Any) -> NDArray[np.float64]:
     """The masses of a design's prior, or uniform ones."""
     prior = getattr(designed, "prior", None)
     if prior is None:
@@ -100,7 +100,7 @@ def prior_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:
     return np.asarray(prior.probabilities)
 
 
-def truth_over(mechanism: Mechanism, truth: Any) -> Prior:
+def truth_over(mechanism: Any, truth: Any) -> Prior:
     """A truth as a distribution over the inputs of a mechanism, in their order.
 
     Raises :class:`KernelError` for other symbols, and what :class:`Prior` does.

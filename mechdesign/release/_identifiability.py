@@ -220,7 +220,7 @@ def ask_as_designed(
 
 def ask(
     designed: Any,
-    feature: Asked = None,
+    feature: Any = None,
     by: str = "symbols",
     *,
     hidden: bool = False,
