@@ -157,7 +157,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     >>> round(md.estimate({"no": 6000, "yes": 4000}, flip)["no"], 6)
     0.7
     """
-    options = Options(method, intervals, confidence, target, misfit, resamples, rng)
+    options = Options(method, intervals, confidence, target, misfit, by, resamples, rng)
     if not isinstance(column, (str, int, list, tuple)) and column is not None:
         raise InputError(
             "column",

@@ -276,7 +276,7 @@ def estimate_joint(
             got=f"{quote(columns[0])} twice",
             remedy="name the column of each mechanism",
         )
-    options = Options(method, intervals, confidence, target, misfit, resamples, rng)
+    options = Options(method, intervals, confidence, target, misfit, by, resamples, rng)
     designs = dict(zip(map(str, columns), mechanisms, strict=True))
     questions = [ask_as_designed(*each, by) for each in zip(mechanisms, features, strict=True)]
     kernels = {name: mechanism_of(design) for name, design in designs.items()}

@@ -108,7 +108,7 @@ def estimate_rounds(
     2 reports of different people, for each of them: LDP(2.19722)
     """
     check_choice("people of the rounds", people, ("different", "same"))
-    options, is_same = Options(confidence=confidence, misfit=misfit), people == "same"
+    options, is_same = Options(confidence=confidence, misfit=misfit, by=by), people == "same"
     designs = listed(mechanisms, "rounds", "mechanisms, one for each round", InputError)
     kernels = kernels_of_rounds(designs)
     columns = one_each(column, len(kernels), "columns of rounds")

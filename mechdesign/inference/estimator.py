@@ -52,6 +52,7 @@ class Options:
     confidence: float = CONFIDENCE
     target: str = "population"
     misfit: str = "error"
+    by: str = "symbols"
     resamples: int = 1000
     rng: Any = None
 
@@ -60,6 +61,7 @@ class Options:
         check_choice("intervals", self.intervals, ("binomial", "delta", "bootstrap"))
         check_choice("target", self.target, ("population", "sample"))
         check_choice("what to do about a misfit", self.misfit, ("error", "warn"))
+        check_choice("what to estimate (by)", self.by, ("symbols", "blocks"))
         check_confidence(self.confidence)
         whole = isinstance(self.resamples, (int, np.integer)) and self.resamples is not True
         if not whole or self.resamples < 2:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, PrecisionWarning, quote, warn
+from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..kernel import MatrixKernel, least_variance, outer
 from ..labels import Label, counted, listing
 from ..mechanism import mechanism_of
@@ -235,7 +235,10 @@ def columns_of(designed: Any, column: Any) -> dict[Any, Any]:
     names = [column] if isinstance(column, str) else column
     if column is None:
         names = designed.names if isinstance(designed, KernelPlan) else designed
-    return {name: designed[name] for name in Schema(tuple(names)).names}
+    names = Schema(tuple(names)).names
+    if isinstance(designed, Mapping) and (unknown := set(names) - set(designed)):
+        raise UnknownNameError("column", min(unknown), map(str, designed))
+    return {name: designed[name] for name in names}
 
 
 def large_columns(designed: Any, column: Any) -> list[Any] | None:

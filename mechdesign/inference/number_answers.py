@@ -182,7 +182,7 @@ class NumberAnswers(Intervals):
             if not side.holds(middle):
                 raise InputError(
                     "representatives",
-                    expected=f"{counted(len(middle), 'number')}, each inside of its bin",
+                    expected=f"{counted(len(side.bins), 'number')}, each inside of its bin",
                     got=quote(representatives),
                     remedy="pass one for each bin, in order",
                 )

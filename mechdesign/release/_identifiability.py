@@ -206,6 +206,7 @@ def ask_as_designed(
     """The question of :func:`ask`; by default what a design for questions asks, so far as its
     reports tell it.
     """
+    check_choice("what to estimate (by)", by, ("symbols", "blocks"))
     own = designed_question(designed)
     if feature is not None or by != "symbols" or own is None:
         return ask(designed, feature, by, hidden=hidden)
@@ -231,7 +232,6 @@ def ask(
     Refused where reports cannot answer it, unless answers may be ``hidden``; ``remedy`` is what to
     do then.
     """
-    check_choice("what to estimate (by)", by, ("symbols", "blocks"))
     if feature is not None and by != "symbols":
         raise InputError(
             "question",

@@ -40,6 +40,7 @@ LAYERS = (
     ("mechanism",),
     ("privacy", "utility"),
     ("requirement", "published"),
+    ("kernel",),
     ("subsets",),
     ("solve", "certificate"),
     ("theory", "noise", "_audit", "evidence", "_determined_prior"),
