@@ -1,12 +1,11 @@
-"""Kernel: what made reports, as far as estimates, plans and regressions ask.
+"""What made reports, as far as estimates, plans and regressions ask.
 
 Whatever draws reports has inputs, outputs and a fingerprint, and is asked for three things more:
 chances of reports given each secret, weights of reports whose mean is an answer without bias, and
-moments of these weights given each secret, which are the noise that it adds. Of a matrix K they are
-its entries, a with K a = V, and K a^k. Independent reports of several columns have products of
-chances, weights and moments, so that neither the kernel of all of them together nor its weights
-need be made (:class:`ProductKernel`). A subset selection has all of it in closed form
-(:class:`mechdesign.subsets.SubsetSelection`).
+moments of these weights given each secret, which are the noise that it adds (:class:`Kernel`). Of a
+matrix K they are its entries, a with K a = V, and K a^k. Independent reports of several columns have
+products of chances, weights and moments, so that those of all columns together need not be made
+(:class:`mechdesign.inference.many.Columns`). A subset selection has them in closed form.
 
 Reports show q = pᵀK only, so that two distributions of the secret that differ by a direction d with
 dᵀK = 0 look the same for ever. A weighted sum Σ v_x p_x is told when v is orthogonal to every such
@@ -20,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +40,34 @@ _NOTHING = 1e-6
 # The least mass of a symbol in a reference, times the number of symbols, and relative singular
 # values that count.
 _LEAST, _RANK = 1e-6, 1e-10
+
+
+class Kernel(Protocol):
+    """What made reports."""
+
+    @property
+    def inputs(self) -> Sequence[Label]:
+        """The symbols."""
+        ...
+
+    @property
+    def fingerprint(self) -> Any:
+        """Equal for equal kernels."""
+        ...
+
+    def likelihood(self, reports: NDArray[np.int64]) -> Vector:
+        """``(R, N)`` chances of reports, by their positions, given each secret."""
+        ...
+
+    def scores(self, question: Question, reference: Vector) -> Vector:
+        """``(M, F)`` weights of reports whose mean is an answer without bias, of least variance
+        where secrets are distributed as the reference.
+        """
+        ...
+
+    def moments(self, scores: Vector) -> Vector:
+        """``(5, N, F)`` raw moments of order 0 to 4 of such weights given each secret."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -77,6 +104,18 @@ class MatrixKernel:
         return cls(
             inputs, outer(*(kernel.matrix for kernel in kernels)), Schema(tuple(names), bins)
         )
+
+    def likelihood(self, reports: NDArray[np.int64]) -> Vector:
+        """``(R, N)`` chances of reports given each secret."""
+        return np.asarray(self.matrix.T[reports])
+
+    def scores(self, question: Question, reference: Vector) -> Vector:
+        """``(M, F)`` weights of reports, see :func:`least_variance`."""
+        return least_variance(self.matrix, question, reference)
+
+    def moments(self, scores: Vector) -> Vector:
+        """``(5, N, F)`` raw moments of weights of reports given each secret."""
+        return np.stack([self.matrix @ scores**k for k in range(5)])
 
     @property
     def rank(self) -> int:

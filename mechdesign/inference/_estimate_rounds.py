@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, KernelError, listed
-from ..kernel import MatrixKernel, least_variance
+from ..kernel import MatrixKernel
 from ..labels import counted
 from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import AskedKernel, ask_as_designed, question_of_rounds
@@ -149,7 +149,7 @@ def estimate_rounds(
     # A sum of distances of rounds has lighter tails than one of all reports together.
     fitted = Fitted.of(stacked, tallies)
     options.judge(fitted.fit)
-    scores = least_variance(stacked, question, reference_of(*last, truth))
+    scores = whole.scores(question, reference_of(*last, truth))
     spread = None if is_same else _spread(matrices, fitted.likely, scores, shares, question.weights)
     made: Any
     (made,) = answered(

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..kernel import MatrixKernel, least_variance, outer
+from ..kernel import MatrixKernel, outer
 from ..labels import Label, counted, listing
 from ..mechanism import mechanism_of
 from ..release.receipts import Receipt, trace
@@ -288,8 +288,7 @@ class Columns:
     @cached_property
     def scores(self) -> list[Vector]:
         """``(M, F)`` weights of the reports of each column."""
-        matrices = [kernel.matrix for kernel in self.kernels]
-        return list(map(least_variance, matrices, self.questions, self.references))
+        return list(map(MatrixKernel.scores, self.kernels, self.questions, self.references))
 
     @property
     def question(self) -> Question:
@@ -322,7 +321,7 @@ class Columns:
         if truth is not None:
             reference = reference_of(None, whole, truth)
         if truth is not None or question is not None:
-            scores = least_variance(whole.matrix, question or self.question, reference)
+            scores = whole.scores(question or self.question, reference)
         question = question or self.question
         if len(self.designs) == 1 and truth is None and self.method == "inversion":
             (designed,) = self.designs.values()
@@ -388,10 +387,8 @@ class Columns:
         # Of people at random, or of these people, whose values are what they are.
         variance = squares - heavy.sum() * (shares if fixed else shares**2)
         # What mechanisms leave of one person's scores at least, whatever the secrets are.
-        noise = [
-            (k.matrix @ a**2).min(axis=0) for k, a in zip(self.kernels, self.scores, strict=True)
-        ]
-        known = heavy.sum() * np.maximum(outer(*noise) - shares, 0)
+        least = [one[2].min(axis=0) for one in map(MatrixKernel.moments, self.kernels, self.scores)]
+        known = heavy.sum() * np.maximum(outer(*least) - shares, 0)
         if survey.asked:
             # Values are 0 or 1: z² − z is without bias for the variance that mechanisms leave.
             variance = np.maximum(squares - self._sums(heavy), known)
@@ -442,7 +439,7 @@ class Columns:
         parts = zip(self.kernels, self.questions, self.scores, self.fitted, strict=True)
         for kernel, question, a, fitted in parts:
             v, p = question.weights, fitted.likely
-            by_symbol = np.stack([kernel.matrix @ a**k for k in range(5)])
+            by_symbol = kernel.moments(a)
             top = np.where(v > 0, by_symbol, -np.inf).max(axis=1)
             each = np.stack([top, p @ by_symbol, by_symbol.min(axis=1)])
             total = np.einsum("ska,skb->skab", total, each).reshape(3, 5, -1)
