@@ -2,8 +2,8 @@
 
 Whatever draws reports has inputs, outputs and a fingerprint, and is asked for three things more:
 chances of reports given each secret, weights of reports whose mean is an answer without bias, and
-moments of these weights given each secret, which are the noise that it adds (:class:`Kernel`). Of a
-matrix K they are its entries, a with K a = V, and K a^k. Independent reports of several columns have
+moments of these weights given each secret, which are the noise it adds (:class:`Kernel`). Of a
+matrix K they are its entries, a with K a = V, and K a^k. Independent reports of columns have
 products of chances, weights and moments, so that those of all columns together need not be made
 (:class:`mechdesign.inference.many.Columns`). A subset selection has them in closed form.
 
