@@ -16,24 +16,25 @@ from typing import Any
 
 import numpy as np
 
+from .. import clock
 from ..errors import CertificateError, InfeasibleError, InputError, SolverError, quote
 from ..exact import LARGEST_LEVEL, nearest_float
 from ..labels import Label, told_shape
+from ..linear.compiled import compile_program
+from ..linear.cvxpy_form import inner_kernel
+from ..linear.solvers import solved
 from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
+from ..program.duals import Duals
+from ..program.problem import Problem, state_problem
+from ..program.program import LinearProgram
 from ..requirement.base import Requirement
-from ..solve import clock
-from ..solve.cvxpy_form import inner_kernel
-from ..solve.few_outputs import search_outputs
-from ..solve.linear_program import compile_program
-from ..solve.method import Duals
-from ..solve.problem import Problem, state_problem
-from ..solve.program import LinearProgram
 from ..utility.linear import Matrix
 from .bounds import upper_bound
 from .cuts import least_slack_of_cuts
-from .feasible import repair_required, slack_duals, solved
+from .feasible import repair_required, slack_duals
+from .few_outputs import search_outputs
 
 Part = PrivacyNotion | Requirement
 

@@ -21,7 +21,7 @@ from ..errors import CertificateError
 from ..exact import DENOMINATOR, DENOMINATOR_BITS, Verdict, exp_lower, to_weights
 from ..mechanism import Mechanism
 from ..privacy.rows import Compared
-from ..solve.program import Cone, LinearProgram, Program
+from ..program.program import Cone, LinearProgram, Program
 
 _ROUNDS = 40
 _PATIENCE = 4

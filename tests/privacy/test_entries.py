@@ -13,8 +13,8 @@ from mechdesign.certificate.certificate import certify
 from mechdesign.errors import NoMethodError
 from mechdesign.exact import dot
 from mechdesign.privacy import databases
+from mechdesign.program.problem import state_problem
 from mechdesign.solve.interior_point import Blockwise
-from mechdesign.solve.problem import state_problem
 
 LOSS = md.utility.Distance("absolute")
 PAIR = md.Prior.uniform(2)

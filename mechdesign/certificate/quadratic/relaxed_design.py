@@ -1,7 +1,7 @@
 """The relaxed design: a lower bound on the risk of every kernel, before any column is known.
 
 Of a measure on columns r with πᵀr = 1 and mean one the risk needs second moments only, and those of
-every private measure satisfy the products of :mod:`.pricing_relaxation` on average. With z = (1, ξ)
+every private measure satisfy the products of :mod:`.relaxation` on average. With z = (1, ξ)
 or (1, ξ, s), r = 1 + Tξ, and M(y) = −Σ y_k sym(a_k b_kᵀ)::
 
     minimise  tr(LᵀC⁻¹L)   over moments with ⟨sym(a_k b_kᵀ), moments⟩ ≥ 0
@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ... import clock
 from ...errors import SolverError
-from .. import clock
-from .pricing_cuts import Cuts
-from .pricing_forms import Array, FloatBox
-from .pricing_relaxation import Coordinates, Relaxed, solution, starts
+from .cuts import Cuts
+from .forms import Array, FloatBox
+from .relaxation import Coordinates, Relaxed, solution, starts
 
 _MOST_NEWTON, _CENTRED = 40, 0.3
 _FALL, _FIRST, _RESTART = 0.15, 1.0, 0.1

@@ -13,15 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certificate.enclosures import Enclosure
-from ..errors import (
-    InputError,
-    PriorError,
-    RequirementError,
-    UtilityError,
-    is_iterable,
-    quote,
-)
+from ..errors import InputError, PriorError, RequirementError, UtilityError, is_iterable, quote
 from ..exact import DENOMINATOR_BITS
 from ..labels import Label, counted, listing, name_outputs, name_subsets
 from ..mechanism import Mechanism
@@ -38,16 +30,9 @@ from ..utility.estimation import Estimation, Survey
 from ..utility.linear import LinearUtility, OutputUtility, checked_matrix, default_utility
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
 from ..utility.worst_case import Alternative, WorstCase
-from .least_program import LeastProgram
-from .program import (
-    LARGEST_GAIN,
-    Cone,
-    EstimationProgram,
-    LinearProgram,
-    Program,
-    SublinearProgram,
-)
-from .worst_truth_program import WorstTruthProgram
+from .enclosures import Enclosure
+from .program import LARGEST_GAIN, Cone, EstimationProgram, LinearProgram, Program, SublinearProgram
+from .worst import LeastProgram, WorstTruthProgram
 
 Vector = NDArray[np.float64]
 

@@ -16,15 +16,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certificate.bounds import upper_bound
-from ..certificate.feasible import slack_duals
+from .. import clock
 from ..errors import SolverError
 from ..exact import nearest_float
-from . import clock
-from .backends.clarabel import EpigraphClarabel
-from .backends.highs import EpigraphHighs, HighsSimplex
-from .method import Branch, Candidate, Duals, Handles, Method, handles_general
-from .program import LinearProgram
+from ..linear.solvers import solved_candidate
+from ..program.duals import Branch, Candidate, Duals, scaled
+from ..program.program import LinearProgram
+from .bounds import upper_bound
+from .feasible import slack_duals
 
 Array = NDArray[np.float64]
 
@@ -32,7 +31,6 @@ Array = NDArray[np.float64]
 MOST_PROGRAMS, _RARE = 4000, 1e-9
 # Nodes whose bound is that little above a value are not split, as a share of the range of gains.
 _ENOUGH = 1e-9
-_NODE_METHODS: tuple[Method, ...] = (HighsSimplex(), EpigraphHighs(), EpigraphClarabel())
 
 
 @dataclass(order=True)
@@ -46,38 +44,6 @@ class _Node:
     candidate: Candidate | None = field(compare=False)
     duals: Duals = field(compare=False)
     counted: bool = field(compare=False)
-
-
-class OutputSearch(Method):
-    """Branch and bound over the outputs that occur."""
-
-    name = "output-search"
-    reason = (
-        "at most so many outputs may occur, a choice among subsets: branch and bound over linear "
-        "programs, whose bounds are proved for every part"
-    )
-    handles: Handles = handles_general(
-        sums=frozenset({"exponential", "second-order", "power"}), few_outputs=True
-    )
-
-    def condition(self, program: LinearProgram) -> str | None:
-        """Its nodes are linear programs."""
-        if program.objective_kind != "linear":
-            return "the least of several utilities is not searched over outputs"
-        return None
-
-    def solve(self, program: LinearProgram) -> Candidate:
-        """The best kernel found, with dual variables of all parts.
-
-        Raises :class:`SolverError` where no choice of outputs is found that does what is asked.
-        """
-        best, duals, details = search_outputs(program)
-        if best is None:
-            raise SolverError(
-                f"no {program.most_outputs} outputs were found that suffice for {program}; allow "
-                "more outputs or a larger level"
-            )
-        return Candidate(best.kernel, duals, f"branch and bound on {best.solver}", details)
 
 
 def search_outputs(program: LinearProgram) -> tuple[Candidate | None, Duals, dict[str, str]]:
@@ -183,11 +149,8 @@ class _Search:
         part = self.program.without_outputs(sorted(excluded), self.most if counted else None)
         if part.forbidden is not None and part.forbidden.all(axis=1).any():
             return None, Duals(), counted, -np.inf
-        method = next((m for m in _NODE_METHODS if m.refusal(part) is None), None)
-        if method is None:
-            raise SolverError(f"no method solves a part of the search for {self.program}: {part}")
         try:
-            found = method.solve(part)
+            found = solved_candidate(part)
         except SolverError:
             duals = self._impossible(part)
             return None, duals, counted, nearest_float(upper_bound(part, duals)[0])
@@ -207,18 +170,3 @@ class _Search:
             return Duals()
         size = float(np.abs(part.gains).max())
         return scaled(found, max(8 * size / -below, 1.0))
-
-
-def scaled(duals: Duals, factor: float) -> Duals:
-    """Dual variables times a positive factor."""
-
-    def times(parts: tuple[tuple[Array, ...], ...] | None) -> tuple[tuple[Array, ...], ...] | None:
-        return None if parts is None else tuple(tuple(factor * w for w in part) for part in parts)
-
-    return replace(
-        duals,
-        prices=None if duals.prices is None else factor * duals.prices,
-        multipliers=times(duals.multipliers),
-        sums=times(duals.sums),
-        limits=None if duals.limits is None else factor * duals.limits,
-    )

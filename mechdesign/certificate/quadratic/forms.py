@@ -18,14 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...prior import Prior
-from ..column_generation.exact_columns import LiftBox
-from ..column_generation.families import (
-    LARGEST_RATIO,
-    LiftFamily,
-    StaircaseFamily,
-    make_family,
-)
-from ..program import TwoSided
+from ...program.program import TwoSided
+from ..columns.exact_columns import LiftBox
+from ..columns.families import LARGEST_RATIO, LiftFamily, StaircaseFamily, make_family
 
 Array = NDArray[np.float64]
 

@@ -15,10 +15,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SolverError
-from ..linear_program import SparseProgram, compile_program
-from ..method import Candidate, Handles, Method, handles_general
-from ..program import LinearProgram
+from ..errors import SolverError
+from ..program.program import LinearProgram
+from .compiled import SparseProgram
 from .highs import Model, row_ends, variable_ends
 
 Array = NDArray[np.float64]
@@ -170,33 +169,6 @@ def _floats(values: Iterable[Fraction]) -> Array:
 
 def _ends(values: list[Fraction | None], scale: Fraction, nothing: float) -> Array:
     return np.array([nothing if v is None else float(scale * v) for v in values])
-
-
-class HighsRefined(Method):
-    """The sparse program on the HiGHS simplex method with refinement in rationals."""
-
-    name = "highs-refined"
-    reason = (
-        "iterative refinement in rationals around the simplex method, for limits and zeros that "
-        "its tolerance of 1e-10 cannot tell from the edge of what is possible"
-    )
-    source = "GleixnerSteffyWolter2016"
-    handles: Handles = handles_general(sums=frozenset())
-
-    def condition(self, program: LinearProgram) -> str | None:
-        """Something must be asked of entries or their sums, and the program must be small."""
-        if not program.is_restricted:
-            return "nothing is asked of entries or their sums"
-        if not is_small(program):
-            return f"its rows have more than {REFINED_ENTRIES} entries or so"
-        return None
-
-    def solve(self, program: LinearProgram) -> Candidate:
-        """The compiled program; raises :class:`SolverError` where it does not converge."""
-        compiled = compile_program(program)
-        found, rounds = solve_refined(compiled)
-        details = {"rounds": str(rounds)}
-        return Candidate(*compiled.invert(*found), "HiGHS refined", details)
 
 
 def is_small(program: LinearProgram) -> bool:

@@ -1,10 +1,10 @@
 """Pricing for estimation designs: max rᵀGr/(πᵀr) − λᵀr over the columns r of a cone with pᵀr = 1.
 
-Columns are found by local search (:mod:`.pricing_search`), in the cone inside e^ε. Bounds hold for
-the cone outside e^ε: by a list of all extreme columns where they are few (:mod:`.pricing_listed`),
-by semidefinite relaxations where they are many (:mod:`.pricing_relaxation`). A cone that is not
+Columns are found by local search (:mod:`.search`), in the cone inside e^ε. Bounds hold for
+the cone outside e^ε: by a list of all extreme columns where they are few (:mod:`.listed`),
+by semidefinite relaxations where they are many (:mod:`.relaxation`). A cone that is not
 two-sided has its rays listed for few symbols; else linear programs find columns, and the two-sided
-cones around it bound them (:mod:`.pricing_cones`).
+cones around it bound them (:mod:`.cones`).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
+from ... import clock
 from ...errors import SolverError
 from ...privacy.constraint import Rounding
-from .. import clock
-from ..column_generation.exact_columns import columns_of_cone
-from ..program import Cone
-from .pricing_cones import ConeSearch, inner_box, outer_box, wider_boxes
-from .pricing_design import DesignBarrier, RelaxedDesign
-from .pricing_forms import UNIT, Array, ColumnBox, FloatBox, Form, Question
-from .pricing_listed import MOST_PAIRS, list_size, price_list, price_rays
-from .pricing_relaxation import Coordinates, Majorant, Relaxation, relaxed_bound
-from .pricing_search import LocalSearch, distinct
+from ...program.program import Cone
+from ..columns.exact_columns import columns_of_cone
+from .cones import ConeSearch, inner_box, outer_box, wider_boxes
+from .forms import UNIT, Array, ColumnBox, FloatBox, Form, Question
+from .listed import MOST_PAIRS, list_size, price_list, price_rays
+from .relaxation import Coordinates, Majorant, Relaxation, relaxed_bound
+from .relaxed_design import DesignBarrier, RelaxedDesign
+from .search import LocalSearch, distinct
 
 #: Symbols up to which the extreme columns of any cone are listed.
 MOST_SYMBOLS_ANY = 6
@@ -161,7 +161,7 @@ class QuadraticPricing:
         start : ``(n, k)`` columns of the cone to search from, beside random ones
         level : columns near the best ones found are among the answers where their reduced
             value is above this
-        deadline : moment on the :mod:`~mechdesign.solve.clock` at which steps end
+        deadline : moment on the :mod:`~mechdesign.clock` at which steps end
 
         Returns
         -------
@@ -233,7 +233,7 @@ class QuadraticPricing:
         Parameters
         ----------
         loss : A, ``(n, n)``, positive semi-definite with Aπ = 0
-        deadline : moment on the :mod:`~mechdesign.solve.clock` at which it ends
+        deadline : moment on the :mod:`~mechdesign.clock` at which it ends
         near : how near to its optimum, as a share
         rounds : of cuts, at most
 
@@ -281,7 +281,7 @@ class QuadraticPricing:
         square : G, ``(n, n)``, positive semi-definite, floats or Fractions, which are exact
         prices : λ, ``(n,)``, likewise
         target : the search ends where no column is above it
-        deadline : moment on the :mod:`~mechdesign.solve.clock` at which it ends anyway
+        deadline : moment on the :mod:`~mechdesign.clock` at which it ends anyway
 
         Returns
         -------

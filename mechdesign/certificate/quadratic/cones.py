@@ -11,12 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...certificate.shape import exact_sides, recognised
+from ...linear.highs import Model
 from ...privacy.constraint import Rounding
-from ..backends.highs import Model
-from ..column_generation.families import LARGEST_RATIO
-from ..program import Cone, TwoSided
-from .pricing_forms import Array, ColumnBox
+from ...program.program import Cone, TwoSided
+from ..columns.families import LARGEST_RATIO
+from ..shape import exact_sides, recognised
+from .forms import Array, ColumnBox
 
 _MOST_STEPS = 20
 _GAIN = 1e-9

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...prior import Prior
+from ...program.program import SublinearProgram, TwoSided
 from ...utility.sublinear import FInformation
-from ..program import SublinearProgram, TwoSided
 
 Vector = NDArray[np.float64]
 Curve = Callable[[Vector], Vector]

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..privacy.sums import ConicRows, Epigraph, SumDuals
+from ..program.duals import Duals
+from ..program.program import LinearProgram
+from ..program.worst import LeastProgram
 from ..requirement.base import Limit
-from .least_program import LeastProgram
-from .method import Duals
-from .program import LinearProgram
 
 Array = NDArray[np.float64]
 

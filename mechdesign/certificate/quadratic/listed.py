@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .pricing_forms import UNIT, Array, ColumnBox, FloatBox, Form, Question
+from .forms import UNIT, Array, ColumnBox, FloatBox, Form, Question
 
 #: How many columns are listed, and how many where they are priced in pairs of halves.
 MOST_COLUMNS, MOST_PAIRS = 1 << 16, 1 << 26

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SolverError
-from ...progress import stage
-from ..linear_program import SparseProgram, compile_program, too_many_rows
-from ..method import Candidate, Handles, Method, handles_general
-from ..plain_program import is_plain, plain_program
-from ..program import LinearProgram
+from ..errors import SolverError
+from ..program.program import LinearProgram
+from ..progress import stage
+from .compiled import SparseProgram
 
 Array = NDArray[np.float64]
 
@@ -215,42 +213,41 @@ def solve_rows(
             f"HiGHS has no {program.cones[0].kind} cones for {program.program}; name them in the "
             "attribute cones of the constraint on a sum that brings them"
         )
-    found, solver = _solve(
-        program.program,
-        program.cost,
-        row_ends(program),
-        variable_ends(program),
-        order,
-        time_limit=seconds,
+    point, found, solver, details = solve_columns(
+        program.program, program.cost, row_ends(program), order, variable_ends(program), seconds
     )
     n = program.equal.shape[0]
-    prices, duals, limits = np.split(found.duals, [n, n + program.below.shape[0]])
-    return (found.point, prices, duals, (), limits), solver, found.details
+    prices, duals, limits = np.split(found, [n, n + program.below.shape[0]])
+    return (point, prices, duals, (), limits), solver, details
 
 
-def _solve(
+def solve_columns(
     program: LinearProgram,
     cost: Array,
     rows: tuple[Any, Array, Array],
-    least: Array,
     order: Sequence[str],
-    **options: Any,
-) -> tuple[_Optimum, str]:
-    """The optimum over rows of a matrix, and the algorithm that found it."""
+    least: Array | None = None,
+    seconds: float = math.inf,
+) -> tuple[Array, Array, str, dict[str, str]]:
+    """The optimum over rows of a matrix and its dual variables, the algorithm that found it, and
+    details; raises :class:`SolverError` when HiGHS stops without one.
+    """
+    # On so few entries presolve takes longer than it saves.
+    options: dict[str, Any] = {"presolve": "off"} if len(cost) <= SIMPLEX_ENTRIES else {}
+    limit = None
+    if seconds < math.inf:
+        options["time_limit"] = limit = seconds
     tried = []
     for solver in order:
         for tolerance in _TOLERANCES:
-            # On so few entries presolve takes longer than it saves.
-            few = {"presolve": "off"} if len(cost) <= SIMPLEX_ENTRIES else {}
-            model = Model(tolerance, **few, **options)
+            model = Model(tolerance, **options)
             model.load(cost, *rows, least=least)
-            seconds = options.get("time_limit", math.inf)
-            with stage(f"HiGHS, {solver}", limit=seconds if seconds < math.inf else None):
+            with stage(f"HiGHS, {solver}", limit=limit):
                 found = model.run(solver)
             tried.append(f"{solver} at {tolerance:g}: {found.status}")
             if found.point is not None and found.duals is not None:
                 details = {"iterations": str(found.iterations), "tolerance": f"{tolerance:g}"}
-                return _Optimum(found.point, found.duals, details), solver
+                return found.point, found.duals, solver, details
     why = (
         "what is asked may be impossible, or its numbers"
         if program.is_restricted
@@ -260,66 +257,3 @@ def _solve(
         f"HiGHS found no optimum for {program} ({'; '.join(tried)}); {why} are too extreme "
         "for this solver: try another one with solver="
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Optimum:
-    point: Array
-    duals: Array
-    details: dict[str, str]
-
-
-class _Highs(Method):
-    """A compiled program on HiGHS, with one algorithm after the other."""
-
-    source = "HuangfuHall2018"
-    handles: Handles = handles_general()
-    order: Sequence[str]
-
-    def condition(self, program: LinearProgram) -> str | None:
-        """Applies where the rows of all bounds fit into memory."""
-        return too_many_rows(program)
-
-    def solve(self, program: LinearProgram) -> Candidate:
-        """The compiled program; raises :class:`SolverError` where HiGHS finds no optimum."""
-        if is_plain(program):
-            plain = plain_program(program)
-            rows = plain.matrix, plain.lower, plain.upper
-            least = np.zeros(len(plain.cost))
-            best, solver = _solve(program, plain.cost, rows, least, self.order)
-            kernel, duals = plain.invert(best.point, best.duals)
-            return Candidate(kernel, duals, f"HiGHS {solver}", best.details)
-        compiled = compile_program(program)
-        found, solver, details = solve_rows(compiled, self.order)
-        return Candidate(*compiled.invert(*found), f"HiGHS {solver}", details)
-
-
-class HighsSimplex(_Highs):
-    """The sparse program on the HiGHS simplex method."""
-
-    name = "highs-simplex"
-    reason = (
-        f"the general sparse linear program; with at most {SIMPLEX_ENTRIES} kernel entries the "
-        "simplex method takes milliseconds and ends at a vertex, with a gap of 1e-13"
-    )
-    order = ("simplex", "ipm")
-
-
-class HighsInteriorPoint(_Highs):
-    """The sparse program on the HiGHS interior-point method with crossover."""
-
-    name = "highs-ipm"
-    reason = (
-        f"the general sparse linear program, bounds of any kind; above {SIMPLEX_ENTRIES} kernel "
-        "entries interior point with crossover is safer than simplex, which stalls on equal masses"
-    )
-    order = ("ipm", "simplex")
-
-
-class EpigraphHighs(_Highs):
-    """Sums over outcomes with linear epigraphs."""
-
-    name = "epigraph-highs"
-    reason = "sums of maxima and positive parts as linear epigraphs; ends at a vertex"
-    handles = handles_general(sums=frozenset(), needs_sums=True)
-    order = ("simplex", "ipm")

@@ -8,7 +8,7 @@ products of non-negative numbers that are themselves non-negative::
 Under LDP the first are zero at extreme columns. A quadratic form that is at most v (πᵀr)² less a
 combination of them, by a matrix S ⪰ 0, is at most v at every column with πᵀr = 1 ([Shor1987]). The
 least v is found by a barrier method in the coefficients; other products come in as cuts, where the
-moments of the relaxation violate them (:mod:`.pricing_cuts`). Nothing is trusted of
+moments of the relaxation violate them (:mod:`.cuts`). Nothing is trusted of
 all this but the coefficients: :class:`Majorant` writes S anew and proves S ⪰ −c by a Cholesky
 factor in floats, whose rounding is bounded.
 """
@@ -23,10 +23,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import clock
 from ...errors import SolverError
-from .. import clock
-from .pricing_cuts import Cuts, violated
-from .pricing_forms import UNIT, Array, FloatBox, Form
+from .cuts import Cuts, violated
+from .forms import UNIT, Array, FloatBox, Form
 
 _MOST_NEWTON, _CENTRED = 40, 0.3
 _FALL, _RESTART, _ENOUGH = 0.2, 1e-3, 0.1

@@ -16,12 +16,14 @@ from operator import mul
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...prior import Prior
 from ...privacy.constraint import Rounding
-from ..program import Cone, TwoSided
+from ...program.program import Cone, Program, SublinearProgram, TwoSided
 from .families import LARGEST_RATIO, LiftFamily, StaircaseFamily, make_family
 
+Vector = NDArray[np.float64]
 #: Deviations of one column from the constant one.
 Deviations = tuple[Fraction, ...]
 #: A vector in integers: a ray of a cone, or a row of its inequalities.
@@ -241,3 +243,63 @@ def _only_two(common: int, meeting: Sequence[int], rays: int) -> bool:
         rays &= meeting[lowest.bit_length() - 1]
         common ^= lowest
     return rays.bit_count() == 2
+
+
+#: Symbols up to which extreme columns of two-sided cones, and of any cone, are listed.
+MOST_SYMBOLS, MOST_SYMBOLS_ANY = 12, 6
+
+# Room below e^ε for their kernels, of which the weights are rounded to multiples of 2^-53.
+_ROOM = 2e-15
+
+
+def too_large(program: Program, sides: TwoSided | None) -> str | None:
+    """Why the extreme columns of a problem are not listed, or ``None``."""
+    n = len(program.prior)
+    two = sides is not None
+    most = MOST_SYMBOLS if two else MOST_SYMBOLS_ANY
+    if n <= most:
+        return None
+    kind = "these bounds" if two else "bounds of this kind"
+    return (
+        f"{n} symbols are above the {most} up to which extreme columns under {kind} are listed; an "
+        "f-information under PML, PMC, LIP, ALIP or LDP is solved by column generation at any size"
+    )
+
+
+def vertex_bound(
+    program: SublinearProgram, sides: TwoSided | None, prices: Vector
+) -> tuple[float, float]:
+    """Max μ(v) − ⟨prices, v − 1⟩ over all extreme columns, and the size of the numbers in it."""
+    columns = with_constant(program.cone, sides, Rounding.OUTSIDE)
+    deviations = np.array(columns, dtype=float)
+    values = program.lifted_values(deviations)
+    reduced = values - deviations @ prices
+    size = np.abs(values) + np.abs(deviations) @ np.abs(prices)
+    return float(reduced.max()), float(size.max())
+
+
+def with_constant(cone: Cone, sides: TwoSided | None, rounding: Rounding) -> list[Deviations]:
+    """Every extreme column of a cone, some twice; the constant column is the first."""
+    return [(Fraction(0),) * len(cone.prior), *columns_of_cone(cone, sides, rounding)]
+
+
+def near_sides(cone: Cone) -> TwoSided | None:
+    """Sides of a cone with less room than solvers in floats need, as listed columns are exact but
+    for the rounding of weights; ``None`` for a cone of another kind.
+    """
+    inner, outer = cone.two_sided(Rounding.INSIDE), cone.two_sided(Rounding.OUTSIDE)
+    if inner is None or outer is None:
+        return None
+
+    def between(near: float, far: float) -> float:
+        if not math.isfinite(far) or near == far:
+            return near
+        excess = abs(far - 1)
+        room = min(_ROOM * max(far, 1.0), 1e-3 * excess)
+        return near + max(1 - room / abs(far - near), 0.0) * (far - near)
+
+    return TwoSided(
+        between(inner.lower, outer.lower),
+        between(inner.upper, outer.upper),
+        between(inner.ratio, outer.ratio),
+    )

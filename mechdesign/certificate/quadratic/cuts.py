@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .pricing_forms import Array
+from .forms import Array
 
 # Products below this count as violated; cuts of either kind added at once, for each symbol.
 _VIOLATED, _PAIRS, _SUMS = -1e-4, 3, 1

@@ -28,8 +28,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certificate.enclosures import Enclosure, kernel_enclosure, revealed_enclosure, sums_up
-from ..certificate.rational import difference, kernel_mean, mean_of
 from ..errors import InputError, SolverError
 from ..exact import dyadic, nearest_float
 from ..labels import counted
@@ -41,6 +39,11 @@ from ..requirement.base import Limit
 from ..requirement.convex import Convex
 from ..utility.estimation import Estimation, Survey
 from ..utility.sublinear import FInformation, SublinearUtility
+from .enclosures import Enclosure, kernel_enclosure, revealed_enclosure, sums_up
+from .rational import difference, kernel_mean, mean_of
+
+#: Share of a time limit for the search; the rest is for proving its bound afresh.
+SEARCHING = 0.7
 
 Array = NDArray[np.float64]
 #: What is maximised: Σ ⟨c_y, k_y⟩, the least of several such sums, Σ μ(k_y) for a sum μ over

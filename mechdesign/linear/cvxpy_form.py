@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from ..errors import SolverError, quote
 from ..privacy.sums import ConicRows, SumConstraint
+from ..program.program import Cone, LinearProgram
 from ..requirement.base import Limit
 from ..requirement.convex import import_cvxpy
-from .linear_program import EQUATION, limit_rows
-from .program import Cone, LinearProgram
+from .compiled import EQUATION, limit_rows
 
 Array = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import clock
-from .pricing_forms import Array, FloatBox, Form
+from ... import clock
+from .forms import Array, FloatBox, Form
 
 _MOST_STEPS = 400
 # Columns whose exchanges of two symbols are tried at once, under LDP.
@@ -34,7 +34,7 @@ class LocalSearch:
     ----------
     form : what is maximised
     box : the same box in floats
-    deadline : moment on the :mod:`~mechdesign.solve.clock` at which columns stay as they are
+    deadline : moment on the :mod:`~mechdesign.clock` at which columns stay as they are
     """
 
     def __init__(self, form: Form, box: FloatBox, deadline: float = np.inf) -> None:

@@ -1,4 +1,4 @@
-"""The program of a worst case: maximise the least of several linear functions of the kernel.
+"""Programs of a worst case: the least of several linear functions, or the largest of risks.
 
 Each function is f_i(K) = b_i + Σ_x s_ix Σ_y d_ixy K_xy with what every row of gains has in common
 taken out: d ≥ 0 is zero somewhere in each row, and b_i = Σ_x s_ix min_y u_ixy counts in full.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certificate.enclosures import Enclosure
-from ..certificate.rational import scaled_rows
 from ..errors import SolverError
-from ..exact import DENOMINATOR_BITS, nearest_float, to_weights
+from ..exact import DENOMINATOR_BITS, dyadic, nearest_float, to_weights
 from ..requirement.base import Limit
+from ..utility.truths import Truths, rational_masses
 from ..utility.worst_case import Alternative
-from .program import LinearProgram, Objective, Shifted
+from .enclosures import Enclosure
+from .program import EstimationProgram, LinearProgram, Objective, Shifted
+from .rational import scaled_rows
 
 Array = NDArray[np.float64]
 
@@ -221,3 +222,86 @@ def _best_mixture(gained: Array) -> Array:
     mixed /= mixed.sum()
     better = (gained @ mixed).min() > (gained @ single).min()
     return np.asarray(mixed if better else single)
+
+
+# Of a truth in a least favourable mixture, before these are divided by their sum.
+_SMALLEST_SHARE = 2.0**-60
+
+
+@dataclass(frozen=True)
+class WorstTruthProgram(EstimationProgram):
+    """Minimise the largest risk over truths; the survey is that at the prior.
+
+    Attributes
+    ----------
+    truths : of which the worst counts
+    """
+
+    truths: Truths = field(kw_only=True)
+
+    @property
+    def objective_kind(self) -> Objective:
+        """Minus the worst of several risks."""
+        return "worst estimation"
+
+    @property
+    def parts(self) -> int:
+        """How many matrices stand for inverses in the bound."""
+        return len(self.truths.listed) or 1
+
+    def at(self, masses: Array) -> EstimationProgram:
+        """The program at one truth, near some masses."""
+        return self.with_truth(rational_masses(masses))
+
+    def with_truth(self, truth: tuple[Fraction, ...]) -> EstimationProgram:
+        """The program at one truth."""
+        return EstimationProgram(
+            self.prior,
+            self.cone,
+            self.sums,
+            self.sum_labels,
+            self.unexpressed,
+            self.time_limit,
+            self.utility,
+            self.survey.moved(truth),
+            self.most_outputs,
+        )
+
+    def at_mixture(self, mixture: Array | None) -> EstimationProgram:
+        """The program at a mixture of the truths."""
+        shares = self.least_favourable(mixture)
+        if shares is None:
+            return self.with_truth(self.survey.truth)
+        if self.truths.every:
+            return self.with_truth(shares)
+        columns = zip(*(one.truth for one in self.truths.listed), strict=True)
+        return self.with_truth(
+            tuple(
+                sum((w * v for w, v in zip(shares, column, strict=True)), Fraction(0))
+                for column in columns
+            )
+        )
+
+    @cached_property
+    def revealed_value(self) -> float:
+        """Minus the worst risk of an open survey."""
+        return self.value(np.eye(len(self.prior)))
+
+    def value(self, kernel: Array) -> float:
+        """Minus the worst risk of a kernel, −∞ where some answer cannot be told."""
+        ends = self.truths.risk(dyadic(kernel)[0])
+        return float("-inf") if ends is None else nearest_float(-(ends[0] + ends[1]) / 2)
+
+    def enclose(self, weights: NDArray[Any], bits: int) -> Enclosure | None:
+        """Minus the worst risk between two rationals; ``None`` where it is −∞."""
+        ends = self.truths.risk(weights)
+        return None if ends is None else Enclosure(-ends[1], -ends[0])
+
+    def least_favourable(self, mixture: Array | None) -> tuple[Fraction, ...] | None:
+        """Positive shares of the truths, or masses of the symbols; ``None`` for what is none."""
+        if mixture is None or not np.isfinite(mixture).all() or not mixture.max() > 0:
+            return None
+        # As FORMAT.md says, so that whoever reads a file bounds the risk at the same truth.
+        positive = [Fraction(max(v, _SMALLEST_SHARE)) for v in mixture.tolist()]
+        total = sum(positive, Fraction(0))
+        return tuple(v / total for v in positive)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..program import Cone
-from .pricing_cones import inner_box, outer_box
-from .pricing_forms import Array, FloatBox, Question
-from .pricing_listed import Listed, list_size, price_list
-from .pricing_search import distinct
+from ...program.program import Cone
+from .cones import inner_box, outer_box
+from .forms import Array, FloatBox, Question
+from .listed import Listed, list_size, price_list
+from .search import distinct
 
 #: How many extreme columns are priced for several truths.
 MOST_PRICED = 1 << 24

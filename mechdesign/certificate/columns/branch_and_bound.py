@@ -17,7 +17,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import clock
+from ... import clock
 from .families import Columns, Family, LiftFamily, StaircaseFamily
 
 Vector = NDArray[np.float64]
@@ -65,7 +65,7 @@ class Found:
 
 @dataclass
 class WorkLimit:
-    """How long a search may take: nodes, and a moment on the :mod:`~mechdesign.solve.clock`."""
+    """How long a search may take: nodes, and a moment on the :mod:`~mechdesign.clock`."""
 
     nodes: float = math.inf
     deadline: float = math.inf

@@ -1,51 +1,69 @@
-"""Clarabel: conic programs by interior point ([GoulartChen2024])."""
+"""Which solver a program goes to when nobody chose one; Clarabel ([GoulartChen2024])."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar
+import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SolverError
-from ...privacy.sums import ConicRows
-from ...progress import stage
-from ..linear_program import SparseProgram, compile_program, too_many_rows
-from ..method import EVERY_CONE, Candidate, Handles, Method, handles_general
-from ..program import LinearProgram
+from ..errors import SolverError
+from ..privacy.sums import ConicRows
+from ..program.duals import Candidate
+from ..program.program import LinearProgram
+from ..progress import stage
+from .compiled import SparseProgram, compile_program
+from .highs import solve_columns, solve_rows
+from .plain import is_plain, plain_program
+from .refined import is_small, solve_refined
 
 Array = NDArray[np.float64]
 
-# Rows that sum to less are no rows of a kernel, off by rounding.
-_NEAR_A_KERNEL = 0.5
 _USABLE = ("Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations")
+_CONE_TOLERANCE = 1e-10
 
 
-class Clarabel(Method):
-    """Interior point on the sparse program; finds good eliminations for bounds of any kind."""
+def highs_candidate(program: LinearProgram, order: Sequence[str] = ("simplex", "ipm")) -> Candidate:
+    """The optimum by HiGHS, with one algorithm after the other; raises :class:`SolverError`."""
+    if is_plain(program):
+        plain = plain_program(program)
+        point, dual_values, solver, details = solve_columns(
+            program, plain.cost, (plain.matrix, plain.lower, plain.upper), order
+        )
+        return Candidate(*plain.invert(point, dual_values), f"HiGHS {solver}", details)
+    compiled = compile_program(program)
+    found, solver, details = solve_rows(compiled, order)
+    return Candidate(*compiled.invert(*found), f"HiGHS {solver}", details)
 
-    name = "clarabel"
-    reason = (
-        "the general sparse linear program, bounds of any kind: Clarabel called directly is the "
-        "fastest general solver above a few hundred kernel entries"
-    )
-    source = "GoulartChen2024"
-    handles: Handles = handles_general()
-    tolerance: ClassVar[float] = 1e-9
 
-    def condition(self, program: LinearProgram) -> str | None:
-        """Applies where the rows of all bounds fit into memory."""
-        return too_many_rows(program)
+def clarabel_candidate(program: LinearProgram, tolerance: float = _CONE_TOLERANCE) -> Candidate:
+    """The optimum by Clarabel; raises :class:`SolverError`."""
+    compiled = compile_program(program)
+    found, details = solve_cones(compiled, tolerance)
+    return Candidate(*compiled.invert(*found), "Clarabel", details)
 
-    def solve(self, program: LinearProgram) -> Candidate:
-        """The compiled program, at the tolerance of the method.
 
-        Raises :class:`SolverError` when Clarabel stops without a solution.
-        """
-        compiled = compile_program(program)
-        found, details = solve_cones(compiled, self.tolerance)
-        return Candidate(*compiled.invert(*found), "Clarabel", details)
+def solved_candidate(program: LinearProgram) -> Candidate:
+    """The optimum by HiGHS, or by Clarabel where sums bring cones; raises :class:`SolverError`."""
+    has_cones = any(constraint.cones for constraint in program.sums)
+    return (clarabel_candidate if has_cones else highs_candidate)(program)
+
+
+def solved(compiled: SparseProgram, seconds: float = math.inf) -> tuple[Any, ...]:
+    """What :meth:`SparseProgram.invert` takes, by HiGHS, refined where the program is small, or by
+    Clarabel where there are cones; HiGHS stops after ``seconds``.
+    """
+    if compiled.cones:
+        return solve_cones(compiled, _CONE_TOLERANCE)[0]
+    if is_small(compiled.program):
+        try:
+            return solve_refined(compiled)[0]
+        except SolverError:
+            pass  # up to the tolerance of the solver there may be a point all the same
+    order = ("simplex", "ipm") if compiled.cost.size <= 20_000 else ("ipm", "simplex")
+    return solve_rows(compiled, order, seconds)[0]
 
 
 def solve_cones(
@@ -120,24 +138,3 @@ def _cones(rows: ConicRows) -> list[Any]:
     if rows.kind == "power":
         return [clarabel.PowerConeT(rows.alpha)] * count
     return [clarabel.SecondOrderConeT(rows.dimension)] * count
-
-
-class EpigraphClarabel(Clarabel):
-    """Sums over outcomes whose epigraphs are any cones."""
-
-    name = "epigraph-clarabel"
-    reason = "sums over outcomes as epigraphs, mutual information by exponential cones"
-    handles = handles_general(sums=EVERY_CONE, needs_sums=True)
-    tolerance = 1e-10
-
-    def solve(self, program: LinearProgram) -> Candidate:
-        """The compiled program; the best constant kernel where Clarabel gets near no kernel at all,
-        which happens at levels of 1e-10, and the bound says what that costs.
-        """
-        found = super().solve(program)
-        asks_more = bool(program.limits) or program.forbidden is not None or bool(program.convex)
-        if asks_more or float(found.kernel.sum(axis=1).min()) >= _NEAR_A_KERNEL:
-            return found
-        constant = np.zeros_like(found.kernel)
-        constant[:, int(np.argmax(program.prior.probabilities @ program.gains))] = 1.0
-        return replace(found, kernel=constant)

@@ -1,6 +1,6 @@
 """The program of bounds on likelihood ratios alone, as the columns of a matrix for a solver.
 
-What :mod:`.linear_program` compiles, where nothing else is asked: the same variables and rows in
+What :mod:`.compiled` compiles, where nothing else is asked: the same variables and rows in
 the same order, so that solvers end at the same vertex, without a library of sparse matrices, which
 takes longer to start, and on a few symbols to use, than the program takes to solve.
 """
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .least_program import LeastProgram
-from .method import Duals
-from .program import LinearProgram
+from ..program.duals import Duals
+from ..program.program import LinearProgram
+from ..program.worst import LeastProgram
 
 Array = NDArray[np.float64]
 
