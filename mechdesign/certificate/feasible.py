@@ -24,6 +24,7 @@ from ..linear.solvers import solved
 from ..mechanism import Mechanism
 from ..program.duals import Duals
 from ..program.program import LinearProgram
+from ..roots import least_passing
 from .repair import Repair, clean_kernel, corrections, joined, without_forbidden
 
 Array = NDArray[np.float64]
@@ -112,27 +113,17 @@ def _least_mixture(
     """About the least share of an inner kernel with which another passes, and the weights; how
     often that was tried.
     """
-    rounds = 0
+    tried: list[float] = []
     for kept, other in _without_traces(program, start, inner):
-        share, found = _LEAST_SHARE, None
-        while share < 1 and found is None:
-            found = _mixed(program, kept, other, share)
-            rounds += 1
-            share *= _GROWTH
-        if found is None:
-            share, found = _GROWTH, _mixed(program, kept, other, 1.0)
-        if found is None:
-            continue
-        low, high = share / _GROWTH**2, min(share / _GROWTH, 1.0)
-        for _ in range(_NARROWINGS):
-            if high <= _CHEAP:
-                break
-            middle = float(np.sqrt(low * high))
-            tried = _mixed(program, kept, other, middle)
-            low, high, found = (middle, high, found) if tried is None else (low, middle, tried)
-            rounds += 1
-        return (high, found), rounds
-    return None, rounds
+
+        def mixed(share: float, pair: tuple[Array, Array] = (kept, other)) -> Any:
+            tried.append(share)
+            return _mixed(program, *pair, share)
+
+        found = least_passing(mixed, _LEAST_SHARE, _GROWTH, _NARROWINGS, _CHEAP)
+        if found is not None:
+            return found, len(tried)
+    return None, len(tried)
 
 
 def _allowed(program: LinearProgram, kernel: Array) -> Array:

@@ -77,7 +77,7 @@ GIVEN_METHOD = "given"
 _SOLVER = (
     r"(closed form( \((symmetry|two edges|recognition|simplex of posteriors|windows)\))?"
     r"|geometric mechanism with its reports mapped to the best outputs"
-    r"|HiGHS [a-z]{1,9}|Clarabel|cvxpy [A-Z_]{1,20}|(blockwise|graph|structured) interior point"
+    r"|HiGHS [a-z]{1,9}|Clarabel|cvxpy [A-Z_]{1,20}|(graph|structured) interior point"
     r"|interior point over (all|some) columns"
     r"|column generation on HiGHS|fitted columns"
     r"|vertex enumeration and HiGHS|vertex enumeration, exact simplex)"

@@ -23,12 +23,12 @@ from ..privacy.free_level import as_families
 from ..program.problem import Problem, designable, state_problem
 from ..program.program import LinearProgram
 from ..progress import counter
+from ..roots import LevelSearch, Probe
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
 from ._design import Design
 from ._sweep import Walk
 from .choice import check_solver
-from .level_search import LevelSearch, Probe
 from .method import Method
 
 # Precisions that can be asked for.

@@ -22,13 +22,16 @@ from ..linear.solvers import clarabel_candidate, highs_candidate, solved
 from ..program.duals import Candidate, Duals
 from ..program.program import LinearProgram
 from ..program.worst import LeastProgram
+from ..roots import crossings
 from .method import EVERY_CONE, Handles, Method, handles_general
 
 Array = NDArray[np.float64]
 
 # A linearised program may exceed the value found by this share of the range of gains.
 _TIGHT = 1e-8
-_ROUNDS, _HALVINGS = 60, 20
+_ROUNDS = 60
+# How near to the edge of what is allowed the way from inside ends, as a share of it.
+_NEAR = 1e-6
 # Shares of a kernel inside, at which functions have gradients where they have none at the optimum.
 _INWARDS = (0.0, 1e-8, 1e-5)
 # Rows that sum to less are no rows of a kernel, off by rounding.
@@ -351,11 +354,13 @@ def _solved(cut: Linearisation) -> tuple[Array, Duals]:
 
 def _leaving(program: LinearProgram, inside: Array, outside: Array) -> Array:
     """Where the way from a kernel inside to one outside leaves what the constraints allow."""
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        point = (1 - middle) * inside + middle * outside
-        kept = all(requirement.is_kept(point) for requirement in program.convex)
-        low, high = (middle, high) if kept else (low, middle)
-    found: Any = (1 - high) * inside + high * outside
-    return np.asarray(found)
+
+    def at(share: float) -> Array:
+        return np.asarray((1 - share) * inside + share * outside)
+
+    def room(shares: Array, _: Any) -> Array:
+        point = at(shares[0])
+        rooms = [c.tolerance - c.values(point).max() for c in program.convex]
+        return np.nan_to_num([min(rooms)], nan=-1.0)
+
+    return at(crossings(room, np.zeros(1), np.ones(1), _NEAR)[0])

@@ -25,11 +25,11 @@ from .backends import (
 )
 from .closed_form import CLOSED_FORMS, SIMPLICES
 from .differences import Differences
-from .interior_point import Blockwise, Structured
+from .interior_point import Structured
 from .method import Handles, Method
 
 SIMPLEX, INTERIOR, REFINED = HighsSimplex(), HighsInteriorPoint(), HighsRefined()
-STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
+STRUCTURED, CLARABEL = Structured(), Clarabel()
 DIFFERENCES = Differences()
 OUTPUTS = OutputSearch()
 #: Different masses above which fitted columns come before a search, and above which windows do.
@@ -113,17 +113,12 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
     if program.is_restricted:
         sums = (*sums, REFINED)
     if n * m <= SIMPLEX_ENTRIES:
-        return (
-            *CLOSED_FORMS,
-            SIMPLEX,
-            STRUCTURED,
-            DIFFERENCES,
-            BLOCKWISE,
-            CLARABEL,
-            INTERIOR,
-            *sums,
-        )
-    return (*CLOSED_FORMS, STRUCTURED, DIFFERENCES, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *sums)
+        general = (SIMPLEX, STRUCTURED, DIFFERENCES, CLARABEL, INTERIOR)
+    elif program.cone.count < n:  # few rows that are dense, so that systems would fill up
+        general = (STRUCTURED, DIFFERENCES, SIMPLEX, INTERIOR, CLARABEL)
+    else:
+        general = (STRUCTURED, DIFFERENCES, CLARABEL, INTERIOR, SIMPLEX)
+    return (*CLOSED_FORMS, *general, *sums)
 
 
 def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
@@ -216,7 +211,6 @@ def own_methods() -> dict[str, Method]:
     general = (
         STRUCTURED,
         DIFFERENCES,
-        BLOCKWISE,
         CLARABEL,
         SIMPLEX,
         INTERIOR,

@@ -12,7 +12,7 @@ import pytest
 from checks import for_each, pairwise_cases
 
 from mechdesign.errors import LevelError
-from mechdesign.solve.level_search import LevelSearch, Probe
+from mechdesign.roots import LevelSearch, Probe
 
 
 def asked(threshold, *, unknown=(math.nan, math.nan), excess=lambda over: over, least=0.0):
