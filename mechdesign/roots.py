@@ -114,6 +114,55 @@ def least_passing(
     return share, found
 
 
+# Evaluations of one search; what points are relative to where they are smaller; how far a secant
+# may lead; steps back from just above, in units of the precision, before one halves.
+_EVALUATIONS, _SMALL, _FAR, _BACK = 60, 1e-3, 4.0, (0.9, 15.0)
+
+
+def narrowed(
+    below: Callable[[float], float | None],
+    low: float,
+    value: float,
+    slope: float,
+    most: float,
+    precision: float,
+) -> tuple[float, float | None]:
+    """Two points around where a function that rises ceases to be below zero; ``most`` and ``None``
+    where it is below zero up to there.
+
+    A tangent and then secants through the last two points below lead to just above where they reach
+    zero, and steps back end below. Where these do not lead between the two points, one halves.
+
+    Parameters
+    ----------
+    below : its value below zero, ``None`` at all other points
+    low, value, slope : a point below, its value, and about how fast that rises
+    precision : relative to the points
+    """
+    high, back = math.inf, len(_BACK)
+    for _ in range(_EVALUATIONS):
+        room = precision * max(low, _SMALL)
+        if high - low <= room:
+            break
+        root = low - value / slope + room / 2 if slope > 0 else math.inf
+        tried = (low + high) / 2
+        if high == math.inf:
+            tried = min(root, max(low + 1, _FAR * low), most)
+        elif low < root < high:
+            tried = root
+        elif back < len(_BACK):
+            tried = max(high - _BACK[back] * room, tried)
+        found = below(tried)
+        if found is None:
+            high, back = tried, 0 if tried == root else back + 1
+        else:
+            slope, back = (found - value) / (tried - low), len(_BACK)
+            low, value = tried, found
+            if low >= most:
+                return low, None
+    return low, high
+
+
 # Levels are told apart down to this, whatever their size.
 _CLOSEST = 1e-12
 # Levels tried between the two, and on the way down to one that provably misses what is asked.
