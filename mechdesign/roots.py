@@ -115,8 +115,9 @@ def least_passing(
 
 
 # Evaluations of one search; what points are relative to where they are smaller; how far a secant
-# may lead; steps back from just above, in units of the precision, before one halves.
-_EVALUATIONS, _SMALL, _FAR, _BACK = 60, 1e-3, 4.0, (0.9, 15.0)
+# may lead; the first step back from just above, in units of the precision, and by how much others
+# are longer.
+_EVALUATIONS, _SMALL, _FAR, _BACK, _LONGER = 60, 1e-3, 4.0, 0.9, 16.0
 
 
 def narrowed(
@@ -131,7 +132,8 @@ def narrowed(
     where it is below zero up to there.
 
     A tangent and then secants through the last two points below lead to just above where they reach
-    zero, and steps back end below. Where these do not lead between the two points, one halves.
+    zero, and longer and longer steps back end below. Where a secant does not lead between the two
+    points, one halves.
 
     Parameters
     ----------
@@ -139,7 +141,7 @@ def narrowed(
     low, value, slope : a point below, its value, and about how fast that rises
     precision : relative to the points
     """
-    high, back = math.inf, len(_BACK)
+    high, back = math.inf, math.inf
     for _ in range(_EVALUATIONS):
         room = precision * max(low, _SMALL)
         if high - low <= room:
@@ -150,13 +152,13 @@ def narrowed(
             tried = min(root, max(low + 1, _FAR * low), most)
         elif low < root < high:
             tried = root
-        elif back < len(_BACK):
-            tried = max(high - _BACK[back] * room, tried)
+        elif back < math.inf:
+            tried = max(high - back * room, tried)
         found = below(tried)
         if found is None:
-            high, back = tried, 0 if tried == root else back + 1
+            high, back = tried, _BACK if tried == root else _LONGER * back
         else:
-            slope, back = (found - value) / (tried - low), len(_BACK)
+            slope, back = (found - value) / (tried - low), math.inf
             low, value = tried, found
             if low >= most:
                 return low, None
