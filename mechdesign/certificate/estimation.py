@@ -100,7 +100,7 @@ def _priced(program: EstimationProgram, duals: Duals, value: float) -> Found | N
         return None
     columns = columns_outside(program)
     if columns is not None:
-        bound = listed_bound(program, duals, columns)
+        bound = listed_bound(duals, columns, [program.survey])
         return None if bound is None else (bound, "prices, over all extreme columns")
     return searched_bound(*_at_truth(program, duals, value), value)
 
@@ -209,34 +209,43 @@ def columns_outside(program: EstimationProgram) -> Iterable[Deviations] | None:
 
 
 def listed_bound(
-    program: EstimationProgram, duals: Duals, columns: Iterable[Deviations]
+    duals: Duals,
+    columns: Iterable[Deviations],
+    surveys: Sequence[Asked],
+    shares: Sequence[Fraction] = (Fraction(1),),
 ) -> Fraction | None:
-    """The bound on minus the risk over given columns, which must be all extreme ones."""
+    """The bound on minus the mean of risks, by their shares, over given columns, which must be all
+    extreme ones.
+    """
     from flint import arb, arb_mat, ctx
 
     assert duals.prices is not None
     assert duals.inverse is not None
-    n, survey = len(program.prior), program.survey
+    n = len(duals.prices)
+    inverses = duals.inverse.reshape(-1, n, n)
+    rows = list(dict.fromkeys(columns))
     with ctx.workprec(_PRECISION):
-        loss = arb_mat(n, n, [as_ball(v) for row in survey.loss for v in row])
-        inverse = arb_mat(n, n, [arb(v) for v in duals.inverse.ravel().tolist()])
+        table = arb_mat(len(rows), n, [as_ball(d) for row in rows for d in row])
         prices = arb_mat(n, 1, [arb(v) for v in duals.prices.tolist()])
-        truth = arb_mat(n, 1, list(map(as_ball, survey.truth)))
-        inner = inverse * loss * inverse.transpose()
-        rows = list(dict.fromkeys(columns))
+        paid: list[Any] = [-cost for cost in (table * prices).entries()]
+        total = arb(0)
+        for one, share, given in zip(surveys, shares, inverses, strict=True):
+            loss = arb_mat(n, n, [as_ball(v) for row in one.loss for v in row])
+            inverse = arb_mat(n, n, [arb(v) for v in given.ravel().tolist()])
+            inner = inverse * loss * inverse.transpose()
+            truth = arb_mat(n, 1, list(map(as_ball, one.truth)))
+            weight = as_ball(share)
+            masses = table * truth
+            spread = table - masses * arb_mat(1, n, [1] * n)
+            both = zip(spread.tolist(), (spread * inner).tolist(), masses.entries(), strict=True)
+            for i, (u, weighed, mass) in enumerate(both):
+                value = sum((a * b for a, b in zip(u, weighed, strict=True)), arb(0))
+                paid[i] += weight * value / (1 + mass)
+            total += 2 * weight * (loss * inverse).trace()
         largest = arb(0)
-        if rows:
-            table = arb_mat(len(rows), n, [as_ball(d) for row in rows for d in row])
-            shares = table * truth
-            spread = table - shares * arb_mat(1, n, [1] * n)
-            quadratic = (spread * inner).tolist()
-            costs = (table * prices).entries()
-            for one, weighed, share, cost in zip(
-                spread.tolist(), quadratic, shares.entries(), costs, strict=True
-            ):
-                value = sum((a * b for a, b in zip(one, weighed, strict=True)), arb(0))
-                largest = largest.max(value / (1 + share) - cost)
-        ends = ball_ends(largest - 2 * (loss * inverse).trace())
+        for value in paid:
+            largest = largest.max(value)
+        ends = ball_ends(largest - total)
     return None if ends is None else ends[1]
 
 
@@ -289,12 +298,10 @@ def worst_truth_bound(program: WorstTruthProgram, duals: Duals, value: float) ->
         return open_bound
     columns = columns_outside(program)
     if columns is None:
-        priced = priced_mean_bound(program, shares, duals)
-        return open_bound if priced is None else min(open_bound, (priced, AT_SHARES))
-    found = listed_mean_bound(program, shares, duals, columns)
-    if found is None:
-        return open_bound
-    return min(open_bound, (found, AT_SHARES))
+        found = priced_mean_bound(program, shares, duals)
+    else:
+        found = listed_bound(duals, columns, program.truths.listed, shares)
+    return open_bound if found is None else min(open_bound, (found, AT_SHARES))
 
 
 def priced_mean_bound(
@@ -316,42 +323,3 @@ def priced_mean_bound(
     pricing = MeanPricing(program.cone, tuple(one.truth for one in listed))
     exact = [Fraction(v) for v in duals.prices.tolist()]
     return pricing.bound(squares, exact) - total
-
-
-def listed_mean_bound(
-    program: WorstTruthProgram,
-    shares: Sequence[Fraction],
-    duals: Duals,
-    columns: Iterable[Deviations],
-) -> Fraction | None:
-    """The bound for a list of truths over given columns, which must be all extreme ones."""
-    from flint import arb, arb_mat, ctx
-
-    assert duals.prices is not None
-    assert duals.inverse is not None
-    n = len(program.prior)
-    inverses = duals.inverse.reshape(-1, n, n)
-    rows = list(dict.fromkeys(columns))
-    with ctx.workprec(_PRECISION):
-        table = arb_mat(len(rows), n, [as_ball(d) for row in rows for d in row])
-        prices = arb_mat(n, 1, [arb(v) for v in duals.prices.tolist()])
-        paid: list[Any] = [-cost for cost in (table * prices).entries()]
-        total = arb(0)
-        for one, share, given in zip(program.truths.listed, shares, inverses, strict=True):
-            loss = arb_mat(n, n, [as_ball(v) for row in one.loss for v in row])
-            inverse = arb_mat(n, n, [arb(v) for v in given.ravel().tolist()])
-            inner = inverse * loss * inverse.transpose()
-            truth = arb_mat(n, 1, list(map(as_ball, one.truth)))
-            weight = as_ball(share)
-            masses = table * truth
-            spread = table - masses * arb_mat(1, n, [1] * n)
-            both = zip(spread.tolist(), (spread * inner).tolist(), masses.entries(), strict=True)
-            for i, (u, weighed, mass) in enumerate(both):
-                value = sum((a * b for a, b in zip(u, weighed, strict=True)), arb(0))
-                paid[i] += weight * value / (1 + mass)
-            total += 2 * weight * (loss * inverse).trace()
-        largest = arb(0)
-        for value in paid:
-            largest = largest.max(value)
-        ends = ball_ends(largest - total)
-    return None if ends is None else ends[1]

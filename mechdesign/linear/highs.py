@@ -200,6 +200,15 @@ def row_ends(program: SparseProgram, *, merged: bool = True) -> tuple[Any, Array
     return sparse.vstack([program.equal, program.below, program.limits]).tocsc(), lower, upper
 
 
+def split_rows(
+    program: SparseProgram, duals: Array
+) -> tuple[Array, Array, tuple[Array, ...], Array]:
+    """What :meth:`SparseProgram.invert` takes after the point, from dual variables of all rows."""
+    n = program.equal.shape[0]
+    prices, below, limits = np.split(duals, [n, n + program.below.shape[0]])
+    return prices, below, (), limits
+
+
 def solve_rows(
     program: SparseProgram, order: Sequence[str] = ("simplex", "ipm"), seconds: float = math.inf
 ) -> tuple[tuple[Array, Array, Array, tuple[Array, ...], Array], str, dict[str, str]]:
@@ -216,9 +225,7 @@ def solve_rows(
     point, found, solver, details = solve_columns(
         program.program, program.cost, row_ends(program), order, variable_ends(program), seconds
     )
-    n = program.equal.shape[0]
-    prices, duals, limits = np.split(found, [n, n + program.below.shape[0]])
-    return (point, prices, duals, (), limits), solver, details
+    return (point, *split_rows(program, found)), solver, details
 
 
 def solve_columns(

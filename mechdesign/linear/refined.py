@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import SolverError
 from ..program.program import LinearProgram
 from .compiled import SparseProgram
-from .highs import Model, row_ends, variable_ends
+from .highs import Model, row_ends, split_rows, variable_ends
 
 Array = NDArray[np.float64]
 
@@ -58,10 +58,7 @@ def solve_refined(
         for number in range(_ROUNDS):
             rest = exact.rest(x, y)
             if max(rest.primal, rest.dual) <= _ENOUGH:
-                n = program.equal.shape[0]
-                ends = [n, n + program.below.shape[0]]
-                prices, duals, limits = np.split(_floats(y), ends)
-                return (_floats(x[: program.cost.size]), prices, duals, (), limits), number
+                return (_floats(x[: program.cost.size]), *split_rows(program, _floats(y))), number
             primal, dual = _scale(rest.primal, primal), _scale(rest.dual, dual)
             model.change(*rest.scaled(primal, dual))
             found = model.run("simplex")

@@ -16,7 +16,7 @@ from ..certificate.repair import clean_kernel
 from ..errors import SolverError, quote
 from ..linear.compiled import compile_program, too_many_rows
 from ..linear.cvxpy_form import inner_kernel, solve_kernel
-from ..linear.highs import SIMPLEX_ENTRIES
+from ..linear.highs import SIMPLEX_ENTRIES, row_ends, split_rows
 from ..linear.refined import REFINED_ENTRIES, is_small, solve_refined
 from ..linear.solvers import clarabel_candidate, highs_candidate, solved
 from ..program.duals import Candidate, Duals
@@ -60,28 +60,19 @@ class Cvxpy(Method):
 
         compiled = compile_program(program)
         point = cvxpy.Variable(compiled.cost.size, nonneg=True)
-        equal = compiled.equal @ point == 1
-        constraints = [equal]
-        below = None
-        if compiled.below.shape[0]:
-            below = compiled.below @ point <= compiled.right
-            constraints.append(below)
-        ends = {
-            "same": compiled.is_equation,
-            "upper": np.isfinite(compiled.high) & ~compiled.is_equation,
-            "lower": np.isfinite(compiled.low) & ~compiled.is_equation,
-        }
-        asked = {}
-        for side, chosen in ends.items():
+        matrix, low, high = row_ends(compiled)
+        matrix, same = matrix.tocsr(), low == high
+        asked = []
+        for chosen, sign, ends in (
+            (same, 1.0, high),
+            (np.isfinite(high) & ~same, 1.0, high),
+            (np.isfinite(low) & ~same, -1.0, low),
+        ):
             if chosen.any():
-                values = compiled.limits[chosen] @ point
-                low, high = compiled.low[chosen], compiled.high[chosen]
-                asked[side] = {
-                    "same": values == (low + high) / 2,
-                    "upper": values <= high,
-                    "lower": values >= low,
-                }[side]
-        constraints += asked.values()
+                values, right = sign * matrix[chosen] @ point, sign * ends[chosen]
+                row = values == right if chosen is same else values <= right
+                asked.append((chosen, sign, row))
+        constraints = [row for *_, row in asked]
         task = cvxpy.Problem(cvxpy.Maximize(compiled.cost @ point), constraints)
         try:
             with warnings.catch_warnings():
@@ -92,19 +83,16 @@ class Cvxpy(Method):
             raise SolverError(
                 f"{self.solver} failed on {program}: {failure}; try another solver"
             ) from failure
-        if point.value is None or equal.dual_value is None:
+        if point.value is None or constraints[0].dual_value is None:
             raise SolverError(
                 f"{self.solver} stopped with status {quote(task.status)}; try another solver"
             )
-        rows = np.zeros(0) if below is None else np.asarray(below.dual_value)
-        limits = np.zeros(len(compiled.low))
-        for side, constraint in asked.items():
-            sign = -1.0 if side == "lower" else 1.0
-            limits[ends[side]] += sign * np.asarray(constraint.dual_value)
-        kernel, duals = compiled.invert(
-            np.asarray(point.value), np.asarray(equal.dual_value), rows, (), limits
-        )
-        return Candidate(kernel, duals, f"cvxpy {self.solver}", {"status": str(task.status)})
+        found = np.zeros(len(low))
+        for chosen, sign, row in asked:
+            found[chosen] += sign * np.asarray(row.dual_value)
+        duals = split_rows(compiled, found)
+        kernel = compiled.invert(np.asarray(point.value), *duals)
+        return Candidate(*kernel, f"cvxpy {self.solver}", {"status": str(task.status)})
 
 
 def installed_solvers() -> list[str]:

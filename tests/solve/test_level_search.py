@@ -102,7 +102,7 @@ def test_the_smallest_level_that_is_taken():
 
 @for_each("zero", [1e-5, 0.3, 1.0, 37.3])
 def test_tangents_and_secants_take_a_handful_of_points(zero):
-    """Of straight and concave functions; convex ones, and those that jump, take what halving does."""
+    """Of straight and concave functions; convex ones and those that jump take what halving does."""
     for curve, most in (
         (lambda over: over, 6),
         (lambda over: -(abs(over) ** 1.5) + 0.1 * over, 25),
