@@ -340,8 +340,8 @@ class _Levels:
 
     def _at(self, level: float) -> Problem:
         notion = self._notion
-        changed = replace(notion, **{notion.level_fields[0]: level})  # type: ignore[type-var]
-        asked = [*self._problem.notions, *self._problem.requirements]
+        changed: Part = replace(notion, **{notion.level_fields[0]: level})  # type: ignore[type-var]
+        asked: list[Part] = [*self._problem.notions, *self._problem.requirements]
         return _restated(self._problem, [changed if part is notion else part for part in asked])
 
     def _left(self) -> float:

@@ -113,7 +113,7 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
     if program.is_restricted:
         sums = (*sums, REFINED)
     if n * m <= SIMPLEX_ENTRIES:
-        general = (SIMPLEX, STRUCTURED, DIFFERENCES, CLARABEL, INTERIOR)
+        general: tuple[Method, ...] = (SIMPLEX, STRUCTURED, DIFFERENCES, CLARABEL, INTERIOR)
     elif program.cone.count < n:  # few rows that are dense, so that systems would fill up
         general = (STRUCTURED, DIFFERENCES, SIMPLEX, INTERIOR, CLARABEL)
     else:
