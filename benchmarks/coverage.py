@@ -51,12 +51,17 @@ SIZES = (10, 30, 100, 1_000, 10_000)
 REPETITIONS, AGAIN = 2_000, 20_000
 #: Below this a cell is simulated again; where intervals are about these people it may be less.
 ENOUGH, THESE = 0.94, 0.925
+#: What is recorded of a cell: our rate and Wald's, and where they are asked for the ratio of widths
+#: and our rate when simulated again.
+CELL = ("share", "reports", "held", "wald", "width", "again")
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 
 
 # All of them
 
+USUAL = tuple(name for name in KERNELS if not name.endswith(", 20"))
+LARGE = tuple(name for name in USUAL if not name.endswith(", 2"))
 SMALL = tuple(name for name in KERNELS if name.endswith((", 2", ", 3")))
 THREE = tuple(name for name in KERNELS if name.endswith(", 3"))
 SURVEYED = tuple(name for name in THREE if "(0.5)" not in name and "(14)" not in name)
@@ -82,22 +87,20 @@ class Kind:
 
 
 KINDS = {
-    "shares": Kind(of_shares(False, False), tuple(KERNELS)),
-    "shares, all others alike": Kind(
-        of_shares(False, True), tuple(name for name in KERNELS if not name.endswith(" 2"))
+    "shares": Kind(of_shares(False, False), USUAL, widest=1.15),
+    "shares, all others alike": Kind(of_shares(False, True), LARGE),
+    # Few reports of many symbols, nearly all of whom have the one that reports do not tell.
+    "shares, one of twenty untold": Kind(
+        of_shares(False, True), ("useless row, 20",), enough=THESE
     ),
-    "shares of these people": Kind(of_shares(True, False), tuple(KERNELS), enough=THESE),
-    "shares of these people, all others alike": Kind(
-        of_shares(True, True),
-        tuple(name for name in KERNELS if not name.endswith(" 2")),
-        enough=THESE,
-    ),
-    "means of numbers": Kind(of_means, tuple(n for n in KERNELS if not n.endswith(" 2"))),
+    "shares of these people": Kind(of_shares(True, False), USUAL, enough=THESE, widest=1.15),
+    "shares of these people, all others alike": Kind(of_shares(True, True), LARGE, enough=THESE),
+    "means of numbers": Kind(of_means, LARGE, widest=1.15),
     "cells of two columns": Kind(of_cells, SMALL),
     "rounds, the same people": Kind(of_rounds(True), SMALL),
     "rounds, other people": Kind(of_rounds(False), SMALL),
     "differences of groups": Kind(of_differences, SMALL),
-    "changes of the same people": Kind(of_changes, SMALL),
+    "changes of the same people": Kind(of_changes, SMALL, widest=1.25),
     "weights 1 and 2": Kind(of_samples(weights_of_two), SURVEYED),
     "weights tied to secrets": Kind(of_samples(tied_weights), SURVEYED),
     "weights of fifty sizes": Kind(of_samples(many_weights), SURVEYED),
@@ -130,18 +133,17 @@ def measured(kind: str, kernel: str, repetitions: int, again: int) -> dict[str, 
         for n in KINDS[kind].sizes:
             found = measure(kind, kernel, share, n, repetitions)
             rate = found.ours / found.surveys
-            cell = {
-                "share": share,
-                "reports": n,
-                "held": rate,
-                "wald": found.wald / found.surveys,
-            }
-            if found.width is not None:
-                cell["width"] = round(found.width, 4)
-            if rate < ENOUGH and again:
-                more = measure(kind, kernel, share, n, again)
-                cell["again"] = more.ours / more.surveys
-            cells.append(cell)
+            low = rate < ENOUGH and again > 0
+            more = measure(kind, kernel, share, n, again) if low else None
+            cell = (
+                share,
+                n,
+                rate,
+                found.wald / found.surveys,
+                None if found.width is None else round(found.width, 4),
+                None if more is None else more.ours / more.surveys,
+            )
+            cells.append(dict(zip(CELL, cell, strict=True)))
     seconds = round(time.process_time() - start, 2)
     return {
         "kind": kind,
@@ -149,7 +151,7 @@ def measured(kind: str, kernel: str, repetitions: int, again: int) -> dict[str, 
         "repetitions": repetitions,
         "again": again,
         "seconds": seconds,
-        "cells": cells,
+        "cells": [list(cell.values()) for cell in cells],
     }
 
 
@@ -174,7 +176,7 @@ def run(
                 row = measured(kind, name, repeat, again)
                 file.write(json.dumps({**row, **stamp}) + "\n")
                 file.flush()
-                low = min(cell.get("again", cell["held"]) for cell in row["cells"])
+                low = min(cell["rate"] for cell in cells_of([row]))
                 typer.echo(f"{kind}, {name}: at least {low:.4f}, {row['seconds']:.1f} s", err=True)
 
 
@@ -183,12 +185,13 @@ def run(
 
 def cells_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The cells of the last row of each kind and kernel, with what was found last: ``rate``."""
-    last = {(row["kind"], row["kernel"]): row for row in rows}
-    return [
-        {**cell, "kind": kind, "kernel": name, "rate": cell.get("again", cell["held"])}
-        for (kind, name), row in last.items()
-        for cell in row["cells"]
-    ]
+    found = []
+    for (kind, name), row in {(row["kind"], row["kernel"]): row for row in rows}.items():
+        for values in row["cells"]:
+            cell = dict(zip(CELL, values, strict=True))
+            rate = cell["held"] if cell["again"] is None else cell["again"]
+            found.append({**cell, "kind": kind, "kernel": name, "rate": rate})
+    return found
 
 
 def too_low(cell: dict[str, Any]) -> bool:
@@ -201,7 +204,7 @@ def wald_holds(cell: dict[str, Any]) -> bool:
 
     Where next to no report is wrong, it holds these people's answers always, and has no width.
     """
-    return "width" in cell and ENOUGH <= cell["wald"] <= 0.975
+    return cell["width"] is not None and ENOUGH <= cell["wald"] <= 0.975
 
 
 def too_wide(cell: dict[str, Any]) -> bool:
@@ -218,13 +221,15 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     cells = cells_of(rows)
     dates = sorted({row["date"] for row in rows})
     last = {(row["kind"], row["kernel"]): row for row in rows}.values()
-    low = [cell for cell in cells if "again" in cell]
-    sure = [cell for cell in cells if KINDS[cell["kind"]].enough == ENOUGH]
-    these = [cell for cell in cells if KINDS[cell["kind"]].enough == THESE]
+    low = [cell for cell in cells if cell["again"] is not None]
+    about = {
+        "the population": [c for c in cells if KINDS[c["kind"]].enough == ENOUGH],
+        "these people alone": [c for c in cells if "these people" in c["kind"]],
+        "a population nearly all of which has the one of twenty secrets that reports do not tell": [
+            c for c in cells if "untold" in c["kind"]
+        ],
+    }
     held = [cell for cell in cells if wald_holds(cell)]
-    worst, worst_these = (
-        min(some, key=lambda cell: cell["rate"], default=None) for some in (sure, these)
-    )
     lines = [
         f"Intervals of 95 % in {len(cells):,} cells of {len({c['kernel'] for c in cells})} "
         f"kernels, {max(row['repetitions'] for row in rows):,} surveys each, simulated "
@@ -235,8 +240,9 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         "that is given.",
         "",
     ]
-    for cell, name in ((worst, "the population"), (worst_these, "these people alone")):
-        if cell is not None:
+    for name, some in about.items():
+        if some:
+            cell = min(some, key=lambda cell: cell["rate"])
             lines += [
                 f"The lowest about {name}: **{cell['rate']:.4f}** ({cell['kind']}: "
                 f"{_where(cell)}).",

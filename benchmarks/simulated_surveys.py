@@ -481,13 +481,17 @@ def _surveyed(
         sums = np.einsum("ruy,u,ry->ru", counts, weights, away) @ strata
         squares = np.einsum("ruy,u,ry->ru", counts, weights**2, away**2) @ strata
         units = drawn.people @ strata
-        clusters = float(drawn.people @ weights**2)
+        spread_of = (drawn.people * weights**2) @ strata
+        clusters = float(spread_of.sum())
     else:
         totals = np.einsum("ruy,u,ry->ru", counts, weights, away)
         sums, squares, units = totals @ strata, totals**2 @ strata, strata.sum(axis=0)
-        clusters = float(((weights * drawn.people) ** 2).sum())
+        spread_of = ((weights * drawn.people) ** 2) @ strata
+        clusters = float(spread_of.sum())
     variance = ((squares - sums**2 / units) * units / (units - 1)).sum(axis=1)
     variance = np.maximum(variance, 0)
+    # Satterthwaite's, were all strata as varied: units less strata where these are equal.
+    freedom = spread_of.sum() ** 2 / (spread_of**2 / (units - 1)).sum()
     second, third = (float(drawn.people @ weights**k) for k in (2, 3))
     sampling = intervals.Sampling(
         1 / second,
@@ -495,7 +499,7 @@ def _surveyed(
         0.0,
         variance,
         clusters / second,
-        float(units.sum() - len(units)),
+        float(freedom),
     )
     answers = question.answers(frequencies, sampling)
     from scipy.special import stdtrit

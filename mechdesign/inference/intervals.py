@@ -236,9 +236,10 @@ def path_of(
     fewer than twenty reports for each share that is free, ``sizes`` of them in a group or all,
     partly the secrets of which reports say least.
     """
-    path: Path = Mixed.of(likely, values, moments)
+    mixed = Mixed.of(likely, values, moments)
+    path: Path = mixed
     if len(kernel) <= _MOST_MAXIMISED:
-        path = Likeliest(kernel, frequencies, path, values, moments)
+        path = Likeliest(kernel, frequencies, mixed, values, moments)
     free = max(len(kernel) - 2, 0) / np.broadcast_to(sizes, len(frequencies))
     doubt = np.clip(free - _BELIEVED, 0, 1)
     if not doubt.any():
@@ -396,7 +397,8 @@ class Answers:
             skewness = np.where(spread > 0, cubes**2 / spread**3, np.inf)
             near = np.minimum(e - self.path.low, self.path.high - e)
             told = np.where(noise > 0, near**2 * how.size / noise, np.where(near > 0, np.inf, 0))
-            people = how.size / (4 + skewness)
+            # Where a few make up most of an estimate, freedom says so.
+            people = np.minimum(how.size, 2 * how.freedom * how.clusters) / (4 + skewness)
             seen = np.maximum(effect, 1)
             events = np.minimum(people, told) / seen
             # As many clusters at least had some event, were all of a cluster alike.

@@ -24,7 +24,7 @@ REPETITIONS = 200
 def small_table():
     """Some 200 cells: every kind, share and number of reports, with kernels in turn."""
     for number, (name, kind) in enumerate(coverage.KINDS.items()):
-        names = [kernel for kernel in kind.kernels if not kernel.endswith("0")]
+        names = [k for k in kind.kernels if not k.endswith(", 10")]
         turn = itertools.cycle(names[number % 5 :] + names[: number % 5])
         for place, share in enumerate(coverage.SHARES):
             for n in {kind.sizes[(number + place) % len(kind.sizes)], kind.sizes[place % 3]}:
@@ -49,7 +49,7 @@ def test_a_small_table_of_coverage_beside_walds():
     assert [cell for cell, (ours, _) in zip(cells, found, strict=True) if ours < least()] == []
     for name in coverage.KINDS:
         mine = found[[cell[0] == name for cell in cells], 0]
-        assert mine.mean() > 0.94, name
+        assert mine.mean() > 0.95, name
     # Wald's fail in a quarter of these cells, down to a rate of zero.
     assert (found[:, 1] < least()).mean() > 1 / 4
     assert found[:, 1].min() < 0.1
@@ -63,7 +63,7 @@ SHORT = {
     "no doubt of design effects": ("strata of two people", "randomised response(8), 3", 0.01, 30),
     "clusters never alike": ("clusters half alike", "randomised response(8), 3", 0.01, 10_000),
     "both tails in each": ("shares", "identity, 2", 0.5, 10_000),
-    "likeliest always believed": ("shares, all others alike", "useless row, 20", 0.0, 10),
+    "likeliest always believed": ("shares, one of twenty untold", "useless row, 20", 0.0, 10),
 }
 MISTAKES = {
     **references.MISTAKES,
@@ -95,9 +95,9 @@ def test_the_recorded_table_holds_what_is_promised():
 @pytest.mark.slow
 def test_recorded_cells_are_found_again():
     rows = read_rows(coverage.RESULTS)
-    for row in rows[:: len(rows) // 6]:
-        cell = row["cells"][len(row["cells"]) // 2]
-        found = coverage.measure(row["kind"], row["kernel"], cell["share"], cell["reports"])
+    for cell in coverage.cells_of(rows)[:: len(rows) * 4]:
+        which = (cell["kind"], cell["kernel"], cell["share"], cell["reports"])
+        found = coverage.measure(*which)
         assert found.ours / found.surveys == pytest.approx(cell["held"], abs=2e-3)
 
 
