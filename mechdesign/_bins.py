@@ -32,7 +32,7 @@ from .errors import (
 )
 from .exact import fraction, nearest_float, read_fraction, write_fraction
 from .input_tables import check_missing_policy, is_missing, refuse_missing, series_of
-from .labels import Label, check_labels, tidy
+from .labels import Label, check_labels, counted, tidy
 
 #: What :meth:`Bins.codes` gives for nulls and NaN, and for what lies in no bin.
 MISSING, OUTSIDE = -1, -2
@@ -520,7 +520,7 @@ def _refuse_outside(
         raise DataError(
             subject,
             expected=made.reach,
-            got=f"{rows} of {sum(weights)} values outside, of type {' or '.join(kinds)}",
+            got=f"{rows} of {counted(sum(weights), 'value')} outside, of type {' or '.join(kinds)}",
             remedy="widen the bins (their ends may be -inf and inf), or correct the values; "
             "convert dates and text to numbers first",
         )
@@ -675,7 +675,8 @@ def _sample(sample: Any) -> NDArray[np.float64]:
         raise DataError(
             "sample for bins",
             expected="finite numbers",
-            got=f"{int((codes == OUTSIDE).sum())} other values of type {' or '.join(kinds)}",
+            got=f"{counted(int((codes == OUTSIDE).sum()), 'other value')} of type "
+            + " or ".join(kinds),
             remedy="convert the column to numbers (dates to years, say), or clean it",
         )
     kept = vector[codes >= 0]

@@ -33,7 +33,7 @@ from .errors import InputError, ZeroMassWarning, quote
 from .labels import Label, listing
 from .mechanism import Mechanism
 from .prior import Prior
-from .privacy.binding import bounds_that_bind
+from .privacy.binding_bounds import bounds_that_bind
 from .privacy.notion import AverageNotion, LikelihoodBound, PrivacyNotion
 from .requirement import Requirement
 from .solve._design import Design

@@ -33,7 +33,11 @@ def public_form(item: object) -> Public:
       types of reports and guarantee: :class:`PublicSelection`.
 
     Raises :class:`StorageError` for anything else. Warns (:class:`CountsWarning`) where the prior
-    follows from the kernel, and says how many digits of it.
+    follows from the kernel, and says how many digits of it. Of a bare kernel (the mechanism of a
+    design, say) nothing is warned of, as it does not know what prior it was made for: pass the
+    design. Parameters of notions that are about no prior are told as they are, also where they were
+    computed from one, such as levels by symbol or a matrix of distances: nothing shows where
+    numbers come from.
     """
     made = quiet_form(item)
     if isinstance(item, Design):

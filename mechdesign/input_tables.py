@@ -30,7 +30,7 @@ from .errors import (
 )
 from .exact import read_fraction
 from .files import regular_file
-from .labels import Label, alike, parse_labels, tidy
+from .labels import Label, alike, counted, parse_labels, tidy
 
 #: Different values of a column that are designed on without being asked for.
 MOST_SYMBOLS = 1000
@@ -388,7 +388,7 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
         raise DataError(
             f"matrix {name}",
             expected="a header line, then one line per row with its label first",
-            got=f"{len(rows)} lines",
+            got=counted(len(rows), "line"),
             remedy="see 'mechdesign design --csv' for the layout",
         )
     columns = [cell.strip() for cell in rows[0][1:]]
@@ -540,7 +540,7 @@ def refuse_missing(
     if blank and policy == "error":
         known_ways = [way for name, way in _WAYS_OUT.items() if name in known]
         ways = ["fill them in", *(f"{do}{asked_by(*by)}" for do, *by in known_ways)]
-        got = f"{blank} of {total} rows without a value"
+        got = f"{blank} of {counted(total, 'row')} without a value"
         if spelled:
             got += f" ({spelled} of them spelled NA, N/A, NaN, null or none)"
             ways.append("where that is a value of its own, write it in another way")
@@ -549,7 +549,7 @@ def refuse_missing(
         raise DataError(
             subject,
             expected="at least one value",
-            got=f"none in {total} rows",
+            got=f"none in {counted(total, 'row')}",
             remedy="choose another column",
         )
 
@@ -560,7 +560,7 @@ def _refuse_unnamed(subject: str, blank: int, total: int) -> None:
         raise DataError(
             subject,
             expected="a group in every row",
-            got=f"{blank} of {total} rows without one",
+            got=f"{blank} of {counted(total, 'row')} without one",
             remedy="give those rows a group of their own, such as 'unknown', or take them out",
         )
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import DisclosureWarning, KernelError, is_iterable, quote, warn
 from .exact import dyadic, fraction
-from .labels import Label, check_labels, near_miss, short_names, told_shape
+from .labels import Label, check_labels, counted, near_miss, short_names, told_shape
 from .numeric import finite_matrix
 from .prior import Prior
 from .schema import Schema
@@ -253,7 +253,7 @@ class Mechanism:
             raise KernelError(
                 "cascade",
                 expected=f"a channel with the {len(self.outputs)} inputs {self.outputs[:4]}…",
-                got=f"{len(channel.inputs)} inputs {channel.inputs[:4]}…",
+                got=f"{counted(len(channel.inputs), 'input')} {channel.inputs[:4]}…",
                 remedy="give both the same labels in the same order",
             )
         weights = self.weights.astype(object) @ channel.weights.astype(object)
@@ -416,7 +416,9 @@ class Mechanism:
         ]
         left_out = (self.shape[0] - len(rows), self.shape[1] - len(columns))
         if any(left_out):
-            lines.append(f"… {left_out[0]} more inputs, {left_out[1]} more outputs")
+            lines.append(
+                f"… {counted(left_out[0], 'more input')}, {counted(left_out[1], 'more output')}"
+            )
         return "\n".join(lines)
 
     def _shown(self, most: int) -> tuple[range, range]:

@@ -121,6 +121,11 @@ class PublicDesign(Mechanism):
     is best for equal masses, unless ``truth=`` of :func:`mechdesign.estimate` names a distribution.
     An estimate says so where that costs more than next to nothing.
 
+    Parameters of notions that are about no prior are told whole, also where they were computed from
+    one (levels by symbol, distances): take others, or a prior with noise. :meth:`of` takes a kernel
+    without its prior, so that it cannot warn of what that gives back, as
+    :func:`mechdesign.public_form` of a design does.
+
     What a design for questions asks (``of`` of :class:`mechdesign.utility.Estimation`) is told, as
     estimates and plans answer it: names of the answers, and the coefficients of every symbol, to
     the last bit. Coefficients that were computed from data, and names that say something of people,

@@ -65,7 +65,7 @@ from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.columns_plan import ColumnsPlan, KernelPlan
 from .solve.problem import Problem, state_problem
 from .solve.public_plan import PublicPlan
-from .stored_claims import compare_claims, difference, settled
+from .stored_claims import compare_claims, difference, no_double, settled
 from .stored_duals import check_shapes, duals_from_json, duals_to_json
 from .stored_plans import (
     plan_from_parts,
@@ -96,12 +96,13 @@ from .utility import (
 
 Saved: TypeAlias = Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan
 
-# What a mechanism alone has not: its claims would be read by nobody.
-CLAIMS = frozenset({"prior", "notions", "stated", "utility", "certificate"})
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
 SCHEMA, REQUIRED_SCHEMA = 1, 2
+#: What commands print beside a design: no part of it, and left out where it is read.
+PRINTED = frozenset(("audit", "requirement_prices", "clash", "message", "smallest_levels"))
 _LONGEST_NAME = 200
+_REPAIR = {"merged", "mixed", "rounds", "constant", "moved", "inside", "loss"}
 # What parts that are missing or of another form raise.
 _WRONG = KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError
 
@@ -257,15 +258,15 @@ def _subsets_out(item: Any) -> dict[str, Any]:
             "result of design(), or what has a kernel by its .mechanism."
         )
     told: dict[str, Any] = {"notions": [_notion_out(notion) for notion in item.notions]}
+    kind = "subset selection"
     if isinstance(item, GroupedSelection):
-        told["prior"] = prior_to_json(item.prior)
-        return {"kind": "grouped selection", **told, **stored.groups_to_numbers(item)}
-    if item.has_names:
+        kind, told["prior"] = "grouped selection", prior_to_json(item.prior)
+    elif item.has_names:
         told["labels"] = [label_to_json(label) for label in item.inputs]
     if isinstance(item, PublicSelection):
-        stated = {"stated": list(item.stated)} if item.stated else {}
-        return {"kind": "public selection", **told, **stated, **stored.public_to_numbers(item)}
-    return {"kind": "subset selection", **told, **stored.to_numbers(item)}
+        kind = "public selection"
+        told |= {"stated": list(item.stated)} if item.stated else {}
+    return {"kind": kind, **told, **stored.to_numbers(item)}
 
 
 def _plan_out(plan: ColumnsPlan) -> dict[str, Any]:
@@ -408,11 +409,13 @@ def _utility_of(part: dict[str, Any]) -> Utility | None:
         return Distance(which, of.split("+") if of else None)
     if kind == "hamming" and rest:
         return Hamming(rest.split("+"))
+    if ("class" in part) != ("parameters" in part) or not isinstance(part.get("class", ""), str):
+        raise ValueError("a utility with a class or with parameters alone")
     values = {key: number_from_json(value) for key, value in part.get("parameters", {}).items()}
     cls = UTILITIES.get(str(part.get("class", name)).lower())
     try:
         utility = None if cls is None else cls(**values)
-    except TypeError:  # it takes other parameters
+    except (TypeError, InputError):  # it takes other parameters
         return None
     return utility if utility is not None and utility.spec == name else None
 
@@ -518,7 +521,8 @@ def _content_in(content: Any, name: str) -> Saved:
         )
     try:
         found = _item_in(content, name)
-        other = difference(content, to_json(found))
+        told = {name: part for name, part in content.items() if name not in PRINTED}
+        other = difference(told, to_json(found))
         if other is not None:
             raise ValueError(f"{other} stands there otherwise than it would be written")
         return found
@@ -539,8 +543,6 @@ def _content_in(content: Any, name: str) -> Saved:
 def _item_in(content: dict[str, Any], name: str) -> Saved:
     match content["kind"]:
         case "mechanism":
-            if CLAIMS & content.keys():
-                raise ValueError("a mechanism alone with what designs claim")
             return mechanism_from_json(content["mechanism"])
         case "design":
             return _design_in(content, name)
@@ -599,15 +601,14 @@ def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
 
 
 def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
-    labels = (
-        [label_from_json(label) for label in content["labels"]] if "labels" in content else None
-    )
-    notions = [_notion_in(part, name) for part in content["notions"]]
+    symbols: Any = None
+    if "labels" in content:
+        symbols = [label_from_json(label) for label in content["labels"]]
     if content["kind"] == "grouped selection":
-        return stored.groups_from_numbers(content, prior_from_json(content["prior"]), notions)
-    if content["kind"] == "public selection":
-        return stored.public_from_numbers(content, labels, notions, _stated_in(content))
-    return stored.from_numbers(content, labels, notions)
+        symbols = prior_from_json(content["prior"])
+    notions = [_notion_in(part, name) for part in content["notions"]]
+    stated = _stated_in(content) if content["kind"] == "public selection" else ()
+    return stored.from_numbers(content, symbols, notions, stated)
 
 
 def _plan_in(content: dict[str, Any], name: str) -> ColumnsPlan:
@@ -630,7 +631,10 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         raise ValueError("requirements and schema version do not fit")
     asked = tuple(requirement_from_json(part, name) for part in content.get("requirements", ()))
     problem = state_problem(prior, utility, notions, outputs, None, asked)
-    repair, loss = _repair_in(saved["repair"], mechanism), saved["repair"]["loss"]
+    repair = _repair_in(saved["repair"], mechanism, outputs is not None)
+    loss = saved["repair"]["loss"]
+    if any(no_double(saved[name]) for name in ("value", "bound", "gap", "gain_gap")):
+        raise ValueError("an integer that no double is")
     certificate = examine(
         problem,
         mechanism,
@@ -643,6 +647,8 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     if not isinstance(saved["bound_source"], str):
         raise TypeError("bound_source is no text")
     if "worst" in saved:
+        if not (isinstance(utility, Estimation) and utility.truth == "any"):
+            raise ValueError("a worst truth that nothing asks for")
         masses = [read_integer(w) for w in saved["worst"]]
         written = [write_integer(w) for w in masses] == saved["worst"]
         if len(masses) != prior.support.size or min(masses) < 1 or not written:
@@ -661,14 +667,20 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     )
 
 
-def _repair_in(part: dict[str, Any], mechanism: Mechanism) -> Repair:
-    """The record of the repair; ``ValueError`` for one that no repair can have left."""
+def _repair_in(part: dict[str, Any], mechanism: Mechanism, is_fixed: bool) -> Repair:
+    """The record of the repair; ``ValueError`` for one that no repair can have left. Positions are
+    those of the outputs where they are fixed, else of those that a solver found.
+    """
+    if part.keys() - _REPAIR:
+        raise ValueError("the record of the repair holds names that are not known")
     merged, rounds, constant = part["merged"], part["rounds"], part["constant"]
     if not isinstance(merged, list):
         raise TypeError("the record of merged outputs is no list")
     whole = [*merged, rounds]
     if not all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in whole):
         raise ValueError("the record of the repair holds other things than whole numbers")
+    if is_fixed and max(merged, default=0) >= mechanism.shape[1]:
+        raise ValueError("the record of the repair names outputs that there are not")
     if not isinstance(constant, bool):
         raise TypeError("the record of the repair does not say whether the kernel is constant")
     if constant and (mechanism.weights != mechanism.weights[0]).any():
@@ -682,7 +694,7 @@ def _share(value: Any, most: float) -> float:
     """A number from 0 to ``most``, finite."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"expected a number, got {quote(value)}")
-    if not (0 <= value <= most and math.isfinite(value)):
+    if not (0 <= value <= most and math.isfinite(value)) or no_double(value):
         raise ValueError(f"expected a number from 0 to {most}, got {quote(value)}")
     return float(value)
 

@@ -13,13 +13,12 @@ from .exact import nearest_float, read_fraction
 
 # What rounding may change of a value, a bound (or one of a search), as a share of what is gained.
 _AGREEMENT, _SEARCHED = 1e-12, 1e-8
-# Names in a file of what proves nothing, or of what is compared by compare_claims; of utilities; of
-# objects that may hold names that are not known; and of what is told apart by type.
+# Names in a file of what proves nothing, or of what is compared by compare_claims; of utilities;
+# and of what is told apart by type.
 _RECORDS = frozenset(
     ("version", "digest", "method", "agreement", "solver", "repair", "bound_source")
 ) | {"value", "bound", "bound_exact", "gap", "gain_gap", "optimal", "worst", "below_zero"}
 _NAMES = frozenset(("name", "class", "parameters"))
-_OPEN = frozenset(("", "certificate", "design", "public"))
 _EXACT = frozenset(("parameters", "labels", "inputs", "outputs", "answers"))
 #: Claims that another search from the same dual variables may prove otherwise.
 _PROVED = ("bound", "bound_exact", "gap", "gain_gap", "optimal")
@@ -30,24 +29,30 @@ def difference(said: Any, own: Any, key: str = "", exact: bool = False) -> str |
 
     So a part that is there twice, in another order or of another type is refused; where ``exact``,
     as in labels, 1 is of another type than 1.0. Left out are records, which prove nothing, what was
-    computed again before and may be otherwise in its last digits, and names that are not known.
+    computed again before and may be otherwise in its last digits.
     """
     exact = exact or key in _EXACT
     pairs: Iterable[tuple[str, Any, Any]]
     if isinstance(said, dict) and isinstance(own, dict):
         left_out = _RECORDS | _NAMES if key == "utility" else _RECORDS
         a, b = said.keys() - left_out, own.keys() - left_out
-        if b - a or (key not in _OPEN and a - b):
-            return key or "a part"
+        if a != b:
+            return key or f"a part ({', '.join(sorted(a ^ b))})"
         pairs = ((name, said[name], own[name]) for name in b)
     elif isinstance(said, list) and isinstance(own, list) and len(said) == len(own):
         pairs = ((key, a, b) for a, b in zip(said, own, strict=True))
     else:
         types = {type(said), type(own)}
-        same = len(types) == 1 or (types == {int, float} and type(own) is float and not exact)
+        is_number = types == {int, float} and type(own) is float and not no_double(said)
+        same = len(types) == 1 or (is_number and not exact)
         return None if same and said == own else key
     found = (difference(a, b, name, exact) for name, a, b in pairs)
     return next((name for name in found if name is not None), None)
+
+
+def no_double(value: Any) -> bool:
+    """Whether a value is an integer that not every reader of JSON has as a double."""
+    return type(value) is int and abs(value) > 1 << 53
 
 
 def settled(

@@ -16,7 +16,7 @@ from .solve.few_outputs import MOST_PROGRAMS
 from .solve.least_program import LeastProgram
 from .solve.method import Branch, Duals
 from .solve.problem import Problem
-from .solve.program import LinearProgram
+from .solve.program import EstimationProgram, LinearProgram
 from .solve.worst_truth_program import WorstTruthProgram
 
 # Dual variables of small problems may take this many entries.
@@ -72,6 +72,14 @@ def duals_from_json(part: dict[str, Any], problem: Problem, counted: bool = Fals
     all together, before they are made.
     """
     prior, parts = problem.program.prior, problem.program.cone.parts
+    if isinstance(problem.program, EstimationProgram):
+        known = {"prices", "multipliers", "mixture", "inverse"}
+        if part.keys() - known or part["multipliers"] is not None:
+            raise ValueError("dual variables of another kind than those of estimates")
+    elif "inverse" in part:
+        raise ValueError("dual variables of estimates, where none are asked")
+    if "branches" in part and all(r.most_outputs is None for r in problem.requirements):
+        raise ValueError("a search that nothing asks for")
     hypotheses = [part.width for part in parts]
     side = max(len(problem.prior), len(problem.outputs))
     most = max(_SMALL_MATRIX, 4 * side * max([side, *hypotheses]))
@@ -155,6 +163,8 @@ def _numbers_in(part: dict[str, Any], name: str, *shape: int) -> NDArray[np.floa
     if part.get(name) is None:
         return None
     found = np.array(part[name], dtype=float)
+    if 0 in found.shape:
+        raise ValueError(f"dual variables {name} of nothing")
     if found.shape != shape or not np.isfinite(found).all():
         raise ValueError(f"dual variables {name} of shape {found.shape} in place of {shape}")
     return found

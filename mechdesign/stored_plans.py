@@ -6,23 +6,23 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .errors import CertificateError, StorageError, quote, visible
+from .errors import CertificateError, StorageError, quote
 from .exact import Verdict
 from .prior import Prior
 from .privacy import PrivacyNotion
 from .published import PublicDesign
 from .schema import Schema
 from .solve._design import Design
-from .solve.columns_plan import ColumnsPlan, Split, check_together
+from .solve.columns_plan import ColumnsPlan, check_together
 from .solve.public_plan import PublicPlan
 from .utility import Estimation
 
-_LONGEST_NAME = 200
-
 
 def plan_to_json(plan: ColumnsPlan, designs: Sequence[Any]) -> dict[str, Any]:
-    """Names and weights of the columns with their designs, which are plain values already; levels
-    of all together, and of the splits that were compared.
+    """Names and weights of the columns with their designs, which are plain values already, and
+    levels of all together.
+
+    How other splits compare is not written: nothing in a file could show that it is true.
     """
     return {
         "columns": [
@@ -30,15 +30,6 @@ def plan_to_json(plan: ColumnsPlan, designs: Sequence[Any]) -> dict[str, Any]:
             for name, weight, found in zip(plan.names, plan.weights, designs, strict=True)
         ],
         "achieved": list(map(_out, plan.check.achieved)),
-        "others": [
-            {
-                "name": other.name,
-                "levels": [list(map(_out, levels)) for levels in other.levels],
-                "risk": _out(other.risk),
-                "leaks": list(map(_out, other.leaks)),
-            }
-            for other in plan.others
-        ],
     }
 
 
@@ -52,7 +43,7 @@ def plan_from_parts(
     """The plan that was written, with its exact check made again.
 
     Raises :class:`StorageError` where reports of all columns together do not have what the file
-    says, and errors of Python for parts that do not fit each other. The other splits are records.
+    says, and errors of Python for parts that do not fit each other.
     """
     names = Schema(tuple(part["name"] for part in content["columns"])).names
     if prior is not None and (prior.schema is None or prior.schema.names != names):
@@ -77,17 +68,8 @@ def plan_from_parts(
             f"{name}: the file claims levels {quote(content['achieved'])} of all columns together, "
             f"its numbers give {quote(list(check.achieved))}; plan again."
         )
-    weights = tuple(_number(part["weight"]) for part in content["columns"])
-    others = tuple(
-        Split(
-            _name(part["name"]),
-            tuple(tuple(map(_number, levels)) for levels in part["levels"]),
-            _number(part["risk"]),
-            tuple(map(_number, part["leaks"])),
-        )
-        for part in content["others"]
-    )
-    return ColumnsPlan(names, tuple(designs), weights, total, prior, check, others)
+    weights = tuple(_weight(part["weight"]) for part in content["columns"])
+    return ColumnsPlan(names, tuple(designs), weights, total, prior, check)
 
 
 def public_plan_to_json(plan: PublicPlan, designs: Sequence[Any]) -> dict[str, Any]:
@@ -132,16 +114,8 @@ def _out(value: float) -> float | str:
     return value if math.isfinite(value) else str(value)
 
 
-def _number(value: Any) -> float:
-    """A number that is not negative, or infinity in quotes."""
-    if value == "inf":
-        return math.inf
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-        raise ValueError(f"expected a number that is not negative, got {quote(value)}")
+def _weight(value: Any) -> float:
+    """What the errors of a column weigh, as :func:`mechdesign.plan_columns` takes it."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise ValueError(f"expected a positive weight, got {quote(value)}")
     return float(value)
-
-
-def _name(text: Any) -> str:
-    if not isinstance(text, str) or len(text) > _LONGEST_NAME or visible(text) != text:
-        raise ValueError(f"expected a short name, got {quote(text)}")
-    return text

@@ -13,7 +13,7 @@ import pytest
 
 from mechdesign.errors import InputError
 
-#: Whether ``pytest --all`` was asked for; ``conftest.py`` sets it before any test is read.
+#: Whether ``pytest --all`` was asked for; ``running.py`` sets it before any test is read.
 run_all = False
 
 

@@ -104,7 +104,7 @@ MISTAKES = {
     "sign of the skewness": ("third = how.skewness", "third = -how.skewness"),
     "skewness forgotten": ("third = how.skewness", "third = 0 * how.skewness"),
     "skewness of weights forgotten": ("third = how.skewness", "third = np.sign(how.skewness)"),
-    "side of a tail": ("np.where(above, high, low)", "np.where(above, low, high)"),
+    "side of a tail": ("np.where(above, x, m - x)", "np.where(above, m - x, x)"),
     "side of the skewness of these people": ("above, moments[UP]", "~above, moments[UP]"),
     "quantile of the ends": ("tail = alpha / sum(sides)", "tail = alpha"),
     "no Student quantile": ("if np.isinf(self.sampling.freedom)", "if True"),

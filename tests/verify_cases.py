@@ -6,11 +6,12 @@ The checker of ``mechdesign/certificate/verify.py`` is never asked what is right
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -30,6 +31,7 @@ GRID = md.Prior([0.1, 0.2, 0.3, 0.4])
 PAIRS = md.Prior([0.1, 0.2, 0.3, 0.4], labels=[(0, 0), (0, 1), (1, 0), (1, 1)])
 ENDLESS = md.Prior([0.1, 0.2, 0.3, 0.4], labels=[0.0, -math.inf, 1.0, math.inf])
 UNEVEN = md.Prior([0.1, 0.2, 0.3, 0.4], labels=[0, 1, 2.5, 5])
+ONE = md.Prior([1], labels=["a"])
 TWO = md.Prior([0.6, 0.4], labels=["no", "yes"])
 OTHER = md.Prior([0.4, 0.4, 0.2], labels=["a", "b", "c"])
 with warnings.catch_warnings():
@@ -81,7 +83,7 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "hamming": (PAIRS, HAMMING, md.DP(1.0, "hamming")),
     "all": (GRID, ABSOLUTE, md.DP(0.5, "all")),
     "listed neighbours": (GRID, HAMMING, md.DP(0.7, [(0, 2), (3, 1), (2, 0)])),
-    "no neighbours": (GRID, HAMMING, [md.DP(0.7, []), md.PML(0.4)]),
+    "one pair": (GRID, HAMMING, [md.DP(0.7, [(0, 1)]), md.PML(0.4)]),
     "line": (GRID, md.utility.Distance("squared"), md.MetricPrivacy(1.0, "absolute")),
     "discrete": (GRID, HAMMING, md.MetricPrivacy(0.6, "discrete")),
     "hamming distance": (PAIRS, HAMMING, md.MetricPrivacy(0.6, "hamming")),
@@ -93,7 +95,7 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "symbols": (ABC, HAMMING, md.SymbolPML(0.4, LEVELS)),
     "symbols, cost": (ABC, GAINS, md.SymbolPMC(0.4, LEVELS)),
     "symbols, both": (ABC, WIDE, md.SymbolLIP(0.4, LEVELS)),
-    "symbols, none": (ABC, HAMMING, [md.SymbolLIP(1, dict.fromkeys("abc", math.inf)), md.LDP(1)]),
+    "symbols, one": (ABC, HAMMING, [md.SymbolLIP(1, LEVELS | {"b": math.inf}), md.LDP(1)]),
     "discriminative": (ABC, WIDE, md.InputDiscriminativeLDP(0.6, LEVELS)),
     "discriminative, zero mass": (BETWEEN, HAMMING, md.InputDiscriminativeLDP(1, [1, 2, 0.5])),
     "one way": (ABC, HAMMING, md.ContextAwareLDP(0.7, [("a", "b", 2.5), ("b", "c"), ("c", "a")])),
@@ -112,7 +114,7 @@ LINEAR: dict[str, tuple[Any, ...]] = {
         HAMMING,
         [md.Pufferfish(0.5, {"s": ["a"], "t": ["b"], "u": ["c"]}, None, [ABC, HALVES])],
     ),
-    "no secrets": (TWO, HAMMING, [md.Pufferfish(0.5, {"s": ["no"]}), md.LDP(1)]),
+    "no pair of one": (ONE, HAMMING, [md.DP(1, []), md.SymbolLIP(1, {"a": math.inf}), md.PML(1)]),
     "vertices": (ABC, HAMMING, md.RobustPML(0.4, [ABC, OTHER])),
     "floor": (ABC, HAMMING, md.RobustPML.floor(0.4, 0.1)),
     "box": (ABC, HAMMING, md.RobustPML.box(0.4, BOX)),
@@ -603,7 +605,8 @@ def shaken_cases(noises: int = 2) -> Iterator[Case]:
             state = {"proved", "not proved here"} if worst else {"proved"}
             room = 1e-10 * max(size, abs(weak.bound))
             # Prices prove more here than the library takes from them.
-            least = found.value if name == "no neighbours" else weak.bound - room
+            is_more = name in ("one pair", "symbols, one")
+            least = found.value if is_more else weak.bound - room
             own = (max(least, found.value - room * 1e-3), weak.bound)
             yield Case(f"{name}, noise {noise}", data, state, {"bound": "proved"}, own)
 
@@ -1525,6 +1528,7 @@ def telling(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
     return resealed(content)
 
 
+UNTIED = [[0.0 if x == z else "inf" for z in range(3)] for x in range(3)]
 SLANTED = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 2.0, 0.0]]
 #: Parameters with which a notion would ask nothing, or be read in two ways.
 VACUOUS: list[tuple[str, dict[str, Any]]] = [
@@ -1538,6 +1542,27 @@ VACUOUS: list[tuple[str, dict[str, Any]]] = [
     ("FeaturePML", {"epsilon": 0.1, "feature": [[x, [[0, 1], [0, 0]]] for x in "abc"]}),
     ("ConditionalPMC", {"epsilon": 0.1, "side": [[x, []] for x in "abc"]}),
     ("DP", {"epsilon": 0.1, "neighbours": ""}),
+    ("DP", {"epsilon": 0.1, "neighbours": []}),
+    ("DP", {"epsilon": 0.1, "neighbours": "hamming"}),
+    ("MetricPrivacy", {"epsilon": 0.1, "distances": "hamming"}),
+    ("MetricPrivacy", {"epsilon": 0.1, "distances": ["graph", []]}),
+    ("MetricPrivacy", {"epsilon": 0.1, "distances": ["matrix", UNTIED]}),
+    *(
+        (name, {"epsilon": 0.1, "levels_of": [[x, "inf"] for x in "abc"] + more})
+        for name in ("SymbolPML", "SymbolLIP", "InputDiscriminativeLDP")
+        for more in ([], [["z", 1.0]])
+    ),
+    ("SymbolPMC", {"epsilon": 9.0, "levels_of": [[x, 1.0] for x in "abcz"]}),
+    ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": []}),
+    ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": [["a", "b", "inf"]]}),
+    ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": [["a", "z", 1.0], ["a", "b", 9.0]]}),
+    ("FeaturePML", {"epsilon": 0.1, "feature": [[x, [[0, 1]]] for x in "abc"]}),
+    ("ConditionalPMC", {"epsilon": 0.1, "side": [[x, [[x, 1]]] for x in "abc"]}),
+    ("InferenceCost", {"epsilon": 0.1, "costs": [[1.0], [2.0], [3.0]]}),
+    ("InferenceCost", {"epsilon": 0.1, "costs": [[1.0, 2.0], [1.0, 3.0], [2.0, 2.0]]}),
+    ("RobustPML", {"epsilon": 0.1, "priors": ["vertices", [[["a", 1]]]]}),
+    ("RobustPML", {"epsilon": 0.1, "priors": ["ball", [["a", 1]], 0]}),
+    ("ApproximateLDP", {"epsilon": 0.1, "delta": 1.0}),
     ("DP", {"epsilon": 0.1, "neighbours": [["a", "a"]]}),
     ("DP", {"epsilon": 0.1, "neighbours": ["ab"]}),
     ("ContextAwareLDP", {"epsilon": 0.1, "levels_of": ""}),
@@ -1558,6 +1583,8 @@ VACUOUS: list[tuple[str, dict[str, Any]]] = [
     *(
         ("Pufferfish", {"epsilon": 0.1, "secrets": secrets, "pairs": pairs, "priors": priors})
         for secrets, pairs, priors in (
+            ([["s", [["a", 1]]], ["t", [["b", 1]]]], [], None),
+            ([["s", [["a", 1]]], ["t", [["a", 0.5]]]], [["s", "t"]], None),
             ([["s", [["a", 1]]], ["t", [["b", 1]]]], [["s", "t"]], []),
             ([["s", [["a", 1]]], ["t", [["b", 1]]]], [["s", "s"]], None),
             ([["s", [["a", 1]]], ["t", [["b", 1]]]], ["st"], None),
@@ -1601,12 +1628,58 @@ IDLE: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+def _with(part: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {**part, **more}
+
+
+def closed_files() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Files with what nothing asks for, or reads: names, lists, types and signs."""
+    few = json.loads(in_bytes(required("few outputs")))
+    files = {name: json.loads(in_bytes(designed(*LINEAR[name]))) for name in ("lip", "maximal")}
+    asked = md.design(ABC, md.utility.Estimation(), md.LDP(1))
+    every = md.design(ABC, md.utility.Estimation(truth="any"), md.LDP(1))
+    files |= {"few": few, "asked": json.loads(in_bytes(asked)), "any": json.loads(in_bytes(every))}
+    public = md.PublicDesign.of(asked.mechanism, asked.notions, ["PML(1)"])
+    files |= {"public": json.loads(in_bytes(public))}
+    files |= {"kernel": json.loads(in_bytes(asked.mechanism))}
+    files |= {"selection": json.loads(in_bytes(md.subset_selection(4, md.LDP(1))))}
+    part = {"shape": [9, 9], "rows": [], "columns": [], "values": []}
+    saved, duals = ("certificate",), ("certificate", "duals")
+    branch = few["certificate"]["duals"]["branches"][0]
+    for name, path, value in (
+        ("lip", (*duals, "inverse"), [[0.0] * 3] * 3), ("lip", (*duals, "branches"), []),
+        ("lip", (*duals, "limits"), []), ("lip", (*duals, "mixture"), []),
+        ("few", (*duals, "branches", 0), _with(branch, excluded=[3])),
+        ("few", (*duals, "branches", 0), _with(branch, more=1)),
+        ("few", (*duals, "branches", 0), _with(branch, counted=0)),
+        ("few", (*duals, "branches", 0, "duals", "branches"), []),
+        ("asked", (*duals, "limits"), [0.0]), ("asked", (*duals, "multipliers"), [[part, part]]),
+        ("lip", (*saved, "arithmetic"), "floats"), ("asked", (*saved, "arithmetic"), "floats"),
+        ("lip", (*saved, "worst"), ["1"] * 3), ("asked", (*saved, "worst"), ["1"] * 3),
+        ("any", (*saved, "worst"), ["1"] * 4), ("any", (*saved, "worst"), ["1\n"] * 3),
+        ("lip", ("utility", "class"), "Hamming"), ("lip", ("utility", "parameters"), {}),
+        ("lip", ("utility", "more"), 1), ("lip", (*saved, "solver"), "x\n"),
+        ("lip", ("method",), "x\n"), ("lip", ("mechanism", "weights", 0, 0), "1\n"),
+        ("lip", (*saved, "fingerprint"), files["lip"]["certificate"]["fingerprint"] + "\n"),
+        ("lip", (*saved, "value_exact"), files["lip"]["certificate"]["value_exact"] + "\n"),
+        ("lip", (*saved, "repair", "merged"), [3]), ("lip", (*saved, "repair", "more"), 1),
+        ("lip", (*saved, "more"), 1), ("lip", ("more",), 1), ("maximal", ("outputs",), []),
+        ("lip", (*saved, "gap"), 1 << 60), ("lip", (*saved, "repair", "loss"), 1 << 60),
+        ("public", ("prior",), files["lip"]["prior"]), ("public", ("questions",), [[1.0] * 3]),
+        ("public", ("stated", 0), "PML(1)\n"), ("kernel", ("certificate",), {}),
+        ("selection", ("prior",), files["lip"]["prior"]), ("selection", ("stated",), ["x"]),
+    ):  # fmt: skip
+        yield f"{name}: {path} {value}"[:70], changed(files[name], path, value)
+
+
 def stranger_cases() -> Iterator[Case]:
     """What asks nothing or two things, is longer or shorter than it is, or stands there twice."""
     unreadable, saved = {"unreadable"}, ("certificate",)
     for number, (name, parameters) in enumerate(VACUOUS):
         data = in_bytes(telling(name, parameters))
         yield Case(f"asks nothing {number}: {name}", data, unreadable)
+    for name, content in closed_files():
+        yield Case(name, in_bytes(content), unreadable)
     wish = md.require.at_least("a", "a", 0.2)
     asked = json.loads(in_bytes(md.design(ABC, HAMMING, md.LDP(1), subject_to=wish)))
     for number, (name, parameters) in enumerate(IDLE):
@@ -1836,23 +1909,24 @@ def _places(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from _places(value, (*path, key))
 
 
-def all_cases() -> list[Case]:
-    """All of the above, those that decide most first."""
+@functools.cache
+def all_cases() -> tuple[Case, ...]:
+    """All of the above, those that decide most first; made once in a process."""
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
         honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, listed_cases,
         cut_cases, searched_cases, subset_cases, named_cases, plan_cases, inference_cases,
         group_cases, bin_cases, stranger_cases,
     )  # fmt: skip
-    return [case for make in makers for case in make()]
+    return tuple(case for make in makers for case in make())
 
 
-def faults(checker: Any, cases: list[Case]) -> Iterator[str]:
+def faults(checker: Any, cases: Sequence[Case]) -> Iterator[str]:
     """What a checker says of files that must not be said, and of numbers."""
     yield from faults_of_numbers(checker)
     yield from faults_of_files(checker, cases)
 
 
-def faults_of_files(checker: Any, cases: list[Case]) -> Iterator[str]:
+def faults_of_files(checker: Any, cases: Sequence[Case]) -> Iterator[str]:
     for case in cases:
         try:
             report = checker.check(case.data)
@@ -1888,6 +1962,43 @@ def faults_of_numbers(checker: Any) -> Iterator[str]:
         pass
     finally:
         checker.LARGEST_FILE = most
+    for opening, closing in ((b"[", b"]"), (b'{"a":', b"}")):
+        for depth in (checker.DEEPEST + 1, checker.DEEPEST + 2):
+            inner = b"" if opening == b"[" else b"0"
+            depth -= bool(inner)
+            text = opening * depth + inner + closing * depth
+            is_deep = depth + bool(inner) > checker.DEEPEST + 1
+            try:
+                checker.parse(text)
+                if is_deep:
+                    yield "a file that is nested too deep is read"
+            except checker.UnreadableError:
+                if not is_deep:
+                    yield "a file that is nested less deep is not read"
+    for text in (b"9" * (checker.LONGEST_NUMBER + 1), b"1e400", b"NaN", b"-Infinity"):
+        try:
+            checker.parse(b"[" + text + b"]")
+            yield "a number that is too long, too large or none is read"
+        except checker.UnreadableError:
+            pass
+    try:
+        checker._real((1 << 53) + 1)
+        yield "a label that doubles round has a distance"
+    except checker.UnreadableError:
+        pass
+    # A notion without a prior is about symbols without mass as well, of others they have no pair.
+    certain = checker._Prior(("a", "b"), [1, 0])
+    for name, parameters, is_asked in (
+        ("DP", {"epsilon": 0.1, "neighbours": []}, True),
+        ("FeaturePML", {"epsilon": 0.1, "feature": [[x, [[0, 1]]] for x in "ab"]}, False),
+    ):
+        try:
+            certain.asks({"name": name, "parameters": parameters})
+            found = False
+        except checker.UnreadableError:
+            found = True
+        if found != is_asked:
+            yield f"{name} without a pair is read otherwise than it is"
     levels = [0.0, 5e-324, 1e-300, 1e-14, 1e-3, 0.5, 1.0, 1.5, math.log(2), 30.0, 709.0, 2000.0]
     for level in map(Fraction, levels):
         low, high = checker.exp_bounds(level)

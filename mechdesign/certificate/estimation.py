@@ -33,8 +33,7 @@ from ..solve.estimation.pricing_cones import wider_cones
 from ..solve.interior_point.predictor_corrector import one_thread
 from ..solve.method import Duals
 from ..solve.program import EstimationProgram
-from ..subsets.profile import LiftBounds
-from ..subsets.risk import least_risk
+from ..subsets.bounds import LiftBounds, least_risk
 from ..utility.estimation import as_fraction, as_rational
 from ..utility.truths import Asked
 from .enclosures import RELAXED, SEARCHED, as_ball
@@ -73,7 +72,7 @@ def symmetric_bound(program: EstimationProgram) -> Fraction | None:
 
     Averaging over all permutations of the symbols costs no kernel anything, and leaves a single
     eigenvalue of its information on contrasts, of which the least risk for all frequencies follows
-    (:func:`~mechdesign.subsets.risk.least_risk`); here at or outside the bounds.
+    (:func:`~mechdesign.subsets.bounds.least_risk`); here at or outside the bounds.
     """
     survey, n = program.survey, len(program.prior)
     if n < 2 or not treats_alike(program):
@@ -86,7 +85,7 @@ def symmetric_bound(program: EstimationProgram) -> Fraction | None:
         None if sides.upper == math.inf else Fraction(sides.upper),
         None if sides.ratio == math.inf else Fraction(sides.ratio),
     )
-    if bounds.chord(n) == 0:
+    if bounds.largest_spread(n) == 0:
         return None
     # The loss of all frequencies has a trace of N − 1.
     trace = sum((row[x] for x, row in enumerate(survey.loss)), Fraction(0))

@@ -35,11 +35,11 @@ MOST_CELLS, LARGEST_BASE = 1 << 20, 1 << 31  # of all columns of a plan; of a su
 RISK_BITS, MOST_TOLD = 256, 60  # of entries of J, and symbols up to which it is inverted
 NEAR = Fraction(1, 1 << 40)  # how far below the value a file may state it, as a share
 MOST_LISTED, SMALLEST_SHARE = 12, 2.0**-60  # symbols whose columns are priced; of a truth
-LONGEST_CLAIM = 2000
+LONGEST_CLAIM, MOST_BRANCHES = 2000, 8000
 MOST_GROUPS = 6  # of equal masses, of a subset selection
 MOST_CUT = 8  # symbols whose columns are priced where the cone is of another kind
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
-LEAST_WORK, WORK_PER_BYTE = 20_000_000, 200  # steps of arithmetic that a file may ask for
+LEAST_WORK, WORK_PER_BYTE = 15_000_000, 40  # steps of arithmetic that a file may ask for
 PROVED, REFUTED, OPEN, UNREADABLE = "proved", "refuted", "not proved here", "unreadable"
 CODES = {REFUTED: 1, UNREADABLE: 2, OPEN: 3, PROVED: 0}  # the worst first
 WRONG = ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error
@@ -61,14 +61,13 @@ def _need(holds: Any, message: str) -> None:
         raise UnreadableError(message)
 
 
-_work = {"done": 0, "most": LEAST_WORK}
+_work = {"done": 0, "most": LEAST_WORK, "bits": 0}
 
 
-def _afford(steps: int, bits: int = 64) -> None:
-    """Count steps of arithmetic on numbers of so many bits before they are done; the unit is what
-    a step on short numbers takes, about a microsecond.
-    """
-    _work["done"] += steps * (1 + (bits >> 9) ** 2 // 16)
+def _afford(steps: int, bits: int = 0) -> None:
+    """Count steps of a microsecond, or more on long numbers of the file, or of so many bits."""
+    bits = max(bits, _work["bits"])
+    _work["done"] += steps * (1 + bits // 256 + (bits >> 10) ** 2)
     if _work["done"] > _work["most"]:
         raise WorkError(f"it takes more than {_work['most']:,} steps of arithmetic")
 
@@ -263,15 +262,17 @@ def _asked_forms(forms: dict[str, dict[str, _Form]], levels: bool) -> _Form:
         own = ("epsilon_l", "epsilon_u") if name == "ALIP" else ("epsilon",)
         parameters = _only(dict.fromkeys(own if levels else (), _LEVEL) | also)
         given[name] = {"properties": {"parameters": parameters}}
-    free = {"type": "object", "additionalProperties": _VALUE}
-    return _only({"name": _TEXT, "parameters": free}) | {"allOf": _by("name", given)}
+    return _only({"name": _TEXT, "parameters": _FREE}) | {"allOf": _by("name", given)}
 
 
+_FREE = {"type": "object", "additionalProperties": _VALUE}
 _PRIOR, _KERNEL, _HASH, _DIGITS = map(_of, ("prior", "kernel", "hash", "digits"))
 _ASKED = _list(_of("notion"))
-_RECORD: dict[str, _Form] = {"class": _TEXT, "parameters": {"type": "object"}}
 _GAIN = _numbers(-LARGEST_GAIN, LARGEST_GAIN)
-_LINEAR = _only({"name": _TEXT, "gains": _matrices(_GAIN, "N", "M")}, _RECORD)
+_RECORD: dict[str, _Form] = {"name": _TEXT}
+_CLASS: dict[str, _Form] = {"class": _TEXT, "parameters": _FREE}
+_GAINS = _RECORD | {"gains": _matrices(_GAIN, "N", "M")}
+_LINEAR = _any(_only(_GAINS), _only(_GAINS | _CLASS))
 _TRUTHS = _any(_NULL, {"const": "any"}, _PRIOR, _list(_PRIOR, least=1))
 _WEIGHTS = _any(_NULL, _list(_numbers(0), "F"), _matrices(_NUMBER, "F", "F"))
 _QUESTIONS = {"questions": _matrices(_NUMBER, "F", "N"), "answers": _list(_LABEL, "F")}
@@ -284,10 +285,11 @@ _PART = {
 }
 _ASKED_UTILITY = _any(
     _LINEAR,
-    _only({"name": _TEXT, "each": _FLAG, "refine": _FLAG, "parts": _list(_only(_PART), least=1)}),
+    _only(_RECORD | {"each": _FLAG, "refine": _FLAG, "parts": _list(_only(_PART), least=1)}),
     _only(_ESTIMATION | _QUESTIONS),
     _only(_ESTIMATION | dict.fromkeys(_QUESTIONS, _NULL)),
-    _only({"name": _TEXT}, _RECORD),
+    _only(_RECORD),
+    _only(_RECORD | _CLASS),
 )
 _MATRIX = _only(
     {
@@ -297,22 +299,19 @@ _MATRIX = _only(
     }
 )
 _DUAL = _list(_list(_MATRIX, least=1, most=2))
-_DUALS = _only(
-    {"prices": _any(_NULL, _list(_NUMBER, "n")), "multipliers": _any(_NULL, _DUAL)},
-    {
-        "averages": _DUAL,
-        "limits": _list(_NUMBER),
-        "mixture": _list(_NUMBER, least=1),
-        "inverse": _list(_list(_NUMBER, "n"), least=1),
-        "offset": _NUMBER,
-        "power": _whole(-1100, 0),
-        "branches": _list(
-            _only({"excluded": _list(_whole(0)), "counted": _FLAG, "duals": _of("duals")})
-        ),
-    },
-)
+_PRICES = {"prices": _any(_NULL, _list(_NUMBER, "n")), "multipliers": _any(_NULL, _DUAL)}
+_MIXTURE = {"mixture": _list(_NUMBER, least=1)}
+_LIMITS = _MIXTURE | {
+    "averages": _DUAL,
+    "limits": _list(_NUMBER, least=1),
+    "offset": _NUMBER,
+    "power": _whole(-1100, 0),
+}
+_BRANCH = {"excluded": _list(_whole(0)), "counted": _FLAG, "duals": _only(_PRICES, _LIMITS)}
+_DUALS = _only(_PRICES, _LIMITS | {"branches": _list(_only(_BRANCH), most=MOST_BRANCHES)})
+_INVERSE = _PRICES | {"multipliers": _NULL, "inverse": _list(_list(_NUMBER, "n"), least=1)}
 _SAID = {"type": "string", "pattern": "^[^\x00-\x1f\x7f-\x9f]*$", "maxLength": 200}
-_REPAIR = _object(
+_REPAIR = _only(
     {
         "merged": _list(_whole(0)),
         "mixed": _numbers(0, 1),
@@ -322,21 +321,21 @@ _REPAIR = _object(
     },
     dict.fromkeys(("moved", "inside"), _numbers(0, 1)),
 )
-_CERTIFICATE = _object(
+_CERTIFICATE = _only(
     {
         "verdicts": _list({"const": "yes"}, "K"),
         "achieved": _list(_of("levels"), "K"),
         "value": _any(_NUMBER, {"const": "-inf"}),
         **dict.fromkeys(("value_exact", "bound_exact"), _any(_NULL, _of("fraction"))),
         "bound": _any(_NUMBER, _INF),
-        "bound_source": _TEXT,
+        "bound_source": _SAID,
         "gap": _any(_numbers(0), {"const": "unknown"}),
         "gain_gap": _any(_NULL, _numbers(0)),
         "optimal": _FLAG,
         "arithmetic": {"enum": ["floats", "exact"]},
         "repair": _REPAIR,
         "solver": _SAID,
-        "duals": _of("duals"),
+        "duals": _any(_of("duals"), _of("estimates")),
         "fingerprint": _HASH,
     },
     {"worst": _list(_DIGITS)},
@@ -354,11 +353,28 @@ _SELECTION = {
     "fingerprint": _HASH,
 }
 _COLUMN = {"name": _TEXT, "weight": _numbers(exclusiveMinimum=0)}
-_LEVELS = _list(_LEVEL)
-_SPLIT = {"name": _SAID, "levels": _list(_LEVELS), "risk": _LEVEL, "leaks": _LEVELS}
+_LEVELS = _list(_any(_numbers(0), _INF))
+_TOP: dict[str, _Form] = {
+    "format": {"const": "mechdesign"},
+    "schema": {"enum": [1, 2]},
+    "version": _TEXT,
+    "kind": _TEXT,
+    "digest": _HASH,
+}
+
+
+_BESIDE = ("audit", "requirement_prices", "clash", "message", "smallest_levels")
+
+
+def _file(needed: dict[str, _Form], also: dict[str, _Form] | None = None) -> _Form:
+    return _only(_TOP | needed, (also or {}) | {name: {} for name in _BESIDE})
+
+
+_PUBLIC = {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH}
+_STATED = {"stated": _list(_SAID, least=1)}
 #: What a file has by its kind.
 _KINDS = {
-    "design": _object(
+    "design": _file(
         {
             "prior": _PRIOR,
             "mechanism": _KERNEL,
@@ -370,16 +386,9 @@ _KINDS = {
         },
         {"requirements": _list(_of("requirement"), least=1)},
     ),
-    "public": _object(
-        {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH},
-        {"stated": _list(_SAID, least=1), **_QUESTIONS},
-        dependentRequired={"questions": ["answers"], "answers": ["questions"]},
-    ),
-    "mechanism": _object(
-        {"mechanism": _KERNEL},
-        dict.fromkeys(("prior", "notions", "stated", "utility", "certificate"), False),
-    ),
-    "infeasible": _object(
+    "public": _any(_file(_PUBLIC, _STATED), _file(_PUBLIC | _QUESTIONS, _STATED)),
+    "mechanism": _file({"mechanism": _KERNEL}),
+    "infeasible": _file(
         {
             "prior": _PRIOR,
             "notions": _ASKED | {"minItems": 1},
@@ -389,11 +398,11 @@ _KINDS = {
             "duals": _of("duals"),
         }
     ),
-    "subset selection": _object(
+    "subset selection": _file(
         {"symbols": _whole(2, 1 << 24), "projective": _FLAG, **_GEOMETRY, **_SELECTION},
         {"labels": _list(_LABEL, least=2), "placements": _PLACEMENTS},
     ),
-    "grouped selection": _object(
+    "grouped selection": _file(
         {
             "prior": _PRIOR,
             "types": _list(_only(_TYPE), least=1),
@@ -407,25 +416,24 @@ _KINDS = {
             **_SELECTION,
         }
     ),
-    "public selection": _object(
+    "public selection": _file(
         {
             "groups": _list(_whole(0, MOST_GROUPS - 1), least=2),
             "notions": _ASKED,
             "types": _list(_only(_TYPE), least=1),
             "fingerprint": _HASH,
         },
-        {"labels": _list(_LABEL), "stated": _list(_SAID)},
+        {"labels": _list(_LABEL), **_STATED},
     ),
-    "plan": _object(
+    "plan": _file(
         {
             "columns": _list(_only(_COLUMN | {"design": {"$ref": "#"}}), least=2),
             "total": _of("notion"),
             "prior": _any(_NULL, _PRIOR),
             "achieved": _of("levels"),
-            "others": _list(_only(_SPLIT)),
         }
     ),
-    "public plan": _object(
+    "public plan": _file(
         {
             "columns": _list(_only({"name": _TEXT, "public": {"$ref": "#"}}), least=2),
             "total": _of("notion"),
@@ -463,7 +471,10 @@ _DEFINED: dict[str, _Form] = {
         "maxLength": LONGEST_NUMBER,
     },
     "level": _any(_double(0), _INF),
-    "name": _any({"type": "string", "pattern": "^(?!-?inf$)"}, _only({"text": _ENDLESS})),
+    "name": _any(
+        {"type": "string", "pattern": r"^((?!-?inf)|-?inf[\s\S])[\s\S]*$"},
+        _only({"text": _ENDLESS}),
+    ),
     "factor": _any(_double(exclusiveMinimum=0), _INF),
     "real": _double(),
     "costs": _matrices(_REAL, "N", "M"),
@@ -472,7 +483,7 @@ _DEFINED: dict[str, _Form] = {
     "masses": _list(_row(_VALUE, _EXACT), least=1),
     "priors": _any(_NULL, _list(_MASSES, least=1)),
     "feature": _any(_NAME, _list(_NAME, least=1), _list(_row(_VALUE, _MASSES), least=1)),
-    "levels": _list(_LEVEL, least=1, most=2),
+    "levels": _LEVELS | {"minItems": 1, "maxItems": 2},
     "digits": {"type": "string", "pattern": f"^{_PATTERN}$", "maxLength": MOST_DIGITS},
     "fraction": {
         "type": "string",
@@ -500,15 +511,9 @@ _DEFINED: dict[str, _Form] = {
         _ATTRIBUTES,
     ),
     "duals": _DUALS,
+    "estimates": _only(_INVERSE, _MIXTURE),
     "profiles": _list(_only({"count": _whole(1), "high": _DIGITS, "middle": _DIGITS}), least=1),
     "placements": _list(_only({"elements": _list(_whole(0), least=1), "mass": _DIGITS}), least=1),
-}
-_TOP: dict[str, _Form] = {
-    "format": {"const": "mechdesign"},
-    "schema": {"enum": [1, 2]},
-    "version": _TEXT,
-    "kind": {"enum": [*_KINDS]},
-    "digest": _HASH,
 }
 _SCHEMAS: dict[int, _Form] = {
     1: {"properties": {"requirements": False}},
@@ -520,7 +525,9 @@ FORM = {
     "title": "A file saved by mechdesign",
     "description": "The form alone; FORMAT.md says what it means. Lists with one length are as "
     "long as each other, in one file; integers have neither a point nor an exponent.",
-    **_object(_TOP, allOf=[*_by("kind", _KINDS), *_by("schema", _SCHEMAS)]),
+    **_object(
+        _TOP | {"kind": {"enum": [*_KINDS]}}, allOf=[*_by("kind", _KINDS), *_by("schema", _SCHEMAS)]
+    ),
     "$defs": _DEFINED,
 }
 _TYPES = {
@@ -556,7 +563,7 @@ def _fit(form: Any, value: Any, sizes: dict[str, int]) -> None:
         _fit_any(form["anyOf"], value, sizes)
     if isinstance(value, str):
         _need(len(value) <= form.get("maxLength", LARGEST_FILE), ": too long")
-        _need(re.search(form.get("pattern", ""), value), ": a text of other signs")
+        _need(re.fullmatch(form.get("pattern", "(?s).*"), value), ": a text of other signs")
     elif isinstance(value, (int, float)):
         fits = form.get("minimum", value) <= value <= form.get("maximum", value)
         _need(fits and value > form.get("exclusiveMinimum", -math.inf), ": out of range")
@@ -571,10 +578,7 @@ def _fit(form: Any, value: Any, sizes: dict[str, int]) -> None:
         items = form.get("prefixItems") or [form.get("items", {})] * len(value)
         _fit_parts(zip([f"[{i}]" for i in range(len(value))], items, value, strict=True), sizes)
     elif isinstance(value, dict):
-        needed = [*form.get("required", ())]
-        for key, others in form.get("dependentRequired", {}).items():
-            needed += others if key in value else []
-        for key in needed:
+        for key in form.get("required", ()):
             _need(key in value, f".{key}: missing")
         named, other = form.get("properties", {}), form.get("additionalProperties", {})
         parts = [(f".{key}", named.get(key, other), part) for key, part in value.items()]
@@ -604,7 +608,7 @@ def _fit_any(forms: list[_Form], value: Any, sizes: dict[str, int]) -> None:
         else:
             sizes |= own
             return
-    raise UnreadableError(max(found, key=len))
+    raise UnreadableError(max(found, key=lambda text: len(text.partition(": ")[0])))
 
 
 # Numbers and labels
@@ -639,7 +643,7 @@ def _number(text: str) -> float:
 
 
 def _real(label: Any) -> float:
-    _need(type(label) in (int, float), "labels that are no numbers")
+    _need(type(label) in (int, float) and label == float(label), "labels that are no doubles")
     return float(label)
 
 
@@ -781,6 +785,7 @@ class _PriorSet(NamedTuple):
 
     def least(self, column: Sequence[int]) -> Fraction:
         """The least pᵀk over the set: from the largest to the least entry, or to the smallest."""
+        _afford(6 * len(column))
         value = sum((c * k for c, k in zip(self.centre, column, strict=True)), _ZERO)
         left, low = self.room, min(column) if self.is_ball else 0
         for x in sorted(range(len(column)), key=column.__getitem__, reverse=self.is_ball):
@@ -791,6 +796,7 @@ class _PriorSet(NamedTuple):
 
     def inside(self, weights: list[Fraction]) -> list[Fraction]:
         """A multiple of a distribution of the set, of the same mass as given numbers."""
+        _afford(8 * len(weights))
         mass, end = sum(weights, _ZERO), [_ZERO] * len(weights)
         away = [w - c * mass for w, c in zip(weights, self.centre, strict=True)]
         total = max(self.room * mass, sum(map(abs, away), _ZERO) / 2)
@@ -826,12 +832,24 @@ class _Part(NamedTuple):
         level = Fraction(self.level) * (self.groups[0][2] if scale is None else scale)
         return exp_bounds(level)[1] if level <= LARGEST_LEVEL else None
 
-    def turned(self) -> _Part:
-        return self._replace(groups=[(under, over, d) for over, under, d in self.groups])
+    @property
+    def is_idle(self) -> bool:
+        """Whether it compares hypotheses with themselves alone, or allows whatever they are."""
+        sides = [[*over, *([] if isinstance(under, _PriorSet) else under)]
+                 for over, under, _ in self.groups]  # fmt: skip
+        same: bool = all(row == rows[0] for rows in sides for row in rows)
+        if self.kind == "minima":  # one guess is the best for every symbol
+            least = {x: min(row.get(x, 0) for row in sides[0]) for x in sides[0][0]}
+            same = {x: v for x, v in least.items() if v} in sides[0]
+        return self.delta >= 1 or (same and self.kind != "information")
 
 
 def _all(over: _Family, under: Any, level: float, scale: Fraction = _ONE) -> _Part:
     return _Part("all", [(over, under, scale)], level)
+
+
+def _turn(parts: list[_Part]) -> list[_Part]:
+    return [p._replace(groups=[(b, a, d) for a, b, d in p.groups]) for p in parts]
 
 
 _NO_PART = _all([{0: 1}], [{0: 1}], math.inf)
@@ -887,19 +905,22 @@ class _Prior:
 
     def asks(self, notion: dict[str, Any]) -> list[_Part]:
         given = {key: _parameter(value) for key, value in notion["parameters"].items()}
-        return list(getattr(self, notion["name"])(**given))
+        name = notion["name"]
+        _afford(str(notion).count("fraction"))
+        parts = getattr(self, re.sub("PMC$", "PML", name))(**given) or [_NO_PART]
+        parts = _turn(parts) if name.endswith("PMC") else parts  # a cost is a gain turned round
+        about = self.symbols if name in WITHOUT_PRIOR else self.live
+        _need(len(about) < 2 or not all(part.is_idle for part in parts), "a notion without a pair")
+        return parts
 
     def PML(self, epsilon: float) -> list[_Part]:
         return [_all(self.live, self.whole, epsilon)]
 
-    def PMC(self, epsilon: float) -> list[_Part]:
-        return [_all(self.whole, self.live, epsilon)]
-
     def LIP(self, epsilon: float) -> list[_Part]:
-        return self.PML(epsilon) + self.PMC(epsilon)
+        return self.PML(epsilon) + _turn(self.PML(epsilon))
 
     def ALIP(self, epsilon_l: float, epsilon_u: float) -> list[_Part]:
-        return self.PMC(epsilon_l) + self.PML(epsilon_u)
+        return _turn(self.PML(epsilon_l)) + self.PML(epsilon_u)
 
     def LDP(self, epsilon: float) -> list[_Part]:
         return [_all(self.symbols, self.symbols, epsilon)]
@@ -908,26 +929,23 @@ class _Prior:
 
     def SymbolPML(self, epsilon: float, levels_of: Any) -> list[_Part]:
         found = self._by_level(levels_of, [x for x in self.n if self.weights[x]])
-        parts = [_all(few, self.whole, epsilon, scale) for scale, few, _ in found]
-        return parts or [_NO_PART]
-
-    def SymbolPMC(self, epsilon: float, levels_of: Any) -> list[_Part]:
-        return [part.turned() for part in self.SymbolPML(epsilon, levels_of)]
+        return [_all(few, self.whole, epsilon, scale) for scale, few, _ in found]
 
     def SymbolLIP(self, epsilon: float, levels_of: Any) -> list[_Part]:
         parts = self.SymbolPML(epsilon, levels_of)
-        return [each for part in parts for each in (part, part.turned())]
+        return [each for part in parts for each in (part, *_turn([part]))]
 
     def InputDiscriminativeLDP(self, epsilon: float, levels_of: Any) -> list[_Part]:
         parts = []
         for scale, few, many in self._by_level(levels_of, list(self.n)):
             part = _all(few, many, epsilon, scale)
-            parts += [part] if few == many else [part, part.turned()]
-        return parts or [_NO_PART]
+            parts += [part] if few == many else [part, *_turn([part])]
+        return parts
 
     def _by_level(self, table: Any, places: list[int]) -> Iterator[tuple[Fraction, Any, Any]]:
         """Each finite factor, upwards, with its symbols and those of no smaller one."""
         factors = _table(table)
+        _need({*factors} <= {*self.known}, "a level of what is no symbol")
         found = {x: factors[self.labels[x]] for x in places}
         for r in sorted({r for r in found.values() if r < math.inf}):
             few = [{x: 1} for x in places if found[x] == r]
@@ -938,7 +956,7 @@ class _Prior:
         _need(len(set(pairs)) == len(pairs) and all(a != b for a, b in pairs), "pairs of levels")
         rows = [(i, j, r) for (i, j), (_, _, r) in zip(pairs, levels_of, strict=True)]
         found = [({i: 1}, {j: 1}, Fraction(r)) for i, j, r in rows if r < math.inf]
-        return _matched(found, epsilon) if found else [_NO_PART]
+        return _matched(found, epsilon) if found else []
 
     def UtilityOptimisedLDP(self, epsilon: float, sensitive: Any) -> list[_Part]:
         few = [{x: 1} for x in sorted(map(self.labels.index, sensitive))]
@@ -1025,6 +1043,7 @@ class _Prior:
             return [list(map(float, row)) for row in content[0]]
         if kind == "discrete":
             return [[float(i != j) for j in self.n] for i in self.n]
+        _need(all(isinstance(v, tuple) and v for v in self.numbered), "labels that are no tuples")
         rows = [[list(zip(a, b, strict=True)) for b in self.numbered] for a in self.numbered]
         if kind == "hamming":
             return [[float(sum(u != v for u, v in pairs)) for pairs in row] for row in rows]
@@ -1036,7 +1055,7 @@ class _Prior:
         low, high = _exact(low), _exact(high)
         _need(self.labels == tuple(self.n), "symbols that are not 0 … n")
         _need(entries == len(self.n) - 1 and low <= high <= 1, "chances of an entry")
-        _afford(entries**3, entries * (low + high).denominator.bit_length())
+        _afford(entries**3, entries * _work["bits"])
         rows = []
         for j in range(entries if low < high else 1):
             others = [high] * j + [low] * (entries - 1 - j)
@@ -1048,15 +1067,9 @@ class _Prior:
     def FeaturePML(self, epsilon: float, feature: Any) -> list[_Part]:
         return [_all(list(map(_mixture, self._joint(feature))), self.whole, epsilon)]
 
-    def FeaturePMC(self, epsilon: float, feature: Any) -> list[_Part]:
-        return [part.turned() for part in self.FeaturePML(epsilon, feature)]
-
     def ConditionalPML(self, epsilon: float, side: Any) -> list[_Part]:
         rows = map(_mixture, self._joint(side))
         return [_all([{x: 1} for x in row], [row], epsilon) for row in rows]
-
-    def ConditionalPMC(self, epsilon: float, side: Any) -> list[_Part]:
-        return [part.turned() for part in self.ConditionalPML(epsilon, side)]
 
     def _joint(self, table: Any) -> list[list[Fraction]]:
         """P(X = x, U = u) for each value u, in the order in which the symbols bring them."""
@@ -1143,8 +1156,8 @@ WITHOUT_PRIOR = {"LDP", "FreeLunch", "DP", "ApproximateLDP"} | TIED
 
 def _read_prior(part: Any, report: Report) -> _Prior:
     labels, weights = _labels(part["labels"]), list(map(_integer, part["weights"]))
+    _afford(4 * len(weights))
     _need(math.gcd(*weights) == 1, "weights of a prior with a common divisor")
-    _afford(len(weights), sum(weights).bit_length())
     prior = _Prior(labels, weights)
     prior.with_columns(_attributes(part, labels))
     same = part["probabilities"] == list(map(float, prior.masses))
@@ -1160,6 +1173,7 @@ class _Kernel:
     def __init__(self, part: Any, report: Report, room: Fraction = _ZERO) -> None:
         self.inputs, self.outputs = _labels(part["inputs"]), _labels(part["outputs"])
         self.bits = part["denominator_bits"]
+        _afford(2 * len(self.inputs) * len(self.outputs))
         self.rows = [list(map(_integer, row)) for row in part["weights"]]
         self.attributes = _attributes(part, self.inputs)
         self.weights = [w for row in self.rows for w in row]
@@ -1553,8 +1567,7 @@ def _bound(asked: _Asked, functions: list[_Function], duals: Any) -> Fraction:
         duals = {"prices": None, "multipliers": None}
     live = {x for f in functions for x, scale in enumerate(f.scales) if scale}
     _need(live <= set(asked.kept), "a prior of use over other symbols")
-    bits = sum(asked.prior.weights).bit_length()
-    _afford(20 * len(functions) * len(asked.kept) * len(functions[0].terms[0]), bits)
+    _afford(20 * len(functions) * len(asked.kept) * len(functions[0].terms[0]))
     given = [max(v, 0.0) for v in duals.get("mixture", [1.0] * len(functions))]
     shares = [Fraction(v) / sum(map(Fraction, given)) for v in given]
     base = sum((share * f.base for share, f in zip(shares, functions, strict=True)), _ZERO)
@@ -1708,7 +1721,7 @@ def _priced(asked: _Asked, rates: _Rows, prices: list[float]) -> list[Fraction]:
         left = [row[y] - pi for row, ys, pi in known for y in ys] or [_ZERO]
         # Forbidden entries are far below the others, where they are in no supremum.
         far = min(left) - 1024 * (max(left) - min(left) + max(map(abs, left)))
-        _afford(40 * len(rates) * len(rates[0]), sum(p.weights).bit_length())
+        _afford(40 * len(rates) * len(rates[0]))
         for y in range(len(rates[0])):
             off = [row[y] - pi if y in ys else far for row, ys, pi in known]
             column = list(zip(off, p.masses, strict=True))
@@ -1781,7 +1794,16 @@ def _float_up(value: Fraction) -> float:
 def _check_design(content: dict[str, Any], report: Report) -> None:
     prior = _read_prior(content["prior"], report)
     kernel = _Kernel(content["mechanism"], report)
-    saved, notions = content["certificate"], content["notions"]
+    saved, notions, utility = content["certificate"], content["notions"], content["utility"]
+    duals, merged, is_asking = saved["duals"], saved["repair"]["merged"], "questions" in utility
+    own = {"prices", "multipliers", "mixture", "inverse"} if is_asking else {*duals} - {"inverse"}
+    is_few = "FewOutputs" in [part["name"] for part in content.get("requirements", ())]
+    some = [y for branch in duals.get("branches", ()) for y in branch["excluded"]]
+    is_fixed, m = bool(utility.keys() & {"gains", "parts"}), len(kernel.outputs)
+    fits = {*duals} <= own and (is_few or "branches" not in duals)
+    fits = fits and ("worst" not in saved or utility.get("truth") == "any")
+    fits = fits and (saved["arithmetic"] == "exact" or not (is_fixed or is_asking))
+    _need(fits and max(some + merged * is_fixed, default=0) < m, "a part that nothing asks for")
     _need(kernel.inputs == prior.labels, "a kernel with other inputs than the prior has")
     _need(kernel.attributes == content["prior"].get("attributes"), "a kernel of other attributes")
     pairs = zip(notions, saved["achieved"], strict=True)
@@ -1805,9 +1827,9 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
     report.add("fingerprint", saved["fingerprint"] == _fingerprint(content, prior, kernel))
     gap = math.inf if saved["gap"] == "unknown" else saved["gap"]
     is_proved: bool | None = None
-    if content["utility"].keys() & {"gains", "parts"}:
+    if is_fixed:
         is_proved = _check_claims(content, gap, prior, kernel, report)
-    elif "questions" in content["utility"]:
+    elif is_asking:
         is_proved = _check_risk(content, gap, prior, kernel, report)
     else:
         bound = math.inf if saved["bound_exact"] is None else _exact(saved["bound_exact"])
@@ -1816,6 +1838,8 @@ def _check_design(content: dict[str, Any], report: Report) -> None:
         for claim, is_wrong in wrong.items():
             known = False if is_wrong else None
             report.add(claim, known, "of a sub-convex utility: not rational, or searched for")
+    for fact in [fact for fact in report.claims if fact["claim"] == "value"]:
+        fact["detail"] += f", of a utility that the file names {utility['name'][:200]!r}"
     said = saved["optimal"]
     how = "the file says it is" if said else "the file says that it is not"
     report.add("optimal", _every([said is (gap <= GAP_TOLERANCE), is_proved]), how)
@@ -1900,7 +1924,7 @@ def _check_risk(
 ) -> bool | None:
     """Minus the risk of estimates, the worst of several truths; whether the gap is proved."""
     saved, utility, n = content["certificate"], content["utility"], len(prior.n)
-    _afford(50 * n**3, n * sum(prior.weights).bit_length())
+    _afford(50 * n**3)
     asked, weights = utility["questions"] or _unit([1] * n), utility["weights"]
     is_matrix = bool(weights) and isinstance(weights[0], list)
     rows, f = list(zip(*_grid(asked, len(asked), n), strict=True)), len(asked)
@@ -1912,7 +1936,7 @@ def _check_risk(
     given, truths = utility["truth"], list[list[Fraction]]()
     for part in [] if given == "any" else given if isinstance(given, list) else [given]:
         truth = prior if part is None else _read_prior(part, report)
-        _afford(50 * n**3, n * sum(truth.weights).bit_length())
+        _afford(50 * n**3)
         named = prior.n if set(truth.labels) != set(prior.labels) else prior.labels
         masses = [truth.masses[truth.labels.index(label)] for label in named]
         fits = all(bool(v) is bool(w) for v, w in zip(masses, prior.weights, strict=True))
@@ -2002,7 +2026,6 @@ def _least_risk(
     if not _is_positive(part):
         return None
     table, least = _grid(duals["inverse"], n * len(truths), n), -sum(prices, _ZERO)
-    bits = max(v.denominator.bit_length() for v in [*p, *prices])
     top, open_risk = least, _ZERO
     for k, (weight, masses) in enumerate(zip(weights, truths, strict=True)):
         share, truth = weight / sum(weights), [v / sum(masses) for v in masses]
@@ -2016,7 +2039,7 @@ def _least_risk(
         forms.append((truth, [[int(v * unit) for v in row] for row in square], share / unit))
     rays = _rays(asked)
     for ray in rays:
-        _afford(len(forms) * n * n, bits)
+        _afford(len(forms) * n * n)
         if any(sum(ray[x] > 0 for x in some) > 1 for some in asked.apart):
             continue
         value = -_dot(prices, ray)
@@ -2024,7 +2047,7 @@ def _least_risk(
             value += scale * _dot(ray, [_dot(row, ray) for row in square]) / _dot(truth, ray)
         top = max(top, value / _dot(p, ray))
     for low, high, some, x, middle in [] if rays else _extreme_columns(p, *_sides(asked)):
-        _afford(len(forms) * n * n, bits)
+        _afford(len(forms) * n * n)
         live = {*some, *([x] if middle else [])} if not low else {*range(n)}
         if any(len(live & group) > 1 for group in asked.apart):
             continue
@@ -2172,7 +2195,7 @@ def _risk(
     common = math.lcm(*(v.denominator for v in masses))
     part = [[loss[x][z] for z in live] for x in live]
     whole, one = [int(v * common) for v in masses], 1 << RISK_BITS
-    _afford(len(live) * len(rows[0]), common.bit_length())
+    _afford(4 * len(live) * len(rows[0]), common.bit_length())
     shares = [_dot(whole, column) or 1 for column in zip(*rows, strict=True)]
     scaled = [[w * common * one // q for w, q in zip(row, shares, strict=True)] for row in rows]
     inverse = _inverse([[_dot(a, b) >> kernel.bits for b in rows] for a in scaled])
@@ -2298,7 +2321,7 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
 def _check_subsets(content: dict[str, Any], report: Report) -> None:
     """A subset selection: at each report its residues stand for the symbols that have them."""
     base, power, symbols = content["base"], content["dimension"], content["symbols"]
-    _need(len(_labels(content.get("labels", [*range(symbols)]))) == symbols, "other labels")
+    _need("labels" not in content or len(_labels(content["labels"])) == symbols, "other labels")
     _need(not ("placements" in content and content["projective"]), "placements of directions")
     classes = _classes(content, symbols, report)
     columns = [_column(rows) for rows in classes]
@@ -2519,7 +2542,12 @@ def _canonical(value: Any) -> str:
 def check(data: bytes) -> Report:
     """Every claim of a file; raises :class:`UnreadableError` for one of another form."""
     content = parse(data)
-    _work.update(done=0, most=LEAST_WORK + WORK_PER_BYTE * len(data))
+    text = json.dumps(content)
+    longest, common = max(map(len, re.findall('"[-/0-9]+"', text)), default=0), 1
+    for word in sorted({*re.findall('"fraction": "-?[0-9]+/([0-9]+)"', text)}):
+        common = common if common >> (1 << 19) else math.lcm(common, _integer(word))
+    bits = max(longest * 10 // 3, common.bit_length())
+    _work.update(done=0, most=LEAST_WORK + WORK_PER_BYTE * len(data), bits=bits)
     try:
         _fit(FORM, content, {})
     except UnreadableError as wrong:

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import KernelError
-from ..labels import told_shape
+from ..labels import counted, told_shape
 from ..mechanism import Mechanism, as_mechanism
 from ..prior import Prior
 from ._refines import Refinement, Rows, refines, same_inputs
@@ -107,7 +107,7 @@ def meet(first: Any, second: Any, prior: Prior | None = None) -> Meet:
             "meet of two kernels",
             expected="two symbols of positive mass, two partitions, or one kernel that is a "
             "post-processing of the other; in general no kernel below both is above all others",
-            got=f"{len(used)} symbols and neither",
+            got=f"{counted(len(used), 'symbol')} and neither",
             remedy="pass a prior on two symbols, or compare the kernels for one utility",
         )
     common = _common(mine, others)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from .._audit import matched
 from ..errors import KernelError, SolverError
 from ..exact import Verdict, float_at_least, float_at_most
+from ..labels import counted
 from ..mechanism import Mechanism, as_mechanism
 from ..prior import Prior
 from ..solve.backends.highs import Model
@@ -127,7 +128,7 @@ def refines(
         raise KernelError(
             "refinement",
             expected=f"kernels with N·M_B + M_A·M_B at most {_MOST_ENTRIES}",
-            got=f"{n} inputs, {m} and {k} outputs",
+            got=f"{counted(n, 'input')}, {m} and {counted(k, 'output')}",
             remedy="merge outputs with proportional columns (Mechanism.merge), or compare kernels "
             "over fewer symbols",
         )

@@ -35,12 +35,12 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..release.estimates import Estimate
-    from ..release.number_estimates import Histogram, NumberEstimate
+    from ..inference.many import ManyEstimates
+    from ..inference.number_answers import Histogram, NumberEstimate
+    from ..inference.results import Estimate, GroupEstimates
+    from ..inference.surveys import Survey
     from ..release.report_counts import ReportCounts
     from ..release.samples import CountedRows
-    from ..release.subset_estimates import ManyEstimates
-    from ..release.survey import GroupEstimates, Survey
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class SurveyOptions:
 
     def read(self) -> Survey:
         """What is asked, with the population as numbers."""
-        from ..release.survey import Survey
+        from ..inference.surveys import Survey
 
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         if self.population is not None:
@@ -104,7 +104,13 @@ def estimate(
     ] = "inversion",
     by: By = "symbols",
     feature: Feature = None,
-    intervals: Annotated[str, typer.Option(help="delta or bootstrap.")] = "delta",
+    intervals: Annotated[
+        str,
+        typer.Option(
+            help="binomial (holds at rare answers too); delta or bootstrap for comparison with "
+            "other software."
+        ),
+    ] = "binomial",
     confidence: Confidence = 0.95,
     target: Annotated[
         str,
@@ -324,7 +330,7 @@ def estimate(
     if second_round is not None:
         unusual = {
             "--method": method != "inversion",
-            "--intervals": intervals != "delta",
+            "--intervals": intervals != "binomial",
             "--target": target != "population",
             "--receipt": receipt is not None,
         }
@@ -345,10 +351,10 @@ def estimate(
         )
         _show(made, shown, plot, as_json=as_json, force=force)
         return
+    from ..inference._estimate import estimate as run_estimate
     from ..kernel_files import check_order, is_plan_file, load_release
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
-    from ..release._estimate import estimate as run_estimate
     from ..release.table_files import count_file, count_subset_file, sample_file
     from ..subsets import SubsetSelection
     from ..views.plain import estimate_json, groups_json, survey_json
@@ -490,10 +496,10 @@ def _of_several(
     numbers: Callable[[Estimate], list[NumberEstimate | Histogram]],
 ) -> None:
     """Estimates of joint frequencies, or of a feature such as one of the columns."""
+    from ..inference._estimate import estimate as run_estimate
+    from ..inference.many import large_columns
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
-    from ..release._estimate import estimate as run_estimate
-    from ..release.mode_wise import large_columns
     from ..release.several_estimates import one_kernel
     from ..views.plain import estimate_json, groups_json, survey_json
 
@@ -602,7 +608,7 @@ def _show(
     numbers: Sequence[NumberEstimate | Histogram] = (),
 ) -> None:
     """The picture, and the numbers as a table or as JSON."""
-    from ..release.number_estimates import Histogram
+    from ..inference.number_answers import Histogram
 
     told = [number.to_json() for number in numbers if not isinstance(number, Histogram)]
     bars = [number.rows() for number in numbers if isinstance(number, Histogram)]
@@ -642,10 +648,10 @@ def _rounds(
     first: _Round, then: _Round, people: str, feature: str | None, truth: str | None, **options: Any
 ) -> tuple[Estimate, dict[str, Any]]:
     """Two rounds of a survey added up, and the result as plain values."""
+    from ..inference._estimate_rounds import estimate_rounds
     from ..kernel_files import load_kernel
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
-    from ..release._estimate_rounds import estimate_rounds
     from ..release.table_files import count_file
     from ..views.plain import rounds_json
 
@@ -698,10 +704,10 @@ def _joint(
     **options: Any,
 ) -> None:
     """Joint or conditional frequencies of two columns."""
+    from ..inference._estimate_joint import estimate_joint
     from ..kernel_files import is_plan_file, load_kernel, load_release
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
-    from ..release._estimate_joint import estimate_joint
     from ..release.table_files import count_file
     from ..views.plain import joint_json
 

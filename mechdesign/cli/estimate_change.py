@@ -59,10 +59,10 @@ def estimate_change(
     """
     if show_values:
         context.with_resource(quote_values())
+    from ..inference._estimate_change import estimate_change as run_change
     from ..kernel_files import is_plan_file, load_release
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
-    from ..release._estimate_change import estimate_change as run_change
     from ..release.table_files import rows_of_file
     from ..views.plain import change_json
     from ..views.text import print_intervals

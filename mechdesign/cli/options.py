@@ -28,6 +28,7 @@ from ..arguments import (
 )
 from ..errors import InputError, LevelError, quote, visible, visible_lines
 from ..extensions import check_name_or_module, find, is_import_path, make
+from ..labels import counted
 from ..progress import waiting
 
 if TYPE_CHECKING:
@@ -165,6 +166,13 @@ By = Annotated[
     str, typer.Option(help="symbols, or blocks: the groups that the reports can tell apart.")
 ]
 Confidence = Annotated[float, typer.Option(help="Confidence of each interval.")]
+Assurance = Annotated[
+    float,
+    typer.Option(
+        help="Share of surveys in which all intervals shall be as narrow as the --error; 0.5 for "
+        "reports that come out as expected."
+    ),
+]
 Error = Annotated[
     str | None,
     typer.Option(help="Half-width that every interval should have, such as 0.01 or 1%."),
@@ -705,7 +713,8 @@ def say_receipt(receipt: Receipt) -> None:
 
     kept = ", ".join(receipt.notions) or "no notion was checked"
     kernel = shown_fingerprint(receipt.kernel)
-    say(f"{receipt.rows} reports of {receipt.column!r}: {kept}, kernel {kernel} (fingerprint)")
+    drawn = "reports" if receipt.rows is None else counted(receipt.rows, "report")
+    say(f"{drawn} of {receipt.column!r}: {kept}, kernel {kernel} (fingerprint)")
     say(f"random words: {receipt.source}")
     if receipt.key is not None:
         say(f"key: fingerprint {shown_fingerprint(receipt.key)}")

@@ -9,10 +9,10 @@ import typer
 
 from ..errors import InputError, quote
 from ..progress import waiting
-from .options import AsJson, By, Confidence, Error, Feature, print_json, say
+from .options import AsJson, Assurance, By, Confidence, Error, Feature, print_json, say
 
 if TYPE_CHECKING:
-    from ..release._plan import Plan
+    from ..inference.planning import Plan
 
 
 def plan(
@@ -32,6 +32,7 @@ def plan(
     by: By = "symbols",
     feature: Feature = None,
     confidence: Confidence = 0.95,
+    assurance: Assurance = 0.9,
     best: Annotated[
         bool,
         typer.Option(
@@ -48,9 +49,9 @@ def plan(
     distribution, so that its numbers are for the least favourable one.
     """
     from ..arguments import read_error, read_feature
+    from ..inference.planning import plan as run_plan
     from ..kernel_files import load_release
     from ..mechanism import kernel_of
-    from ..release._plan import plan as run_plan
     from ..solve.columns_plan import KernelPlan
     from ..views.plain import plan_json
 
@@ -59,6 +60,7 @@ def plan(
         "reports": reports,
         "worst": worst,
         "confidence": confidence,
+        "assurance": assurance,
         "by": by,
         "best": best,
     }

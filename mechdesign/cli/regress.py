@@ -9,7 +9,7 @@ import typer
 
 from ..arguments import read_feature, read_truth
 from ..errors import InputError, quote
-from ..labels import listing
+from ..labels import counted, listing
 from ..progress import waiting
 from ..release.codes import ABSENT, Codebook
 from ..release.codes import show_values as quote_values
@@ -90,12 +90,11 @@ def regress(
     """
     if show_values:
         context.with_resource(quote_values())
+    from ..inference._regress import regress as run_regress
     from ..kernel_files import check_order, is_plan_file, load_kernel, load_release
     from ..mechanism import kernel_of
     from ..published import kernel_fingerprint
-    from ..release._regress import columns_beside
-    from ..release._regress import regress as run_regress
-    from ..release.table_files import rows_of_file, sample_file
+    from ..release.table_files import rows_of_file
     from ..views.plain import regression_json
     from ..views.text import print_intervals
 
@@ -142,19 +141,12 @@ def regress(
         column = _single("--column", columns)
         designed = load_kernel(kernel)
         mechanism = kernel_of(designed)
-        beside = columns_beside(column, response, covariates or [])
-        sample = sample_file(
-            reports,
-            str(column),
-            designed,
-            [*beside, *others[len(covariates or []) :]],
-            missing=missing,
-            progress=sys.stderr.isatty(),
-        )
         symbol = _single("--reference", reference, needed=False)
         with waiting("regressing", show=sys.stderr.isatty()):
             made = run_regress(
-                sample,
+                rows_of_file(
+                    reports, [str(column), response, *others], progress=sys.stderr.isatty()
+                ),
                 designed,
                 column,
                 feature=read_feature(_single("--feature", feature, needed=False), mechanism),
@@ -193,7 +185,7 @@ def _single(option: str, given: list[str] | None, *, needed: bool = True) -> str
         raise InputError(
             option,
             expected="it once, for one privatised column",
-            got=f"{len(given)} times" if given else "none",
+            got=counted(len(given), "time") if given else "none",
             remedy="name one; the file of a plan takes several",
         )
     return given[0] if given else None

@@ -14,6 +14,7 @@ from ..errors import InputError
 from .designed_prior import DesignSource
 from .options import (
     AsJson,
+    Assurance,
     Confidence,
     Error,
     Force,
@@ -44,6 +45,7 @@ def smallest(
     ] = None,
     error: Error = None,
     confidence: Confidence = 0.95,
+    assurance: Assurance = 0.9,
     notion: Annotated[
         str,
         typer.Option(
@@ -83,7 +85,7 @@ def smallest(
     'mechdesign smallest people.csv --column class -n ldp --reports 10000 --error 1%'.
     """
     from ..files import check_writable
-    from ..release.smallest_levels import smallest_for_reports
+    from ..inference.smallest_levels import smallest_for_reports
     from ..solve._smallest import smallest as run_smallest
     from ..utility.linear import default_utility
     from ..views.plain import smallest_for_reports_json, smallest_json
@@ -109,6 +111,7 @@ def smallest(
             reports=reports,
             error=read_error(error),
             confidence=confidence,
+            assurance=assurance,
             subject_to=read_required(require, known, []),
             precision=1e-3 if precision is None else precision,
             time_limit=time_limit,

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import DataError, MechdesignError, MechdesignWarning
+from ..inference._estimate import MISFIT_REMEDY, Estimate, estimate
+from ..inference.many import ManyEstimates
 from ..labels import counted
-from ..release._estimate import MISFIT_REMEDY, Estimate, estimate
-from ..release.references import FEWEST
+from ..release._identifiability import FEWEST
 from ..release.report_counts import ReportCounts, report_text
-from ..release.subset_estimates import ManyEstimates
 from ..subsets import SubsetSelection
 from ..views.plain import estimate_json, many_estimates_json
 from .kernels import Collected

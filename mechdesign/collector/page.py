@@ -9,9 +9,9 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from ..labels import label_text
+from ..inference.many import ManyEstimates
+from ..labels import counted, label_text
 from ..release._identifiability import designed_question
-from ..release.subset_estimates import ManyEstimates
 from ..views import tables
 from ..views.html import SCROLLED, escape, html_table
 from .estimates import Running
@@ -94,10 +94,10 @@ def page(running: Sequence[Running], others: Mapping[str, int]) -> str:
     """
     parts = [_section(one) for one in running]
     if others:
-        total = sum(others.values())
+        reports, kernels = sum(others.values()), counted(len(others), "other kernel")
         parts.append(
-            f'<p class="hint">The database holds {total} reports of {len(others)} other kernels, '
-            "which are not collected now.</p>"
+            f'<p class="hint">The database holds {counted(reports, "report")} of {kernels}, '
+            "not collected now.</p>"
         )
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'

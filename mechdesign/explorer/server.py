@@ -35,6 +35,8 @@ HOST = "127.0.0.1"
 PORT, TRIES = 8765, 30
 _NAMES = frozenset({HOST, "localhost"})
 _NICENESS = 10
+# Seconds for a header, and for the next part of a body; at most twice as many between requests.
+_SECONDS = 5.0
 # What the browser may load and connect to: this server. The framework compiles its templates in the
 # browser, which takes inline scripts and eval.
 _POLICY = (
@@ -259,6 +261,7 @@ def _run_until_interrupted(visit: Callable[[], None], number: int, show: bool) -
             show_welcome_message=False,
             reconnect_timeout=30.0,
             timeout_graceful_shutdown=1,
+            http=_prompt_connection(),
         )
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
@@ -266,6 +269,40 @@ def _run_until_interrupted(visit: Callable[[], None], number: int, show: bool) -
         raise MechdesignError(
             f"the page could not be served at http://{HOST}:{number}/; choose another --port"
         ) from None
+
+
+def _prompt_connection() -> Any:
+    """The connections of uvicorn, but that they end where the other side does not send what it has
+    begun. For that uvicorn has no setting: it limits the time between requests alone.
+
+    A header must be whole in time. A body may take longer, but not stand still.
+    """
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Prompt(H11Protocol):
+        parts = 0
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.loop.call_later(_SECONDS, self.look, (None, 0))
+
+        def data_received(self, data: bytes) -> None:
+            self.parts += 1
+            super().data_received(data)
+
+        def look(self, before: Any) -> None:
+            """End where all is as it was, and the other side is awaited."""
+            if self.transport.is_closing() or self.transport.get_protocol() is not self:
+                return  # or it has become a web socket
+            state = str(self.conn.their_state)
+            is_awaited = state in ("IDLE", "SEND_BODY") and not self.flow.read_paused
+            now = (self.cycle, self.parts if state == "SEND_BODY" else 0)
+            if is_awaited and now == before:
+                self.transport.close()
+            else:
+                self.loop.call_later(_SECONDS, self.look, now if is_awaited else None)
+
+    return Prompt
 
 
 def check_framework() -> None:

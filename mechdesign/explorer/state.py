@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from ..errors import MechdesignError
+from ..labels import counted
 from .results import (
     Alternative,
     Curve,
@@ -257,7 +258,7 @@ class PageState:
                 curves[name] = replace(curve, points=points)
             if clock() - last > STALE_AFTER:
                 done = sum(len(curve.points) for curve in curves.values())
-                status = f"computing, {done} points so far"
+                status = f"computing, {counted(done, 'point')} so far"
                 self._show_frontier(key, tuple(curves.values()), ends, status)
                 last = clock()
         self._show_frontier(key, tuple(curves.values()), ends, "")

@@ -3,9 +3,9 @@
 A report y of a secret x scores a_y, with mean v_x, so that the mean of scores is an unbiased answer
 t = Σ θ_x v_x. An answer t is kept where a binomial of the same mean, variance and third moment as
 scores have at the likeliest distribution with that answer, θ_t, comes out as far as the estimate
-with a probability of at least α/2 on either side. Where scores have two values that is the interval
-of [Clopper1934]. The estimate is first moved into the range of possible answers, so that some
-answer is always kept.
+with a probability of at least α/2 on either side. Where scores have two values that is the
+interval of [ClopperPearson1934]. The estimate is first moved into the range of possible answers, so
+that some answer is always kept.
 
 With s² the variance and m₃ the third central moment at θ_t, g = m₃/s³, r = √(4 + g²) and
 ρ = (1 − g/r)/2, the coin falls by steps of c = r s, and the estimate e is X = n(e − t)/c + nρ heads
@@ -34,23 +34,31 @@ Vector = NDArray[np.float64]
 # Rows of the moments of scores: second and third, square and cube of what they stand for, and the
 # third central moments of either side given the secret.
 SECOND, THIRD, SQUARE, CUBE, UP, DOWN = range(6)
-# More symbols than these have the others' shares scaled, where fewer have them maximised.
-_MOST_MAXIMISED = 40
+#: More symbols than these have the others' shares scaled, where fewer have them maximised.
+MOST_MAXIMISED = 40
 # Distance from the end of what is possible at which distributions are maximised, relative to it.
 _EDGE = 1e-9
 # Free shares per report up to which the likeliest distribution is believed.
 _BELIEVED = 0.05
 
 
-def matrix_moments(kernel: Vector, scores: Vector, values: Vector) -> Vector:
-    """Moments ``(6, N, F)`` of scores ``(M, F)`` whose means given the secrets are ``(N, F)``."""
-    found = np.stack([kernel @ scores**2, kernel @ scores**3, values**2, values**3, *[values] * 2])
-    for f in range(scores.shape[1]):
-        away = scores[:, f] - values[:, f, None]
-        for row, part in ((UP, np.maximum(away, 0)), (DOWN, np.maximum(-away, 0))):
-            found[row, :, f] = (kernel * part**3).sum(axis=1)
+def matrix_moments(
+    kernel: Vector, scores: Vector, values: Vector, *, one_sided: bool = True
+) -> Vector:
+    """Moments ``(6, N, F)`` of scores ``(M, F)`` whose means given the secrets are ``(N, F)``.
+
+    Those of one side are zero where they are not asked for.
+    """
+    zeros = np.zeros_like(values)
+    found = np.stack([kernel @ scores**2, kernel @ scores**3, values**2, values**3, zeros, zeros])
     # The mechanism's own noise is no less than nothing.
     found[SECOND] = np.maximum(found[SECOND], found[SQUARE])
+    for value in np.unique(values) if one_sided else ():
+        is_it = values == value
+        rows = np.flatnonzero(is_it.any(axis=1))
+        for row, sign in ((UP, 1), (DOWN, -1)):
+            part = kernel[rows] @ np.maximum(sign * (scores - value), 0) ** 3
+            found[row, rows] = np.where(is_it[rows], part, found[row, rows])
     return found
 
 
@@ -64,12 +72,12 @@ class Path(Protocol):
 
     @property
     def low(self) -> Vector:
-        """``(F,)``"""
+        """``(F,)`` the least that answers can be."""
         ...
 
     @property
     def high(self) -> Vector:
-        """``(F,)``"""
+        """``(F,)`` the most that they can be."""
         ...
 
     def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
@@ -205,12 +213,12 @@ class Cautious:
 
     @property
     def low(self) -> Vector:
-        """``(F,)``"""
+        """``(F,)`` the least that answers can be."""
         return self.path.low
 
     @property
     def high(self) -> Vector:
-        """``(F,)``"""
+        """``(F,)`` the most that they can be."""
         return self.path.high
 
     def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
@@ -238,7 +246,7 @@ def path_of(
     """
     mixed = Mixed.of(likely, values, moments)
     path: Path = mixed
-    if len(kernel) <= _MOST_MAXIMISED:
+    if len(kernel) <= MOST_MAXIMISED:
         path = Likeliest(kernel, frequencies, mixed, values, moments)
     free = max(len(kernel) - 2, 0) / np.broadcast_to(sizes, len(frequencies))
     doubt = np.clip(free - _BELIEVED, 0, 1)
@@ -313,13 +321,13 @@ class Answers:
         which = np.arange(len(self.estimates)) if which is None else np.asarray(which)
         tail = alpha / sum(sides)
         low, high, e = self.path.low[which], self.path.high[which], self.projected[which]
-        z = self._quantile_ratio(tail)
+        z = self.quantile_ratio(tail)
         points = np.concatenate([low, high])
         count = len(which)
 
         def kept(t: Vector, places: NDArray[np.intp]) -> Vector:
             above = places < count
-            return self.tails(t, which[places % count], above, z) - tail
+            return standing(self.tails(t, which[places % count], above, z), tail)
 
         ends = crossings(kept, np.concatenate([e, e]), points)
         lower = np.minimum(ends[:count], e) if sides[0] else low
@@ -327,7 +335,7 @@ class Answers:
 
     def contains(self, t: Vector, alpha: float = 0.05) -> NDArray[np.bool_]:
         """Whether each interval holds an answer ``(F,)``, without looking for its ends."""
-        which, z = np.arange(len(t)), self._quantile_ratio(alpha / 2)
+        which, z = np.arange(len(t)), self.quantile_ratio(alpha / 2)
         above = np.asarray(t) <= self.projected
         inside = self.tails(np.asarray(t, float), which, above, z) >= alpha / 2
         return np.asarray(inside | (t == self.projected))
@@ -339,7 +347,7 @@ class Answers:
         which = np.arange(len(self.estimates))
         e, below = self.estimates, self.estimates < self.path.low
         t = np.where(below, self.path.low, self.path.high)
-        found = self.tails(t, which, ~below, self._quantile_ratio(0.025), e)
+        found = self.tails(t, which, ~below, self.quantile_ratio(0.025), e)
         return np.where((e < self.path.low) | (e > self.path.high), found, 1.0)
 
     def tails(
@@ -350,7 +358,7 @@ class Answers:
         ratio: float = 1.0,
         estimates: Vector | None = None,
     ) -> Vector:
-        """P(S ≥ e | t) where ``above``, else P(S ≤ e | t), for answers t ``(J,)``.
+        """P(S ≥ e | t) where ``above``, else P(S ≤ e | t), for answers t ``(J,)`` of questions.
 
         ``ratio`` is the square of normal over Student quantiles.
         """
@@ -380,6 +388,19 @@ class Answers:
             x = np.clip(m * (e - t) / (r * s) + m * heads, 0, m)
         return np.where(s > 0, _tail(x, m, small, g > 0, above), t == e)
 
+    def events(self) -> Vector:
+        """``(F,)`` how many tosses of the coin at the estimate fall on its rarer side."""
+        which = np.arange(len(self.estimates))
+        size = np.zeros(len(which)) + self.sampling.size
+        moments = self.path.moments(self.projected, which)
+        variance, _ = _variances(moments, self.projected, self.sampling.fraction)
+        e = self.projected
+        third = moments[THIRD] - 3 * e * moments[SECOND] + 2 * e**3
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            r = np.sqrt(4 + third**2 / variance**3)
+            found = size * 2 / (r * (r + np.sqrt(r**2 - 4)))
+        return np.where(variance > 0, found, 0.0)
+
     @cached_property
     def _design_effects(self) -> Vector:
         """Design effects as they were seen, how far not to believe them, and how much of the spread
@@ -406,12 +427,20 @@ class Answers:
         alike = (1 + groups / 2) ** -4 * np.maximum(how.clusters - seen, 0)
         return np.stack([effect, (1 + events / 2) ** -2, alike])
 
-    def _quantile_ratio(self, tail: float) -> float:
+    def quantile_ratio(self, tail: float) -> float:
+        """The square of normal over Student quantiles, for a tail probability."""
         if np.isinf(self.sampling.freedom):
             return 1.0
         from scipy.special import ndtri, stdtrit
 
         return float((ndtri(tail) / stdtrit(self.sampling.freedom, tail)) ** 2)
+
+
+def standing(chance: Vector, tail: float) -> Vector:
+    """How far a probability is above another, in quantiles, in which it is nearly a line of t."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(np.clip(chance, 1e-300, 1 - 1e-16)) - ndtri(tail))
 
 
 def _variances(moments: Vector, t: Vector, fraction: Vector | float) -> tuple[Vector, Vector]:
@@ -421,22 +450,22 @@ def _variances(moments: Vector, t: Vector, fraction: Vector | float) -> tuple[Ve
 
 
 def _tail(
-    x: Vector,
-    m: Vector,
-    small: Vector,
-    is_small: NDArray[np.bool_],
-    above: NDArray[np.bool_],
+    x: Vector, m: Vector, small: Vector, is_small: NDArray[np.bool_], above: NDArray[np.bool_]
 ) -> Vector:
-    """P(at least x heads of m) where ``above``, else P(at most x)."""
+    """P(at least x heads of m) where ``above``, else P(at most x).
+
+    The incomplete beta function of 1 − ρ is taken as the complement at the small one.
+    """
     from scipy.special import betainc, betaincc
 
-    # The incomplete beta function of 1 − ρ is taken as the complement at the small one.
-    with np.errstate(invalid="ignore"):
-        high = np.where(is_small, betainc(x, m - x + 1, small), betaincc(m - x + 1, x, small))
-        low = np.where(is_small, betaincc(x + 1, m - x, small), betainc(m - x, x + 1, small))
-    high = np.where(x <= 0, 1.0, high)
-    low = np.where(x >= m, 1.0, low)
-    return np.where(above, high, low)
+    found = np.ones(len(x))
+    x, y = np.where(above, x, m - x), np.where(above, m - x, x)
+    inside = x > 0
+    part = inside & (above == is_small)
+    found[part] = betainc(x[part], y[part] + 1, small[part])
+    part = inside & (above != is_small)
+    found[part] = betaincc(y[part] + 1, x[part], small[part])
+    return found
 
 
 def difference_limits(

@@ -23,6 +23,8 @@ _MOST_NUMBERS = 4_000_000
 _TINY = 1e-150
 # Added to the diagonal of a Newton system of two equal rows, relative to it.
 _RIDGE = 1e-13
+# The gap of distributions that only moments are taken of.
+_TILTED = 1e-8
 # Relative rounding of a sum of frequencies and logarithms, generously.
 _ROUNDING = 1e-14
 
@@ -116,7 +118,8 @@ def _newton(
     if d is None:
         best_gap = gaps(kernel, f, p)
     steps = 0
-    active = np.flatnonzero(best_gap > GAP / 10)
+    enough = GAP / 10 if d is None else _TILTED
+    active = np.flatnonzero(best_gap > enough)
     while steps < _ITERATIONS and active.size:
         steps += 1
         at, dual, some = p[active], s[active], f[active]
@@ -153,7 +156,7 @@ def _newton(
             gap = np.maximum(gap, np.abs((tilt * whole).sum(axis=1)))
         better = gap < best_gap[active]
         best[active[better]], best_gap[active[better]] = whole[better], gap[better]
-        active = active[best_gap[active] > GAP / 10]
+        active = active[best_gap[active] > enough]
     if d is not None:
         return best, best_gap, steps
     return _finished(kernel, f, best, best_gap, steps)

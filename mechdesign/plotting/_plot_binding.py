@@ -10,12 +10,12 @@ import numpy as np
 
 from ..errors import InputError, quote
 from ..solve._design import Design
-from ..solve.sensitivity import Binding, PricedConstraint, binding
+from ..solve.sensitivity import Binding, PricedConstraint, binding_of_likeliest
 from .style import NORMAL, PALETTE, SMALL, fit_figure, legend_beside, new_axes
 from .ticks import plain_name, plain_names
 
-# Constraints shown by default.
-_MOST = 20
+# Constraints shown by default, and entries of a kernel whose prices are found within a second.
+_MOST, _ENTRIES = 20, 20_000
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "----")
 
 
@@ -24,7 +24,9 @@ def plot_binding(design: Design | Binding, most: int = _MOST, ax: Any = None) ->
 
     A price is the utility gained per nat if this constraint alone is relaxed. The prices after the
     first ``most`` are summed in a last bar. Below them stand the first ``most`` limits of
-    requirements, per unit of the limit. See :func:`mechdesign.binding`.
+    requirements, per unit of the limit. See :func:`mechdesign.binding`. Of a design of more than
+    20,000 entries prices are found for its likeliest outcomes alone, and the legend says of how
+    many; those of all, which take longer, are drawn of its ``md.binding(design)``.
 
     Parameters
     ----------
@@ -57,7 +59,13 @@ def plot_binding(design: Design | Binding, most: int = _MOST, ax: Any = None) ->
             got=quote(most),
             remedy=f"leave it out for {_MOST}",
         )
-    found = design if isinstance(design, Binding) else binding(design)
+    which = "all"
+    if isinstance(design, Binding):
+        found = design
+    else:
+        found, priced, occur = binding_of_likeliest(design, _ENTRIES)
+        if priced < occur:
+            which = f"{priced} likeliest of {occur} outcomes"
     shown, rest = found.constraints[:most], found.constraints[most:]
     limits = found.limits[:most]
     first = len(shown) + bool(rest)
@@ -77,7 +85,8 @@ def plot_binding(design: Design | Binding, most: int = _MOST, ax: Any = None) ->
             fontsize=NORMAL,
         )
         return fit_figure(ax)
-    names = list(dict.fromkeys(constraint.asked_by for constraint in found.constraints))
+    dear = [name for name, slope in found.slopes.items() if slope]
+    names = list(dict.fromkeys([*(constraint.asked_by for constraint in shown), *dear]))
     for position, name in enumerate(names):
         bars = [k for k, constraint in enumerate(shown) if constraint.asked_by == name]
         slope = found.slopes[name]
@@ -89,7 +98,7 @@ def plot_binding(design: Design | Binding, most: int = _MOST, ax: Any = None) ->
             hatch=_HATCHES[position % len(_HATCHES)],
             edgecolor="white",
             lw=0,
-            label=f"{name}\n(all: {slope:.3g} per nat)",
+            label=f"{name}\n({which}: {slope:.3g} per nat)",
         )
     texts = _texts(found, shown)
     if rest:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, quote
+from ..inference.planning import Plan
+from ..inference.results import Estimate
 from ..labels import counted
 from ..prior import Prior
-from ..release._plan import Plan
-from ..release.estimates import Estimate
 from .style import INK, PALE, PALETTE, fit_figure, legend_beside, new_axes
 from .ticks import name_ticks
 

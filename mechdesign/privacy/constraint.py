@@ -74,6 +74,7 @@ class _LabelNames(Sequence[str]):
 
     def __init__(self, labels: Sequence[Label], positions: Sequence[int]) -> None:
         self._labels, self._positions = labels, positions
+        self._made: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self._positions)
@@ -85,7 +86,9 @@ class _LabelNames(Sequence[str]):
     def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
         if isinstance(at, slice):
             return tuple(quote_label(self._labels[i]) for i in self._positions[at])
-        return quote_label(self._labels[self._positions[at]])
+        if at not in self._made:
+            self._made[at] = quote_label(self._labels[self._positions[at]])
+        return self._made[at]
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,6 +358,21 @@ class Hypotheses:
         return np.array([dot(row, mechanism.weights) for row in self.masses], dtype=object)
 
 
+def compares_nothing(over: Hypotheses, under: Hypotheses, *, is_matched: bool) -> bool:
+    """Whether hypotheses on two sides are the same: each that is matched, else all of them."""
+    if is_matched:
+        if over.indices is not None and under.indices is not None:
+            return bool((over.indices == under.indices).all())
+        pairs = zip(over.distributions, under.distributions, strict=True)
+        return all(a.key == b.key for a, b in pairs)
+    for side in (over, under):
+        rows = side.masses if side.indices is None else side.indices.tolist()
+        if len(set(rows)) > 1:
+            return False
+    # A set of priors lists none; that of one symbol is that symbol.
+    return not under.distributions or over.distributions[0].key == under.distributions[0].key
+
+
 @dataclass(frozen=True)
 class Bound:
     """(μᵀK)(y) ≤ e^level (νᵀK)(y) for every outcome y and every pair (μ, ν).
@@ -496,6 +514,11 @@ class Bound:
         if self.pairing != "all" or self.scales is not None:
             return None
         return f"{self.over.kind(prior)} {self.under.kind(prior)}"
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether each hypothesis is compared with itself alone."""
+        return compares_nothing(self.over, self.under, is_matched=self.pairing == "matched")
 
     @property
     def is_vacuous(self) -> bool:

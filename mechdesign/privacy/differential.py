@@ -86,7 +86,8 @@ class DP(LikelihoodBound):
     neighbours : {"adjacent", "hamming", "all"}, or pairs of labels
         ``"adjacent"``: numbers that follow one another (counts, histograms of one value);
         ``"hamming"``: tuples that differ in one entry (databases of individuals); ``"all"``: every
-        pair. Pairs are taken both ways. Symbols without neighbours are not protected.
+        pair. Pairs are taken both ways. Symbols without neighbours are not protected; a relation
+        in which no two symbols are neighbours is refused.
 
     Notes
     -----
@@ -374,20 +375,21 @@ def _one_entry_apart(labels: Sequence[Label]) -> Iterable[Pair]:
 
 
 def databases(labels: Sequence[Label]) -> list[tuple[Any, ...]]:
-    """Labels as databases: tuples (or texts) of one length.
+    """Labels as databases: tuples of one length. A text is one value: its letters are no entries.
 
     Raises :class:`LevelError` for labels that are not.
     """
-    found = [tuple(label) if isinstance(label, (tuple, str)) else None for label in labels]
-    sizes = {len(label) for label in found if label is not None}
-    if None in found or len(sizes) != 1 or 0 in sizes:
+    found = [label for label in labels if isinstance(label, tuple)]
+    sizes = set(map(len, found))
+    if len(found) < len(labels) or len(sizes) != 1 or 0 in sizes:
         raise LevelError(
             "databases",
             expected="labels that are tuples of one length, one entry per individual",
             got=f"labels such as {quote(labels[0])} and {quote(labels[-1])}",
-            remedy="label the symbols with tuples, or list the pairs of neighbours",
+            remedy='label the symbols with tuples, such as ("0", "1"), or list the pairs of '
+            "neighbours",
         )
-    return [label for label in found if label is not None]
+    return found
 
 
 def _numbers(labels: Sequence[Label], name: str) -> list[Fraction]:
@@ -398,11 +400,14 @@ def _numbers(labels: Sequence[Label], name: str) -> list[Fraction]:
             if isinstance(label, (str, bool)):
                 raise TypeError
             found.append(fraction(label))
+            if name == "euclidean" and found[-1].denominator == 1 and float(found[-1]) != found[-1]:
+                raise OverflowError  # its distances to others would be rounded
         return found
     except (TypeError, ValueError, OverflowError):
         raise LevelError(
             f"relation {quote(name)}",
-            expected="labels that are finite numbers",
+            expected="labels that are finite numbers"
+            + " which doubles hold" * (name == "euclidean"),
             got=f"labels such as {quote(label)}",
             remedy="label the symbols with numbers, or give the pairs or distances yourself",
         ) from None

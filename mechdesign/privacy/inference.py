@@ -51,6 +51,13 @@ class LeastCosts(SumConstraint):
     scales: tuple[Fraction, ...]
     epsilon: float
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether one guess is the best for every symbol, so that no report helps."""
+        pairs = zip(self.guesses.rows_of_integers(), self.scales, strict=True)
+        rows = [[mass * scale for mass in row] for row, scale in pairs]
+        return list(map(min, zip(*rows, strict=True))) in rows
+
     @cached_property
     def _rows(self) -> Array:
         """p_x c(x,w) over the cost of the best guess without a report, ``(W, N)``."""

@@ -56,6 +56,10 @@ class _BySymbol(LikelihoodBound, register=False):
                 found.append(Bound(whole, points, self.epsilon, scales=scales))
         return found or [_nothing(prior)]
 
+    def check_labels(self, prior: Prior) -> None:
+        """Raise :class:`LevelError` for a factor of what is no symbol of the prior."""
+        _refuse_strangers(self.levels_of, prior)
+
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """The largest log lift of a symbol over its factor, either way where asked, ``(M,)``."""
         scales = np.array(factors_for(self.levels_of, prior, prior.support.tolist()))
@@ -227,6 +231,10 @@ class InputDiscriminativeLDP(LikelihoodBound):
                 found.append(Bound(many, few, self.epsilon, scales=(scale,)))
             rest -= set(places)
         return found or [_nothing(prior)]
+
+    def check_labels(self, prior: Prior) -> None:
+        """Raise :class:`LevelError` for a factor of what is no symbol of the prior."""
+        _refuse_strangers(self.levels_of, prior)
 
     def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
         """Max |log P(y|x) − log P(y|x')| over the smaller factor, an ``(M,)`` array in nats."""
@@ -556,6 +564,13 @@ def factors_for(table: Factors, prior: Prior, places: Iterable[int]) -> list[flo
             )
         found.append(known[prior.labels[x]])
     return found
+
+
+def _refuse_strangers(table: Factors, prior: Prior) -> None:
+    known = set(prior.labels)
+    for label, _ in table:
+        if label not in known:
+            raise _unknown("levels by symbol", label, "leave out what is no symbol")
 
 
 def _groups(table: Factors, prior: Prior, places: list[int]) -> list[tuple[float, list[int]]]:

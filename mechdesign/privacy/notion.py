@@ -6,7 +6,7 @@ import inspect
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -173,6 +173,9 @@ class PrivacyNotion(ABC):
     def check(self, mechanism: Mechanism, prior: Prior) -> Check:
         """Decide exactly whether a kernel satisfies the notion at its level."""
 
+    def check_labels(self, prior: Prior) -> None:  # noqa: B027 (most name no symbols)
+        """Raise :class:`LevelError` for a parameter that names what is no symbol of the prior."""
+
     def constraints(self, prior: Prior) -> Constraints | None:
         """What the notion asks, for a prior over the kernel's inputs; infinite levels ask nothing.
 
@@ -203,6 +206,18 @@ class PrivacyNotion(ABC):
         if array is None or array.shape != (len(self.level_fields),):
             raise self._no_numbers("measure", f"a tuple of {len(self.level_fields)} levels", found)
         return tuple(map(float, array))
+
+    def _refuse_idle(self, parts: Sequence[Bound | SumConstraint], prior: Prior) -> None:
+        """Raise :class:`LevelError` where nothing is asked of any two symbols, if there are two."""
+        symbols = prior.support.size if self.uses_prior else len(prior)
+        if symbols > 1 and all(part.is_idle for part in parts):
+            raise LevelError(
+                f"privacy notion {self.title}",
+                expected="something that it keeps from being told apart",
+                got="a notion that asks nothing of any pair of symbols",
+                remedy="name neighbours, secrets or finite factors of this prior, a delta below 1, "
+                "or leave the notion out",
+            )
 
     def _no_numbers(self, method: str, expected: str, got: Any) -> LevelError:
         remedy = f"return numbers in nats from {method}()"
@@ -301,6 +316,7 @@ class LikelihoodBound(PrivacyNotion):
                 got=f"some about {max(sizes - {len(prior)})}",
                 remedy="make them of the prior that bounds() is given",
             )
+        self._refuse_idle(found, prior)
         return list(found)
 
     def constraints(self, prior: Prior) -> Constraints:
@@ -315,6 +331,7 @@ class LikelihoodBound(PrivacyNotion):
         Raises :class:`KernelError` when the prior is not over the kernel's inputs.
         """
         mechanism.check_prior(prior)
+        self.check_labels(prior)
         outcomes = [(b, check_bound(b, mechanism)) for b in self.checked_bounds(prior)]
         worst = []
         for k in range(len(self.level_fields)):
@@ -389,6 +406,7 @@ class AverageNotion(PrivacyNotion, register=False):
             raise self._no_sums(found)
         if not all(isinstance(constraint, SumConstraint) for constraint in found):
             raise self._no_sums(found)
+        self._refuse_idle(found, prior)
         return list(found)
 
     def _no_sums(self, found: Any) -> LevelError:
@@ -409,6 +427,7 @@ class AverageNotion(PrivacyNotion, register=False):
         Raises :class:`KernelError` when the prior is not over the kernel's inputs.
         """
         mechanism.check_prior(prior)
+        self.check_labels(prior)
         found = [constraint.evaluate(mechanism) for constraint in self.checked_sums(prior)]
         worst = max(found, key=lambda evaluated: evaluated.level)
         order = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
@@ -509,13 +528,13 @@ def check_level(value: Any, subject: str) -> float:
 
 def positive_level(value: Any, subject: str) -> float:
     """A :func:`check_level` that is positive and finite, as between places: at 0 all look alike,
-    and at infinity none is hidden.
+    and so they do where e^level is 1 in floats; at infinity none is hidden.
     """
     level = check_level(value, subject)
-    if not 0 < level < math.inf:
+    if not math.ulp(1.0) <= level < math.inf:
         raise LevelError(
             subject,
-            expected="a positive finite number of nats",
+            expected="a positive finite number of nats, at least 2.3e-16",
             got=quote(value),
             remedy="pass for example math.log(2)",
         )

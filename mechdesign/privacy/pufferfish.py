@@ -19,7 +19,7 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from .constraint import Bound, Hypotheses
 from .features import checked_feature
-from .notion import Check, DeltaNotion, LikelihoodBound, factor
+from .notion import DeltaNotion, LikelihoodBound, factor
 from .prior_sets import checked_priors, masses_over
 from .sums import HockeyStick, SumConstraint, least_level
 
@@ -136,12 +136,7 @@ class Pufferfish(LikelihoodBound):
         """Other priors than that of the design give mass to other symbols."""
         return self.priors is not None
 
-    def check(self, mechanism: Mechanism, prior: Prior) -> Check:
-        """As for every notion, once each secret is known to name symbols of the prior."""
-        self.check_secrets(prior)
-        return super().check(mechanism, prior)
-
-    def check_secrets(self, prior: Prior) -> None:
+    def check_labels(self, prior: Prior) -> None:
         """Raise :class:`LevelError` for a secret that names no symbol of the prior."""
         known = set(prior.labels)
         for name, content in self.secrets:
@@ -153,6 +148,9 @@ class Pufferfish(LikelihoodBound):
                     got=quote(strange[0]),
                     remedy="use the labels of the prior (text and numbers differ)",
                 )
+
+    #: The former name of :meth:`check_labels`.
+    check_secrets = check_labels
 
     def hypotheses(self, prior: Prior) -> Iterator[tuple[str, str, list[Fraction], list[Fraction]]]:
         """Names and masses of each pair P_θ(X, s), P_θ(X, s') of positive probability."""
@@ -267,10 +265,9 @@ class ApproximatePufferfish(DeltaNotion):
         (bound,) = self.framework.bounds(prior)
         return [HockeyStick(bound.over, bound.under, self.epsilon, self.delta)]
 
-    def check(self, mechanism: Mechanism, prior: Prior) -> Check:
-        """As for every notion, once each secret is known to name symbols of the prior."""
-        self.framework.check_secrets(prior)
-        return super().check(mechanism, prior)
+    def check_labels(self, prior: Prior) -> None:
+        """As for :class:`Pufferfish`."""
+        self.framework.check_labels(prior)
 
     def _given(
         self, kernel: NDArray[np.float64], prior: Prior

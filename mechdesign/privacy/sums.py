@@ -42,7 +42,7 @@ from ..exact import (
 )
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .constraint import Hypotheses, inner_factor
+from .constraint import Hypotheses, compares_nothing, inner_factor
 
 Array = NDArray[np.float64]
 #: Dual variables of one constraint on a sum. The first array holds non-negative multipliers, which
@@ -223,6 +223,11 @@ class SumConstraint(ABC):
         return math.inf
 
     @property
+    def is_idle(self) -> bool:
+        """Whether it compares nothing, or allows whatever it compares."""
+        return False
+
+    @property
     def is_vacuous(self) -> bool:
         """Whether the level is infinite."""
         return self.epsilon == math.inf
@@ -277,6 +282,11 @@ class _ColumnExtremes(SumConstraint):
 
     points: Hypotheses
     sign: float
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is one symbol, or one guess."""
+        return compares_nothing(self.points, self.points, is_matched=False)
 
     @property
     def compared(self) -> tuple[Hypotheses, Hypotheses]:
@@ -425,6 +435,11 @@ class HockeyStick(SumConstraint):
     under: Hypotheses
     epsilon: float
     delta: float
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether δ allows everything, or hypotheses are compared with themselves alone."""
+        return self.delta >= 1 or compares_nothing(self.over, self.under, is_matched=True)
 
     def evaluate(self, mechanism: Mechanism) -> Evaluation:
         """The least factor that keeps δ is an exact rational; compare it with e^ε."""

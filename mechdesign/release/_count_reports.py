@@ -9,7 +9,7 @@ from ..mechanism import kernel_of, mechanism_of
 from ..subsets import SubsetSelection
 from . import counts
 from .report_counts import ReportCounts
-from .subset_estimates import count_subset_reports
+from .subset_counts import count_subset_reports
 
 
 def count_reports(

@@ -18,10 +18,13 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, UntoldWarning, warn
 from ..labels import Label, listing
 from ..mechanism import ImplicitKernel, Mechanism, mechanism_of
+from ..published import kernel_fingerprint
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question, feature_question
 from .codes import check_choice
 
+#: Fewest reports that anything is estimated from.
+FEWEST = 10
 # A combination of symbols that moves the reports by less than this needs more than 1e16 of them.
 _TOLERANCE = 1e-8
 # What to do where reports do not tell symbols apart.
@@ -37,6 +40,8 @@ _NOTHING = 1e-6
 # The least mass of a symbol in a reference, times the number of symbols, and relative singular
 # values that count.
 _LEAST, _RANK = 1e-6, 1e-10
+# Rows whose triangle has a diagonal like that are independent beyond doubt.
+_SURE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -139,8 +144,7 @@ def identifiability(mechanism: Any) -> Identification:
     (('a',), ('b', 'c'))
     """
     found = mechanism_of(mechanism)
-    rows = _scaled_rows(found)
-    identified = _identification(found, rows, np.linalg.svd(rows, compute_uv=False))
+    identified = _identification(found, _decomposed(found))
     own = designed_question(mechanism)
     if own is None:
         return identified
@@ -149,12 +153,54 @@ def identifiability(mechanism: Any) -> Identification:
     return replace(identified, answers=told, unanswered=tuple(hidden))
 
 
-def _identification(
-    mechanism: Mechanism, rows: NDArray[np.float64], values: NDArray[Any]
-) -> Identification:
-    """What reports tell, from the scaled rows of the kernel and their singular values."""
-    rank = _rank(values)
-    groups, alone = _components(rows, rank)
+@dataclass(frozen=True, eq=False)
+class _Decomposed:
+    """Singular values of D_p^½ K D_q^-½ for the uniform p, which lie between 0 and 1.
+
+    Attributes
+    ----------
+    values : of rows that count
+    hidden : ``(N, D)`` directions of the prior which no report shows
+    """
+
+    values: NDArray[np.float64]
+    hidden: NDArray[np.float64]
+
+    @property
+    def rank(self) -> int:
+        return len(self.values)
+
+
+_DECOMPOSED: dict[str, _Decomposed] = {}
+# Decompositions that are kept, those of the kernels asked for last.
+_KEPT = 8
+
+
+def _decomposed(mechanism: Mechanism) -> _Decomposed:
+    """One decomposition of each kernel, kept by its fingerprint."""
+    name = kernel_fingerprint(mechanism)
+    if name not in _DECOMPOSED:
+        n = mechanism.shape[0]
+        kernel = mechanism.kernel[:, mechanism.kernel.any(axis=0)]
+        rows = np.sqrt(1 / n) * kernel / np.sqrt(kernel.mean(axis=0))
+        # With more symbols than reports, the directions that no report shows are wanted too.
+        left, values, _ = np.linalg.svd(rows, full_matrices=n > rows.shape[1])
+        rank = int((values > _TOLERANCE).sum())
+        while len(_DECOMPOSED) >= _KEPT:
+            _DECOMPOSED.pop(next(iter(_DECOMPOSED)))
+        _DECOMPOSED[name] = _Decomposed(values[:rank], left[:, rank:].copy())
+    return _DECOMPOSED[name]
+
+
+def rank_of(mechanism: Mechanism) -> int:
+    """Number of independent combinations of frequencies that reports tell."""
+    return _decomposed(mechanism).rank
+
+
+def _identification(mechanism: Mechanism, known: _Decomposed) -> Identification:
+    """What reports tell."""
+    rank, values = known.rank, known.values
+    groups, alone = _components(mechanism.shape[0], known.hidden)
     labels = mechanism.inputs
     return Identification(
         labels,
@@ -163,10 +209,6 @@ def _identification(
         tuple(tuple(labels[i] for i in group) for group in groups),
         float(values[rank - 1]),
     )
-
-
-def _rank(values: NDArray[Any]) -> int:
-    return int((values > _TOLERANCE).sum())
 
 
 def warn_of_untold(mechanism: Any) -> None:
@@ -190,21 +232,12 @@ def _refuse_untold(found: Identification, designed: Any) -> None:
         )
 
 
-def _scaled_rows(mechanism: Mechanism) -> NDArray[np.float64]:
-    """D_p^½ K D_q^-½ for the uniform p, whose singular values lie between 0 and 1."""
-    n = mechanism.shape[0]
-    kernel = mechanism.kernel[:, mechanism.kernel.any(axis=0)]
-    return np.sqrt(1 / n) * kernel / np.sqrt(kernel.mean(axis=0))
-
-
-def _components(rows: NDArray[np.float64], rank: int) -> tuple[list[list[int]], list[bool]]:
+def _components(n: int, hidden: NDArray[np.float64]) -> tuple[list[list[int]], list[bool]]:
     """Groups of rows that no linear dependence crosses, and which rows no dependence touches."""
-    n = len(rows)
-    if rank == n:
+    if not hidden.shape[1]:
         return [[i] for i in range(n)], [True] * n
     # Dependences are a space that splits by groups exactly where its projector has blocks.
-    left = np.linalg.svd(rows, full_matrices=n > rows.shape[1])[0][:, rank:]
-    linked = np.abs(left @ left.T) > _NOTHING
+    linked = np.abs(hidden @ hidden.T) > _NOTHING
     groups: list[list[int]] = []
     unseen = np.ones(n, dtype=bool)
     while unseen.any():
@@ -314,9 +347,7 @@ def ask(
             got="both",
             remedy="leave one of them out",
         )
-    rows = _scaled_rows(mechanism)
-    # With more symbols than reports, the directions that no report shows are wanted too.
-    left, values, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])
+    known = _decomposed(mechanism)
     if feature is not None:
         question = _featured(feature, mechanism)
         if mechanism.shape[0] > 1 and not np.ptp(question.weights, axis=0).any():
@@ -327,7 +358,7 @@ def ask(
                 remedy="give inputs that should be told apart different values",
             )
     elif by == "blocks":
-        found = _identification(mechanism, rows, values)
+        found = _identification(mechanism, known)
         _refuse_untold(found, designed)
         blocks = found.blocks
         weights = np.array([[x in block for block in blocks] for x in mechanism.inputs], float)
@@ -335,9 +366,9 @@ def ask(
         question = Question(names, weights)
     else:
         question = Question(mechanism.inputs, np.eye(mechanism.shape[0]))
-    untold = [] if hidden else _hidden_answers(question, left[:, _rank(values) :])
+    untold = [] if hidden else _hidden_answers(question, known.hidden)
     if untold:
-        found = _identification(mechanism, rows, values)
+        found = _identification(mechanism, known)
         if remedy is None:
             _refuse_untold(found, designed)
         raise DataError(
@@ -359,9 +390,7 @@ def _featured(feature: Any, mechanism: Mechanism) -> Question:
 
 def hidden_answers(mechanism: Mechanism, question: Question) -> list[Label]:
     """Answers that reports cannot tell, however many there are."""
-    rows = _scaled_rows(mechanism)
-    left, values, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])
-    return _hidden_answers(question, left[:, _rank(values) :])
+    return _hidden_answers(question, _decomposed(mechanism).hidden)
 
 
 def _hidden_answers(question: Question, hidden: NDArray[np.float64]) -> list[Label]:
@@ -396,5 +425,15 @@ def least_variance(
     used = np.asarray(kernel.any(axis=0), dtype=bool)
     possible = np.maximum(reference, _LEAST / len(kernel))
     root = np.sqrt(np.where(used, possible @ kernel, 1.0))
-    found = np.linalg.pinv(kernel / root, rcond=_RANK) @ question.weights
+    rows = kernel / root
+    triangle = np.zeros((1, 1))
+    if len(rows) <= rows.shape[1]:
+        basis, triangle = np.linalg.qr(rows.T)
+    size = np.abs(np.diagonal(triangle))
+    if size.min() > _SURE * size.max():
+        from scipy.linalg import solve_triangular
+
+        found = basis @ solve_triangular(triangle, question.weights, trans="T")
+    else:
+        found = np.linalg.pinv(rows, rcond=_RANK) @ question.weights
     return np.asarray(np.where(used[:, None], found / root[:, None], 0.0))

@@ -35,7 +35,7 @@ from ..exact import Verdict
 from ..files import write_text
 from ..input_tables import count_csv, count_csv_by, count_values, count_values_by
 from ..kernel_files import kernel_csv
-from ..labels import Label, excel_safe_cell
+from ..labels import Label, counted, excel_safe_cell
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
 from ..privacy.notion import Check, PrivacyNotion, as_notions
@@ -251,7 +251,7 @@ class Pram:
         if len(secrets) != len(reports):
             raise DataError(
                 "published table",
-                expected=f"{len(secrets)} rows, those of the table",
+                expected=f"{counted(len(secrets), 'row')}, those of the table",
                 got=str(len(reports)),
                 remedy="pass both with the same rows in the same order",
             )
@@ -268,7 +268,7 @@ class Pram:
                 raise DataError(
                     "published table",
                     expected="values that the matrix makes of the true ones",
-                    got=f"others in {never} records",
+                    got=f"others in {counted(never, 'record')}",
                     remedy="pass both with the same rows in the same order",
                 )
             found.append(record_risks(part.mechanism, part.prior, rows, *pairs))

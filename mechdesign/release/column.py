@@ -18,7 +18,6 @@ from ..prior import Prior
 from ..published import kernel_fingerprint
 from .bin_codes import bins_of, encoder_of
 from .codes import ABSENT, Codebook, Policy, StrataEncoder, distinct_values
-from .grouped_reports import GroupedTable
 from .identities import Admission, Identity, IdentityWords, encode_identities
 from .parts import parts_of, side_by_side
 from .receipts import Fingerprinter, Marks, Receipt, make_receipt
@@ -99,7 +98,7 @@ class ColumnRelease:
         self.recalled: Mapping[bytes, tuple[int, str | None]] = {}
 
     @cached_property
-    def table(self) -> AliasTable | SubsetTable | GroupedTable:
+    def table(self) -> AliasTable | SubsetTable:
         """The thresholds that words are compared with."""
         return draw_table(self.mechanism)
 

@@ -23,9 +23,9 @@ from ..joint_tables import renamed_columns
 from ..labels import Label, listing, tidy
 from ..mechanism import Mechanism
 from ..theory._composition import compose
+from ._identifiability import FEWEST
 from .codes import ABSENT, Codebook, check_choice
 from .receipts import check_receipt, receipts_of
-from .references import FEWEST
 from .report_counts import ReportCounts
 
 _MOST = 1 << 53
@@ -237,6 +237,8 @@ def count_rows(table: Any, columns: list[str]) -> dict[Any, int]:
         table = table.read_all()
     if type(table).__module__.startswith("dask"):
         return _count_dask(table, columns)
+    if hasattr(table, "to_struct_array") and not hasattr(table, "to_batches"):  # a RecordBatch
+        return _count_batches([table], columns)
     try:
         lazy = nw.from_native(table).lazy()
     except TypeError:

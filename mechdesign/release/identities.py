@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, ExposureWarning, InputError, StorageError, quote, warn
 from ..files import check_folder, check_named, write_text
 from ..input_tables import is_missing
-from ..labels import tidy
+from ..labels import counted, tidy
 from ..published import shown_fingerprint
 from .codes import ABSENT
 from .words import SeededWords, SystemWords, Words, words_from
@@ -37,7 +37,8 @@ _FIRST = "mechdesign-key-1 "
 _EPOCH = datetime.datetime(1970, 1, 1)
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _LONGEST = 32
-_WORD_BYTES = 8
+# Bytes of a word, and words that one hash has at most.
+_WORD_BYTES, _MOST_WORDS = 8, 8
 # Identities that are remembered in memory, and parts that the digests of others are sorted in.
 _HELD, _BUCKETS = 1 << 17, 256
 _RECORD = np.dtype([("first", "<u8"), ("second", "<u8"), ("symbol", "<i4")])
@@ -74,7 +75,7 @@ class ReleaseKey:
             raise InputError(
                 "key",
                 expected=f"at least {_FEWEST_BYTES} secret bytes, or what md.release_key() returns",
-                got=f"{len(secret)} bytes" if is_bytes else type(secret).__name__,
+                got=counted(len(secret), "byte") if is_bytes else type(secret).__name__,
                 remedy="make one with md.release_key(), or keep one in a file with "
                 "md.release_key('release.key')",
             )
@@ -272,10 +273,15 @@ class IdentityWords(Words):
         return words
 
     def next_several(self, number: int, each: int) -> NDArray[np.uint64]:
-        """Several words for each of the next rows, from one longer hash."""
+        """Several words for each of the next rows, from hashes of up to eight of them."""
         if self._admitted is not None:
             self.next_words(number)
-        return self._digests(number, _WORD_BYTES * each).reshape(number, each)
+        size = min(each, _MOST_WORDS)
+        parts = [
+            self._digests(number, _WORD_BYTES * size, k).reshape(number, size)
+            for k in range(-(-each // size))
+        ]
+        return np.hstack(parts)[:, :each]
 
     def _start(self, size: int, of: str | None) -> blake2b:
         """A hash of so many bytes that has taken in all but the row."""
@@ -283,11 +289,11 @@ class IdentityWords(Words):
         told = b"" if of is None else of.encode("utf-8", "surrogatepass")
         return self._key.hash(size, self._context + told)
 
-    def _digests(self, number: int, size: int) -> NDArray[np.uint64]:
+    def _digests(self, number: int, size: int, counter: int = 0) -> NDArray[np.uint64]:
         """Hashes of the next rows, one after another, as words."""
         part = slice(self.position, self.position + number)
         codes, identities = self._codes[part], self._identities[part]
-        heads = {int(code): _head(int(code), 0) for code in np.unique(codes)}
+        heads = {int(code): _head(int(code), counter) for code in np.unique(codes)}
         digests = []
         if self._rounds is None:
             copy = self._start(size, self._round).copy
@@ -592,7 +598,7 @@ def repeated(identity: Identity, count: int | None = None, rows: int = 0) -> Dat
     return DataError(
         f"column {identity.column!r}",
         expected="a different identity in each row",
-        got=f"{count} rows whose identity came before, of the {rows} rows read"
+        got=f"{counted(count, 'row')} whose identity came before, of the {rows} rows read"
         if count
         else "some that are repeated",
         remedy="name a column without repeats with row= (--row), or where rows are about the same "

@@ -370,7 +370,7 @@ class Ledger:
             raise InputError(
                 "reports of a person",
                 expected=f"{len(kernels)}, one for each draw, of one column",
-                got=f"{len(given)} reports, and draws of {columns} columns",
+                got=f"{counted(len(given), 'report')}, and draws of {counted(columns, 'column')}",
                 remedy="pass each report once, in order, and name the column",
             )
         values = {value for *_, value, _ in rows}

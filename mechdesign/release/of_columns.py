@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InputError, quote
+from ..labels import counted
 from ..mechanism import kernel_of
 from ..solve.columns_plan import KernelPlan
 from .codes import Policy
@@ -58,7 +59,7 @@ def release_of(
         raise InputError(
             "strata",
             expected="one column of secrets with it",
-            got=f"{len(columns)} columns",
+            got=counted(len(columns), "column"),
             remedy="make the stratum a column of the prior",
         )
     if not is_plan:

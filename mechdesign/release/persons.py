@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, RepeatWarning, StorageError, quote, warn
+from ..labels import counted
 from ..privacy.differential import LDP
 from ..privacy.notion import parse_notion, read_level
 from ..privacy.pointwise import PML
@@ -391,7 +392,7 @@ def warn_of_charge(charge: Charge, budget: Budget | None, column: str, name: str
         assert budget is not None
         warn(
             f"column {column!r} of {name}: {budget.notion} is spent for {charge.earlier} of "
-            f"{charge.persons} persons, who get an earlier report again{changed}",
+            f"{counted(charge.persons, 'person')}, who get an earlier report again{changed}",
             RepeatWarning,
         )
     if budget is None and charge.before:
@@ -493,7 +494,8 @@ class Persons:
             raise DataError(
                 "budget of persons",
                 expected=f"{budget.notion} at most of each person",
-                got=f"{over} of {persons} persons with more, up to {nats(int(most)):.6g} nats",
+                got=f"{over} of {counted(persons, 'person')} with more, up to "
+                f"{nats(int(most)):.6g} nats",
                 remedy="keep their earlier reports and leave their rows out, let them have these "
                 "again (--spent earlier), or keep the key, column, kernel and round, under which "
                 "values that are as before cost nothing",

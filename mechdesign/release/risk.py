@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import write_text
-from ..labels import Label
+from ..labels import Label, counted
 from ..mechanism import Mechanism
 from ..prior import Prior
 
@@ -83,9 +83,9 @@ class RecordRisk:
             return "RecordRisk of no records"
         place = int(self.after.argmax())
         return (
-            f"RecordRisk of {len(self.rows)} records: {self.correct} guessed right, largest "
-            f"posterior {self.largest:.6g} (record {self.riskiest}, {self.before[place]:.6g} "
-            "before)"
+            f"RecordRisk of {counted(len(self.rows), 'record')}: {self.correct} guessed right, "
+            f"largest posterior {self.largest:.6g} (record {self.riskiest}, "
+            f"{self.before[place]:.6g} before)"
         )
 
     def to_csv(self, path: str | Path, *, overwrite: bool = False) -> None:

@@ -19,11 +19,10 @@ from ..errors import DataError, is_iterable, quote
 from ..exact import DENOMINATOR_BITS
 from ..labels import Label, told_shape
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
-from ..subsets import GroupedKernel, SubsetSelection
+from ..subsets import SubsetSelection
 from .bin_codes import bins_of, encoder_of
 from .byte_table import CHUNK, ByteTable
 from .codes import ABSENT, Encoder, Policy
-from .grouped_reports import GroupedTable
 from .subset_reports import SubsetTable
 from .words import Words, words_from
 
@@ -154,12 +153,10 @@ def _is_hashable(value: Any) -> bool:
 
 def draw_table(
     mechanism: Mechanism | ImplicitKernel,
-) -> AliasTable | SubsetTable | GroupedTable:
+) -> AliasTable | SubsetTable:
     """What makes outcomes of words for a kernel."""
     if isinstance(mechanism, Mechanism):
         return AliasTable(mechanism)
-    if isinstance(mechanism, GroupedKernel):
-        return GroupedTable(mechanism)
     assert isinstance(mechanism, SubsetSelection)
     return SubsetTable(mechanism)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
 from ..input_tables import DROPPED, MISSING_TEXT, is_missing
-from ..labels import Label, listing, parse_labels, tidy
+from ..labels import Label, counted, listing, parse_labels, tidy
 from ..mechanism import Mechanism
-from .codes import ABSENT, Codebook
-from .counts import check_missing, check_tally, count_columns
+from .codes import ABSENT, Codebook, distinct_values
+from .counts import check_missing, check_tally, count_rows
 from .receipts import Receipt, check_receipt, receipts_of
 
 Vector = NDArray[np.float64]
 
 # Squares of sums of products of such numbers are floats, neither infinite nor zero.
 _LEAST, _LARGEST = 1e-60, 1e60
+# Rows of which it is looked whether they recur.
+_PROBED = 5000
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,14 @@ class Sample:
     ----------
     reports : ``(R,)`` positions of outputs of the mechanism
     repeats : ``(R,)`` how often each row occurs
-    columns : the ``R`` values of each other column
+    columns : the ``R`` values of each other column: an array of numbers, a list, or the values
+        that differ and the place of each row among them
     texts : whether they were read from a text file, so that numbers are written in digits
     """
 
     reports: NDArray[np.int64]
     repeats: NDArray[np.int64]
-    columns: dict[str, list[Any]]
+    columns: dict[str, Any]
     texts: bool = False
 
     def tally(self, mechanism: Mechanism) -> NDArray[np.int64]:
@@ -93,10 +96,15 @@ class Sample:
         not a number. Of numbers that may be around zero the largest counts, of weights each.
         """
         values = self.columns[column]
-        found = np.array([self._number(value) for value in values])
+        if isinstance(values, np.ndarray):
+            found = values.astype(float)
+            blank = np.isnan(found)
+        else:
+            values, places = _coded(values, column)
+            found = np.array([self._number(value) for value in values])[places]
+            blank = np.array([self.is_blank(value) for value in values])[places]
         wrong = ~np.isfinite(found)
         if wrong.any():
-            blank = np.array([self.is_blank(value) for value in values])
             rows, empty = (int(self.repeats[part].sum()) for part in (wrong, wrong & blank))
             raise DataError(
                 f"{what} in column {quote(column)}",
@@ -119,7 +127,9 @@ class Sample:
 
     def is_numeric(self, column: str) -> bool:
         """Whether all values that are there are numbers (truth values count as such)."""
-        values = [value for value in self.columns[column] if not self.is_blank(value)]
+        if isinstance(self.columns[column], np.ndarray):
+            return True
+        values = [v for v in _coded(self.columns[column], column)[0] if not self.is_blank(v)]
         return all(not math.isnan(self._number(value)) for value in values)
 
     def _number(self, value: Any) -> float:
@@ -142,13 +152,14 @@ class Sample:
 
         Raises :class:`DataError` for rows without a value.
         """
-        values = [tidy(value) for value in self.columns[column]]
-        blank = np.array([self.is_blank(value) for value in values], dtype=bool)
+        given, places = _coded(self.columns[column], column)
+        values = [tidy(value) for value in given]
+        blank = np.array([self.is_blank(value) for value in values], dtype=bool)[places]
         if blank.any():
             raise DataError(
                 f"{what} in column {quote(column)}",
                 expected="a value in every row",
-                got=f"{int(self.repeats[blank].sum())} rows without one",
+                got=f"{counted(int(self.repeats[blank].sum()), 'row')} without one",
                 remedy="name them, such as 'unknown', or leave those rows out of the table",
             )
         if self.texts:
@@ -160,7 +171,16 @@ class Sample:
         except TypeError:
             order = sorted(range(len(labels)), key=lambda i: (str(type(labels[i])), str(labels[i])))
         place = {distinct[i]: k for k, i in enumerate(order)}
-        return [labels[i] for i in order], np.array([place[v] for v in values], dtype=np.int64)
+        return [labels[i] for i in order], np.array([place[v] for v in values], np.int64)[places]
+
+
+def _coded(column: Any, name: str) -> tuple[list[Any], NDArray[Any]]:
+    """The values that occur in a column of a sample, and the place of each row among them."""
+    values, places = column if isinstance(column, tuple) else distinct_values(column, name)
+    counts = np.bincount(places, minlength=len(values) + 1)
+    # A place behind the last value is that of null.
+    values = [value for value, n in zip([*values, None], counts, strict=True) if n]
+    return values, (np.cumsum(counts > 0) - 1)[places]
 
 
 def read_sample(
@@ -196,9 +216,9 @@ def read_sample(
             got=quote(column),
             remedy="pass the name of a column of the table",
         )
-    names = named_columns(column, others)
-    check_public(others, receipts_of(reports))
-    return sample_of(count_columns(reports, names, [mechanism]), names, mechanism, missing)
+    named_columns(column, others)
+    sample, places = read_columns(reports, {column: mechanism}, others, missing)
+    return replace(sample, reports=places[column])
 
 
 def named_columns(column: str, others: Sequence[str]) -> list[str]:
@@ -290,36 +310,107 @@ def read_columns(
     """
     check_missing(missing, *kernels.values())
     names = [*kernels, *dict.fromkeys(others)]
-    check_public(others, table.receipts if isinstance(table, CountedRows) else receipts_of(table))
-    texts = False
-    if isinstance(table, CountedRows):
-        for name, kernel in kernels.items():
-            if name in table.receipts:
-                check_receipt(table.receipts[name], kernel)
-        counts: Mapping[Any, int] = table.of(names)
-        texts = table.texts
+    is_counted = isinstance(table, CountedRows)
+    receipts = table.receipts if is_counted else receipts_of(table)
+    check_public(others, receipts)
+    for name, kernel in kernels.items():
+        if name in receipts:
+            check_receipt(receipts[name], kernel)
+    columns = None if is_counted else _columns_of(table, names)
+    if columns is None:
+        counts: Mapping[Any, int] = table.of(names) if is_counted else count_rows(table, names)
+        rows = [*zip(*counts, strict=True)] if len(names) > 1 else [counts]
+        rows = rows or [()] * len(names)
+        columns = [_coded(list(values), name) for values, name in zip(rows, names, strict=True)]
+        repeats = np.fromiter(counts.values(), np.int64, len(counts))
     else:
-        counts = count_columns(table, names, list(kernels.values()))
-    rows = list(counts) if len(names) > 1 else [(key,) for key in counts]
-    places, blank = {}, np.zeros(len(rows), dtype=bool)
-    for k, (name, kernel) in enumerate(kernels.items()):
+        kept, repeats = _distinct_rows(columns)
+        columns = [_rows(column, kept) for column in columns]
+    texts = is_counted and table.texts
+    places, blank = {}, np.zeros(len(repeats), dtype=bool)
+    for (name, kernel), column in zip(kernels.items(), columns, strict=False):
         book = Codebook(kernel.outputs, "outputs of the mechanism", texts=texts)
-        at = {value: book.place(value) for value in dict.fromkeys(row[k] for row in rows)}
-        unseen = [v for v, place in at.items() if place == ABSENT and not book.is_blank(v)]
+        values, at = _coded(column, name)
+        found = book.places([tidy(value) for value in values])
+        unseen = [
+            v for v, k in zip(values, found, strict=True) if k == ABSENT and not book.is_blank(v)
+        ]
         if unseen:
             where = f"reports in column {quote(name)}"
             raise book.refuse(where, unseen, "pass the mechanism that made them")
-        places[name] = np.array([at[row[k]] for row in rows], dtype=np.int64)
+        places[name] = found[at]
         blank |= places[name] == ABSENT
-    repeats = np.fromiter(counts.values(), np.int64, len(rows))
     if blank.any() and missing != "drop":
         raise DataError(
-            f"reports in columns {listing(list(kernels))}",
+            f"reports in column{'s' * (len(kernels) > 1)} {listing(list(kernels))}",
             expected="no missing reports",
-            got=f"{int(repeats[blank].sum())} rows without one of them",
+            got=f"{counted(int(repeats[blank].sum()), 'row')} without one"
+            + " of them" * (len(kernels) > 1),
             remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
         )
     kept = np.flatnonzero(~blank)
-    beside = {name: [rows[i][k] for i in kept] for k, name in enumerate(names) if k >= len(kernels)}
-    sample = Sample(np.arange(len(kept)), repeats[kept], beside, texts)
+    beside = zip(names[len(kernels) :], columns[len(kernels) :], strict=True)
+    sample = Sample(
+        np.arange(len(kept)),
+        repeats[kept],
+        {name: _rows(column, kept) for name, column in beside},
+        texts,
+    )
     return sample, {name: part[kept] for name, part in places.items()}
+
+
+def _rows(column: Any, kept: NDArray[Any]) -> Any:
+    """Some rows of a column of a sample."""
+    return column[kept] if isinstance(column, np.ndarray) else (column[0], column[1][kept])
+
+
+def _columns_of(table: Any, names: Sequence[str]) -> list[Any] | None:
+    """Columns of a frame in memory: numbers as arrays, else values and the place of each row.
+
+    ``None`` for other tables, and for columns that a frame lacks or that hold lists.
+    """
+    import narwhals.stable.v1 as nw
+    import pyarrow as pa
+
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    schema = frame.schema
+    if any(name not in schema or schema[name].is_nested() for name in names):
+        return None
+    found: list[Any] = []
+    for name in names:
+        series = frame.get_column(name)
+        if schema[name].is_numeric() or schema[name] == nw.Boolean:
+            values = series.to_numpy()
+            if values.dtype.kind in "iufb":
+                found.append(values)
+                continue
+        try:
+            found.append(distinct_values(series.to_arrow(), name))
+        except (pa.ArrowException, TypeError):
+            found.append(distinct_values(series.to_list(), name))
+    return found
+
+
+def _distinct_rows(columns: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Rows that differ, the first of each, and how often each occurs; all rows where most of some
+    of them differ.
+    """
+    codes = [column if isinstance(column, np.ndarray) else column[1] for column in columns]
+    rows = len(codes[0])
+    probe = [part[:: 1 + rows // _PROBED].tolist() for part in codes]
+    if 2 * len(set(zip(*probe, strict=True))) > len(probe[0]):
+        return np.arange(rows), np.ones(rows, dtype=np.int64)
+    code, size = np.zeros(rows, dtype=np.int64), 1
+    for part, column in zip(codes, columns, strict=True):
+        if isinstance(column, np.ndarray):
+            values, part = np.unique(part, return_inverse=True)
+        count = len(values) if isinstance(column, np.ndarray) else len(column[0]) + 1
+        if size * count > 1 << 62:
+            values, code = np.unique(code, return_inverse=True)
+            size = len(values)
+        code, size = code * count + part, size * count
+    _, first, repeats = np.unique(code, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return first[order], repeats[order]

@@ -1,7 +1,8 @@
-"""Draws of a subset selection: a direction, a level and a residue, each from a word of 64 bits.
+"""Draws of a subset selection: a type, then directions, a level, a residue and shifts.
 
-Everything is an integer between entropy and report. The level has the weights over 2⁵³ that were
-certified; direction and residue are uniform, by rejection, and placements have masses in integers.
+The type has the integer weights of the symbol's group, and the level of its residue those of the
+profile; directions and the shifts of other groups are uniform, and placements have masses in
+integers. Everything is an integer between entropy and report, each from a word of 64 bits.
 """
 
 from __future__ import annotations
@@ -14,16 +15,12 @@ from numpy.typing import NDArray
 
 from ..exact import DENOMINATOR_BITS
 from ..subsets import PermutedFamily, SubsetSelection
-from ..subsets.profile import Family, Profile
+from ..subsets.report_types import Family, Part
 from .words import Words, integer_below
 
 _WORD_BITS = 64
 # Rows that are drawn at once.
-_CHUNK = 1 << 16
-
-
-#: Words that decide on a direction.
-DIRECTION_WORDS = 2
+_CHUNK = 1 << 15
 
 
 class SubsetTable:
@@ -32,59 +29,94 @@ class SubsetTable:
     Parameters
     ----------
     mechanism : the kernel
-    bits : of a word that decide on direction and residue, fewer only to test rejections
+    bits : of a word that decide on what is uniform, fewer only to test rejections
     """
 
     def __init__(self, mechanism: SubsetSelection, bits: int = _WORD_BITS) -> None:
-        self.family, self.bits = mechanism.family, bits
-        self._levels = LevelTable(mechanism.profiles)
-        self._has_placements = _has_placements(self.family)
+        self._kernel, self.bits, types = mechanism, bits, mechanism.types
+        self._types = Thresholds(list(zip(*(one.chances for one in types), strict=True)))
+        # The words after those that decide on type, level and residue: the type of one group needs
+        # none, and a single placement of it none either.
+        self._alone = len(mechanism.layout.masses) == 1
+        self._words = 3 + max(2 * len(one.slots) + len(one.split) for one in types)
+        if self._alone:
+            ((family, _),) = types[0].slots
+            self._words = 3 + _has_placements(family)
 
     def draw(self, codes: NDArray[Any], words: Words) -> NDArray[np.int64]:
-        """One report for each position of a symbol; three or four words each."""
+        """One report for each position of a symbol."""
         out = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), _CHUNK):
             part = codes[start : start + _CHUNK].astype(np.int64)
-            position, word = words.claim_several(len(part), 3 + self._has_placements)
+            position, word = words.claim_several(len(part), self._words)
             spare = SpareBits(words, position)
-            directions = directions_of(self.family, word[:, [0, -1]], spare, self.bits)
-            _, classes = self.family.vectors(directions)
-            residues = self._levels.residues(classes, word[:, 1:3], spare, self.bits)
-            out[start : start + _CHUNK] = self.family.reports_at(directions, part, residues)
+            kinds = np.zeros(len(part), dtype=np.int64)
+            if self._alone:
+                # The direction has the first word and the last one.
+                word = np.hstack([word[:, :3], word[:, :1], word[:, -1:]])
+            else:
+                kinds = self._types.reached(self._kernel.layout.group[part], word[:, 0])
+            for t in np.unique(kinds).tolist():
+                rows = np.flatnonzero(kinds == t)
+                drawn = self._of_type(t, part[rows], word[rows], spare.of(rows))
+                out[start + rows] = self._kernel.offsets[t] + drawn
         return out
 
-
-class LevelTable:
-    """Draws residues: a level by its weight, and one of its residues, of a word each."""
-
-    def __init__(self, profiles: Sequence[Profile]) -> None:
-        shift = _WORD_BITS - DENOMINATOR_BITS
-        high = [p.high << shift for p in profiles]
-        middle = [(p.high + p.middle) << shift for p in profiles]
-        # A weight of 2⁵³ is every word; no word reaches the last one.
-        most = (1 << _WORD_BITS) - 1
-        self._ends = np.array(
-            [[min(h, most), min(m, most)] for h, m in zip(high, middle, strict=True)],
-            dtype=np.uint64,
-        )
-        self._full = np.array([[h > most, m > most] for h, m in zip(high, middle, strict=True)])
-        self._first = np.array([[0, p.count, p.count + 1] for p in profiles], dtype=np.int64)
-        self._sizes = np.array(
-            [[p.count, 1, p.base - p.count - 1] for p in profiles], dtype=np.int64
-        )
-
-    def residues(
-        self,
-        classes: NDArray[np.int64],
-        words: NDArray[np.uint64],
-        spare: SpareBits,
-        bits: int = _WORD_BITS,
+    def _of_type(
+        self, t: int, symbols: NDArray[np.int64], word: NDArray[np.uint64], spare: SpareBits
     ) -> NDArray[np.int64]:
-        """One residue for each class of directions, of two words each."""
-        under = (words[:, 0][:, None] < self._ends[classes]) | self._full[classes]
-        levels = 2 - under.sum(axis=1)
-        inside = below(self._sizes[classes, levels], words[:, 1], spare, bits)
-        return self._first[classes, levels] + inside
+        one, layout = self._kernel.types[t], self._kernel.layout
+        used, digits, directions = 3, list[NDArray[np.int64]](), dict[int, NDArray[np.int64]]()
+        for family, groups in one.slots:
+            drawn = directions_of(family, word[:, used : used + 2], spare, self.bits)
+            digits.append(drawn)
+            directions |= dict.fromkeys(groups, drawn)
+            used += 2
+        for i, part in one.split.items():
+            own = np.flatnonzero(layout.group[symbols] == i)
+            shifts = np.zeros(len(symbols), dtype=np.int64)
+            if len(own) < len(symbols):
+                base = np.full(len(symbols), part.family.base)
+                shifts = below(base, word[:, used], spare, self.bits)
+            residues = self._residues(part, directions[i][own], word[own], spare.of(own))
+            places = layout.place[symbols[own]].astype(np.int64)
+            reports = part.family.reports_at(directions[i][own], places, residues)
+            shifts[own] = reports % part.family.base
+            digits.append(shifts)
+            used += 1
+        return one.joined(digits)
+
+    def _residues(
+        self,
+        part: Part,
+        directions: NDArray[np.int64],
+        word: NDArray[np.uint64],
+        spare: SpareBits,
+    ) -> NDArray[np.int64]:
+        """A level by its weight, and one of its residues."""
+        _, classes = part.family.vectors(directions)
+        levels = Thresholds([(p.high, p.middle, p.low) for p in part.profiles])
+        found = levels.reached(classes, word[:, 1])
+        first = np.array([[0, p.count, p.count + 1] for p in part.profiles])
+        sizes = np.array([[p.count, 1, p.base - p.count - 1] for p in part.profiles])
+        inside = below(sizes[classes, found], word[:, 2], spare, self.bits)
+        return first[classes, found] + inside
+
+
+class Thresholds:
+    """Ends of weights over 2⁵³ among words of 64 bits, a row for each choice of weights."""
+
+    def __init__(self, weights: Sequence[Sequence[int]]) -> None:
+        ends = np.cumsum(np.array(weights, dtype=object), axis=1)[:, :-1]
+        # No word reaches an end that is 2⁶⁴.
+        self._full = (ends >> DENOMINATOR_BITS).astype(bool)
+        shift = _WORD_BITS - DENOMINATOR_BITS
+        self._ends = np.where(self._full, 0, ends << shift).astype(np.uint64)
+
+    def reached(self, rows: NDArray[np.integer], words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Which weight of its row each word decides on."""
+        passed = (words[:, None] >= self._ends[rows]) & ~self._full[rows]
+        return np.asarray(passed.sum(axis=1))
 
 
 def directions_of(

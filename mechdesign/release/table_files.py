@@ -26,7 +26,7 @@ from .csv_files import CSV_ENDINGS, csv_batches, new_csv
 from .input_files import RUN, file_ending, find_inputs, is_csv
 from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
 from .samples import CountedRows, Sample, check_public, named_columns, sample_of
-from .subset_estimates import SubsetCounts
+from .subset_counts import SubsetCounts
 
 # Rows of a batch: more where all of them have the same size, a few bytes for each column.
 _ROWS, _FIXED_ROWS, _FIXED_BYTES = 1 << 16, 1 << 17, 1 << 23

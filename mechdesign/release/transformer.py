@@ -194,7 +194,7 @@ def _refuse_missing(X: NDArray[Any], names: list[Any]) -> None:
             raise DataError(
                 f"column {name!r}",
                 expected="no missing values",
-                got=f"{blank} in {len(column)} rows",
+                got=f"{blank} in {counted(len(column), 'row')}",
                 remedy="fill them in, or choose missing='keep' or 'replace'",
             )
 

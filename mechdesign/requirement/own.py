@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..errors import RequirementError, quote
-from ..labels import Label
+from ..labels import Label, counted
 from ..mechanism import Mechanism
 from ..prior import Prior
 from .base import (
@@ -97,7 +97,7 @@ class Rows(Requirement):
             return self.name
         if count == 1:
             return f"one linear constraint {self.sense} {self.right[0]:.12g}"
-        return f"{count} linear constraints {self.sense}"
+        return f"{counted(count, 'linear constraint')} {self.sense}"
 
 
 @dataclass(frozen=True)

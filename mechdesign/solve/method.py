@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..labels import counted
 from ..privacy.rows import Multipliers
 from ..privacy.sums import SumDuals
 from .program import EstimationProgram, LinearProgram, Objective, Program, Shape
@@ -169,7 +170,7 @@ class Handles:
             return f"{program.unexpressed[0]} is not a bound on likelihood ratios"
         if isinstance(program, EstimationProgram):
             if program.most_outputs is not None and not self.few_outputs:
-                return f"at most {program.most_outputs} outputs may occur"
+                return f"at most {counted(program.most_outputs, 'output')} may occur"
             if program.most_outputs is None and self.few_outputs:
                 return "any number of outputs may occur"
             if program.apart and not self.apart:
@@ -180,7 +181,7 @@ class Handles:
             if program.limits and not self.limits:
                 return "there are limits on entries or their sums"
             if program.most_outputs is not None and not self.few_outputs:
-                return f"at most {program.most_outputs} outputs may occur"
+                return f"at most {counted(program.most_outputs, 'output')} may occur"
             if program.most_outputs is None and self.few_outputs:
                 return "any number of outputs may occur"
             if program.convex and not self.convex:

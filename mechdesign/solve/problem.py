@@ -294,6 +294,8 @@ def state_problem(
             got=f"{inner.pmin:.3g} for {quote(rare)}",
             remedy="give the symbol zero mass, or merge it with another",
         )
+    for notion in notions:
+        notion.check_labels(prior)
     wished = ask(notions, inner, requirements)
     common = (
         inner,

@@ -380,11 +380,11 @@ class LinearProgram(Program):
         With ``most`` the sum of column maxima is at most that, as with at most so many outputs.
         """
         if most is not None:
-            labels = (*self.sum_labels, f"at most {most} outputs")
-            counted = replace(
+            labels = (*self.sum_labels, f"at most {counted(most, 'output')}")
+            limited = replace(
                 self, sums=(*self.sums, most_maxima(self.prior, most)), sum_labels=labels
             )
-            return counted.without_outputs(excluded)
+            return limited.without_outputs(excluded)
         forbidden = np.zeros(self.shape, dtype=bool)
         if self.forbidden is not None:
             forbidden |= self.forbidden
@@ -554,7 +554,8 @@ class LinearProgram(Program):
         zeros = 0 if self.forbidden is None else int(self.forbidden.sum())
         more = f", {zeros} zeros" if zeros else ""
         more += f", {len(self.limits)} limits" if self.limits else ""
-        more += f", at most {self.most_outputs} outputs" if self.most_outputs is not None else ""
+        most = self.most_outputs
+        more += "" if most is None else f", at most {counted(most, 'output')}"
         more += f", {sum(c.count for c in self.convex)} convex constraints" if self.convex else ""
         return f"{counted(n, 'symbol')} × {counted(m, 'output')}, {_asked(self)}{more}"
 

@@ -158,8 +158,12 @@ class Binding:
         The derivative of the optimal value in that level, where it has one.
         """
         found = {name_level(n, f): 0.0 for n in self.design.notions for f in n.level_fields}
+        names: dict[tuple[int, str], str] = {}  # there may be a million constraints of few levels
         for constraint in self.constraints:
-            found[constraint.asked_by] += constraint.price_per_nat
+            key = id(constraint.notion), constraint.level
+            if key not in names:
+                names[key] = constraint.asked_by
+            found[names[key]] += constraint.price_per_nat
         return found
 
     def rows(self) -> list[dict[str, Any]]:
@@ -279,9 +283,21 @@ def binding(design: Design) -> Binding:
     >>> found.constraints[0].output, found.constraints[0].about
     ('b', "'b' against the prior")
     """
+    return binding_of_likeliest(design)[0]
+
+
+def binding_of_likeliest(design: Design, entries: int | None = None) -> tuple[Binding, int, int]:
+    """The same for the likeliest outcomes alone, as many as have ``entries`` entries of the kernel
+    together; with their number, and that of all that occur.
+    """
     problem, program = _problem_of(design)
     mechanism = problem.on_kept(design.mechanism)
-    used = np.flatnonzero((program.prior.probabilities @ mechanism.kernel) > 0)
+    masses = program.prior.probabilities @ mechanism.kernel
+    used = np.flatnonzero(masses > 0)
+    occur = len(used)
+    if entries is not None:
+        most = max(1, entries // len(program.prior))
+        used = np.sort(used[np.argsort(-masses[used], kind="stable")[:most]])
     solution = _dual_solution(design, program, used)
     found: list[PricedConstraint] = []
     tight = 0
@@ -316,7 +332,7 @@ def binding(design: Design) -> Binding:
     rows[problem.kept] = solution.prices
     rows.setflags(write=False)
     limits.sort(key=lambda limit: -limit.price)
-    return Binding(design, tuple(kept), rows, tight, tuple(limits))
+    return Binding(design, tuple(kept), rows, tight, tuple(limits)), len(used), occur
 
 
 def _limit_prices(

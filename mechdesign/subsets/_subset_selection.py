@@ -11,29 +11,16 @@ import numpy as np
 
 from ..errors import InputError, LevelError, listed, quote
 from ..exact import is_whole
+from ..labels import check_labels
 from ..prior import Prior
-from ..privacy.notion import PrivacyNotion, as_notions
-from .family import AffineFamily
-from .finite_fields import is_prime
-from .group_choice import select_grouped
-from .permuted import PermutedFamily, is_possible, permuted_family
-from .profile import Family, LiftBounds, Profile, best_profiles
-from .risk import uniform_risk
-from .selection import SubsetSelection, asked_bounds, check_any_masses
+from ..privacy.notion import as_notions
+from .bounds import check_any_masses
+from .choice import best_types
+from .report_types import Layout
+from .selection import GroupedSelection, SubsetSelection
 
 #: Symbols, and groups of equal mass, that there may be.
 MOST_SYMBOLS, MOST_GROUPS = 1 << 24, 6
-# Points of the space for one symbol, or in all, beyond which no family is tried.
-_MOST_POINTS, _ALWAYS = 64, 1 << 24
-# Symbols times directions of a family whose estimates look at all of them.
-_MOST_PAIRS = 1 << 30
-# Residues of a family in which each comes with every multiple of a direction: estimates take time
-# in proportion.
-_MOST_RESIDUES = 2048
-# All primes up to this are tried as number of residues, and some next to roots of N.
-_PRIMES = 257
-# Entries of a column that may be raised where permutations of it are reports.
-_MOST_RAISED = 1 << 11
 
 
 def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -> SubsetSelection:
@@ -105,16 +92,27 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
             remedy="leave it out, or pass 0 for the least risk",
         )
     if isinstance(symbols, Prior) and len(set(symbols.weights)) > 1:
-        return _of_groups(symbols, notions, Fraction(tolerance))
-    inputs, size = _symbols(symbols)
-    family, profiles = _select(size, asked_bounds(notions), Fraction(tolerance))
-    return SubsetSelection(inputs, notions, family, profiles)
+        layout = _groups(symbols)
+        for notion in notions:
+            check_any_masses(notion)
+    else:
+        symbols = check_symbols(symbols)
+        layout = Layout.alike(len(symbols))
+    found = best_types(layout, notions, Fraction(tolerance))
+    if found is None:
+        raise LevelError(
+            "privacy levels",
+            expected="levels at which symbols can be told apart",
+            got="bounds that leave equal rows only, in 53 bits",
+            remedy="ask for larger levels",
+        )
+    if isinstance(symbols, Prior):
+        return GroupedSelection(symbols, notions, layout, *found)
+    return SubsetSelection(symbols, notions, layout, found[0])
 
 
-def _of_groups(
-    prior: Prior, notions: tuple[PrivacyNotion, ...], tolerance: Fraction
-) -> SubsetSelection:
-    """The selection for symbols of a few masses."""
+def _groups(prior: Prior) -> Layout:
+    """The groups of a prior of a few masses."""
     groups = len(set(prior.weights))
     if groups > MOST_GROUPS or len(prior) > MOST_SYMBOLS or not min(prior.weights) > 0:
         raise InputError(
@@ -124,40 +122,24 @@ def _of_groups(
             remedy="leave symbols without mass out, round masses to those of a few groups, pass "
             "labels alone (LDP does not depend on masses), or use md.design",
         )
-    for notion in notions:
-        check_any_masses(notion)
-    found = select_grouped(prior, notions, tolerance)
-    if found is None:
-        raise untold_levels()
-    return found
+    return Layout.of(prior)
 
 
-def untold_levels() -> LevelError:
-    """The error for levels at which nothing is told."""
-    return LevelError(
-        "privacy levels",
-        expected="levels at which symbols can be told apart",
-        got="bounds that leave equal rows only, in 53 bits",
-        remedy="ask for larger levels",
-    )
-
-
-def _symbols(symbols: Any) -> tuple[Any, int]:
-    """Labels, or their number, and the number."""
+def check_symbols(symbols: Any) -> Any:
+    """Distinct labels of symbols that are alike, a range for their number."""
     if isinstance(symbols, Prior):
         symbols = symbols.labels
     if isinstance(symbols, (int, np.integer)) and not isinstance(symbols, bool):
-        size = int(symbols)
-        symbols = size
+        labels, size = None, int(symbols)
     else:
-        symbols = listed(
+        labels = listed(
             symbols,
             "symbols",
             "a number of symbols or a list of labels",
             InputError,
             "pass for example 1_000_000 or ['a', 'b']",
         )
-        size = len(symbols)
+        size = len(labels)
     if not is_whole(size, 2, MOST_SYMBOLS):
         raise InputError(
             "symbols",
@@ -165,89 +147,4 @@ def _symbols(symbols: Any) -> tuple[Any, int]:
             got=quote(size),
             remedy="pass their number or a list of labels",
         )
-    return symbols, size
-
-
-# The best family
-
-
-def _select(
-    size: int, bounds: LiftBounds, tolerance: Fraction
-) -> tuple[Family, tuple[Profile, ...]]:
-    """The smallest family among those whose risk is next to the least."""
-    found: list[tuple[Fraction, tuple[Family, tuple[Profile, ...]]]] = []
-    if (permuted := permute_column(size, bounds)) is not None:
-        found.append((uniform_risk(*permuted), permuted))
-    for base, dimension in _candidates(size, bounds.share(size)):
-        made = make_family(size, base, dimension, bounds)
-        if made is not None:
-            found.append((uniform_risk(*made), made))
-    if not found:
-        raise untold_levels()
-    best = min(risk for risk, _ in found)
-    near = [made for risk, made in found if risk <= best * (1 + tolerance)]
-    return min(near, key=lambda made: made[0].reports)
-
-
-def make_family(
-    size: int, base: int, dimension: int, bounds: LiftBounds
-) -> tuple[AffineFamily, tuple[Profile, ...]] | None:
-    """The family over F_base^dimension with its best profiles.
-
-    ``None`` where a class has equal rows only. Of many residues one is told from the others, as
-    estimates would take too long otherwise.
-    """
-    family = AffineFamily(size, base, dimension)
-    profiles = best_profiles(family, bounds, single=base > _MOST_RESIDUES)
-    if profiles is None:
-        return None
-    if all(profile.is_one_residue for profile in profiles):
-        family = AffineFamily(size, base, dimension, projective=True)
-    return family, profiles
-
-
-def permute_column(size: int, bounds: LiftBounds) -> tuple[PermutedFamily, tuple[Profile]] | None:
-    """Permutations of the best column, whose risk is the least of all kernels.
-
-    ``None`` for large alphabets where it has many raised entries, as estimates would take too long,
-    or where no balance is found.
-    """
-    if not is_possible(size) or min(size, 1 + size * bounds.share(size)) > _MOST_RAISED:
-        return None
-    found = best_profiles(PermutedFamily(size, 1, ((0,),), (1,)), bounds)
-    if found is None:
-        return None
-    (profile,) = found
-    alone = len({value for value, n in profile.values[1:]}) > 1
-    family = permuted_family(size, profile.count, middle=alone)
-    return None if family is None else (family, (profile,))
-
-
-def _candidates(size: int, share: float) -> list[tuple[int, int]]:
-    """Primes q and dimensions m with q^m ≥ N, not far above it.
-
-    Among them is the one next to that of which a single residue has the best share.
-    """
-    found = []
-    primes = [q for q in range(2, _PRIMES + 1) if is_prime(q)]
-    # One residue has the best share, or all but one.
-    for part in (share, 1 - share):
-        if 0 < 1 / size < part:
-            primes.append(_prime_from(max(2, round(1 / part))))
-    for dimension in (1, 2, 3):
-        q = max(2, round(size ** (1 / dimension)) - 1)
-        primes.append(_prime_from(q if q**dimension >= size else q + 1))
-    for q in dict.fromkeys(primes):
-        dimension, points = 1, q
-        while points < size:
-            dimension, points = dimension + 1, points * q
-        by_lines = dimension == 2 and size * q <= _MOST_PAIRS
-        if points <= max(_MOST_POINTS * size, _ALWAYS) or by_lines:
-            found.append((q, dimension))
-    return found
-
-
-def _prime_from(number: int) -> int:
-    while not is_prime(number):
-        number += 1
-    return number
+    return range(size) if labels is None else check_labels(labels, size, "symbols", InputError)

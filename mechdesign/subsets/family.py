@@ -163,20 +163,20 @@ class AffineFamily:
         reports, counts : distinct reports in rising order, and how often each came
         scores : ``(m, q)``, of which each row has mean zero
         """
-        if self.is_read_by_lines:
-            return self._sums_by_lines(reports, counts, scores)
         from scipy.fft import ifftn
 
         q, m, v = self.base, self.dimension, self.points
+        if self.projective and self._lines_are_few(reports):
+            return self._sums_by_lines(reports, counts, scores)
         characters = np.fft.fft(scores, axis=1) / q
         spectrum = np.zeros(v, dtype=np.complex128)
         # The coefficient at −k is the conjugate of that at k; for q = 2 they are one.
         harmonics = range(1, (q - 1) // 2 + 1) if q > 2 else range(1, 2)
         for start in range(0, len(reports), _CHUNK):
             part = slice(start, start + _CHUNK)
-            directions, shifts = self.split(reports[part])
-            starts = np.flatnonzero(np.diff(directions, prepend=-1))
-            vectors, classes = self.vectors(directions[starts])
+            _, shifts = self.split(reports[part])
+            starts, directions = self._lines(reports[part])
+            vectors, classes = self.vectors(directions)
             for k in harmonics:
                 turns = np.exp(2j * np.pi * ((k * np.arange(q)) % q) / q)[shifts] * counts[part]
                 sums = np.add.reduceat(turns, starts)
@@ -186,16 +186,22 @@ class AffineFamily:
         factor = v if q == 2 else 2 * v
         return np.asarray(factor * whole.real)
 
-    @property
-    def is_read_by_lines(self) -> bool:
+    def _lines_are_few(self, reports: Integers) -> bool:
         """Whether it is cheaper to look at all symbols for each direction than to transform."""
-        return self.projective and 4 * self.size * self.directions < self.points * self.dimension
+        lines, harmonics = len(self._lines(reports)[0]), self.base // 2
+        return lines * self.size < len(reports) * harmonics + self.points * self.dimension
+
+    def _lines(self, reports: Integers) -> tuple[Integers, Integers]:
+        """Where the reports of each direction begin, in rising order, and the directions."""
+        directions, _ = self.split(reports)
+        starts = np.flatnonzero(np.diff(directions, prepend=-1))
+        return starts, directions[starts]
 
     def _sums_by_lines(self, reports: Integers, counts: Integers, scores: Floats) -> Floats:
         """The sums where all residues but the first have one score."""
-        directions, shifts = self.split(reports)
-        starts = np.flatnonzero(np.diff(directions, prepend=-1))
-        vectors, classes = self.vectors(directions[starts])
+        _, shifts = self.split(reports)
+        starts, directions = self._lines(reports)
+        vectors, classes = self.vectors(directions)
         ends = np.append(starts, len(reports))[1:]
         total, symbols = np.zeros(self.size), np.arange(self.size, dtype=np.int64)
         for vector, i, start, end in zip(vectors, classes, starts, ends, strict=True):

@@ -301,44 +301,26 @@ def permuted_family(size: int, count: int, *, middle: bool) -> PermutedFamily | 
 def _excesses(size: int, count: int, placements: Sequence[Sequence[int]]) -> list[list[int]]:
     """How many more pairs than by chance there are at each placement, times N − 1.
 
-    For each set of coordinates but none and all: pairs of high elements that agree in just these,
-    and pairs of a high one and the middle one.
+    For each set of coordinates but none and all: pairs of high elements that agree in these at
+    least, and pairs of a high one and the middle one. What agrees in just these follows.
     """
-    orders = [p**k for p, k in prime_powers(size)]
-    sets = range(1 << len(orders))
-    chances = [prod(q - 1 for i, q in enumerate(orders) if not chosen >> i & 1) for chosen in sets]
-    found = []
+    orders, found = [p**k for p, k in prime_powers(size)], list[list[int]]()
     for placement in placements:
-        digits, rest = [], np.array(placement, dtype=np.int64)
-        for q in orders:
-            digits.append(rest % q)
-            rest = rest // q
-        agree = [_agreeing(digits, orders, chosen, count) for chosen in sets]
-        row = []
-        for exactly in sets[1:-1]:
-            more = [chosen for chosen in sets if chosen & exactly == exactly]
-            signs = [-1 if (chosen ^ exactly).bit_count() % 2 else 1 for chosen in more]
-            for kind, chance in ((0, count * (count - 1)), (1, count)):
-                pairs = sum(s * agree[chosen][kind] for s, chosen in zip(signs, more, strict=True))
-                if kind == 0 or len(placement) > count:
-                    row.append(pairs * (size - 1) - chance * chances[exactly])
+        digits, row = np.unravel_index(placement, orders, order="F"), list[int]()
+        for chosen in range(1, (1 << len(orders)) - 1):
+            code, unit, apart = np.zeros(len(placement), dtype=np.int64), 1, 1
+            for i, (q, digit) in enumerate(zip(orders, digits, strict=True)):
+                if chosen >> i & 1:
+                    code, unit = code + digit * unit, unit * q
+                else:
+                    apart *= q
+            _, each = np.unique(code[:count], return_counts=True)
+            pairs = [(each * (each - 1)).sum(), (code[:count] == code[-1]).sum()]
+            chances = [count * (count - 1), count][: 1 + (len(placement) > count)]
+            parts = zip(pairs, chances, strict=False)
+            row += [int(n) * (size - 1) - chance * (apart - 1) for n, chance in parts]
         found.append(row)
     return found
-
-
-def _agreeing(
-    digits: list[Integers], orders: list[int], chosen: int, count: int
-) -> tuple[int, int]:
-    """Ordered pairs of high elements that agree in some coordinates at least, and pairs of a high
-    element and the middle one.
-    """
-    code, unit = np.zeros_like(digits[0]), 1
-    for i, q in enumerate(orders):
-        if chosen >> i & 1:
-            code, unit = code + digits[i] * unit, unit * q
-    _, each = np.unique(code[:count], return_counts=True)
-    with_middle = int((code[:count] == code[-1]).sum()) if len(code) > count else 0
-    return int((each * (each - 1)).sum()), with_middle
 
 
 def _balancing(excesses: list[list[int]]) -> list[int] | None:

@@ -1,11 +1,18 @@
-"""``SubsetSelection``: a kernel whose reports stand for subsets, and how its levels are decided."""
+"""``SubsetSelection``: a kernel whose reports stand for subsets, and how its levels are decided.
+
+Symbols come in groups of equal mass, often in one. A report is a type, which comes for each group
+with its own chance, and for each group that the type splits a direction and a shift, which groups
+of equal geometry share in part. A symbol's own group draws the residue of the symbol by a profile,
+the shifts of other groups are uniform. So two symbols of different groups have independent
+residues, whatever directions the groups share.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,31 +22,43 @@ import numpy as np
 
 from ..errors import CertificateError, InputError, LevelError, quote
 from ..exact import (
+    DENOMINATOR,
     DENOMINATOR_BITS,
     Verdict,
     compare_with_exp,
-    exp_bounds,
     float_at_least,
     float_at_most,
     log_upper,
     nearest_float,
 )
-from ..labels import Label, check_labels
+from ..labels import Label
 from ..mechanism import ImplicitKernel
 from ..prior import Prior
 from ..privacy import LDP
-from ..privacy.notion import LikelihoodBound, PrivacyNotion
+from ..privacy.notion import PrivacyNotion
+from ..published import told_in_public
+from .bounds import LiftBounds, asked_bounds, asked_parts, check_any_masses, least_risk
 from .family import Floats, Integers
 from .permuted import PermutedFamily
-from .profile import Family, LiftBounds, Profile
-from .risk import least_risk, scores, uniform_risk, variances, worst_variance
+from .program import Groups, Prices, float_shapes, least_objective
+from .report_types import Family, Layout, ReportType
+from .scores import Scores
 
-# Rounding of logarithms, generously.
-_ROUNDING = 1e-12
-# The level above which bounds are taken for one at it in designs, and for none in bounds: weights
-# have 53 bits, and what floats hold of larger factors is no more than that of these.
-_HIGHEST = Fraction(40)
-_REMEDY = "name LDP, PML, PMC, LIP or ALIP, or design for a prior of fewer symbols with md.design"
+MOST_REPORTS = 1 << 62
+#: What is bounded, in the order of :data:`Lifts`.
+LIFTS = ("lower", "upper", "ratio")
+# Symbols up to which bounds are told to the smaller of two tolerances.
+_FEW, _FINE, _COARSE = 5000, 1e-9, 1e-6
+# Labels that are hashed at once.
+_CHUNK = 1 << 16
+
+#: Bounds on 1/lift, lift and ratio, ``None`` for none, and whether each is attained.
+Lifts = tuple[tuple[Fraction | None, ...], tuple[bool, ...]]
+
+
+def tolerance_for(layout: Layout) -> float:
+    """To what share of it the least risk is told."""
+    return _FINE if len(layout.group) <= _FEW else _COARSE
 
 
 @dataclass(frozen=True)
@@ -60,13 +79,13 @@ class LevelCheck:
 
 @dataclass(frozen=True)
 class SymmetryCertificate:
-    """What is proved of a subset selection, with integers and rationals alone.
+    """What is proved of a subset selection, with integers and rationals, and of groups by prices.
 
     Attributes
     ----------
     checks : of each notion
-    risk_exact : n times the mean squared error of n reports, summed over the symbols, where all are
-        equally frequent
+    risk_exact : n times the mean squared error of n reports, summed over the symbols, which have
+        their masses
     bound_exact : what it is at least for every kernel that keeps the notions
     """
 
@@ -87,44 +106,70 @@ class SubsetSelection(ImplicitKernel):
 
     Attributes
     ----------
-    inputs : labels of the symbols
+    inputs : labels of the symbols, a range where they have none
     notions : what it keeps
-    family : the reports and which residue each symbol has at them
-    profiles : integer weights of the residues, for each class of reports
+    layout : which group each symbol is in
+    types : how reports are drawn
     certificate : what is proved of levels and risk
     """
 
+    notions: tuple[PrivacyNotion, ...]
+    layout: Layout
+    types: tuple[ReportType, ...]
+
     def __init__(
         self,
-        inputs: Iterable[Any] | int,
+        symbols: Sequence[Label],
         notions: Iterable[PrivacyNotion],
-        family: Family,
-        profiles: Sequence[Profile],
+        layout: Layout,
+        types: Iterable[ReportType],
     ) -> None:
-        labels = None if isinstance(inputs, int) else inputs
-        self.inputs: tuple[Label, ...] = check_labels(labels, family.size, "symbols", InputError)
-        self.has_names = labels is not None
-        self.notions, self.family = tuple(notions), family
-        self.profiles = tuple(profiles)
-        alike = family.projective and not all(p.is_one_residue for p in self.profiles)
-        if alike or [p.base for p in self.profiles] != [family.base] * family.dimension:
-            raise ValueError("expected a profile for each class, of one residue over lines")
-        first = self.profiles[0]
-        others = len({value for value, _ in first.values[1:]})
-        if isinstance(family, PermutedFamily) and not family.tells_apart(first.count, others):
-            raise ValueError("expected placements of the elements that the profile raises")
-        self.certificate = self._certified()
+        self.inputs: Any = symbols
+        self.notions, self.layout, self.types = tuple(notions), layout, tuple(types)
+        sizes = layout.sizes
+        for one in self.types:
+            if not len(one.chances) == len(one.parts) == len(sizes):
+                raise ValueError("expected a chance and a part for each group")
+            if min(one.chances) < 0 or max(one.chances) == 0:
+                raise ValueError("expected chances from 0 on")
+            if any(part.family.size != sizes[i] for i, part in one.split.items()):
+                raise ValueError("expected families of the sizes of the groups")
+        if {sum(row) for row in zip(*(t.chances for t in self.types), strict=True)} != {
+            DENOMINATOR
+        }:
+            raise ValueError("expected chances with sum one")
+        if self.offsets[-1] > MOST_REPORTS:
+            raise ValueError("more reports than there are integers")
+        self._scores = Scores(layout, self.types)
+        known = [notion for notion in self.notions if self._knows(notion)]
+        checks = kept(self._judged(notion) for notion in known)
+        bound = self._bound(asked_bounds(known, outside=True))
+        self.certificate = SymmetryCertificate(checks, self._scores.risk, bound)
 
-    def _certified(self) -> SymmetryCertificate:
-        checks = kept(_check(notion, self.family, self.profiles) for notion in self.notions)
-        outside = asked_bounds(self.notions, outside=True)
-        risk = uniform_risk(self.family, self.profiles)
-        return SymmetryCertificate(checks, risk, least_risk(self.family.size, outside))
+    def _bound(self, bounds: LiftBounds) -> Fraction:
+        """What the risk is at least for every kernel that keeps bounds."""
+        return least_risk(len(self.inputs), bounds)
+
+    def _knows(self, notion: PrivacyNotion) -> bool:
+        """Whether it can tell how far a notion is kept."""
+        return True
 
     @property
     def outputs(self) -> range:
         """The reports, integers from 0 on."""
-        return range(self.family.reports)
+        return range(self.offsets[-1])
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Where the reports of each type begin, and where those of the last one end."""
+        ends = np.cumsum([0, *(one.reports for one in self.types)], dtype=object)
+        return tuple(map(int, ends))
+
+    @property
+    def has_names(self) -> bool:
+        """Whether labels are others than the positions."""
+        named = enumerate(() if isinstance(self.inputs, range) else self.inputs)
+        return any(type(x) is not int or x != i for i, x in named)
 
     @property
     def bytes_per_report(self) -> int:
@@ -133,14 +178,14 @@ class SubsetSelection(ImplicitKernel):
 
     @property
     def prior(self) -> Prior | None:
-        """The uniform prior that notions of a prior are kept under; ``None`` where none is told."""
+        """The prior that notions of a prior are kept under; ``None`` where none is told."""
         return Prior.uniform(self.inputs if self.has_names else len(self.inputs))
 
     # What it is good for
 
     @property
     def risk(self) -> float:
-        """N times the mean squared error summed over the symbols, all equally frequent."""
+        """N times the mean squared error summed over the symbols, which have their masses."""
         return nearest_float(self.certificate.risk_exact)
 
     @property
@@ -161,7 +206,7 @@ class SubsetSelection(ImplicitKernel):
     @property
     def log_ratio(self) -> float:
         """The LDP level that it has whatever it was made for, in nats, rounded up."""
-        return _check(LDP(math.inf), self.family, self.profiles).achieved[0]
+        return self._judged(LDP(math.inf)).achieved[0]
 
     def reports_for(self, error: float) -> int:
         """How many reports bring the root of the mean squared error, summed, to ``error``.
@@ -180,11 +225,34 @@ class SubsetSelection(ImplicitKernel):
 
     def risk_at(self, truth: Iterable[float]) -> float:
         """The risk where symbols have the given shares."""
-        return float(self.variances(np.asarray(list(truth), dtype=float)).sum())
+        return float(self.variances(np.array([*truth], dtype=float)).sum())
 
     def variances(self, truth: Floats) -> Floats:
         """N times the variance of the estimate of each share, where they are as given, ``(N,)``."""
-        return variances(self.family, self.profiles, np.asarray(truth, dtype=float))
+        return self._scores.variances(np.asarray(truth, dtype=float))
+
+    @property
+    def worst_variance(self) -> float:
+        """The largest n times the variance of any share's estimate, over all distributions."""
+        return self._scores.worst
+
+    def score_moments(self) -> tuple[Floats, Floats]:
+        """Moments of the score of a symbol, whose mean :meth:`shares_of` is, given the secret.
+
+        Raw moments of order one to three, and E (a − v)₊³ and E (a − v)₋³ for the value v that is
+        estimated: one where the symbol is the secret, zero elsewhere.
+
+        Returns
+        -------
+        own : ``(5, G)``
+            Where the secret is the symbol, by its group.
+        other : ``(5, G, G)``
+            Where it is another one, by the group of the symbol and that of the secret. In one group
+            it is the mean over all other symbols, of which each has the same where classes of
+            directions have equal profiles: wherever a group fills its space, and under bounds on
+            ratios alone.
+        """
+        return self._scores.moments
 
     def check(self, notion: PrivacyNotion) -> LevelCheck:
         """Decide exactly whether it keeps a notion, and at which levels.
@@ -195,25 +263,58 @@ class SubsetSelection(ImplicitKernel):
         >>> str(md.subset_selection(1000, md.LDP(1)).check(md.PML(1)).verdict)
         'yes'
         """
-        return _check(notion, self.family, self.profiles)
+        if not self._knows(notion):
+            raise LevelError(
+                f"privacy notion {notion}",
+                expected="one that is about no prior, such as LDP",
+                got="the public form of a selection, which does not tell its prior",
+                remedy="check it with the file of the design",
+            )
+        return self._judged(notion)
 
-    @property
-    def worst_variance(self) -> float:
-        """The largest n times the variance of any share's estimate, over all distributions."""
-        return worst_variance(self.family, self.profiles)
+    def _judged(self, notion: PrivacyNotion) -> LevelCheck:
+        """The levels of one notion from bounds on lifts and ratios at all kinds of reports."""
+        if len(self.layout.masses) > 1:
+            check_any_masses(notion)
+        worst, verdict = dict[int, float](), Verdict.YES
+        for kind, parameter, level in asked_parts(notion):
+            place = LIFTS.index(kind)
+            for values, are_attained in self._lifts:
+                value = values[place]
+                reached = math.inf if value is None else max(0.0, log_upper(value))
+                worst[parameter] = max(worst.get(parameter, 0.0), reached)
+                if level is None:
+                    continue
+                answer = Verdict.NO if value is None else compare_with_exp(value, level)
+                if answer is Verdict.NO and not are_attained[place]:
+                    answer = Verdict.UNDECIDED
+                if verdict is Verdict.YES or answer is Verdict.NO:
+                    verdict = answer
+        return LevelCheck(notion, verdict, tuple(worst[k] for k in sorted(worst)))
+
+    @cached_property
+    def _lifts(self) -> list[Lifts]:
+        return [lifts_of(self.layout, one) for one in self.types]
 
     # Reports
 
     def shares_of(self, reports: Integers, counts: Integers) -> Floats:
         """Unbiased estimates of all shares, from distinct reports in rising order."""
-        sums = self.family.transform(reports, counts, scores(self.family, self.profiles))
-        return np.asarray(1 / self.family.points + sums / float(counts.sum()))
+        return self._scores.shares_of(self.offsets, reports, counts)
 
     def directions_of(
         self, reports: Integers, counts: Integers
     ) -> tuple[Family, Integers, Integers]:
-        """Directions that are independent of the symbols, how often each came, and their family."""
-        return self.family, self.family.split(reports)[0], counts
+        """Directions that are independent of the symbols, how often each came, and their family.
+
+        They are those of the type that came most often.
+        """
+        kinds = np.searchsorted(self.offsets, reports, side="right") - 1
+        met = np.bincount(kinds, counts, len(self.types))
+        met[[not one.slots for one in self.types]] = -1
+        t = int(np.argmax(met))
+        one, rows = self.types[t], kinds == t
+        return one.slots[0][0], one.digits(reports[rows] - self.offsets[t])[0], counts[rows]
 
     # The kernel
 
@@ -225,24 +326,54 @@ class SubsetSelection(ImplicitKernel):
         >>> sum(found.probability(0, y) for y in found.outputs)
         Fraction(1, 1)
         """
-        place, number = self.inputs.index(symbol), self.outputs[report]
-        residues, classes = self.family.residues(
-            np.array([number], dtype=np.int64), np.array([place], dtype=np.int64)
-        )
-        profile = self.profiles[int(classes[0])]
-        return profile.value_at(int(residues[0])) * Fraction(*self.family.chance(number))
+        row, number = self.inputs.index(symbol), self.outputs[report]
+        t = int(np.searchsorted(self.offsets, number, side="right")) - 1
+        one, i = self.types[t], int(self.layout.group[row])
+        inside = np.array([number - self.offsets[t]], dtype=np.int64)
+        found = Fraction(one.chances[i], DENOMINATOR)
+        for (family, _), digits in zip(one.slots, one.digits(inside), strict=False):
+            found *= Fraction(*family.chance(int(digits[0]) * family.base)) * family.base
+        for part in one.split.values():
+            found /= part.family.base
+        if (own := one.parts[i]) is None:
+            return found
+        place = self.layout.place[[row]].astype(np.int64)
+        residues, classes = own.family.residues(one.of_group(inside, i), place)
+        return found * own.profiles[int(classes[0])].value_at(int(residues[0]))
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of labels and weights: equal for equal kernels."""
-        family = self.family
-        digest = hashlib.sha256(b"mechdesign subset selection")
-        parts = [[repr(v) for v in self.inputs], [DENOMINATOR_BITS, family.base, family.dimension]]
-        digest.update(json.dumps([*parts, family.projective]).encode())
-        rows = [[p.count, p.high, p.middle] for p in self.profiles]
-        digest.update(json.dumps(rows).encode())
-        if isinstance(family, PermutedFamily):
-            digest.update(json.dumps([family.placements, list(map(str, family.masses))]).encode())
+        alone = len(self.layout.masses) == 1
+        digest = hashlib.sha256(b"mechdesign subset selection" + b" of groups" * (not alone))
+        digest.update(b"[[" if alone else b"[")
+        for start in range(0, len(self.inputs), _CHUNK):
+            labels = json.dumps([*map(repr, self.inputs[start : start + _CHUNK])])
+            digest.update(b", "[: 2 * bool(start)] + labels[1:-1].encode())
+        digest.update(b"]")
+        if not alone:
+            digest.update(self.layout.group.astype("<i8").tobytes())
+        for one in self.types:
+            rows: list[Any] = [[*map(str, one.chances)]]
+            for part in one.parts:
+                if part is None:
+                    rows.append(None)
+                    continue
+                family = part.family
+                profiles = [[p.count, p.high, p.middle] for p in part.profiles]
+                placed = []
+                if isinstance(family, PermutedFamily):
+                    placed = [family.placements, [*map(str, family.masses)]]
+                if alone:
+                    head = [[DENOMINATOR_BITS, family.base, family.dimension], family.projective]
+                    digest.update(f", {json.dumps(head)[1:]}{json.dumps(profiles)}".encode())
+                    rows = placed
+                    continue
+                texts = [[*map(str, row)] for row in profiles]
+                rows.append([family.size, family.base, family.dimension, texts])
+                rows += [placed] * bool(placed)
+            if rows:
+                digest.update(json.dumps(rows).encode())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -253,117 +384,148 @@ class SubsetSelection(ImplicitKernel):
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
+    def _size(self) -> str:
+        """Symbols, groups, reports and types in words, ``…`` before the reports."""
+        groups, (first, *_) = len(self.layout.sizes), self.types
+        symbols = f"{len(self.inputs)} symbols" + f" in {groups} groups" * (groups > 1)
+        described = f"{len(self.types)} types"
+        if groups == 1 and (part := first.parts[0]) is not None:
+            described = part.family.describe(part.profiles[0].count)
+        reports = f"{len(self.outputs)} reports of {self.bytes_per_report} bytes, {described}"
+        return f"{symbols}…{reports}"
+
     def __repr__(self) -> str:
-        family, first = self.family, self.profiles[0]
-        notions = ", ".join(map(str, self.notions))
-        return (
-            f"SubsetSelection({len(self.inputs)} symbols, {notions}: {family.reports} reports of "
-            f"{self.bytes_per_report} bytes, {family.describe(first.count)}; "
-            f"risk {self.risk:.6g}, at most {self.gap:.2g} above the least)"
-        )
+        told = self._size().replace("…", f", {', '.join(map(str, self.notions))}: ")
+        risk = f"risk {self.risk:.6g}, at most {self.gap:.2g} above the least"
+        return f"SubsetSelection({told}; {risk})"
 
 
-# What notions ask where all masses are equal
+class GroupedSelection(SubsetSelection):
+    """A selection for symbols of a few masses, made by :func:`subset_selection` of a prior.
 
-
-def check_any_masses(notion: PrivacyNotion) -> None:
-    """Raise :class:`LevelError` for a notion whose levels depend on masses of symbols."""
-    if _parts(notion) != _parts(notion, ((2, 1, 1), (5, 3, 1, 1, 2))):
-        raise LevelError(
-            f"privacy notion {notion}",
-            expected="the same levels whatever the masses of the symbols are",
-            got="other ones for symbols of equal mass",
-            remedy=_REMEDY,
-        )
-
-
-def _parts(
-    notion: PrivacyNotion, counts: Iterable[tuple[int, ...]] = ((1,) * 3, (1,) * 5)
-) -> list[tuple[str, int, Fraction | None]]:
-    """What a notion bounds (lower or upper lift, or ratio), by which of its levels, and those.
-
-    It is read from the hypotheses that the notion names for small priors.
+    Attributes
+    ----------
+    prior : masses of the symbols, under which notions are kept
+    prices : what proves the bound
     """
-    found = []
-    for masses in counts:
-        prior = Prior.from_counts(masses)
-        parts = []
-        bounds = notion.checked_bounds(prior) if isinstance(notion, LikelihoodBound) else [None]
-        for bound in bounds:
-            kinds = None if bound is None else _KINDS.get(bound.kinds(prior) or "")
-            if bound is None or kinds is None:
-                raise LevelError(
-                    f"privacy notion {notion}",
-                    expected="one that bounds likelihoods of symbols by those of others or of the "
-                    "prior, whatever the symbols are",
-                    got="one of another kind",
-                    remedy=_REMEDY,
-                )
-            level = None if bound.epsilon == math.inf else Fraction(bound.epsilon)
-            parts.append((kinds, bound.parameter, level))
-        found.append(parts)
-    if found[0] != found[1]:
-        raise LevelError(
-            f"privacy notion {notion}",
-            expected="the same levels for any number of symbols",
-            got="other ones for 3 and for 5",
-            remedy=_REMEDY,
+
+    def __init__(
+        self,
+        prior: Prior,
+        notions: Iterable[PrivacyNotion],
+        layout: Layout,
+        types: Iterable[ReportType],
+        prices: Prices,
+    ) -> None:
+        self._prior, self.prices = prior, prices
+        super().__init__(prior.labels, notions, layout, types)
+
+    def _bound(self, bounds: LiftBounds) -> Fraction:
+        masses, sizes = self.layout.masses, self.layout.sizes
+        shapes = float_shapes(bounds, min(masses), outside=True)
+        groups = Groups.of(sizes, masses, sizes, sizes)
+        least = least_objective(groups, shapes, self.prices, tolerance_for(self.layout))
+        # Nor is any risk below that of an open survey.
+        return max(Fraction(least), Fraction(1)) - self.layout.certain
+
+    @property
+    def prior(self) -> Prior:
+        """The prior that notions are kept under."""
+        return self._prior
+
+
+class PublicSelection(SubsetSelection):
+    """What others may know of a selection of groups: how reports are drawn and what they keep.
+
+    That takes which symbols are in one group, but not how likely they are: groups are known by
+    their symbols, chances by the groups. The prior stays behind, and with it levels under it, risk
+    and bound at it and the dual variables. Notions that are about no prior are checked; the others
+    are what the maker states. Estimates are unbiased whatever the shares are, and weighed as is
+    best where all are equal; so are :attr:`risk` and :attr:`bound`.
+
+    What cannot be left out are the chances. They were fitted to the masses, and groups stand in the
+    order of these, the largest first.
+
+    Attributes
+    ----------
+    inputs : labels of the symbols
+    notions : what it keeps
+    stated : names and levels of what it keeps besides, whose parameters are not told
+    layout : which group each symbol is in
+    types : how reports are drawn
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Label],
+        notions: Iterable[PrivacyNotion],
+        layout: Layout,
+        types: Iterable[ReportType],
+        stated: Iterable[str] = (),
+    ) -> None:
+        told, named = told_in_public(notions)
+        self.stated = (*named, *stated)
+        super().__init__(inputs, told, layout.without_masses, types)
+
+    @classmethod
+    def of(cls, selection: SubsetSelection) -> PublicSelection:
+        """The public form of a selection of groups."""
+        stated = selection.stated if isinstance(selection, PublicSelection) else ()
+        return cls(selection.inputs, selection.notions, selection.layout, selection.types, stated)
+
+    def _knows(self, notion: PrivacyNotion) -> bool:
+        return not notion.uses_prior
+
+    @property
+    def prior(self) -> None:
+        """Nothing: it is not told."""
+        return
+
+    def __repr__(self) -> str:
+        known = [str(notion) for notion in self.notions if self._knows(notion)]
+        stated = [str(notion) for notion in self.notions if not self._knows(notion)]
+        stated += self.stated
+        told = f"checked here: {', '.join(known) or 'none'}"
+        if stated:
+            told += f"; stated by its maker, under a prior that is not told: {', '.join(stated)}"
+        size = self._size().replace("…", ", ")
+        return f"public form of a subset selection ({size}; {told})"
+
+
+def lifts_of(layout: Layout, one: ReportType) -> Lifts:
+    """Bounds on 1/lift, lift and ratio at the reports of a type, and what is attained.
+
+    An entry is compared with means at reports of its own class, which groups that share a direction
+    share as well, and of any class of other groups.
+    """
+    split = one.split.values()
+    is_full = all(part.family.is_full for part in split)
+    is_alike = all(len(set(part.profiles)) == 1 for part in split)
+    chances = [Fraction(weight, DENOMINATOR) for weight in one.chances]
+    masses = [share * chance for share, chance in zip(layout.shares, chances, strict=True)]
+    classes = [((Fraction(1),) * 4,) if part is None else part.classes for part in one.parts]
+    slots = [i if part is None else part.slot for i, part in enumerate(one.parts)]
+
+    def mean(i: int, c: int, k: int, worst: Callable[..., Fraction]) -> Fraction:
+        parts = zip(masses, classes, slots, strict=True)
+        ends = (
+            mass * (rows[c][k] if slot == slots[i] else worst(row[k] for row in rows))
+            for mass, rows, slot in parts
         )
-    return found[0]
+        return sum(ends, Fraction(0))
 
-
-#: Bounds on 1/lift, lift and ratio, ``None`` for none, and whether each is attained.
-Lifts = tuple[tuple[Fraction | None, ...], tuple[bool, ...]]
-
-_KINDS = {"points points": "ratio", "points prior": "upper", "prior points": "lower"}
-
-
-def asked_bounds(notions: Iterable[PrivacyNotion], *, outside: bool = False) -> LiftBounds:
-    """The bounds of notions together, with rationals just inside or outside of e^ε."""
-    lower, upper, ratio = Fraction(0), None, None
-    for notion in notions:
-        for kind, _, level in _parts(notion):
-            if level is None or (outside and level > _HIGHEST):
-                continue
-            factor = exp_bounds(min(level, _HIGHEST))[outside]
-            if kind == "lower":
-                lower = max(lower, 1 / factor)
-            elif kind == "upper":
-                upper = factor if upper is None else min(upper, factor)
-            else:
-                ratio = factor if ratio is None else min(ratio, factor)
-    return LiftBounds(lower, upper, ratio)
-
-
-def _check(notion: PrivacyNotion, family: Family, profiles: Sequence[Profile]) -> LevelCheck:
-    """The levels of one notion at all classes of reports, decided exactly."""
-    # Two symbols that differ in digit i have every pair of residues at some report.
-    return judged(
-        notion,
-        [
-            (profile.lifts(family, i), (family.is_full,) * 2 + (family.size > family.powers[i],))
-            for i, profile in enumerate(profiles)
-        ],
+    entries = [
+        (chance * row[0], chance * row[1], mean(i, c, 2, min), mean(i, c, 3, max))
+        for i, (chance, rows) in enumerate(zip(chances, classes, strict=True))
+        for c, row in enumerate(rows)
+    ]
+    high, low = max(row[0] for row in entries), min(row[1] for row in entries)
+    values = (
+        max(row[3] / row[1] for row in entries) if low else None,
+        max(row[0] / row[2] for row in entries) if all(row[2] for row in entries) else None,
+        high / low if low else None,
     )
-
-
-def judged(notion: PrivacyNotion, lifts: Iterable[Lifts]) -> LevelCheck:
-    """The levels of one notion from bounds on 1/lift, lift and ratio at all kinds of reports."""
-    lifts, worst, verdict = list(lifts), dict[int, float](), Verdict.YES
-    for kind, parameter, level in _parts(notion):
-        place = ("lower", "upper", "ratio").index(kind)
-        for values, are_attained in lifts:
-            value, attained = values[place], are_attained[place]
-            reached = math.inf if value is None else max(0.0, log_upper(value))
-            worst[parameter] = max(worst.get(parameter, 0.0), reached)
-            if level is None:
-                continue
-            answer = Verdict.NO if value is None else compare_with_exp(value, level)
-            if answer is Verdict.NO and not attained:
-                answer = Verdict.UNDECIDED
-            if verdict is Verdict.YES or answer is Verdict.NO:
-                verdict = answer
-    return LevelCheck(notion, verdict, tuple(worst[k] for k in sorted(worst)))
+    return values, (is_full and is_alike, is_full and is_alike, is_alike)
 
 
 def kept(checks: Iterable[LevelCheck]) -> tuple[LevelCheck, ...]:
@@ -375,25 +537,3 @@ def kept(checks: Iterable[LevelCheck]) -> tuple[LevelCheck, ...]:
                 f"{check.notion}: the weights have level {check.achieved}", checks
             )
     return checks
-
-
-def levels_from_ratio(
-    notion: PrivacyNotion, log_ratio: float, least_mass: float
-) -> tuple[float, ...]:
-    """Levels that hold where no two of the symbols have likelihoods further apart.
-
-    With R = e^log_ratio and p the least mass of a symbol, a lift is at most 1/(p + (1 − p)/R), and
-    at least the same of 1/R. Nothing needs to be known of p, which is 0 then.
-    """
-    own = -math.log(least_mass) if least_mass else math.inf
-    if log_ratio == math.inf:
-        upper, lower = own, math.inf
-    else:
-        upper = -float(np.logaddexp(-own, math.log1p(-least_mass) - log_ratio))
-        lower = float(np.logaddexp(-own, math.log1p(-least_mass) + log_ratio))
-    known = {"ratio": log_ratio, "upper": upper, "lower": lower}
-    found: dict[int, float] = {}
-    for kind, parameter, _ in _parts(notion):
-        level = max(0.0, known[kind]) * (1 + _ROUNDING) + _ROUNDING
-        found[parameter] = max(found.get(parameter, 0.0), level)
-    return tuple(found[k] for k in sorted(found))

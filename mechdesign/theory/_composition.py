@@ -39,7 +39,7 @@ from ..privacy.notion import as_notions
 from ..privacy.rows import cone_rows
 from ..solve.columns_plan import KernelPlan, product_kernel
 from ..subsets import SubsetSelection
-from ..subsets.selection import levels_from_ratio
+from ..subsets.bounds import levels_from_ratio
 from ._rates import approximate_level
 from .disclosure import leakage_capacity
 from .leakage import TwoSides, condition, outcome_leakage, quiet_prior

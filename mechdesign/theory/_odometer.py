@@ -199,7 +199,7 @@ def _places(kernel: Mechanism, prior: Prior) -> list[int]:
         raise KernelError(
             "odometer",
             expected=f"a kernel over the {len(prior)} symbols of the prior",
-            got=f"one over {len(kernel.inputs)} inputs",
+            got=f"one over {counted(len(kernel.inputs), 'input')}",
             remedy="only reports about the same secret are told together",
         )
     place = {label: x for x, label in enumerate(kernel.inputs)}

@@ -629,7 +629,7 @@ def _unit_values(
     if v.shape != p.shape or not np.isfinite(v).all():
         raise UtilityError(
             "values of the symbols",
-            expected=f"{len(p)} finite numbers",
+            expected=counted(len(p), "finite number"),
             got=f"shape {v.shape}" if v.shape != p.shape else "numbers that are not finite",
             remedy="give one number per symbol",
         )

@@ -29,7 +29,7 @@ from ..exact import (
     log_bounds,
     log_upper,
 )
-from ..labels import Label, check_labels, listing, tidy
+from ..labels import Label, check_labels, counted, listing, tidy
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy.features import feature
@@ -166,8 +166,9 @@ class Database:
 
     def __repr__(self) -> str:
         return (
-            f"Database({self.entries} entries over {len(self.alphabet)} values, "
-            f"{len(self)} databases)"
+            f"Database({counted(self.entries, 'entry', 'entries')} over "
+            f"{counted(len(self.alphabet), 'value')}, "
+            f"{counted(len(self), 'database')})"
         )
 
     def kernel(self, mechanism: Mechanism) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from ..certificate.certificate import gap_text
 from ..errors import MechdesignError, MissingLibraryError, PriorError, quote, visible_lines
 from ..exact import Verdict
 from ..files import check_writable, write_text
+from ..inference.planning import NOT_SHOWN, REPORTS, Plan, errors_to_show
 from ..labels import counted, parse_labels, told_of_sets
 from ..mechanism import Mechanism
 from ..plotting._plot_binding import plot_binding
@@ -28,7 +29,6 @@ from ..privacy.differential import LDP
 from ..privacy.notion import LikelihoodBound, PrivacyNotion, as_notions, is_ours
 from ..privacy.pointwise import ALIP, LIP, PMC, PML
 from ..release._identifiability import identifiability
-from ..release._plan import NOT_SHOWN, REPORTS, Plan, errors_to_show
 from ..requirement.base import as_requirements
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import Binding, binding, has_prices

@@ -22,17 +22,16 @@ from .tables import (
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
+    from ..inference._estimate_change import ChangeEstimate
+    from ..inference._estimate_joint import JointEstimate, TableEstimate
+    from ..inference._estimate_rounds import RoundsEstimate
+    from ..inference._regress import Regression
+    from ..inference.many import ManyEstimates
+    from ..inference.planning import Plan
+    from ..inference.results import Estimate, GroupEstimates
+    from ..inference.smallest_levels import SmallestForReports
     from ..privacy.notion import Check
-    from ..release._estimate_change import ChangeEstimate
-    from ..release._estimate_joint import JointEstimate, TableEstimate
-    from ..release._estimate_rounds import RoundsEstimate
-    from ..release._plan import Plan
     from ..release._pram import Pram, Stratum
-    from ..release._regress import Regression
-    from ..release.estimates import Estimate
-    from ..release.smallest_levels import SmallestForReports
-    from ..release.subset_estimates import ManyEstimates
-    from ..release.survey import GroupEstimates, SurveyEstimate
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
     from ..solve._smallest import SmallestLevel
@@ -162,9 +161,7 @@ def smallest_for_reports_json(found: SmallestForReports) -> dict[str, Any]:
     """The smallest level at which reports keep an error, the one below, and the design."""
     return {
         "notion": found.family,
-        "reports": found.reports,
-        "error": found.error,
-        "confidence": found.confidence,
+        **vars(found.asked),
         "level": found.level,
         "rows": found.plan.rows(),
         "below": found.below,
@@ -216,7 +213,7 @@ def many_estimates_json(
         "rows": many_estimates_table(made, top).records(),
         "reports": made.reports,
         "method": made.method,
-        "intervals": "delta",
+        "intervals": "binomial",
         "confidence": made.confidence,
         "simultaneous": top is not None,
         "target": made.target,
@@ -245,7 +242,7 @@ def estimate_json(made: Estimate, kernel: str) -> dict[str, Any]:
     }
 
 
-def survey_json(made: SurveyEstimate, kernel: str) -> dict[str, Any]:
+def survey_json(made: Estimate, kernel: str) -> dict[str, Any]:
     """Estimated frequencies of a sample survey."""
     shown = estimate_json(made, kernel)
     for row, noise in zip(shown["rows"], made.noise, strict=True):
@@ -362,6 +359,7 @@ def plan_json(found: Plan) -> dict[str, Any]:
         "without_privacy": found.without_privacy,
         "cost": found.cost,
         "confidence": found.confidence,
+        "assurance": found.assured,
         "rows": found.rows(),
     }
     if found.best is not None and found.best.design is not None:

@@ -37,12 +37,12 @@ from ..utility.worst_case import WorstCase
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
+    from ..inference.many import ManyEstimates
+    from ..inference.planning import Plan
+    from ..inference.results import Intervals
     from ..privacy.notion import Check
-    from ..release._plan import Plan
     from ..release._pram import Stratum
-    from ..release.estimates import Intervals
     from ..release.persons import PersonAccount
-    from ..release.subset_estimates import ManyEstimates
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
     from ..solve.sensitivity import Binding

@@ -23,13 +23,12 @@ from .tables import Cell, Table
 
 if TYPE_CHECKING:
     from .._compare.comparison import Comparison
+    from ..inference.many import ManyEstimates
+    from ..inference.results import Estimate, GroupEstimates, Intervals
     from ..mechanism import Mechanism
     from ..prior import Prior
     from ..release._pram import Pram
-    from ..release.estimates import Estimate, Intervals
     from ..release.persons import PersonAccount
-    from ..release.subset_estimates import ManyEstimates
-    from ..release.survey import GroupEstimates
     from ..subsets import LevelCheck, SubsetSelection
     from ..theory import (
         Erratum,
@@ -170,7 +169,7 @@ def print_design(found: Design, report: AuditReport, reports: int | None = None)
     if reports is None:
         return
     # With what it plans by, this takes as long to load as all the rest.
-    from ..release._plan import NOT_SHOWN, errors_to_show
+    from ..inference.planning import NOT_SHOWN, errors_to_show
 
     planned = errors_to_show(found, found.prior, reports)
     if planned is None:
@@ -363,7 +362,7 @@ def print_coverage(entries: Sequence[Statement]) -> None:
     out.table(tables.coverage_table(entries), titled=False, ruled=True)
     if len(entries) > 1:
         out.table(tables.coverage_totals(entries))
-        out.line(f"{len(entries)} numbered statements")
+        out.line(counted(len(entries), "numbered statement"))
 
 
 def print_erratum(entry: Erratum) -> None:

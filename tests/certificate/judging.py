@@ -961,8 +961,11 @@ def least_risk(columns: Any, truths: Any, loss: Any, masses: Any) -> float | Non
     from naive_estimates import best_minimax
 
     try:
-        return _least_risk(best_minimax, columns, truths, loss, masses)
-    except (SolverError, AssertionError, np.linalg.LinAlgError):
+        with warnings.catch_warnings():
+            # What a solver says of a solution that it doubts.
+            warnings.simplefilter("error", UserWarning)
+            return _least_risk(best_minimax, columns, truths, loss, masses)
+    except (SolverError, AssertionError, np.linalg.LinAlgError, UserWarning):
         return None  # numbers of too many sizes
 
 

@@ -75,11 +75,14 @@ def check_honest(data):
     assert report.state in ("proved", "not proved here"), report
     content = json.loads(data)
     allowed = may_be_open(content)
+    levels = [notion["parameters"].get("epsilon", 1) for notion in content.get("notions", [])]
+    # Prices of rows whose factors differ by a level are divided by it, and so is their rounding.
+    least = min([1.0, *(level for level in levels if isinstance(level, float) and level > 0)])
     for claim in report.claims:
         if claim["claim"] == "bound" and claim["state"] == "not proved here" and claim["detail"]:
-            # The package knows shapes, and may prove the last digit of a bound that way.
+            # The package knows shapes, and may prove the last digits of a bound that way.
             own, said = claim["detail"].rpartition(" ")[2], content["certificate"]["bound"]
-            if own[0].isdigit() and abs(float(own) - said) <= 2**-52 * max(1.0, abs(said)):
+            if own[0].isdigit() and abs(float(own) - said) <= 2**-52 / least * max(1.0, abs(said)):
                 allowed |= {"bound", "gap", "gain_gap", "optimal"}
     assert not_proved(report) <= allowed, report
     return report.state
@@ -102,7 +105,8 @@ def required_files(seeds, possible_alone=False):
     for seed in seeds:
         rng = np.random.default_rng([28, seed])
         notions = [list(MAKERS)[seed % len(MAKERS)]]
-        wishes = names(rng, list(WISHES)[seed % len(WISHES)], 1 + int(rng.integers(3)))
+        turn = seed + seed // len(MAKERS)  # so that every notion meets every wish
+        wishes = names(rng, list(WISHES)[turn % len(WISHES)], 1 + int(rng.integers(3)))
         try:
             yield in_bytes(random_case(rng, tuple(notions), wishes).design())
         except InfeasibleError as refused:
@@ -144,11 +148,13 @@ def test_required_files_are_proved(share):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", range(6))
-def test_a_thousand_required_files_are_proved(share):
-    first = 240 + 170 * share
-    states = [check_honest(data) for data in required_files(range(first, first + 170))]
-    assert len(states) > 130
+@pytest.mark.parametrize("share", range(2))
+def test_required_files_of_every_notion_with_every_wish_are_proved(share):
+    """With those of the test above: each pair of names comes first in one of them."""
+    assert len(MAKERS) * len(WISHES) == 240 + 2 * 132
+    first = 240 + 132 * share
+    states = [check_honest(data) for data in required_files(range(first, first + 132))]
+    assert len(states) > 100
     assert states.count("proved") > 0.7 * len(states)
 
 
@@ -502,7 +508,7 @@ def test_a_mechanism_alone_claims_nothing(tmp_path):
         verify.check(data)
     path = tmp_path / "m.json"
     path.write_bytes(data)
-    with pytest.raises(StorageError, match="what designs claim"):
+    with pytest.raises(StorageError, match="stands there otherwise"):
         md.load(path)
     alone = {key: content[key] for key in ("format", "schema", "version", "kind", "mechanism")}
     assert verify.check(in_bytes(resealed(alone))).state == "proved"

@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -19,15 +20,18 @@ import jsonschema
 import numpy as np
 import pytest
 from checks import for_each
-from verify_cases import IDLE, VACUOUS, changed, in_bytes, resealed, telling
+from verify_cases import IDLE, VACUOUS, changed, closed_files, in_bytes, resealed, telling
 
 import mechdesign as md
 from mechdesign.certificate import verify
-from mechdesign.errors import InputError, StorageError
+from mechdesign.errors import InputError, StorageError, ZeroMassWarning
 from mechdesign.storage import from_json, to_json
 
 FOUR = md.Prior([0.4, 0.3, 0.2, 0.1])
 ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", ZeroMassWarning)
+    ONLY_A = md.Prior([1, 0, 0], ["a", "b", "c"])
 
 
 def states(content):
@@ -98,6 +102,20 @@ def test_parameters_that_ask_nothing_or_two_things_are_refused_as_the_library_do
         with pytest.raises(verify.UnreadableError):
             states(forged)
         assert not is_read(forged), (name, parameters)
+    for idle in (
+        md.InferenceCost(0.1, [[1, 2], [1, 3], [2, 2]]), md.DP(0.1, []), md.ApproximateLDP(0.1, 1),
+        md.ConditionalPML(0.1, dict(zip("abc", "abc", strict=True))), md.RobustPML(0.1, [ONLY_A]),
+        md.MetricPrivacy(0.1, np.where(np.eye(3) > 0, 0, np.inf)), md.MetricPrivacy.graph(1, []),
+        md.SymbolPML(0.1, dict.fromkeys("abc", np.inf)),
+        md.FeaturePMC(0.1, dict.fromkeys("abc", 1)),
+        md.Pufferfish(0.1, {"s": ["a"]}),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match="asks nothing of any pair of symbols"):
+            md.design(ABC, md.utility.Hamming(), idle)
+    for name, forged in closed_files():
+        assert not is_read(forged), name
+        with pytest.raises(verify.UnreadableError):
+            states(forged)
     # The same file is refuted where its notion asks what it says.
     assert states(telling("LDP", {"epsilon": 0.5}))["privacy: LDP(0.5)"] == verify.REFUTED
 
@@ -188,6 +206,51 @@ def test_what_a_small_file_asks_for_is_bounded(monkeypatch):
     wide["prior"] |= {"weights": masses}
     report = verify.check(in_bytes(resealed(wide)))
     assert any("steps of arithmetic" in claim["detail"] for claim in report.claims)
+    # A set of priors costs what its masses do: so many symbols, once with few digits.
+    for digits, is_much in ((4, False), (800, True)):
+        robust, whole = json.loads(in_bytes(md.design(eight, md.utility.Hamming(), md.LDP(1)))), 10
+        box = [[x, *({"fraction": f"{i}/{whole**digits + x}"} for i in (1, whole**digits))]
+               for x in range(8)]  # fmt: skip
+        asked = {"epsilon": 1.0, "priors": ["box", box]}
+        robust["notions"] = [{"name": "RobustPML", "parameters": asked}]
+        told = verify.check(in_bytes(resealed(robust))).claims
+        assert any("steps of arithmetic" in claim["detail"] for claim in told) is is_much
+
+
+def test_a_value_says_what_the_file_names_its_utility():
+    """Gains are what is checked: the name beside them may be that of others."""
+    content = json.loads(in_bytes(md.design(ABC, md.utility.Hamming(), md.LDP(1))))
+    for forged in (content, changed(content, ("utility", "name"), "squared")):
+        told = verify.check(in_bytes(forged)).claims
+        (detail,) = (claim["detail"] for claim in told if claim["claim"] == "value")
+        assert f"of a utility that the file names '{forged['utility']['name']}'" in detail
+
+
+def test_texts_are_no_tuples_of_letters():
+    """Between "aa" and "bb" there are two letters, and no entry of a database."""
+    texts = md.Prior([0.5, 0.5], ["aa", "bb"])
+    for notion in (md.DP(0.1, "hamming"), md.MetricPrivacy(0.1, "hamming")):
+        with pytest.raises(InputError, match="label the symbols with tuples"):
+            md.design(texts, md.utility.Hamming(), notion)
+    content = json.loads(in_bytes(md.design(texts, md.utility.Hamming(), md.LDP(3))))
+    content["notions"] = [{"name": "DP", "parameters": {"epsilon": 0.1, "neighbours": "hamming"}}]
+    with pytest.raises(verify.UnreadableError):
+        states(resealed(content))
+
+
+def test_labels_that_doubles_round_have_no_distances():
+    """Two apart as integers, four apart as doubles: twice the ratio would be allowed."""
+    far = md.Prior([0.5, 0.5], labels=[(2**53 + 1,), (2**53 + 3,)])
+    with pytest.raises(InputError, match="which doubles hold"):
+        md.design(far, md.utility.Hamming(), md.MetricPrivacy(0.5, "euclidean"))
+    near = md.Prior([0.5, 0.5], labels=[(1,), (3,)])
+    content = json.loads(
+        in_bytes(md.design(near, md.utility.Hamming(), md.MetricPrivacy(0.5, "euclidean")))
+    )
+    text = json.dumps(content).replace('{"tuple": [1]}', '{"tuple": [9007199254740993]}')
+    content = json.loads(text.replace('{"tuple": [3]}', '{"tuple": [9007199254740995]}'))
+    with pytest.raises(verify.UnreadableError):
+        states(resealed(content))
 
 
 def test_the_checker_ends_with_who_started_it(tmp_path):

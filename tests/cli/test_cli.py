@@ -632,7 +632,7 @@ def test_numbers_of_absurd_length_are_labels_like_others(run, write):
 
 BAD_MATRICES = {
     "empty": ("", "0 lines"),
-    "header alone": ("u,a,b\n", "1 lines"),
+    "header alone": ("u,a,b\n", "1 line"),
     "ragged": ("u,a,b\n0,1\n1,0,1\n", "3 cells in line 2"),
     "text": ("u,a,b\n0,1,0\n1,0,one\n", "other text in cell 3", "line 3"),
     "nan": ("u,a,b\n0,nan,0\n1,0,1\n", "nan in row 0, column 0"),

@@ -584,7 +584,7 @@ def test_a_file_that_changes_under_a_collector_is_told_of_and_changes_nothing(st
     later = start(*[one.public for one in load_kernels([tmp_path / "m.json"])])
     assert later.post("/reports", json=report(0, 2, NUMBERS)).status_code == 200
     assert later.post("/reports", json=report("no", 3)).status_code == 422
-    assert "holds 1 reports of 1 other kernels" in later.get("/").text
+    assert "holds 1 report of 1 other kernel," in later.get("/").text
 
 
 def test_one_kernel_in_two_files_is_refused(tmp_path):

@@ -576,3 +576,69 @@ def test_a_prior_that_cannot_be_used_is_refused_before_anything_is_served(argume
 def test_the_port_of_the_command_is_checked(taken, capsys):
     assert main(["explore", "--no-browser", "--port", str(taken)]) == 2
     assert f"{taken}, which is taken" in capsys.readouterr().err
+
+
+def test_connections_that_send_nothing_or_half_of_something_end(monkeypatch):
+    """Slow answers, and bodies that go on, are waited for. Time passes where the test says so."""
+    uvicorn, found = pytest.importorskip("uvicorn"), {}
+    monkeypatch.setattr("nicegui.ui.run", lambda *_, **options: found.update(options))
+    server._run_until_interrupted(lambda: None, 0, False)
+    head, body = b"GET / HTTP/1.1\r\nHost: localhost\r\n", b"Content-Length: 5\r\n\r\n"
+    silent = [b"", head, b"G", head + b"X", head + body + b"a"]
+    good = [head + b"Connection: close\r\n\r\n", head + b"Connection: close\r\n" + body]
+
+    async def until(is_so):
+        while not is_so():
+            await asyncio.sleep(0.005)
+
+    async def check():
+        loop, due, answering = asyncio.get_running_loop(), {}, asyncio.Event()
+        later = loop.call_later
+
+        def wait(seconds, call, *arguments):
+            if getattr(call, "__name__", "") != "look":
+                return later(seconds, call, *arguments)
+            assert seconds == server._SECONDS
+            due[call.__self__] = arguments
+            return None
+
+        def pass_time():
+            for one, arguments in list(due.items()):
+                del due[one]
+                one.look(*arguments)
+
+        async def app(scope, receive, send):
+            left = 5 if b"content-length" in dict(scope["headers"]) else 0
+            while left and (message := await receive())["type"] == "http.request":
+                left -= len(message["body"])
+            if not left:
+                await answering.wait()
+                await send({"type": "http.response.start", "status": 200, "headers": []})
+                await send({"type": "http.response.body"})
+
+        monkeypatch.setattr(loop, "call_later", wait)
+        settings = uvicorn.Config(app, http=found["http"], log_level="critical", lifespan="off")
+        running = uvicorn.Server(settings)
+        serving = asyncio.ensure_future(running.serve([held]))
+        pairs = [await asyncio.open_connection(*held.getsockname()) for _ in silent + good]
+        for (_, writer), sent in zip(pairs, silent + good, strict=True):
+            writer.write(sent)
+        await until(lambda: sum(one.parts for one in due) == len(pairs) - 1)
+        for k in range(1, 6):
+            pass_time()
+            pairs[-1][1].write(b"a")
+            await until(lambda k=k: max((one.parts for one in due), default=9) > k)
+        answers = [await reader.read() for reader, _ in pairs[: len(silent)]]
+        assert answers == [b""] * len(silent)
+        assert len(due) == len(good)
+        answering.set()
+        assert [(await reader.read())[9:12] for reader, _ in pairs[-2:]] == [b"200"] * 2
+        for _, writer in pairs:
+            writer.close()
+        running.should_exit = True
+        await serving
+
+    with socket.socket() as held:
+        held.bind((server.HOST, 0))
+        held.listen()
+        asyncio.run(check())

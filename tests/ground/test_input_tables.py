@@ -341,7 +341,7 @@ def test_matrix_with_labels(write):
     ("text", "words"),
     [
         ("", ["0 lines"]),
-        ("u,a,b\n", ["1 lines"]),
+        ("u,a,b\n", ["1 line"]),
         ("u\na\n", ["label first"]),
         ("u,a,b\nx,1\n", ["3 cells in line 2", "got 2"]),
         ("u,a,b\nx,1,2,3\n", ["3 cells in line 2", "got 4"]),

@@ -76,7 +76,7 @@ def test_rows_with_a_missing_value_are_refused_or_dropped():
     with pytest.raises(DataError, match="2 of 3 rows"):
         md.Prior.from_data(frame, ["x", "y"])
     assert md.Prior.from_data(frame, ["x", "y"], missing="drop").labels == (("a", "c"),)
-    with pytest.raises(DataError, match="none in 1 rows"):
+    with pytest.raises(DataError, match="none in 1 row"):
         md.Prior.from_data(frame[1:2], ["x", "y"], missing="drop")
 
 

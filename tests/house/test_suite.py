@@ -36,7 +36,7 @@ def test_loop(value):
 def outcomes(folder, *options):
     (folder / "test_sample.py").write_text(SAMPLE)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "conftest", "-rA", *options, folder],
+        [sys.executable, "-m", "pytest", "-p", "running", "-rA", *options, folder],
         cwd=TESTS,
         capture_output=True,
         text=True,
@@ -59,10 +59,23 @@ def test_all_runs_what_is_slow_and_skips_nothing(tmp_path):
     }
 
 
+def test_all_is_known_where_examples_of_one_module_are_run():
+    command = [sys.executable, "-m", "pytest", "--all", "--collect-only", "-q"]
+    files = ["-p", "no:cacheprovider", "mechdesign/labels.py"]
+    done = subprocess.run([*command, *files], cwd=TESTS.parent, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_without_all_slow_tests_are_left_out(tmp_path):
     found = outcomes(tmp_path)
     assert "1 passed, 1 skipped, 1 deselected" in found["text"]
     assert found["test_loop"] == "PASSED"
+
+
+def test_no_two_test_files_have_one_name():
+    """A folder of tests is no package: a second file of a name is an error where all are read."""
+    names = sorted(path.name for path in TESTS.rglob("*.py"))
+    assert [name for name, other in itertools.pairwise(names) if name == other] == []
 
 
 # Loops over cases

@@ -74,11 +74,7 @@ ALLOWED = [
     ("release/words.py", "words", RANDOM),
     ("release/byte_table.py", "words", RANDOM),
     *(("tests/release/test_byte_table.py", term, RANDOM) for term in ("word", "words")),
-    *(
-        (f"release/{name}_reports.py", term, RANDOM)
-        for name in ("subset", "grouped")
-        for term in ("word", "words")
-    ),
+    *(("release/subset_reports.py", term, RANDOM) for term in ("word", "words")),
     ("tests/release/test_leading_bits.py", "words", RANDOM),
     ("tests/release/test_subset_reports.py", "words", RANDOM),
     ("tests/release/test_release_sampler.py", "words", RANDOM),

@@ -170,6 +170,12 @@ def test_what_is_left_out_fits_any_number_of_places_and_so_do_remedies():
 
 WRONG = {
     "no level": (lambda: TOWN.privacy(0, 500), LevelError, "positive finite number of nats"),
+    "next to none": (
+        lambda: TOWN.privacy(1e-320, 500),
+        LevelError,
+        "positive finite number of nats",
+    ),
+    "rounded to 0": (lambda: TOWN.privacy(2e-16, 500), LevelError, "at least 2.3e-16, got 2e-16"),
     "no limit": (lambda: TOWN.privacy(math.inf, 500), LevelError, "positive finite number"),
     "noise": (lambda: md.noise.planar_geometric(TOWN, 0, 500), LevelError, "positive finite"),
     "level": (lambda: md.places.two_levels(TOWN, PRIOR, 0.0, 100), InputError, "positive"),

@@ -368,6 +368,20 @@ def test_prices_add_up():
         md.plot_binding(md.design(PRIORS["2"], md.utility.MutualInformation(), md.PML(0.3)))
 
 
+def test_prices_of_large_kernels_are_drawn_for_the_outcomes_that_fit(monkeypatch):
+    """Of a thousand symbols there are a million pairs, which took 40 seconds."""
+    design = md.design(md.Prior.uniform(20), md.utility.Hamming(), md.LDP(1))
+    whole = md.plot_binding(design)
+    monkeypatch.setattr("mechdesign.plotting._plot_binding._ENTRIES", 100)
+    part, asked = md.plot_binding(design), md.plot_binding(md.binding(design))
+    told = [axes.get_legend().get_texts()[0].get_text() for axes in (whole, part, asked)]
+    assert told[0] == told[2]
+    assert "(all: " in told[0]
+    assert "(5 likeliest of 20 outcomes: " in told[1]
+    widths = [sum(patch.get_width() for patch in axes.patches) for axes in (whole, part)]
+    assert widths[1] == pytest.approx(widths[0] / 4)
+
+
 def test_regions_of_pml_against_their_levels():
     prior = md.Prior([0.1, 0.2, 0.3, 0.4])
     axes = md.plot_pml_regions(prior, [0.2, 1.0])

@@ -11,8 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from checks import for_each, refused, slow_but
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import mechdesign as md
 from mechdesign.errors import (
@@ -23,13 +21,11 @@ from mechdesign.errors import (
     KernelError,
     PriorError,
 )
-from mechdesign.release._estimate import covariance
+from mechdesign.inference._estimate import covariances
+from mechdesign.inference.references import reference_of
+from mechdesign.inference.widest import narrowest
 from mechdesign.release._identifiability import ask, report_weights
-from mechdesign.release._plan import expected_errors
-from mechdesign.release.references import reference_of
-from mechdesign.release.widest import narrowest
 from mechdesign.utility import Estimation
-from mechdesign.views.tables import error_table
 
 LABELS = ["a", "b", "c", "d"]
 PRIOR = md.Prior([0.5, 0.25, 0.15, 0.1], LABELS)
@@ -69,7 +65,7 @@ def test_weights_are_those_that_the_design_is_optimal_for(found):
     information = kernel / shown @ kernel.T
     best = (kernel / shown).T @ np.linalg.pinv(information, 1e-12) @ question_of(found)
     np.testing.assert_allclose(weights_of(found), best, rtol=1e-6, atol=1e-9)
-    covered = covariance(kernel, truth, weights_of(found), question_of(found), 1, "population")
+    covered = sum(covariances(kernel, weights_of(found), question_of(found), truth))
     assert np.trace(covered) == pytest.approx(found.risk, rel=1e-9)
     np.testing.assert_allclose(kernel @ weights_of(found), question_of(found), atol=1e-9)
 
@@ -79,9 +75,8 @@ def test_weights_of_another_distribution_are_worse_where_the_design_looks():
     found = DESIGNS["pilot"]
     question = ask(found.mechanism)
     others = report_weights(found.mechanism, question, PRIOR.probabilities)
-    covered = covariance(
-        found.mechanism.kernel, truth_of(found), others, question.weights, 1, "population"
-    )
+    kernel, truth = found.mechanism.kernel, truth_of(found)
+    covered = sum(covariances(kernel, others, question.weights, truth))
     assert np.trace(covered) > found.risk * 1.01
 
 
@@ -231,94 +226,7 @@ def test_reports_for_an_error_give_that_error(surveys):
     assert abs(found.reports_for(math.sqrt(error)) / PEOPLE - 1) <= 3 * uncertain / error + 1e-3
 
 
-# Plans
-
-
-def test_a_plan_says_what_the_best_kernel_needs():
-    kernel = md.randomised_response(PRIOR, 1)
-    made = md.plan(kernel, error=0.02, prior=PRIOR, privacy=md.LDP(1), best=True)
-    assert made.reports == md.plan(kernel, error=0.02, prior=PRIOR).reports
-    best = made.best
-    assert best.design.notions == (md.LDP(1),)
-    assert best.reports == md.plan(best.design, error=0.02).reports
-    # Every answer is planned for: the least sum of squares has a wider interval.
-    summed = md.design(PRIOR, Estimation(), md.LDP(1))
-    assert md.plan(summed, error=0.02).reports > 1.05 * best.reports
-    assert made.fewest >= 0.998 * best.reports
-    assert made.fewest <= min(made.reports, best.reports)
-    assert f"{best.reports} reports" in repr(made)
-    # The bound is sharp where all answers have the same error.
-    uniform = md.Prior.uniform(4)
-    best = md.design(uniform, Estimation(), md.LDP(1))
-    made = md.plan(best, error=0.02, best=True)
-    assert made.fewest == pytest.approx(made.reports, abs=1)
-    # A control: one kernel takes fewer reports under LDP(1.1) than any may under LDP(1).
-    other = md.design(uniform, Estimation(), md.LDP(1.1))
-    assert md.plan(other, error=0.02).reports < made.fewest
-
-
-@given(
-    st.sampled_from([2, 3, 4]),
-    st.integers(0, 2**32 - 1),
-    st.sampled_from([md.LDP(0.5), md.LDP(2), md.PML(0.4), md.LIP(1)]),
-    st.sampled_from([0.01, 0.05, 0.5, 0.8]),
-    st.booleans(),
-)
-@settings(max_examples=12)
-def test_no_kernel_takes_fewer_reports_than_every_kernel(n, seed, notion, error, even):
-    rng = np.random.default_rng(seed)
-    prior = md.Prior(np.full(n, 1 / n) if even else rng.dirichlet(np.full(n, 3.0)))
-    question = None if seed % 2 else rng.integers(-3, 4, (2, n)) + np.eye(2, n) / 2
-    found = md.design(prior, Estimation(question, weights=rng.random(n if seed % 2 else 2)), notion)
-    feature = None if question is None else {x: float(v) for x, v in enumerate(question[0])}
-    made = md.plan(found, error=error, best=True, feature=feature)
-    assert made.fewest <= made.best.reports <= made.reports * 1.001 + 1
-    assert made.fewest >= 0.998 * made.best.reports - 1 or made.best.reports == 10
-    given = md.plan(found, reports=1000, best=True, feature=feature)
-    assert given.fewest <= 1000
-
-
-def test_a_least_number_is_for_the_error_asked_and_not_for_a_smaller_one():
-    kernel = md.Mechanism(np.eye(4) * 0.6 + 0.1, LABELS, LABELS)
-    uniform = md.Prior.uniform(LABELS)
-    made = md.plan(kernel, error=0.05, best=True, prior=uniform, privacy=md.LDP(2))
-    assert made.fewest <= made.best.reports
-    prior = md.Prior([0.5, 0.3, 0.15, 0.05], LABELS)
-    found = md.design(prior, Estimation(), md.PML(0.5))
-    made = md.plan(found, error=0.05, best=True)
-    # Found by hand, with weights moved towards the widest intervals.
-    assert made.reports == 2183
-    assert made.fewest <= 2138
-    assert made.best.reports <= 2138
-
-
-def test_kernels_that_hide_symbols_need_infinitely_many_reports():
-    refused(lambda: md.plan(HAMMING, error=0.02), "-u estimation", error=DataError)
-    made = md.plan(HAMMING, error=0.02, best=True)
-    assert math.isinf(made.reports)
-    assert math.isinf(made.cost)
-    assert math.isinf(made.errors.max())
-    assert made.best.reports < 10_000
-    assert made.fewest <= made.best.reports
-    assert "no number of reports" in repr(made)
-    many = md.plan(HAMMING, reports=2000, best=True)
-    assert many.reports == 2000
-    assert math.isinf(many.errors.max())
-    assert many.fewest <= 2000
-    blocks = md.plan(HAMMING, error=0.02, best=True, by="blocks")
-    assert math.isfinite(blocks.reports)
-    assert blocks.best.labels == blocks.labels
-
-
-def test_a_best_plan_is_for_the_answers_and_the_distribution_asked():
-    found = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1))
-    made = md.plan(found, error=0.02, best=True, feature=SHARES, prior=PILOT)
-    assert made.best.design.utility.of == SHARES
-    assert made.best.design.utility.truth == PILOT
-    assert made.best.labels == ("mean",)
-    assert made.best.reports < md.plan(found, error=0.02, feature=SHARES, prior=PILOT).reports
-    # One answer: its error is the risk, so that nothing is lost in the bound.
-    assert made.fewest == pytest.approx(made.best.reports, abs=1)
+# Symbols without mass
 
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
@@ -360,64 +268,6 @@ def test_symbols_without_mass_are_counted_with_those_of_which_the_same_is_asked(
     rows = np.array([[0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]])
     free = md.design(prior, Estimation(rows, weights=[1, 0]), notion).mechanism.kernel
     np.testing.assert_array_equal(free[3], free[0])
-
-
-def test_a_plan_for_one_symbol():
-    one = md.design(md.Prior([1.0], ["a"]), md.utility.Hamming(), md.LDP(1))
-    assert md.plan(one, error=0.1, best=True).fewest == 1
-
-
-def test_best_plans_that_cannot_be_made():
-    kernel = md.randomised_response(PRIOR, 1)
-    refused(lambda: md.plan(HAMMING, error=0.1, worst=True, best=True), "assumed", error=InputError)
-    refused(lambda: md.plan(kernel, error=0.1, best=True, privacy=md.LDP(1)), error=InputError)
-    refused(lambda: md.plan(kernel, error=0.1, best=True, prior=PRIOR), "without", error=InputError)
-    refused(lambda: md.plan(HAMMING, error=0.1, best=3), "True", error=InputError)
-
-
-# Before anything is collected
-
-
-def test_errors_are_known_before_anything_is_collected():
-    found = DESIGNS["pilot"]
-    made = expected_errors(found, PRIOR, 1000)
-    counted = np.round(PRIOR.probabilities @ found.mechanism.kernel * 1e6).astype(int)
-    reports = dict(zip(found.mechanism.outputs, counted.tolist(), strict=True))
-    later = md.estimate(reports, found)
-    scale = math.sqrt(later.reports / 1000)
-    np.testing.assert_allclose(made.standard_errors, later.errors * scale, rtol=1e-3)
-    masses = PRIOR.probabilities
-    np.testing.assert_allclose(made.open_errors, np.sqrt(masses * (1 - masses) / 1000), rtol=1e-9)
-    assert (made.open_errors < made.standard_errors).all()
-    # At the truth that was designed for, their squares sum to the risk over the reports.
-    there = expected_errors(found, PILOT, 1000)
-    assert (there.standard_errors**2).sum() == pytest.approx(found.risk / 1000, rel=1e-9)
-
-
-def test_errors_of_questions_are_shown_beside_symbols():
-    made = expected_errors(DESIGNS["question"], PRIOR, 500)
-    assert made.labels == (*LABELS, "mean")
-    error = made.standard_errors[-1]
-    assert error**2 == pytest.approx(DESIGNS["question"].risk / 500, rel=1e-9)
-    # Its kernel is for the question alone.
-    assert np.isinf(made.standard_errors[:4]).all()
-
-
-def test_tables_and_pictures_of_errors_say_what_is_not_told():
-    made = expected_errors(HAMMING, PRIOR, 1000)
-    untold = np.isinf(made.errors)
-    assert 0 < untold.sum() < 4
-    table = error_table(made, most=3)
-    assert [row["error"] == "not told" for row in table.records()] == untold[:3].tolist()
-    assert table.notes == ("1 more answer not shown",)
-    plt = pytest.importorskip("matplotlib.pyplot")
-    ax = md.plot_estimate(made)
-    dotted = [c for c in ax.collections if c.get_linestyle()[0][1] is not None]
-    assert sum(len(c.get_segments()) for c in dotted) == untold.sum()
-    assert ax.get_legend().get_texts()[0].get_text() == "assumed, 95% interval"
-    worst = md.plan(DESIGNS["prior"], reports=100, worst=True)
-    refused(lambda: md.plot_estimate(worst), "assumed distribution", error=InputError)
-    plt.close("all")
 
 
 # The command line

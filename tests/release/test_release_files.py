@@ -461,7 +461,7 @@ def test_mistakes_on_the_command_line(run, people, tmp_path):
         (["estimate", "design.json", "people.csv", "--column", "x"], "'x'"),
         (["estimate", "design.json", "people.csv", "--column", "class", "--method", "q"], "'q'"),
         (["plan", "design.json"], "neither"),
-        (["plan", "design.json", "--error", "0"], "positive"),
+        (["plan", "design.json", "--error", "0"], "from 1e-12"),
         (["compose", "design.json", "--times", 0], "0 times"),
     ]:
         code, out, err = run(*arguments)

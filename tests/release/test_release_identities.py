@@ -484,7 +484,7 @@ def test_repeated_identities_are_refused_over_the_whole_table(name, table):
     if name == "arrow reader":
         # A stream notices when it comes to it.
         made = md.privatize(table_of, "x", FOUND, row="id")
-        refused(lambda: list(read(made)), "1 rows whose identity came before", error=DataError)
+        refused(lambda: list(read(made)), "1 row whose identity came before", error=DataError)
         return
     found = refused(lambda: list(md.privatize(table_of, "x", FOUND, row="id")), error=DataError)
     assert "identity" in str(found)

@@ -280,16 +280,6 @@ def test_mistakes_in_joint_estimates():
     refused(lambda: md.estimate_joint(ok, [FLIP, FLIP], resamples=1), error=InputError)
 
 
-@for_each("error", [1e-300, 1e-160, 1e300, math.inf, True])
-def test_errors_that_no_plan_can_have(error):
-    refused(lambda: md.plan(FLIP, error=error), "error of a plan")
-
-
-@for_each("reports", [0.5, 1.5, True, "3", 10**400, math.inf])
-def test_numbers_of_reports_that_no_plan_can_have(reports):
-    refused(lambda: md.plan(FLIP, reports=reports), "reports of a plan")
-
-
 def test_batches_are_checked_at_once_and_empty_streams_are_named():
     batch = pa.record_batch({"x": ["no", "yes"]})
     refused(lambda: md.privatize(["no"], "x", FLIP), "Arrow batches", error=DataError)

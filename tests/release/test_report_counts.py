@@ -222,6 +222,7 @@ def test_dask_polars_and_arrow_count_where_the_reports_are(collected):
         pl.from_pandas(frame),
         pl.from_pandas(frame).lazy(),
         table,
+        table.combine_chunks().to_batches()[0],
         pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=100)),
     ]
     for form in forms:

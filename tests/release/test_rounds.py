@@ -14,7 +14,7 @@ from checks import refused
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, KernelError, UnknownNameError
-from mechdesign.release.pilots import shrunk_truth
+from mechdesign.inference.pilots import shrunk_truth
 from mechdesign.utility import Estimation
 
 LABELS = ["a", "b", "c", "d", "e"]
@@ -138,7 +138,7 @@ def test_reports_without_information_leave_the_prior():
     quiet = md.Mechanism([[0.5, 0.5]] * 3)
     prior, likely = np.array([0.5, 0.3, 0.2]), np.array([1.0, 0.0, 0.0])
     kernel = quiet.kernel
-    made = shrunk_truth((0, 1, 2), likely, prior, [(kernel, np.array([0.75, 0.25]), 40)])
+    made = shrunk_truth((0, 1, 2), likely, prior, [(kernel, np.array([0.75, 0.25]), 40)], 1)
     np.testing.assert_allclose(made.probabilities, prior)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,40 +14,48 @@ from scipy.stats import chi2
 
 import mechdesign as md
 from mechdesign.errors import DataError, RepeatWarning
-from mechdesign.exact import DENOMINATOR
 from mechdesign.release import subset_reports
 from mechdesign.release.subset_reports import SubsetTable
 from mechdesign.release.words import SeededWords
 from mechdesign.subsets import SubsetSelection
-from mechdesign.subsets._subset_selection import make_family
-from mechdesign.subsets.selection import asked_bounds
-
-CASES = [(5, 5, 1, md.LDP(1)), (8, 3, 2, md.LIP(1)), (7, 2, 3, md.PML(0.8)), (5, 5, 1, md.LDP(4))]
+from mechdesign.subsets.choice import types_of
+from mechdesign.subsets.report_types import Layout
 
 
-def made(size, base, dimension, notion):
-    found = make_family(size, base, dimension, asked_bounds([notion]))
-    return SubsetSelection(size, [notion], *found)
+@cache
+def made(symbols, notion, *plan):
+    """Of a space, of permutations with masses, and of groups."""
+    if not plan:
+        prior = symbols if isinstance(symbols, int) else md.Prior.from_counts(symbols)
+        return md.subset_selection(prior, notion, tolerance=0)
+    layout = Layout.alike(symbols)
+    ((_, _, types), *_) = types_of(layout, [notion], plan)
+    return SubsetSelection(range(symbols), [notion], layout, types)
 
 
-def p_value(counts, expected):
-    """Of Pearson's statistic; cells that cannot occur must be empty."""
-    possible = expected > 0
-    assert not counts[~possible].any()
-    total = counts.sum()
-    want = expected[possible] * total
-    statistic = ((counts[possible] - want) ** 2 / want).sum()
-    return float(chi2.sf(statistic, possible.sum() - 1))
+CASES = [
+    (5, md.LDP(1), (5, 1)),
+    (8, md.LIP(1), (3, 2)),
+    (5, md.LDP(4), (5, 1)),
+    (12, md.PML(1.2)),
+    ((4, 2, 2, 1, 1, 1), md.LIP(0.7)),
+]
 
 
-def row(selection, symbol):
-    return np.array([float(selection.probability(symbol, y)) for y in selection.outputs])
+def fits(drawn, selection, symbol, least):
+    """Whether Pearson's statistic does not speak against reports about a symbol."""
+    chances = np.array([float(selection.probability(symbol, y)) for y in selection.outputs])
+    counts, used = np.bincount(drawn, minlength=len(chances)), chances > 0
+    if counts[~used].any():
+        return False
+    want = chances[used] * len(drawn)
+    return chi2.sf(((counts[used] - want) ** 2 / want).sum(), used.sum() - 1) > least
 
 
 @for_each("case", CASES)
 @for_each("source", ["seed", "entropy", "key"])
 def test_reports_have_the_probabilities_of_the_kernel(case, source):
-    selection, n = made(*case), 60_000
+    selection, n = made(*case), 40_000
     symbol = len(selection.inputs) - 2
     if source == "key":
         import pandas as pd
@@ -57,20 +65,16 @@ def test_reports_have_the_probabilities_of_the_kernel(case, source):
     else:
         sampler = md.Sampler(selection, rng=5 if source == "seed" else None)
         drawn = sampler.draw_codes(np.full(n, symbol))
-    counts = np.bincount(drawn, minlength=len(selection.outputs))
-    least = 1e-6 if source == "entropy" else 1e-3
-    assert p_value(counts, row(selection, symbol)) > least
+    assert fits(drawn, selection, symbol, 1e-6 if source == "entropy" else 1e-3)
     # A control: the row of another symbol does not fit.
-    other = row(selection, 0)
-    possible = (other > 0) | (counts == 0)
-    assert not possible.all() or p_value(counts, other) < 1e-9
+    assert not fits(drawn, selection, 0, 1e-9)
 
 
 def test_one_word_decides_one_thing():
     """Direction, level and residue, each at the ends of its range."""
-    selection = made(5, 5, 1, md.LDP(1))
-    (profile,) = selection.profiles
-    q, full = selection.family.base, 1 << 64
+    selection = made(*CASES[0])
+    part = selection.types[0].split[0]
+    (profile,), q, full = part.profiles, part.family.base, 1 << 64
 
     class Several(Listed):
         def next_several(self, number, each):
@@ -79,8 +83,7 @@ def test_one_word_decides_one_thing():
     def residue_at(level_word, residue_word):
         words = Several([0, level_word, residue_word])
         report = SubsetTable(selection).draw(np.array([3]), words)
-        found, _ = selection.family.residues(report, np.array([3]))
-        return int(found[0])
+        return int(part.family.residues(report, np.array([3]))[0][0])
 
     shift = 64 - 53
     assert residue_at(0, 0) == 0
@@ -93,87 +96,81 @@ def test_one_word_decides_one_thing():
 
 def test_words_of_few_bits_are_rejected_and_leave_no_bias(monkeypatch):
     """With 5 bits for one of 24 directions every fourth row needs further bytes."""
-    selection, n = made(25, 5, 2, md.LIP(1)), 40_000
-    table = SubsetTable(selection, bits=5)
-    drawn = table.draw(np.full(n, 2), SeededWords(7))
-    counts = np.bincount(drawn, minlength=len(selection.outputs))
-    assert p_value(counts, row(selection, 2)) > 1e-3
+    for case in (CASES[-1], (25, md.LIP(1), (5, 2))):
+        selection, codes = made(*case), np.full(40_000, 2)
+        assert fits(SubsetTable(selection, bits=5).draw(codes, SeededWords(7)), selection, 2, 1e-4)
 
     def modulo(limits, words, spare, bits):
         """A control: without rejection."""
         return (words >> np.uint64(64 - bits)).astype(np.int64) % limits
 
     monkeypatch.setattr(subset_reports, "below", modulo)
-    drawn = SubsetTable(selection, bits=5).draw(np.full(n, 2), SeededWords(7))
-    counts = np.bincount(drawn, minlength=len(selection.outputs))
-    assert p_value(counts, row(selection, 2)) < 1e-9
+    assert not fits(SubsetTable(selection, bits=5).draw(codes, SeededWords(7)), selection, 2, 1e-9)
 
 
-def test_the_level_is_decided_by_53_bits_exactly():
-    """Weights of the levels add up to what a word of 53 bits can be."""
-    selection = made(8, 3, 2, md.LIP(1))
-    for i, profile in enumerate(selection.profiles):
-        share = Fraction(profile.high, DENOMINATOR)
-        have = sum(
-            selection.probability(x, y) * selection.family.size
-            for x in [0]
-            for y in selection.outputs
-            if selection.family.residues(np.array([y]), np.array([x]))[1][0] == i
-            and selection.family.residues(np.array([y]), np.array([x]))[0][0] < profile.count
-        )
-        assert have / selection.family.size == share * Fraction(*selection.family.class_share(i))
+def test_reports_of_different_rows_are_independent():
+    selection = made(*CASES[0])
+    drawn = md.Sampler(selection, rng=1).draw_codes(np.zeros(40_000, dtype=int))
+    pairs = Counter(zip(drawn[::2].tolist(), drawn[1::2].tolist(), strict=True))
+    chances = np.array([float(selection.probability(0, y)) for y in selection.outputs])
+    expected = np.outer(chances, chances).ravel() * len(drawn) / 2
+    counts = np.array([pairs[a, b] for a in selection.outputs for b in selection.outputs])
+    assert chi2.sf(((counts - expected) ** 2 / expected).sum(), expected.size - 1) > 1e-3
+    assert math.isclose(expected.sum(), len(drawn) / 2)
 
 
 # Identities
 
 
-def people(n=400, size=1000, seed=0):
+def people(n=400, size=1000):
     pd = pytest.importorskip("pandas")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     return pd.DataFrame({"id": np.arange(n), "x": rng.integers(0, size, n)})
 
 
 def test_keyed_reports_are_the_same_in_any_order_and_library():
     pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
-    selection, key, table = md.subset_selection(1000, md.LDP(1)), bytes(range(32)), people()
-    one = md.privatize(table, "x", selection, row="id", key=key)["x"].tolist()
-    shuffled = table.sample(frac=1, random_state=1)
-    again = (
-        md.privatize(shuffled, "x", selection, row="id", key=key).sort_values("id")["x"].tolist()
-    )
-    arrow = md.privatize(pa.Table.from_pandas(table), "x", selection, row="id", key=key)
+    duckdb, dd = pytest.importorskip("duckdb"), pytest.importorskip("dask.dataframe")
+    selection, table = md.subset_selection(1000, md.LDP(1)), people()
+
+    def drawn(source, key=bytes(range(32))):
+        return md.privatize(source, "x", selection, row="id", key=key)
+
+    one = drawn(table)["x"].tolist()
     batches = [pa.RecordBatch.from_pandas(table[i : i + 90]) for i in range(0, 400, 90)]
-    parts = list(md.privatize(batches, "x", selection, row="id", key=key))
-    polars = md.privatize(pl.from_pandas(table), "x", selection, row="id", key=key)
-    lazy = md.privatize(pl.from_pandas(table).lazy(), "x", selection, row="id", key=key).collect()
-    assert one == again == arrow["x"].to_pylist() == polars["x"].to_list() == lazy["x"].to_list()
-    assert one == [value for part in parts for value in part["x"].to_pylist()]
-    other = md.privatize(table, "x", selection, row="id", key=bytes(range(1, 33)))["x"].tolist()
+    duck, dask = drawn(duckdb.from_df(table)), drawn(dd.from_pandas(table, npartitions=3))
+    for found in (
+        drawn(table.sample(frac=1, random_state=1)).sort_values("id")["x"].tolist(),
+        drawn(pa.Table.from_pandas(table))["x"].to_pylist(),
+        [value for part in drawn(batches) for value in part["x"].to_pylist()],
+        drawn(pl.from_pandas(table))["x"].to_list(),
+        drawn(pl.from_pandas(table).lazy()).collect()["x"].to_list(),
+        duck.order("id").df()["x"].tolist(),
+        dask.compute().sort_values("id")["x"].tolist(),
+    ):
+        assert found == one
+    assert drawn(table[100:])["x"].tolist() == one[100:]
+    other = drawn(table, bytes(range(1, 33)))["x"].tolist()
     assert sum(a == b for a, b in zip(one, other, strict=True)) < 20
-    rest = md.privatize(table[100:], "x", selection, row="id", key=key)["x"].tolist()
-    assert rest == one[100:]
+    values = [md.estimate(reports, selection, "x").values for reports in (duck, dask)]
+    assert values[0] == pytest.approx(values[1])
+    # A shared direction would let two reports of one row be compared residue by residue.
+    changed = drawn(table.assign(x=(table["x"] + 1) % 1000))["x"].to_numpy()
+    base = selection.types[0].split[0].family.base
+    assert np.mean(np.array(one) // base == changed // base) < 0.02
 
 
-def test_another_symbol_under_the_same_key_gets_another_report():
-    """A shared direction would let two reports be compared residue by residue."""
-    selection, table = md.subset_selection(1000, md.LDP(1)), people(2000)
-    one = md.privatize(table, "x", selection, row="id", key=bytes(range(40)))["x"].to_numpy()
-    changed = table.assign(x=(table["x"] + 1) % 1000)
-    two = md.privatize(changed, "x", selection, row="id", key=bytes(range(40)))["x"].to_numpy()
-    base = selection.family.base
-    assert np.mean(one // base == two // base) < 0.02
-
-
-def test_a_seed_gives_the_same_reports_however_a_table_is_cut():
+@for_each("symbols", [1000, (2,) * 500 + (1,) * 500])
+def test_a_seed_gives_the_same_reports_however_a_table_is_cut(symbols):
     pa = pytest.importorskip("pyarrow")
-    selection, table = md.subset_selection(1000, md.PML(1)), people()
+    selection, table = made(symbols, md.LDP(3)), people()
     whole = md.privatize(table, "x", selection, rng=3)["x"].tolist()
     batches = [pa.RecordBatch.from_pandas(table[i : i + 70]) for i in range(0, 400, 70)]
     parts = md.privatize(batches, "x", selection, rng=3)
     assert whole == [value for part in parts for value in part["x"].to_pylist()]
 
 
-def test_labels_of_text_and_null_reports():
+def test_labels_of_text_null_reports_and_several_rows_of_one_person():
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     selection = md.subset_selection([f"w{i}" for i in range(50)], md.LDP(2))
     table = pd.DataFrame({"x": ["w1", None, "w49"] * 10})
@@ -184,37 +181,6 @@ def test_labels_of_text_and_null_reports():
     assert polars["x"].null_count() == 10
     with pytest.raises(DataError, match="1 other value"):
         md.privatize(pd.DataFrame({"x": ["w50"]}), "x", selection)
-
-
-def test_several_rows_about_one_person_are_warned_of():
-    pd = pytest.importorskip("pandas")
-    selection = md.subset_selection(50, md.LDP(1))
-    table = pd.DataFrame({"who": [1, 1, 2] * 4, "x": range(12)})
-    with pytest.warns(RepeatWarning, match=r"LDP\(8\) at most"):
-        md.privatize(table, "x", selection, person="who")
-
-
-@pytest.mark.parametrize("position", range(3))
-def test_few_words_meet_no_two_people(position):
-    """Directions, levels and residues of different rows are independent: all pairs occur."""
-    selection = made(5, 5, 1, md.LDP(1))
-    drawn = md.Sampler(selection, rng=position).draw_codes(np.zeros(40_000, dtype=int))
-    pairs = Counter(zip(drawn[::2].tolist(), drawn[1::2].tolist(), strict=True))
-    chances = row(selection, 0)
-    expected = np.outer(chances, chances).ravel()
-    size = len(selection.outputs)
-    counts = np.array([pairs[a, b] for a in range(size) for b in range(size)])
-    assert p_value(counts, expected) > 1e-3
-    assert math.isclose(expected.sum(), 1)
-
-
-def test_engines_give_the_same_reports():
-    duckdb, dd = pytest.importorskip("duckdb"), pytest.importorskip("dask.dataframe")
-    selection, key, table = md.subset_selection(1000, md.LDP(1)), bytes(range(32)), people(300)
-    want = md.privatize(table, "x", selection, row="id", key=key)["x"].tolist()
-    duck = md.privatize(duckdb.from_df(table), "x", selection, row="id", key=key)
-    assert duck.order("id").df()["x"].tolist() == want
-    parts = md.privatize(dd.from_pandas(table, npartitions=3), "x", selection, row="id", key=key)
-    assert parts.compute().sort_values("id")["x"].tolist() == want
-    one, two = (md.estimate(made, selection, "x").values for made in (duck, parts))
-    assert one == pytest.approx(two)
+    several = pd.DataFrame({"who": [1, 1, 2] * 4, "x": [f"w{i}" for i in range(12)]})
+    with pytest.warns(RepeatWarning, match=r"LDP\(16\) at most"):
+        md.privatize(several, "x", selection, person="who")

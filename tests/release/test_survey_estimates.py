@@ -14,9 +14,11 @@ from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError, PrecisionWarning, UnknownNameError
+from mechdesign.inference._estimate import covariances
+from mechdesign.inference.likelihood import maximise
+from mechdesign.inference.surveys import Survey, Units, drawn_by
 from mechdesign.release._identifiability import ask, report_weights
 from mechdesign.release.samples import Sample
-from mechdesign.release.survey import Noise, Survey, drawn_by, weighted_ratios
 from mechdesign.release.table_files import count_file
 
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
@@ -128,7 +130,7 @@ def test_a_population_smaller_than_the_sample_is_refused():
         ({"weighting": "horvitz-thompson"}, "population="),
         ({"weighting": "horvitz-thompson", "population": 10**6, "weights": "w"}, "add up to"),
         ({"weights": "w", "method": "likelihood"}, "'inversion'"),
-        ({"weights": "w", "intervals": "bootstrap"}, "'delta'"),
+        ({"weights": "w", "intervals": "bootstrap"}, "'binomial'"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options, fragment):
@@ -229,7 +231,7 @@ def double_sum(frame, sizes):
 
     With chances π_i and π_ij of a stratified sample without replacement, by Horvitz and Thompson:
     Σ_ij (1 − π_i π_j/π_ij) w_i w_j e_i e_jᵀ for the reports, whose own noise then counts
-    (1 − π_i) w_i² times, and is completed to w_i².
+    (1 − π_i) w_i² times, and is completed to w_i² by what the kernel is known to add.
     """
     inverse = np.linalg.inv(THREE.kernel)
     z = inverse[[list("abc").index(r) for r in frame["r"]]]
@@ -248,9 +250,11 @@ def double_sum(frame, sizes):
             elif strata[i] == strata[j]:
                 both = pi[i] * (n[strata[i]] - 1) / (sizes[strata[i]] - 1)
             found += (1 - pi[i] * pi[j] / both) * w[i] * w[j] * np.outer(e[i], e[j])
-        # E[z zᵀ | y] − E[z | x] E[z | x]ᵀ, the second estimated by diag(z).
-        noise = np.outer(z[i], z[i]) - np.diag(z[i])
-        found += pi[i] * w[i] ** 2 * noise / w.sum() ** 2
+    # What the mechanism adds, at the likeliest shares of secrets.
+    f = np.bincount([list("abc").index(r) for r in frame["r"]], w) / w.sum()
+    likely = maximise(THREE.kernel, f[None])[0][0]
+    noise = covariances(THREE.kernel, inverse, np.eye(3), likely)[0]
+    found += (pi * w**2).sum() * noise / w.sum() ** 2
     return mean, found
 
 
@@ -297,36 +301,31 @@ def test_totals_and_their_variance_are_unbiased_over_all_samples_and_all_reports
     """By enumeration: a population of five, all samples without replacement, all reports."""
     secrets = np.array([0, 0, 1, 1, 1])
     question, reference = ask(FLIP), np.full(2, 0.5)
-    noise = Noise(FLIP, question, report_weights(FLIP, question, reference), reference)
+    scores = report_weights(FLIP, question, reference)
+    truth = np.array([0.4, 0.6])
+    noise = covariances(FLIP.kernel, scores, np.eye(2), truth)[0] / asked
     survey = Survey(population=5, weighting="horvitz-thompson")
-    chances, values, variances, alone = [], [], [], []
+    chances, values, variances = [], [], []
     samples = list(itertools.combinations(range(5), asked))
     for people in samples:
         for ys in itertools.product(range(2), repeat=asked):
             chance = np.prod([FLIP.kernel[secrets[i], y] for i, y in zip(people, ys, strict=True)])
             sample = Sample(np.array(ys), np.ones(asked, dtype=np.int64), {})
             drawn = drawn_by(survey, sample)
-            found = weighted_ratios(
-                sample,
-                drawn,
-                np.zeros(asked, dtype=np.int64),
-                noise,
-                target="population",
-                weighting="horvitz-thompson",
-            )
+            groups = np.zeros(asked, dtype=np.int64)
+            units = Units(sample, drawn, groups, scores, target="population", population=5)
             chances.append(chance / len(samples))
-            values.append(found.values[0])
-            variances.append(found.covariance)
-            alone.append(found.noise)
+            values.append(units.values[0])
+            variances.append(units.between(0, 0)[0] + asked / 5 * noise)
+            assert units.sampling.fraction[0] == pytest.approx(asked / 5)
     chances = np.array(chances)
     assert chances.sum() == pytest.approx(1)
     np.testing.assert_allclose(chances @ np.array(values), [0.4, 0.6], atol=1e-12)
     exact = np.cov(np.array(values).T, aweights=chances, bias=True)
     np.testing.assert_allclose(np.tensordot(chances, variances, 1), exact, atol=1e-12)
     # The mechanism's part is the whole where everybody is asked, and never vanishes.
-    of_noise = np.tensordot(chances, alone, 1)
-    assert of_noise[0, 0] > 0.1
-    assert (asked == 5) == np.allclose(of_noise, exact, atol=1e-12)
+    assert noise[0, 0] > 0.1
+    assert (asked == 5) == np.allclose(noise, exact, atol=1e-12)
 
 
 def test_the_correction_for_a_finite_population_leaves_the_noise_of_the_mechanism():

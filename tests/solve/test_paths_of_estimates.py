@@ -68,6 +68,6 @@ def test_plans_and_comparisons_take_every_truth(name):
     asked = Estimation(truth=TRUTHS[name])
     designed = md.design(ABC, asked, md.PML(1))
     few, many = md.plan(designed, reports=1000), md.plan(designed, reports=4000)
-    assert many.errors == pytest.approx(few.errors / 2, rel=1e-9)
+    assert many.standard_errors == pytest.approx(few.standard_errors / 2, rel=1e-9)
     table = md.compare(ABC, {"it": asked}, [md.PML], [1.0])
     assert table.points[0].risk == pytest.approx(designed.risk, rel=1e-9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -141,7 +142,8 @@ def test_files_hold_the_plan(twins, titanic, tmp_path):
         md.save(plan, path)
         assert path.stat().st_mode & 0o77 == 0  # it holds the counts of people
         again = md.load(path)
-        assert repr(again) == repr(plan)
+        assert again.weights == plan.weights
+        assert repr(again) == repr(replace(plan, others=()))  # not kept, as nothing would prove it
         assert again.check == plan.check
         assert again.kernels == plan.kernels
         jsonschema.Draft202012Validator(schema).validate(json.loads(path.read_text()))
@@ -159,8 +161,9 @@ def test_files_hold_the_plan(twins, titanic, tmp_path):
         lambda c: c["prior"]["weights"].reverse(),
         lambda c: c.update(prior=None),
         lambda c: c["columns"][0].update(weight=-1),
-        lambda c: c["others"][0].update(risk="much"),
-        lambda c: c["others"][0].update(name="\x1b[2J"),
+        lambda c: c["columns"][0].update(weight=0),
+        lambda c: c["columns"][0].update(weight="inf"),
+        lambda c: c.update(others=[]),
         lambda c: c.update(columns=[]),
     ])  # fmt: skip
 def test_altered_files_are_refused(twins, change):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 
 import pytest
 from checks import for_each
@@ -14,12 +15,19 @@ from mechdesign.storage import from_json, seal, to_json
 from mechdesign.subsets import SubsetSelection
 
 
+def grouped():
+    prior = md.Prior.from_counts({"a": 3, "b": 1, "c": 3, "d": 1, "e": 1})
+    return md.subset_selection(prior, [md.LDP(1), md.PML(0.9)])
+
+
 def selections():
     return [
         md.subset_selection(1000, md.LDP(1)),
         md.subset_selection(["a", "b", ("c", 1), None], md.PMC(1)),
         md.subset_selection(200, [md.PML(1), md.LDP(2)]),
         md.subset_selection(50, md.ALIP(2, 0.5)),
+        md.subset_selection(12, md.PML(1.2)),
+        grouped(),
         md.subset_selection(100_000, md.PML(1)),
     ]
 
@@ -33,16 +41,17 @@ def test_what_is_saved_is_loaded(selection, tmp_path):
     assert found == selection
     assert found.certificate == selection.certificate
     assert found.inputs == selection.inputs
-    assert found.family == selection.family
+    assert found.types == selection.types
     assert path.stat().st_size < 4000
     with pytest.raises(StorageError, match="exists"):
         md.save(selection, path)
 
 
-def test_the_same_reports_come_from_the_file(tmp_path):
-    selection = md.subset_selection(1000, md.LIP(1))
+@for_each("make", [grouped, lambda: md.subset_selection(1000, md.LIP(1))])
+def test_the_same_reports_come_from_the_file(make, tmp_path):
+    selection = make()
     md.save(selection, tmp_path / "many.json")
-    symbols = list(range(0, 1000, 7))
+    symbols = [*selection.inputs[::7], *selection.inputs[:5]] * 8
     again = md.Sampler(md.load(tmp_path / "many.json"), rng=3).draw(symbols)
     assert again == md.Sampler(selection, rng=3).draw(symbols)
 
@@ -59,8 +68,8 @@ def changed(content, path, value):
 
 
 @functools.cache
-def content():
-    return to_json(md.subset_selection(60, md.LIP(1)))
+def content(make=lambda: md.subset_selection(60, md.LIP(1))):
+    return to_json(make())
 
 
 def forged():
@@ -103,6 +112,36 @@ def test_forged_files_are_refused(path, value):
     assert from_json(changed(content(), ["symbols"], 60)) is not None
     with pytest.raises(StorageError):
         from_json(changed(content(), path, value))
+
+
+def permuted():
+    return md.subset_selection(12, md.PML(1.2))
+
+
+@for_each(
+    ("make", "path", "value"),
+    [
+        (permuted, ["placements", 0, "mass"], "12345"),
+        (permuted, ["placements", 0, "mass"], "0"),
+        (permuted, ["placements", 0, "elements", 0], 12),
+        (permuted, ["placements", 0, "elements"], [1, 1, 2, 3]),
+        (permuted, ["base"], 13),
+        (permuted, ["profiles", 0, "count"], 1),
+        (permuted, ["placements"], []),
+        (grouped, ["types", 0, "chances", 0], "12"),
+        (grouped, ["risk_exact"], "1/3"),
+        (grouped, ["bound_exact"], "100/3"),
+        (grouped, ["prices", "inside"], [1.0, math.inf]),
+        (grouped, ["prices", "row"], [0.0]),
+        (grouped, ["prior", "weights", 0], "5"),
+        (grouped, ["achieved"], [[0.1], [0.1]]),
+        (grouped, ["fingerprint"], "0" * 64),
+        (grouped, ["types", 0, "parts"], []),
+    ],
+)
+def test_forged_placements_and_types_are_refused(make, path, value):
+    with pytest.raises(StorageError):
+        from_json(changed(content(make), path, value))
 
 
 @for_each("name", lambda: [name for name in content() if name != "version"])

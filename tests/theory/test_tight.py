@@ -77,7 +77,9 @@ def random_pairs(rng, n, epsilon):
     a, b = rng.integers(1, 4, 2)
     b = a if matched else b
     scales = tuple(rng.uniform(0.2, 3, a).tolist()) if matched and rng.uniform() < 0.5 else None
-    over, under = tuple(hypothesis() for _ in range(a)), tuple(hypothesis() for _ in range(b))
+    over = under = ()
+    while len({*over, *under}) < 2:  # alike hypotheses ask nothing, which is refused
+        over, under = tuple(hypothesis() for _ in range(a)), tuple(hypothesis() for _ in range(b))
     return Pairs(epsilon, over, under, "matched" if matched else "all", scales)
 
 
@@ -234,7 +236,7 @@ def test_bounds_hold_whatever_the_multipliers(damage, monkeypatch):
         want = naive_level(rows, triples(target))
         assert level >= want * (1 - 1e-7)
         worse += level > want + 1e-6
-    assert (worse > 5) == (damage != "nothing")
+    assert (worse > 2) == (damage != "nothing")
 
 
 @for_each("cls", FAMILY)

@@ -13,8 +13,8 @@ import pytest
 from matplotlib import pyplot
 
 import mechdesign as md
+from mechdesign.inference.planning import NOT_SHOWN, errors_to_show
 from mechdesign.plotting.style import save_figure
-from mechdesign.release._plan import NOT_SHOWN, errors_to_show
 from mechdesign.views.pages import report_page
 from mechdesign.views.tables import MOST_ROWS
 from mechdesign.views.text import print_audit, print_design

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import (
-    DataError,
-    InputError,
-    MisfitWarning,
-    PrecisionWarning,
-    quote,
-    warn,
-)
-from ..mechanism import mechanism_of
+from ..errors import DataError, InputError, MisfitWarning, PrecisionWarning, quote, warn
+from ..mechanism import Mechanism, mechanism_of
+from ..release._identifiability import ask_as_designed, rank_of, report_weights
+from ..release.codes import check_choice
+from ..release.counts import count_reports
+from ..release.receipts import trace
+from ..release.samples import Sample, read_sample
+from ..release.several_estimates import one_kernel
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
 from ..utility.questions import Question
-from ._identifiability import ask_as_designed, report_weights
-from .codes import check_choice
-from .counts import count_reports
-from .estimates import Estimate
-from ..inference.likelihood import Convergence, fit_of, maximise
-from .mode_wise import estimate_combinations, large_columns
+from .intervals import Sampling
+from .likelihood import Convergence, fit_of, maximise
+from .many import ManyEstimates, estimate_combinations, estimate_many, large_columns
+from .observed import Observed, answers_of
 from .pilots import shrunk_truth
-from .receipts import trace
 from .references import (
     CONFIDENCE,
     check_confidence,
@@ -37,17 +34,19 @@ from .references import (
     refuse_other_than,
     weights_note,
 )
-from .samples import Sample, read_sample
-from .several_estimates import one_kernel
-from .subset_estimates import ManyEstimates, estimate_many
-from .survey import GroupEstimates, Noise, Survey, check_plain, estimate_groups
+from .results import Estimate, GroupEstimates
+from .surveys import Survey, Units, at_least, check_plain, check_single, drawn_by, groups_of
+
+Vector = NDArray[np.float64]
 
 _CHOICES = {
     "method of estimation": ("inversion", "likelihood"),
-    "intervals": ("delta", "bootstrap"),
+    "intervals": ("binomial", "delta", "bootstrap"),
     "target": ("population", "sample"),
     "what to do about a misfit": ("error", "warn"),
 }
+# Tosses of a coin on its rarer side from which on normal limits are given where they are asked for.
+_FEW_EVENTS = 30
 # Estimates from reports that fit the mechanism with a smaller probability are refused.
 _MISFIT = 1e-6
 MISFIT_REMEDY = (
@@ -90,7 +89,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     method: str = "inversion",
     feature: Asked = None,
     by: str = "symbols",
-    intervals: str = "delta",
+    intervals: str = "binomial",
     confidence: float = CONFIDENCE,
     target: str = "population",
     missing: str = "error",
@@ -116,7 +115,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         A design's prior only tunes the variance of the inversion; it never biases it. With one for
         :class:`mechdesign.utility.Estimation` the weights are those that it is optimal for.
         Reports of a subset selection are estimated from by inversion alone, and what comes back
-        has no covariances (:class:`mechdesign.release.subset_estimates.ManyEstimates`); so are
+        has no covariances (:class:`mechdesign.inference.many.ManyEstimates`); so are
         those of many columns of a plan, whose combinations of values and reports are over 400,000,
         with all options of a survey but ``by_group``.
     method : {"inversion", "likelihood"}
@@ -130,8 +129,12 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         the products of what their designs ask.
     by : {"symbols", "blocks"}
         Blocks are the finest groups that a mechanism with equal rows can still tell apart.
-    intervals : {"delta", "bootstrap"}
-        Normal limits, or limits from reports simulated at the estimate.
+    intervals : {"binomial", "delta", "bootstrap"}
+        The one interval that holds at rare answers and few reports
+        (:mod:`mechdesign.inference.intervals`). The others are for comparison with what other
+        software prints: normal limits, or limits from reports simulated at the estimate. Both
+        collapse where few informative reports fall; where these stand for fewer than 30 tosses of
+        a coin on either side they are not given, and the first is.
     confidence : float between 0 and 1
         For each interval alone.
     target : {"population", "sample"}
@@ -166,8 +169,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     Returns
     -------
     Estimate, ManyEstimates or GroupEstimates
-        A :class:`mechdesign.release.survey.SurveyEstimate` where any of these is asked, and one for
-        each group with ``by_group``.
+        One :class:`mechdesign.Estimate` for each group with ``by_group``.
 
     Raises
     ------
@@ -195,9 +197,9 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     survey = Survey(weights, strata, clusters, by_group, population, weighting)
     if isinstance(mechanism, SubsetSelection):
         refuse_other_than(method=(method, "inversion"), feature=(feature, None))
-        refuse_other_than(by=(by, "symbols"), intervals=(intervals, "delta"), truth=(truth, None))
+        refuse_other_than(by=(by, "symbols"), truth=(truth, None))
         given: dict[str, Any] = {each: (getattr(survey, each), None) for each in survey.asked}
-        refuse_other_than(**given)
+        refuse_other_than(**given, intervals=(intervals, "binomial"))
         check_choice("policy for missing reports", missing, ("error", "drop"))
         many = estimate_many(
             reports,
@@ -212,8 +214,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         return many
     if (names := large_columns(mechanism, column)) is not None:
         options: dict[str, Any] = {"method": (method, "inversion"), "feature": (feature, None)}
-        options.update(by=(by, "symbols"))
-        options.update(intervals=(intervals, "delta"), truth=(truth, None))
+        options.update(by=(by, "symbols"), intervals=(intervals, "binomial"), truth=(truth, None))
         remedy = f"estimate fewer of them at a time, such as column={names[:1]!r}"
         refuse_other_than("so many columns at once", remedy, **options)
         many, fits = estimate_combinations(
@@ -234,89 +235,270 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     reports, mechanism, column, receipt = read.reports, read.mechanism, read.column, read.receipt
     found = mechanism_of(mechanism)
     resamples, generator = bootstrap_options(resamples, rng)
-    sample = None
     if survey.asked or isinstance(reports, Sample):
         check_plain(method, intervals)
         sample = read_sample(reports, found, column, survey.columns, missing)
         counts = sample.tally(found)
     else:
         counts = count_reports(reports, found, column, missing=missing)
+        sample = Sample(np.flatnonzero(counts), counts[counts > 0], {})
     question = ask_as_designed(mechanism, feature, by)
     n = int(counts.sum())
     carried = None if isinstance(reports, Sample) else column
     known, note = trace(reports, carried, found, receipt, n)
     note = note if read.note is None else read.note
-    f = counts / n
-    likely, gap, steps = maximise(found.kernel, f[None, :])
-    p = likely[0]
-    fit = fit_of(found.kernel, f, p, n, float(gap[0]))
+    likely, gap, _ = maximise(found.kernel, counts[None, :] / n)
+    fit = fit_of(found.kernel, counts / n, likely[0], n, float(gap[0]))
     judge_fit(fit, misfit)
-    reference = reference_of(mechanism, found, truth) if method == "inversion" else p
-    on_reports = report_weights(found, question, reference)
+    reference = reference_of(mechanism, found, truth) if method == "inversion" else likely[0]
+    scores = report_weights(found, question, reference)
     if method == "inversion" and truth is None:
-        told = weights_note(mechanism, question, on_reports, p)
+        told = weights_note(mechanism, question, scores, likely[0])
         note = "; ".join(filter(None, (note, told)))
-    if sample is not None:
-        groups = estimate_groups(
-            sample,
-            survey,
-            found,
-            question,
-            Noise(found, question, on_reports, reference),
-            prior_of(mechanism, found),
-            confidence=confidence,
-            target=target,
-            bounded=fit >= _MISFIT,
-            fit=fit,
-            receipt=known,
-            note=note,
-        )
-        for each in groups.estimates:
-            warn_of_errors(each, question)
-        return groups if by_group is not None else groups.estimates[0]
-    straight, centre = f @ on_reports, p @ question.weights
-    covariances = covariance(found.kernel, p, on_reports, question.weights, n, target)
-    errors = np.sqrt(np.diagonal(covariances))
-    again = None
-    if intervals == "bootstrap":
-        drawn = sampled_frequencies(found.kernel, p, n, target, resamples, generator)
-        if method == "inversion":
-            again = drawn @ on_reports
-        else:
-            again = maximise(found.kernel, drawn)[0] @ question.weights
-    errors, lower, upper = limits(straight, centre, errors, again, method, confidence)
-    lower, upper = within(question, fit, lower, upper)
-    shrunk = shrunk_truth(found.inputs, p, prior_of(mechanism, found), [(found.kernel, f, n)])
-    made = Estimate(
-        question.labels,
-        straight if method == "inversion" else centre,
-        errors,
-        lower,
-        upper,
-        covariances,
-        n,
-        method,
-        intervals,
-        confidence,
-        target,
-        p,
-        Convergence(steps, float(gap[0])),
-        fit,
-        known,
-        note,
-        shrunk,
-        found.schema,
+    asked = AskedReports(
+        found,
+        question,
+        scores,
+        prior_of(mechanism, found),
+        method=method,
+        intervals=intervals,
+        confidence=confidence,
+        target=target,
+        fit=fit,
+        receipt=known,
+        note=note,
+        bootstrap=(resamples, generator),
     )
-    warn_of_errors(made, question)
-    return made
+    groups = asked.estimates(sample, survey)
+    for each in groups.estimates:
+        warn_of_errors(each, question)
+    return groups if by_group is not None else groups.estimates[0]
 
 
-def within(question: Question, fit: float, lower: Any, upper: Any) -> tuple[Any, Any]:
-    """Limits inside of what answers can be, unless reports fit none."""
-    if fit < _MISFIT:
-        return lower, upper
-    low, high = question.weights.min(axis=0), question.weights.max(axis=0)
-    return np.clip(lower, low, high), np.clip(upper, low, high)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Options:
+    """What estimates say of themselves, as asked or known.
+
+    ``kernel`` is that of all rounds, where reports are not of the mechanism alone.
+    """
+
+    method: str = "inversion"
+    intervals: str = "binomial"
+    confidence: float = CONFIDENCE
+    target: str = "population"
+    fit: float = 1.0
+    receipt: Any = None
+    note: str = ""
+    kernel: Vector | None = None
+    bootstrap: tuple[int, np.random.Generator] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class AskedReports(_Options):
+    """A kernel with a question and scores of its reports: what all estimates come from.
+
+    Attributes
+    ----------
+    mechanism, question : what made the reports, and what is asked
+    scores : ``(M, F)`` with K a = V
+    prior : ``(N,)``, what the shrunk distribution is drawn to
+    """
+
+    mechanism: Mechanism
+    question: Question
+    scores: Vector
+    prior: Vector
+
+    @property
+    def matrix(self) -> Vector:
+        """``(N, M)``, what makes the reports."""
+        return self.mechanism.kernel if self.kernel is None else self.kernel
+
+    @cached_property
+    def rank(self) -> int:
+        """Number of independent combinations of frequencies that reports tell."""
+        if self.kernel is None:
+            return rank_of(self.mechanism)
+        return int(np.linalg.matrix_rank(self.kernel))
+
+    def of_frequencies(
+        self,
+        frequencies: Vector,
+        likely: Vector,
+        reports: int,
+        gap: float = 0.0,
+        steps: int = 0,
+        spread: Vector | None = None,
+    ) -> Estimate:
+        """From frequencies ``(M,)`` of a simple sample, and the distribution of most likelihood.
+
+        ``spread`` is the covariance of what people count for, if it is not that of one kernel.
+        """
+        noise, own = covariances(self.matrix, self.scores, self.question.weights, likely)
+        whole = own if spread is None else spread
+        fixed = float(self.target == "sample")
+        observed = Observed(
+            self.matrix,
+            frequencies,
+            likely,
+            self.scores,
+            self.question.weights,
+            Sampling(reports, fraction=fixed),
+            (noise + (1 - fixed) * whole) / reports,
+        )
+        return replace(self.estimate(observed, reports, gap, steps), noise=_roots(noise / reports))
+
+    def estimates(self, sample: Sample, survey: Survey) -> GroupEstimates:
+        """Estimates of each group of a sample, of one group for all.
+
+        Raises :class:`DataError` for weights, strata, clusters or a population that cannot be used.
+        """
+        drawn = drawn_by(survey, sample)
+        if self.target == "population" and survey.asked:
+            check_single(drawn, survey.strata)
+        names, places = groups_of(survey, sample, drawn)
+        total = drawn.population if survey.weighting != "hajek" else None
+        units = Units(sample, drawn, places, self.scores, target=self.target, population=total)
+        likely, gap, steps = maximise(self.matrix, units.frequencies)
+        seen_of, noises = [], []
+        for i in range(len(names)):
+            own = units.sampling.of(i)
+            if not survey.asked:
+                own = Sampling(own.size, fraction=own.fraction)
+            noise, spread = (
+                part / own.size
+                for part in covariances(self.matrix, self.scores, self.question.weights, likely[i])
+            )
+            seen = None
+            if not survey.asked:
+                covariance = noise + (self.target == "population") * spread
+            elif self.target == "sample":
+                covariance = noise
+            else:
+                between = units.between(i, i)[0]
+                seen = between + own.fraction * noise
+                covariance = at_least(between, (1 - own.fraction) * noise) + own.fraction * noise
+            noises.append(_roots(noise))
+            seen_of.append(
+                Observed(
+                    self.matrix,
+                    units.frequencies[i],
+                    likely[i],
+                    self.scores,
+                    self.question.weights,
+                    own,
+                    covariance,
+                    seen,
+                    float(units.totals[i]),
+                )
+            )
+        count = len(self.question.labels)
+        ends = np.reshape(answers_of(seen_of).limits(1 - self.confidence), (2, -1, count))
+        made = []
+        for i, name in enumerate(names):
+            one = self.estimate(
+                seen_of[i], int(units.reports[i]), float(gap[i]), steps, (ends[0, i], ends[1, i])
+            )
+            made.append(
+                replace(
+                    one,
+                    noise=noises[i],
+                    strata=len(drawn.units),
+                    clusters=0 if drawn.clusters is None else int(drawn.units.sum()),
+                    weighting=survey.weighting,
+                    group=name,
+                    by_design=bool(survey.asked),
+                )
+            )
+        return GroupEstimates(survey.by_group or "", tuple(names), tuple(made), units.between)
+
+    def estimate(
+        self,
+        observed: Observed,
+        reports: int,
+        gap: float,
+        steps: int,
+        ends: tuple[Vector, Vector] | None = None,
+    ) -> Estimate:
+        """The answers with their intervals, whose ends may be known."""
+        p, f = observed.likely, observed.frequencies
+        values, errors = observed.estimates, _roots(observed.covariance)
+        lower, upper = ends or observed.answers().limits(1 - self.confidence)
+        if self.intervals != "binomial" or self.method == "likelihood":
+            centre = p @ self.question.weights
+            if self.intervals != "binomial":
+                answers = observed.answers()
+                many = answers.events() >= _FEW_EVENTS
+                errors, *former = self._former_limits(values, centre, errors, observed, reports)
+                former = [np.clip(end, answers.path.low, answers.path.high) for end in former]
+                lower, upper = (
+                    np.where(many, end, own)
+                    for end, own in zip(former, (lower, upper), strict=True)
+                )
+            if self.method == "likelihood":
+                values = centre
+                lower, upper = np.minimum(lower, centre), np.maximum(upper, centre)
+        effective = float(observed.sampling.size)
+        rounds = [(self.matrix, f, max(1, round(effective)))]
+        return Estimate(
+            self.question.labels,
+            values,
+            errors,
+            lower,
+            upper,
+            observed.covariance,
+            reports,
+            self.method,
+            self.intervals,
+            self.confidence,
+            self.target,
+            p,
+            Convergence(steps, gap),
+            self.fit,
+            self.receipt,
+            self.note,
+            shrunk_truth(self.mechanism.inputs, p, self.prior, rounds, self.rank),
+            self.mechanism.schema,
+            freedom=observed.sampling.freedom,
+            effective=effective,
+            observed=observed,
+        )
+
+    def _former_limits(
+        self, straight: Vector, centre: Vector, errors: Vector, observed: Observed, reports: int
+    ) -> tuple[Vector, Vector, Vector]:
+        """Standard errors and limits of normal intervals or of a bootstrap, as other software has
+        them.
+        """
+        if self.intervals == "delta":
+            return errors, *normal_limits(straight, errors, self.confidence)
+        assert self.bootstrap is not None
+        kernel, p = self.matrix, observed.likely
+        drawn = sampled_frequencies(kernel, p, reports, self.target, *self.bootstrap)
+        if self.method == "inversion":
+            again = drawn @ self.scores
+        else:
+            again = maximise(kernel, drawn)[0] @ self.question.weights
+        errors, tail = again.std(axis=0, ddof=1), (1 - self.confidence) / 2
+        lower, upper = np.quantile(again, [tail, 1 - tail], axis=0)
+        if self.method == "inversion":
+            # The errors of the simulation, turned around the estimate.
+            lower, upper = straight - (upper - centre), straight - (lower - centre)
+        return errors, lower, upper
+
+
+def covariances(kernel: Vector, a: Vector, v: Vector, likely: Vector) -> tuple[Vector, Vector]:
+    """Covariances ``(F, F)`` of one report's scores ``(M, F)``: what the mechanism leaves, and what
+    the values ``(N, F)`` of people vary who are distributed so.
+    """
+    q = likely @ kernel
+    square, mean = v.T @ (likely[:, None] * v), likely @ v
+    return a.T @ (q[:, None] * a) - square, square - np.outer(mean, mean)
+
+
+def _roots(covariance: Vector) -> Vector:
+    """Standard errors of a covariance, whose variances rounding may leave below zero."""
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
 
 
 def check_options(method: Any, intervals: Any, target: Any, misfit: Any, confidence: Any) -> None:
@@ -375,42 +557,16 @@ def judge_fit(fit: float, misfit: str, name: str = "reports") -> None:
     )
 
 
-# Errors and limits: the delta method and the bootstrap
-
-
-def covariance(
-    kernel: NDArray[np.float64],
-    p: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    question: NDArray[np.float64],
-    reports: int,
-    target: str,
-) -> NDArray[np.float64]:
-    """Covariance ``(F, F)`` of Σ_y a_y f_y when people are distributed as ``p``.
-
-    About the population, each report is a draw from pᵀK; about the sample, the secrets are fixed
-    and only the mechanism is random.
-    """
-    q = p @ kernel
-    second = weights.T @ (q[:, None] * weights)
-    if target == "population":
-        mean = p @ question
-        fixed = np.outer(mean, mean)
-    else:
-        fixed = question.T @ (p[:, None] * question)
-    found = (second - fixed) / reports
-    # Rounding may leave a variance of nothing slightly below zero.
-    np.fill_diagonal(found, np.maximum(np.diagonal(found), 0.0))
-    return found
+# Intervals of other software
 
 
 def normal_limits(
     values: NDArray[np.float64], errors: NDArray[np.float64], confidence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Values ± z · errors."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
-    z = float(norm.isf((1 - confidence) / 2))
+    z = -float(ndtri((1 - confidence) / 2))
     return values - z * errors, values + z * errors
 
 
@@ -464,33 +620,3 @@ def whole_numbers(expected: NDArray[np.float64]) -> NDArray[np.int64]:
     rest = round(float(expected.sum())) - int(floor.sum())
     floor[np.argsort(floor - expected)[:rest]] += 1
     return floor
-
-
-def limits(
-    straight: NDArray[np.float64],
-    centre: NDArray[np.float64],
-    errors: NDArray[np.float64],
-    again: NDArray[np.float64] | None,
-    method: str,
-    confidence: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Standard errors, and lower and upper confidence limits.
-
-    Parameters
-    ----------
-    straight, centre : estimates by inversion, and at the distribution of largest likelihood
-    errors : standard errors by the delta method
-    again : ``(B, …)`` estimates simulated at that distribution, ``None`` for normal limits
-    """
-    if again is None:
-        lower, upper = normal_limits(straight, errors, confidence)
-    else:
-        errors, tail = again.std(axis=0, ddof=1), (1 - confidence) / 2
-        lower, upper = np.quantile(again, [tail, 1 - tail], axis=0)
-        if method == "inversion":
-            # The errors of the simulation, turned around the estimate.
-            lower, upper = straight - (upper - centre), straight - (lower - centre)
-    if method == "likelihood":
-        # They hold the estimate.
-        lower, upper = np.minimum(lower, centre), np.maximum(upper, centre)
-    return errors, lower, upper

@@ -12,14 +12,12 @@ from ..errors import InputError, ZeroMassWarning, quote
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..published import PublicDesign
+from ..release._identifiability import report_weights
 from ..utility.estimation import Estimation
 from ..utility.questions import Question
-from ._identifiability import report_weights
 
 #: The rate at which intervals cover where nothing is asked.
 CONFIDENCE = 0.95
-#: Fewest reports that anything is estimated from.
-FEWEST = 10
 # The share of squared errors from which on it is told that other weights would save it.
 _NOTABLE = 0.02
 

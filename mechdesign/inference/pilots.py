@@ -26,6 +26,7 @@ def shrunk_truth(
     likely: Vector,
     prior: Vector,
     rounds: list[tuple[Vector, Vector, int]],
+    rank: int,
 ) -> Prior:
     """A distribution with mass exactly where the prior has some.
 
@@ -35,9 +36,9 @@ def shrunk_truth(
     likely : ``(N,)`` of largest likelihood
     prior : ``(N,)``, what it is drawn to
     rounds : kernel ``(N, M)``, frequencies ``(M,)`` and number of reports of each round
+    rank : number of independent combinations of frequencies that reports tell
     """
-    kernels = np.hstack([kernel for kernel, _, _ in rounds])
-    freedom = int(np.linalg.matrix_rank(kernels)) - 1
+    freedom = rank - 1
     distance = sum(_pearson(prior @ kernel, f, n) for kernel, f, n in rounds)
     reports = sum(n for _, _, n in rounds)
     share = min(1.0, freedom / distance) if distance > 0 else 1.0

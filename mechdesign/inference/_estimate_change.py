@@ -10,24 +10,25 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, KernelError, asked_by, listed, quote
 from ..input_tables import DROPPED
-from ..labels import Label, tidy
+from ..labels import Label, counted, tidy
 from ..mechanism import Mechanism, mechanism_of
-from ..utility.estimation import Asked
-from ._estimate import estimate, normal_limits
-from ._identifiability import (
+from ..release._identifiability import (
     AskedKernel,
     ask_as_designed,
     least_variance,
     question_of_rounds,
 )
-from .codes import ABSENT, Codebook, check_choice
-from .counts import count_rows
-from .estimates import Estimate, Intervals
-from .identities import encode_identities
-from .persons import plain_identity
-from .receipts import trace
+from ..release.codes import ABSENT, Codebook, check_choice
+from ..release.counts import count_rows
+from ..release.identities import encode_identities
+from ..release.persons import plain_identity
+from ..release.receipts import trace
+from ..release.samples import CountedRows
+from ..utility.estimation import Asked
+from ._estimate import covariances, estimate
 from .references import CONFIDENCE, check_confidence, reference_of
-from .samples import CountedRows
+from .results import Estimate, Intervals, difference_of, joined_notes
+from .surveys import at_least
 
 Vector = NDArray[np.float64]
 
@@ -58,9 +59,9 @@ class ChangeEstimate(Intervals):
         """Numbers of reports, and of persons in both rounds, in one line."""
         first, second = (made.reports for made in self.rounds)
         return (
-            f"change from {first} to {second} reports, of {self.both} persons in both rounds "
-            f"({100 * self.kept:.3g} % of them with equal reports); "
-            f"{100 * self.confidence:g} % intervals"
+            f"change from {first} to {counted(second, 'report')}, of "
+            f"{counted(self.both, 'person')} in both rounds ({100 * self.kept:.3g} % "
+            f"of them with equal reports); {100 * self.confidence:g} % intervals"
         )
 
     def closing(self) -> list[str]:
@@ -117,9 +118,9 @@ def estimate_change(
 
     Notes
     -----
-    Intervals are normal, for all who might be asked. Where persons were given an earlier report
-    because their budget was spent, changes of their values are not seen, and the estimate of a
-    change is too small.
+    Intervals are made of those of both rounds, for all who might be asked. Where persons were given
+    an earlier report because their budget was spent, changes of their values are not seen, and the
+    estimate of a change is too small.
 
     Examples
     --------
@@ -184,48 +185,56 @@ def estimate_change(
         scores.append(least_variance(kernel.kernel, question, reference))
         notes.append(note)
     both = [(y, told[1][who]) for who, y in told[0].items() if who in told[1]]
-    covariance, apart = _covariances(told, scores, both)
-    errors = np.sqrt(np.diagonal(covariance))
-    values = made[1].values - made[0].values
-    lower, upper = normal_limits(values, errors, confidence)
+    apart, cross = _covariances(told, scores, both)
+    covariance = at_least(apart - cross - cross.T, _known_noise(made, len(both)))
+    difference = difference_of(made[0], made[1], covariance, np.diagonal(cross), len(both))
     labels = [[kernel.outputs[y] for y in range(len(kernel.outputs))] for kernel in kernels]
     equal = sum(labels[0][y] == labels[1][z] for y, z in both)
     return ChangeEstimate(
         made[0].labels,
-        values,
-        errors,
-        lower,
-        upper,
+        difference.values,
+        difference.errors,
+        difference.lower,
+        difference.upper,
         covariance,
         np.sqrt(np.diagonal(apart)),
         (made[0], made[1]),
         len(both),
         equal / len(both) if both else 0.0,
         confidence,
-        "; ".join(note for note in notes if note),
+        joined_notes(notes),
     )
 
 
 def _covariances(
     told: list[dict[bytes, int]], scores: list[Vector], both: list[tuple[int, int]]
 ) -> tuple[Vector, Vector]:
-    """The covariance of the change, and what it would be for different people."""
+    """Covariance of the change for different people, and of the two estimates with each other."""
     apart: Vector = np.zeros((scores[0].shape[1],) * 2)
     for of, score in zip(told, scores, strict=True):
         own = score[list(of.values())]
         own = own - own.mean(axis=0)
         apart = apart + own.T @ own / len(own) ** 2
     if not both:
-        return apart, apart
+        return apart, np.zeros_like(apart)
     first, second = (
         score[list(part)] for score, part in zip(scores, zip(*both, strict=True), strict=True)
     )
     common = (first - first.mean(axis=0)).T @ (second - second.mean(axis=0))
-    common = common / (len(told[0]) * len(told[1]))
-    found = apart - common - common.T
-    # Rounding, and means over fewer people, may leave a variance of nothing slightly below zero.
-    np.fill_diagonal(found, np.maximum(np.diagonal(found), 0.0))
-    return found, apart
+    return apart, common / (len(told[0]) * len(told[1]))
+
+
+def _known_noise(made: list[Estimate], both: int) -> Vector:
+    """What the mechanism adds to the change for people who are in one round only: under one key the
+    others may have had the same draws in both.
+    """
+    found: Vector = np.zeros_like(made[0].covariance)
+    for one in made:
+        seen = one.observed
+        assert seen is not None
+        noise, _ = covariances(seen.kernel, seen.scores, seen.values, seen.likely)
+        found = found + (one.reports - both) * noise / one.reports**2
+    return found
 
 
 def _reports_of(
@@ -271,7 +280,7 @@ def _reports_of(
         raise DataError(
             f"reports in column {column!r}",
             expected="no missing reports",
-            got=f"those of {blank} persons",
+            got=f"those of {counted(blank, 'person')}",
             remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
         )
     return found

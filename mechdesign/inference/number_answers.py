@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
 from .._bins import Bins
 from ..errors import DataError, InputError, listed, quote
@@ -23,6 +22,7 @@ from ..labels import Label, counted, shorten
 from ..notebook import notebook_table
 from ..numeric import finite_number
 from ..schema import Schema
+from .observed import Observed
 
 # Shares of the bins that add up to one so closely are those of everybody.
 _ROUNDING = 1e-9
@@ -128,7 +128,7 @@ class Histogram:
             [row["label"], *(f"{row[name]:.5f}" for name in ("share", "error", "lower", "upper"))]
             for row in self.rows()
         ]
-        return notebook_table(head, rows, f"{counted(len(self.bins), 'bin')}")
+        return notebook_table(head, rows, counted(len(self.bins), "bin"))
 
 
 class NumberAnswers:
@@ -140,10 +140,8 @@ class NumberAnswers:
     confidence: float
     schema: Schema | None
 
-    def _half_width(self) -> float:
-        """Of an interval, in standard errors; by Student's law where few clusters were drawn."""
-        freedom = float(getattr(self, "freedom", math.inf))
-        return float(student.ppf((1 + self.confidence) / 2, freedom))
+    def _observed(self) -> Observed:
+        raise NotImplementedError
 
     def mean(
         self, column: str | None = None, *, representatives: Any = None, ends: Any = None
@@ -189,19 +187,12 @@ class NumberAnswers:
         if representatives is not None:
             middle = _representatives(representatives, side)
             assumed = "the given representative of a bin stands for its numbers"
-        z = self._half_width()
-        value, error = side.weighted(middle)
-        lower, upper = (
-            float(np.clip(v, middle.min(), middle.max()))
-            for v in (value - z * error, value + z * error)
-        )
+        value, error, lower, upper = side.weighted(middle)
         least, most = -math.inf, math.inf
         if math.isfinite(side.low[0]):
-            found, off = side.weighted(side.low)
-            least = max(found - z * off, float(side.low[0]))
+            least = side.weighted(side.low)[2]
         if math.isfinite(side.high[-1]):
-            found, off = side.weighted(side.high)
-            most = min(found + z * off, float(side.high[-1]))
+            most = side.weighted(side.high)[3]
         return NumberEstimate(
             "mean", value, error, lower, upper, least, most, self.confidence, assumed
         )
@@ -230,18 +221,15 @@ class NumberAnswers:
         """
         q = finite_number(q, "q", 0, 1, remedy="pass a share such as 0.5 for the median")
         side = _Side.of(self, column, ends)
-        z = self._half_width()
-        steps = np.tri(len(side.bins) + 1, len(side.bins), -1)
-        pairs = [side.weighted(step) for step in steps]
-        below = np.array([pair[0] for pair in pairs])
-        errors = np.array([pair[1] for pair in pairs])
         # No number lies below the first edge, and all lie below the last.
-        below[-1], errors[0], errors[-1] = 1.0, 0.0, 0.0
-        low = np.clip(below - z * errors, 0, 1)
-        high = np.clip(below + z * errors, 0, 1)
+        steps = np.tri(len(side.bins) - 1, len(side.bins))
+        below, _, low, high = side.weighted_sums(steps.T)
+        below, low, high = (
+            np.concatenate([[0.0], np.clip(part, 0, 1), [1.0]]) for part in (below, low, high)
+        )
         first = int(np.argmax(high[1:] >= q))
         last = len(side.bins) - 1 - int(np.argmax(low[:-1][::-1] <= q))
-        value = side.at(np.maximum.accumulate(np.clip(below, 0, 1)), q)
+        value = side.at(np.maximum.accumulate(below), q)
         lower = side.at(np.maximum.accumulate(high), q)
         upper = side.at(np.minimum.accumulate(low[::-1])[::-1], q, last=True)
         least, most = float(side.low[first]), float(side.high[last])
@@ -263,17 +251,8 @@ class NumberAnswers:
         Raises :class:`DataError` as :meth:`mean` does.
         """
         side = _Side.of(self, column, None)
-        z = self._half_width()
-        pairs = [side.weighted(one) for one in np.eye(len(side.bins))]
-        values, errors = (np.array(part) for part in zip(*pairs, strict=True))
-        return Histogram(
-            side.bins,
-            values,
-            errors,
-            np.clip(values - z * errors, 0, 1),
-            np.clip(values + z * errors, 0, 1),
-            self.confidence,
-        )
+        values, errors, lower, upper = side.weighted_sums(np.eye(len(side.bins)))
+        return Histogram(side.bins, values, errors, lower, upper, self.confidence)
 
 
 @dataclass(frozen=True)
@@ -289,8 +268,7 @@ class _Side:
 
     bins: Bins
     codes: NDArray[np.int64]
-    values: NDArray[np.float64]
-    covariance: NDArray[np.float64]
+    made: NumberAnswers
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     middle: NDArray[np.float64]
@@ -338,15 +316,22 @@ class _Side:
             ) from None
         low, high = _closed(bins, ends)
         middle = np.where(np.isfinite(low + high), (low + high) / 2, bins.midpoints)
-        return cls(bins, codes, made.values, made.covariance, low, high, middle)
+        return cls(bins, codes, made, low, high, middle)
 
-    def weighted(self, weights: NDArray[np.float64]) -> tuple[float, float]:
-        """Σ w_k p_k over the bins, of those whose number is not missing, and its standard error."""
-        known = self.codes >= 0
-        c = np.where(known, weights[self.codes], 0.0)
-        total = float(self.values[known].sum())
-        # Weights of a sample may not add up to a population; numbers that are missing count not.
-        is_ratio = not known.all() or abs(total - 1) > _ROUNDING
+    def weighted(self, weights: NDArray[np.float64]) -> tuple[float, float, float, float]:
+        """Σ w_k p_k over the bins, of those whose number is not missing, with its standard error
+        and the ends of its interval.
+        """
+        value, error, lower, upper = (
+            float(part[0]) for part in self.weighted_sums(weights[:, None])
+        )
+        return value, error, lower, upper
+
+    def weighted_sums(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        """The same for weights ``(K, J)``."""
+        known, made = self.codes >= 0, self.made
+        c = np.where(known[:, None], weights[self.codes], 0.0)
+        total, alpha = float(made.values[known].sum()), 1 - made.confidence
         if total <= 0:
             raise DataError(
                 "numbers of an estimate",
@@ -354,11 +339,13 @@ class _Side:
                 got="an estimate of none",
                 remedy="collect more reports",
             )
-        value = float(c @ self.values)
-        if is_ratio:
-            value /= total
-            c = np.where(known, c - value, 0.0) / total
-        return value, math.sqrt(max(float(c @ self.covariance @ c), 0.0))
+        observed = made._observed()
+        # Weights of a sample may not add up to a population; numbers that are missing count not.
+        if not known.all() or abs(total - 1) > _ROUNDING:
+            below = np.repeat(known[:, None].astype(float), c.shape[1], axis=1)
+            return observed.ratios(c, below, alpha)
+        errors = np.einsum("fk,fg,gk->k", c, made.covariance, c, optimize=True)
+        return made.values @ c, np.sqrt(np.maximum(errors, 0)), *observed.answers(c).limits(alpha)
 
     def at(self, shares: NDArray[np.float64], q: float, *, last: bool = False) -> float:
         """Where shares below the edges, which do not fall, reach ``q``, evenly in between.
@@ -413,8 +400,8 @@ def _representatives(given: Iterable[Any], side: _Side) -> NDArray[np.float64]:
     if len(found) != len(side.bins) or not ((side.low <= found) & (found <= side.high)).all():
         raise InputError(
             "representatives",
-            expected=f"{len(side.bins)} numbers, each inside of its bin",
-            got=f"{len(found)} numbers"
+            expected=f"{counted(len(side.bins), 'number')}, each inside of its bin",
+            got=counted(len(found), "number")
             if len(found) != len(side.bins)
             else "a number outside of its bin",
             remedy="pass one for each bin, in order",

@@ -12,28 +12,23 @@ from numpy.typing import NDArray
 from ..errors import InputError, KernelError, listed, quote
 from ..labels import Label, counted
 from ..mechanism import Mechanism, mechanism_of
-from ..theory._composition import Composition, compose
-from ..utility.estimation import Asked
-from ._estimate import (
-    estimate,
-    judge_fit,
-    limits,
-    warn_of_errors,
-    within,
-)
-from ._identifiability import (
+from ..release._identifiability import (
     AskedKernel,
     ask_as_designed,
     least_variance,
     question_of_rounds,
+    rank_of,
 )
-from .codes import check_choice
-from .counts import count_pairs, count_reports
-from .estimates import Estimate
-from ..inference.likelihood import Convergence, fit_of, maximise
+from ..release.codes import check_choice
+from ..release.counts import count_pairs, count_reports
+from ..release.receipts import trace
+from ..theory._composition import Composition, compose
+from ..utility.estimation import Asked
+from ._estimate import AskedReports, estimate, judge_fit, warn_of_errors
+from .likelihood import fit_of, maximise
 from .pilots import shrunk_truth
-from .receipts import trace
 from .references import CONFIDENCE, check_confidence, prior_of, reference_of
+from .results import Estimate, joined_notes
 
 Vector = NDArray[np.float64]
 
@@ -150,57 +145,46 @@ def estimate_rounds(
             zip(parts, columns, kernels, known, sizes, strict=True), 1
         )
     ]
-    frequencies = [count / n for count, n in zip(counts, sizes, strict=True)]
     any_round = _pooled(kernels)
     own = question_of_rounds(designs, [any_round])
     question = ask_as_designed(AskedKernel(any_round, own), feature, by)
     reports_of_all = sum(sizes)
     shares = [n / reports_of_all for n in sizes]
     stacked = np.hstack([s * kernel.kernel for s, kernel in zip(shares, kernels, strict=True)])
-    pooled = np.concatenate([s * f for s, f in zip(shares, frequencies, strict=True)])
+    pooled = np.concatenate(counts) / reports_of_all
     likely, gap, steps = maximise(stacked, pooled[None, :])
     p = likely[0]
     # A sum of distances of rounds has lighter tails than one of all reports together.
     fit = fit_of(stacked, pooled, p, reports_of_all, float(gap[0]))
     judge_fit(fit, misfit)
     last = designs[-1]
-    reference = reference_of(last, kernels[-1], truth)
-    weights = least_variance(stacked, question, reference)
-    straight = pooled @ weights
-    covariances = _covariance(kernels, p, weights, shares, reports_of_all)
-    errors = np.sqrt(np.diagonal(covariances))
-    errors, lower, upper = limits(
-        straight, p @ question.weights, errors, None, "inversion", confidence
+    scores = least_variance(stacked, question, reference_of(last, kernels[-1], truth))
+    asked = AskedReports(
+        kernels[0],
+        question,
+        scores,
+        prior_of(last, kernels[-1]),
+        confidence=confidence,
+        fit=fit,
+        note=joined_notes(notes),
+        kernel=stacked,
     )
-    lower, upper = within(question, fit, lower, upper)
+    spread = _spread(kernels, p, scores, shares, question.weights)
+    made = asked.of_frequencies(pooled, p, reports_of_all, float(gap[0]), steps, spread)
     rounds = [
-        (kernel.kernel, f, n) for kernel, f, n in zip(kernels, frequencies, sizes, strict=True)
+        (kernel.kernel, count / n, n)
+        for kernel, count, n in zip(kernels, counts, sizes, strict=True)
     ]
-    made = RoundsEstimate(
-        question.labels,
-        straight,
-        errors,
-        lower,
-        upper,
-        covariances,
-        reports_of_all,
-        "inversion",
-        "delta",
-        confidence,
-        "population",
-        p,
-        Convergence(steps, float(gap[0])),
-        fit,
-        None,
-        "; ".join(note for note in notes if note),
-        shrunk_truth(kernels[0].inputs, p, prior_of(last, kernels[-1]), rounds),
-        kernels[0].schema,
-        tuple(sizes),
-        people,
-        compose(*designs, people="different"),
-    )
+    made = replace(made, shrunk=shrunk_truth(kernels[0].inputs, p, asked.prior, rounds, asked.rank))
     warn_of_errors(made, question)
-    return made
+    return _of_rounds(made, tuple(sizes), people, compose(*designs, people="different"))
+
+
+def _of_rounds(
+    made: Estimate, rounds: tuple[int, ...], people: str, leaked: Composition
+) -> RoundsEstimate:
+    fields = {name: getattr(made, name) for name in Estimate.__dataclass_fields__}
+    return RoundsEstimate(**fields, rounds=rounds, people=people, leaked=leaked)
 
 
 def _of_the_same(
@@ -227,10 +211,10 @@ def _of_the_same(
         made.distribution,
         prior_of(designs[-1], second),
         [(both.kernel, counts.ravel() / n, n)],
+        rank_of(both),
     )
-    fields = {name: getattr(made, name) for name in Estimate.__dataclass_fields__}
-    found = RoundsEstimate(**fields, rounds=(n, n), people="same", leaked=compose(*designs))
-    return replace(found, shrunk=shrunk, note="")
+    made = replace(made, shrunk=shrunk, note="")
+    return _of_rounds(made, (n, n), "same", compose(*designs))
 
 
 def _pooled(kernels: Sequence[Mechanism]) -> Mechanism:
@@ -252,25 +236,16 @@ def _pooled(kernels: Sequence[Mechanism]) -> Mechanism:
     )
 
 
-def _covariance(
-    kernels: Sequence[Mechanism],
-    p: Vector,
-    weights: Vector,
-    shares: Sequence[float],
-    reports: int,
+def _spread(
+    kernels: Sequence[Mechanism], p: Vector, scores: Vector, shares: Sequence[float], v: Vector
 ) -> Vector:
-    """Covariance ``(F, F)`` of Σ_i s_i a_iᵀf_i, where round i has a share s_i of all reports."""
-    total = np.zeros((weights.shape[1], weights.shape[1]))
-    start = 0
-    for kernel, share in zip(kernels, shares, strict=True):
-        own = weights[start : start + kernel.shape[1]]
-        start += kernel.shape[1]
-        q = p @ kernel.kernel
-        mean = q @ own
-        total += share * (own.T @ (q[:, None] * own) - np.outer(mean, mean))
-    # Rounding may leave a variance of nothing slightly below zero.
-    np.fill_diagonal(total, np.maximum(np.diagonal(total), 0.0))
-    return total / reports
+    """Covariance ``(F, F)`` of what people count for, less what sizes of rounds do not vary."""
+    total = v.T @ (p[:, None] * v)
+    ends = np.cumsum([kernel.shape[1] for kernel in kernels])[:-1]
+    for kernel, share, own in zip(kernels, shares, np.split(scores, ends), strict=True):
+        mean = p @ kernel.kernel @ own
+        total = total - share * np.outer(mean, mean)
+    return np.asarray(total)
 
 
 def _one_each(given: Any, count: int, subject: str) -> list[Any]:

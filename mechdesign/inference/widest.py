@@ -46,11 +46,13 @@ def narrowest(
     count: int,
     design: Callable[[Vector], Design],
     variances: Callable[[Design], Vector],
-    target: float | None = None,
+    target: float = np.inf,
+    reached: Callable[[Design], bool] = lambda _: False,
 ) -> Widest:
     """The kernel of the least largest variance, from designs for weights of ``count`` answers.
 
-    With a target no more than whether some kernel reaches it is found out.
+    No more is found out than that a kernel reaches what is asked, or that none has variances up to
+    the target.
     """
     deadline = clock.now() + _TIME
     weights = np.full(count, 1 / count)
@@ -68,7 +70,7 @@ def narrowest(
             best = made, found
         slopes.append(found)
         near = best[1].max() <= float(low) * (1 + _TOLERANCE)
-        near |= target is not None and (best[1].max() <= target or low > target)
+        near |= low > target or reached(best[0])
         # One answer has one weight, whatever a design for it could not prove.
         near |= count == 1 or not np.isfinite(found).all()
         if near or not low or clock.now() > deadline:

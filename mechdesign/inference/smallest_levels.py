@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import GapWarning, InfeasibleError, LevelError, UntoldError
+from ..labels import counted
+from ..mechanism import Mechanism
 from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.free_level import Family, as_families
@@ -19,8 +20,9 @@ from ..solve._design import Design, find_design
 from ..solve.level_search import LevelSearch, Probe
 from ..utility.estimation import Estimation
 from ..utility.questions import Question
-from ._plan import Plan, check_numbers, largest_variance, open_error, plan, told_variances
-from .references import CONFIDENCE, check_confidence
+from .assurance import Vector, normal_quantile
+from .planning import ASSURANCE, Plan, Promise, plan, told_by, variances_of
+from .references import CONFIDENCE
 from .widest import narrowest
 
 # Precisions that can be asked for; that of kernels themselves is a thousandth.
@@ -35,20 +37,22 @@ class SmallestForReports:
     Attributes
     ----------
     family : the notion as a function of the level, as it is written
-    reports, error, confidence : what was asked
+    asked : reports, error, confidence and assurance
     level : a level in nats at which every interval of ``design`` is within ± ``error``
-    below : a level at which no kernel does that, as the bound of designs proves; 0 where none does
-        at level zero, and ``None`` where level zero suffices or nothing is proved
+    below : a level at which every kernel has a share whose standard error is too large for a normal
+        interval of that width, as the bound of designs proves; 0 where that is so at level zero,
+        and ``None`` where level zero suffices or nothing is proved. Intervals of estimates are
+        wider than normal ones, by little where reports are many, so that levels between ``below``
+        and ``level`` may be too small as well.
     design : the certified design at ``level``
     plan : the intervals that it has with so many reports
-    error_below : at ``below`` every kernel has an interval with at least this half-width
+    error_below : at ``below`` every kernel has a share whose normal interval has at least this
+        half-width, its standard error times the normal quantile
     steps : how many levels were designed for
     """
 
     family: str
-    reports: int
-    error: float
-    confidence: float
+    asked: Promise
     level: float
     below: float | None
     design: Design
@@ -57,10 +61,11 @@ class SmallestForReports:
     steps: int
 
     def __repr__(self) -> str:
-        rate = f"{100 * self.confidence:g} %"
+        asked = self.asked
+        rate = f"{100 * asked.confidence:g} %"
         lines = [
-            f"Smallest level of {self.family} at which {self.reports} reports keep every {rate} "
-            f"interval within ± {self.error:.12g}",
+            f"Smallest level of {self.family} at which {asked.reports} reports keep every {rate} "
+            f"interval within ± {asked.error:.12g} in {100 * asked.assurance:g} % of surveys",
             f"level {self.level!r}: ± {float(self.plan.errors.max()):.6g} at most, by a certified "
             f"design ({self.design.method})",
         ]
@@ -77,8 +82,8 @@ class SmallestForReports:
             )
         else:
             lines.append(
-                f"below {self.below!r}: every kernel has an interval of ± {self.error_below:.6g} "
-                "or more, proved"
+                f"below {self.below!r}: every kernel has a share whose standard error makes "
+                f"± {self.error_below:.6g} or more of a normal interval, proved"
             )
         return "\n".join(lines)
 
@@ -102,6 +107,7 @@ def smallest_for_reports(
     reports: int,
     error: float,
     confidence: float = CONFIDENCE,
+    assurance: float = ASSURANCE,
     subject_to: Any = (),
     precision: float = 1e-3,
     time_limit: float | None = None,
@@ -110,15 +116,16 @@ def smallest_for_reports(
     """The smallest level of a notion at which ``reports`` keep every interval within ± ``error``.
 
     The inverse of :func:`plan` at the prior: at ``level`` a certified kernel does that, and at
-    ``below`` none does. Kernels are those whose widest interval is the narrowest, found to a
-    thousandth. Variances of kernels are computed in floats, as in :func:`plan`.
+    ``below`` the standard errors of every kernel are too large for normal intervals of that width.
+    Kernels are those whose largest standard error is the smallest, found to a thousandth. Intervals
+    are computed in floats, as in :func:`plan`.
 
     Parameters
     ----------
     notion : class, text or function
         A notion with one level left free, as for :func:`smallest`.
     prior, subject_to, time_limit : as for :func:`design`
-    reports, error, confidence : as for :func:`plan`, both of the first two
+    reports, error, confidence, assurance : as for :func:`plan`, both of the first two
     precision : float
         How far ``below`` may be under ``level``, as a share of it. Where no bound decides between
         the two, they are farther apart.
@@ -134,20 +141,26 @@ def smallest_for_reports(
     InputError
         For numbers without meaning, and what :func:`design` raises.
     """
-    check_confidence(confidence)
-    check_numbers(error, reports)
+    asked = Promise(float(error), reports, confidence, assurance)
     families = as_families(notion)
     if len(families) != 1:
         raise LevelError(
             "smallest level",
             expected="one notion with a free level",
-            got=f"{len(families)} notions",
+            got=counted(len(families), "notion"),
             remedy="ask for one after another",
         )
     share = finite_number(precision, "precision", _FINEST, _COARSEST)
-    target = largest_variance(reports, error, confidence)
     known = prior.restricted()
-    if (least := open_error(known, reports, confidence)) > error * (1 + _ROUNDING):
+    asked.check_error(Question(known.labels, np.eye(len(known))))
+    everything = plan(
+        Mechanism(np.eye(len(known)), known.labels),
+        reports=reports,
+        prior=known,
+        confidence=confidence,
+        assurance=assurance,
+    )
+    if (least := everything.errors.max()) > error:
         raise InfeasibleError(
             f"{reports} reports do not keep every interval within ± {error:.12g} at any level of "
             f"{families[0].name}: an open survey of as many people has one of ± {least:.4g}; "
@@ -158,7 +171,7 @@ def smallest_for_reports(
 
         def probe(level: float) -> _Probe:
             advance(1)
-            return _designed(families[0], known, level, target, subject_to, time_limit)
+            return _designed(families[0], known, level, asked, subject_to, time_limit)
 
         search = LevelSearch(probe)
         low, high = search.narrowed(share)
@@ -170,15 +183,13 @@ def smallest_for_reports(
             (name,),
         )
     assert high.design is not None
-    made = plan(high.design, reports=reports, confidence=confidence)
+    made = plan(high.design, reports=reports, confidence=confidence, assurance=assurance)
     below = None
     if low is not None:
-        below = error * math.sqrt(low.bound / target)
+        below = normal_quantile(1 - confidence) * math.sqrt(low.bound / reports)
     return SmallestForReports(
         families[0].name,
-        int(reports),
-        float(error),
-        float(confidence),
+        asked,
         high.level,
         None if low is None else low.level,
         high.design,
@@ -192,26 +203,33 @@ def _designed(
     family: Family,
     prior: Prior,
     level: float,
-    target: float,
+    asked: Promise,
     subject_to: Any,
     time_limit: float | None,
 ) -> _Probe:
-    """What is known at a level, as far as it takes to compare it with the target."""
-    count, notions = len(prior), family.at(level)
-    question = Question(prior.labels, np.eye(count))
+    """What is known at a level, as far as it takes to compare it with what is asked."""
+    assert asked.error is not None
+    assert asked.reports is not None
+    error, reports = asked.error, asked.reports
+    target = reports * (error / normal_quantile(1 - asked.confidence)) ** 2 * (1 + _ROUNDING)
+    notions, question = family.at(level), Question(prior.labels, np.eye(len(prior)))
 
-    def designed(weights: NDArray[np.float64]) -> Design:
+    def designed(weights: Vector) -> Design:
         goal = Estimation(None, weights=weights, truth=prior)
         return find_design(prior, goal, notions, time_limit=time_limit, subject_to=subject_to)
 
-    def variances(found: Design) -> NDArray[np.float64]:
-        return told_variances(found, question, prior)[0]
+    def variances(found: Design) -> Vector:
+        return variances_of(found, question, prior, asked)
+
+    def reached(found: Design) -> bool:
+        told, intervals, _ = told_by(found, question, prior, asked)
+        return bool(told.all() and intervals.keep(error, reports))
 
     try:
         with warnings.catch_warnings():
             # A bound holds whatever the gap is.
             warnings.simplefilter("ignore", GapWarning)
-            least = narrowest(count, designed, variances, target)
+            least = narrowest(len(prior), designed, variances, target, reached)
     except UntoldError as failure:
         proved = failure.is_proved
         return _Probe(level=level, misses=proved, bound=math.inf if proved else 0.0)
@@ -220,7 +238,7 @@ def _designed(
     # Kernels are the best only as far as it takes to decide, so that a secant would mislead.
     return _Probe(
         level=level,
-        reaches=float(least.variances.max()) <= target,
+        reaches=reached(least.design),
         misses=least.bound > target,
         bound=float(least.bound),
         design=least.design,

@@ -1,0 +1,361 @@
+"""What estimates are: numbers with standard errors, covariances and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UnknownNameError, quote
+from ..labels import Label, counted, listing, short_names, shorten
+from ..notebook import notebook_table
+from ..prior import Prior
+from ..release.codes import check_choice
+from ..schema import Schema
+from .intervals import difference_limits
+from .likelihood import Convergence
+from .number_answers import NumberAnswers
+from .observed import Observed
+from .references import check_confidence
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Numbers with names, each with its interval.
+
+    Attributes
+    ----------
+    labels : what each number is about
+    values : ``(F,)`` estimates
+    errors : ``(F,)`` standard errors
+    lower, upper : ``(F,)`` confidence limits
+    covariance : ``(F, F)`` of the estimates
+    """
+
+    labels: tuple[Label, ...]
+    values: Vector
+    errors: Vector
+    lower: Vector
+    upper: Vector
+    covariance: Vector
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain dictionary for each label."""
+        columns = ("estimate", "error", "lower", "upper")
+        numbers = zip(self.values, self.errors, self.lower, self.upper, strict=True)
+        return [
+            {"label": label, **dict(zip(columns, map(float, row), strict=True))}
+            for label, row in zip(self.labels, numbers, strict=True)
+        ]
+
+    def __getitem__(self, label: Label) -> float:
+        if label not in self.labels:
+            raise UnknownNameError("estimate of", label, map(str, self.labels))
+        return float(self.values[self.labels.index(label)])
+
+    def describe(self) -> str:
+        """What the numbers are, in one line."""
+        return f"{len(self.labels)} numbers"
+
+    def closing(self) -> list[str]:
+        """Lines that stand below the numbers."""
+        return []
+
+    def __repr__(self) -> str:
+        lines = [f"{self.describe()}; ± one standard error"]
+        lines += [
+            f"{name:<28}  {row['estimate']:9.5f}  ± {row['error']:.5f}  "
+            f"[{row['lower']:.5f}, {row['upper']:.5f}]"
+            for name, row in zip(short_names(self.labels, 28), self.rows(), strict=True)
+        ]
+        return "\n".join([*lines, *self.closing()])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [label, *(f"{number:.5f}" for number in row)]
+            for label, *row in map(dict.values, self.rows())
+        ]
+        head = ["label", "estimate", "error", "lower", "upper"]
+        return notebook_table(head, rows, self.describe())
+
+
+@dataclass(frozen=True, repr=False)
+class Estimate(Intervals, NumberAnswers):
+    """Frequencies (or another feature) of the secret, with intervals.
+
+    Attributes
+    ----------
+    values : ``(F,)`` estimates; by inversion they are unbiased and may lie outside of what is
+        possible; :attr:`projected` are not, and intervals hold these
+    reports : number of reports
+    method, intervals, confidence, target : as asked
+    distribution : ``(N,)`` of largest likelihood over all symbols, in the order of the inputs
+    convergence : of that maximisation, with the proven gap
+    fit : p-value of the hypothesis that this mechanism made the reports, rather too large
+    receipt : the receipt that says so, ``None`` where none came with the reports
+    note : what could not be told of where the reports came from, a sentence or nothing
+    shrunk : ``distribution`` drawn towards the design's prior (uniform for a mechanism) by the
+        share of their distance that noise explains; a next round takes it as its truth
+    schema : names of the columns that the labels are made of, with their bins, where known;
+        :meth:`mean`, :meth:`quantile` and :meth:`histogram` are about numbers in bins
+    noise : ``(F,)`` standard errors that the mechanism alone leaves, had everybody been asked
+    strata, clusters : how many the variance was estimated from (people where no clusters are)
+    freedom : degrees of freedom of the intervals
+    effective : number of reports of equal weight that say as much, (Σw)²/Σw² [Kish1965]
+    weighting : as asked
+    group : the group that it is about, ``None`` for all
+    by_design : whether weights, strata, clusters, groups or a population were asked for
+    """
+
+    reports: int
+    method: str
+    intervals: str
+    confidence: float
+    target: str
+    distribution: Vector
+    convergence: Convergence
+    fit: float
+    receipt: Any = None
+    note: str = ""
+    shrunk: Prior | None = None
+    schema: Schema | None = None
+    noise: Vector = field(default_factory=lambda: np.empty(0))
+    strata: int = 1
+    clusters: int = 0
+    freedom: float = np.inf
+    effective: float = 0.0
+    weighting: str = "hajek"
+    group: Label = None
+    by_design: bool = False
+    observed: Observed | None = None
+
+    def _observed(self) -> Observed:
+        assert self.observed is not None
+        return self.observed
+
+    @property
+    def projected(self) -> Vector:
+        """``(F,)`` estimates moved to the nearest possible answers."""
+        values = self._observed().values
+        return np.clip(self.values, values.min(axis=0), values.max(axis=0))
+
+    def limits(
+        self, confidence: float | None = None, side: str = "both", *, together: bool = False
+    ) -> tuple[Vector, Vector]:
+        """Ends of intervals ``(F,)`` with another confidence, of one side, or of all at once.
+
+        Parameters
+        ----------
+        confidence : that of the estimate where left out
+        side : {"both", "lower", "upper"}
+            An interval with one end only has the end of what is possible as its other.
+        together : bool
+            Whether all intervals hold at once with this confidence (Bonferroni).
+        """
+        confidence = self.confidence if confidence is None else confidence
+        check_confidence(confidence)
+        check_choice("side of an interval", side, ("both", "lower", "upper"))
+        alpha = (1 - confidence) / (len(self.labels) if together else 1)
+        sides = (side != "upper", side != "lower")
+        return self._observed().answers().limits(alpha, sides=sides)
+
+    @cached_property
+    def misfits(self) -> dict[Label, float]:
+        """Answers whose estimates lie outside of what is possible by more than chance gives, each
+        with the probability of it (of all answers, at most 1 − confidence by chance).
+        """
+        if self.observed is None or self.method != "inversion":
+            return {}
+        found = self.observed.answers().outside()
+        worst = (1 - self.confidence) / 2 / len(self.labels)
+        pairs = zip(self.labels, found.tolist(), strict=True)
+        return {label: chance for label, chance in pairs if chance < worst}
+
+    def describe(self) -> str:
+        """Method, number of reports and what the intervals are about, in one line."""
+        way = "unbiased inversion" if self.method == "inversion" else "maximum likelihood"
+        about = "all who might be asked" if self.target == "population" else "those who reported"
+        parts = [counted(self.reports, "report")]
+        if self.by_design:
+            if self.target == "population":
+                about = "the population"
+            if abs(self.effective - self.reports) > 0.5:
+                parts.append(f"as exact as {self.effective:.1f} of equal weight")
+            if self.strata > 1:
+                parts.append(counted(self.strata, "stratum", "strata"))
+            if self.clusters:
+                parts.append(counted(self.clusters, "cluster"))
+        kind = "" if self.intervals == "binomial" else f" ({self.intervals})"
+        rate = f"{100 * self.confidence:g} % intervals{kind}"
+        return f"{way} from {', '.join(parts)}; {rate} for {about}"
+
+    def closing(self) -> list[str]:
+        """Lines below the numbers: projections, the likelihood, and what could not be told."""
+        lines = [f"likelihood {self.convergence}"] if self.method == "likelihood" else []
+        if self.misfits:
+            label, chance = min(self.misfits.items(), key=lambda pair: pair[1])
+            lines.append(
+                f"{listing(list(self.misfits))}: outside of what is possible by more than chance "
+                f"gives in 1 of {_odds(chance)} surveys (of {quote(label)}); see that this "
+                "mechanism made these reports, and that this is their column"
+            )
+        elif self.observed is not None and (moved := self.projected != self.values).any():
+            pairs = zip(self.labels, moved, self.projected.tolist(), strict=True)
+            told = [f"{shorten(label, 28)} {value:g}" for label, is_so, value in pairs if is_so]
+            more = f" and {len(told) - 4} more" if len(told) > 4 else ""
+            lines.append(
+                "unbiased estimates may lie outside of what is possible; moved inside: "
+                f"{', '.join(told[:4])}{more}"
+            )
+        return [*lines, self.note] if self.note else lines
+
+
+def _odds(chance: float) -> str:
+    return f"{1 / chance:,.0f}" if chance > 1e-9 else "a thousand million"
+
+
+@dataclass(frozen=True, repr=False)
+class Difference(Intervals):
+    """Estimates of one group minus those of another, with intervals.
+
+    Attributes
+    ----------
+    groups : the two, the first minus the second
+    confidence : as asked
+    """
+
+    groups: tuple[Label, Label] = (None, None)
+    confidence: float = 0.95
+
+    def describe(self) -> str:
+        """Which groups, in one line."""
+        first, second = (shorten(group, 28) for group in self.groups)
+        return f"{first} minus {second}; {100 * self.confidence:g} % intervals"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class GroupEstimates:
+    """One estimate for each group of a sample.
+
+    Attributes
+    ----------
+    column : name of the column of groups
+    groups : their labels
+    estimates : one for each
+    reports, fit, note, target, confidence : as in each
+    cross : covariance ``(F, F)`` of the estimates of two groups by their positions, and how many
+        clusters are in both
+    """
+
+    column: str
+    groups: tuple[Label, ...]
+    estimates: tuple[Estimate, ...]
+    cross: Callable[[int, int], tuple[Vector, int]]
+
+    @property
+    def reports(self) -> int:
+        """Number of reports of all groups."""
+        return sum(each.reports for each in self.estimates)
+
+    @property
+    def note(self) -> str:
+        """What could not be told of where the reports came from, or nothing."""
+        return self.estimates[0].note
+
+    @cached_property
+    def covariance(self) -> Vector:
+        """``(G·F, G·F)`` of all numbers, group by group: clusters that reach over several groups,
+        and strata, tie their estimates together.
+        """
+        count = len(self.groups)
+        return np.block([[self._between(i, j)[0] for j in range(count)] for i in range(count)])
+
+    def _between(self, i: int, j: int) -> tuple[Vector, int]:
+        return (self.estimates[i].covariance, 0) if i == j else self.cross(i, j)
+
+    def _place(self, group: Label) -> int:
+        if group not in self.groups:
+            raise UnknownNameError(f"group of {quote(self.column)}", group, map(str, self.groups))
+        return self.groups.index(group)
+
+    def __getitem__(self, group: Label) -> Estimate:
+        return self.estimates[self._place(group)]
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def difference(self, first: Label, second: Label) -> Difference:
+        """Estimates of one group minus those of another, with their covariance taken in.
+
+        Raises :class:`UnknownNameError` for other groups.
+        """
+        i, j = self._place(first), self._place(second)
+        one, other = self.estimates[i], self.estimates[j]
+        cross, both = self._between(i, j)
+        found = one.covariance + other.covariance - cross - cross.T
+        return difference_of(other, one, found, np.diagonal(cross), both, (first, second))
+
+    def differences(self) -> list[Difference]:
+        """Each group minus the first one."""
+        return [self.difference(group, self.groups[0]) for group in self.groups[1:]]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain dictionary for each group and label."""
+        return [
+            {"group": group, **row}
+            for group, each in zip(self.groups, self.estimates, strict=True)
+            for row in each.rows()
+        ]
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{quote(self.column)} {shorten(group, 28)}: {each!r}"
+            for group, each in zip(self.groups, self.estimates, strict=True)
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = ["group", "label", "estimate", "error", "lower", "upper"]
+        return notebook_table(head, (row.values() for row in self.rows()), self.column)
+
+
+def difference_of(
+    first: Estimate,
+    second: Estimate,
+    covariance: Vector,
+    cross: Vector,
+    both: int,
+    groups: tuple[Label, Label] = (None, None),
+) -> Difference:
+    """A second estimate less a first, with the covariance of that and of the two, ``(F,)``.
+
+    ``both`` is the number of people, or clusters, that are in both.
+    """
+    rooms = [np.ptp(arm._observed().values, axis=0) for arm in (first, second)]
+    product = first.errors * second.errors
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correlation = np.where(product > 0, np.clip(cross / product, -1, 1), 0.0)
+    # Few people in both say little of how alike the two are.
+    correlation = correlation * both / (both + 4)
+    lower, upper = difference_limits(
+        (first.values, first.lower, first.upper, rooms[0]),
+        (second.values, second.lower, second.upper, rooms[1]),
+        second.projected - first.projected,
+        correlation,
+    )
+    errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))
+    values = second.values - first.values
+    return Difference(
+        first.labels, values, errors, lower, upper, covariance, groups, first.confidence
+    )
+
+
+def joined_notes(notes: Sequence[str]) -> str:
+    """Notes that say something, in one."""
+    return "; ".join(note for note in notes if note)

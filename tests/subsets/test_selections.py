@@ -1,0 +1,558 @@
+"""Subset selection without a matrix, held against its matrix: levels, estimates, risk, bound.
+
+The adversary holds one report, knows the prior and everything but the symbol, and may be of any
+group: the levels below are those of exact rational matrices, written out from probabilities alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from checks import for_each, slow_but
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from masses_in_groups import CASES
+
+import mechdesign as md
+from mechdesign.errors import (
+    CertificateError,
+    DataError,
+    InputError,
+    KernelError,
+    LevelError,
+)
+from mechdesign.exact import DENOMINATOR, Verdict, compare_with_exp, exp_bounds
+from mechdesign.subsets import GroupedSelection, ReportType, SubsetSelection
+from mechdesign.subsets.bounds import LiftBounds, asked_bounds, least_risk, levels_from_ratio
+from mechdesign.subsets.choice import best_types, types_of
+from mechdesign.subsets.family import AffineFamily
+from mechdesign.subsets.program import Groups, Prices, best_mixture, float_shapes, least_objective
+from mechdesign.subsets.report_types import Layout, Part, Profile
+
+# Symbols of equal mass, base and dimension of a space: full ones and parts of them.
+EQUAL = [
+    (5, [md.LDP(1)], (5, 1)),
+    (7, [md.LDP(1)], (3, 2)),
+    (6, [md.LDP(4)], (7, 1)),
+    (7, [md.PML(0.8)], (2, 3)),
+    (11, [md.PML(1)], (11, 1)),
+    (13, [md.PML(1)], (5, 2)),
+    (8, [md.LIP(1)], (3, 2)),
+    (6, [md.PMC(1)], (7, 1)),
+    (11, [md.ALIP(1, 0.5)], (3, 3)),
+    (10, [md.LDP(1), md.PML(0.4)], (3, 3)),
+    (7, [md.LDP(1e-4)], (7, 1)),
+    (5, [md.LDP(30)], (5, 1)),
+    # Permutations of one column, of prime powers and other numbers.
+    (2, [md.LDP(1)], None),
+    (4, [md.LDP(1)], None),
+    (6, [md.PML(0.7)], None),
+    (9, [md.LDP(0.5)], None),
+    (12, [md.PML(1.2), md.LDP(3)], None),
+    (14, [md.ALIP(1, 0.5)], None),
+]
+# Groups, and their spaces: with points that are no symbol, and one direction for all groups.
+GROUPS = [
+    *((masses, notions, (None,) * len(set(masses))) for masses, notions in CASES),
+    ([3, 3, 3, 1, 1, 1, 1], [md.LDP(1)], ((2, 2), (2, 2))),
+    ([9, 3, 3, 1, 1, 1, 1, 1], [md.LIP(1)], (None, (2, 1), (5, 1))),
+    ([2] * 5 + [1] * 4, [md.PML(0.8)], ((3, 2), (3, 2))),
+]
+SLOW = [
+    ([2] * 5 + [1] * 11, [md.LIP(1.5)], ((3, 2), (5, 2))),
+    ([5, 5] + [1] * 8, [md.PMC(1)], (None, (3, 2))),
+    ([4] * 2 + [2] * 4 + [1] * 5, [md.LIP(0.7)], ((3, 2),) * 3),
+    ([3] * 4 + [1] * 10, [md.PML(2)], ((2, 4),) * 2),
+]
+
+
+def made(symbols, notions, plan):
+    """The selection of least risk over the families of a plan."""
+    prior = None if isinstance(symbols, int) else md.Prior.from_counts(symbols)
+    layout = Layout.alike(symbols) if prior is None else Layout.of(prior)
+    plan = plan if prior is not None else (plan,)
+    _, _, types = min(types_of(layout, notions, plan), key=lambda found: found[0])
+    if prior is None:
+        return SubsetSelection(range(symbols), notions, layout, types)
+    _, prices = best_types(layout, notions, Fraction(0))
+    return GroupedSelection(prior, notions, layout, types, prices)
+
+
+def matrix(selection):
+    """The kernel as exact rationals, (N, M)."""
+    rows = [[selection.probability(x, y) for y in selection.outputs] for x in selection.inputs]
+    return np.array(rows, dtype=object)
+
+
+def masses_of(selection):
+    weights = [Fraction(weight) for weight in selection.prior.weights]
+    return [weight / sum(weights) for weight in weights]
+
+
+@functools.cache
+def prepared(number):
+    selection = made(*[*EQUAL, *GROUPS, *SLOW][number])
+    return selection, matrix(selection), masses_of(selection)
+
+
+each_case = pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(k, marks=[pytest.mark.slow] * (k >= len(EQUAL) + len(GROUPS)))
+        for k in range(len(EQUAL) + len(GROUPS) + len(SLOW))
+    ],
+)
+
+
+def estimates_of(selection):
+    """The estimates of all shares from each report alone, (N, M)."""
+    one = np.array([1], dtype=np.int64)
+    reports = np.arange(len(selection.outputs), dtype=np.int64)
+    return np.array([selection.shares_of(reports[[y]], one) for y in reports]).T
+
+
+def worst_ratios(kernel, masses):
+    """Of each notion the ratios that its levels bound, with which of its levels."""
+    q = sum(p * row for p, row in zip(masses, kernel, strict=True))
+    used = q > 0
+    high, low, q = kernel[:, used].max(axis=0), kernel[:, used].min(axis=0), q[used]
+    worst = {"PML": [(max(high / q), 0)]}
+    if low.all():
+        worst |= {"LDP": [(max(high / low), 0)], "PMC": [(max(q / low), 0)]}
+        worst["LIP"] = worst["PML"] + worst["PMC"]
+        worst["ALIP"] = worst["PMC"] + [(worst["PML"][0][0], 1)]
+    return worst
+
+
+@each_case
+def test_rows_are_distributions_and_levels_hold_and_are_used_up(case):
+    """By brute force over all reports and symbols, against the true e^ε."""
+    selection, kernel, masses = prepared(case)
+    assert all(sum(row) == 1 for row in kernel)
+    assert (kernel >= 0).all()
+    worst = worst_ratios(kernel, masses)
+    for check in selection.certificate.checks:
+        levels = check.notion.levels
+        for value, place in worst[type(check.notion).__name__]:
+            assert compare_with_exp(value, Fraction(levels[place])) is Verdict.YES
+            assert math.log(value) <= check.achieved[place] + 1e-12
+        parts = [part for one in selection.types for part in one.split.values()]
+        if len(selection.notions) == 1 and all(part.family.is_full for part in parts):
+            # A weight of few units is rounded by more than a part in 10⁹.
+            pairs = zip(check.achieved, levels, strict=True)
+            assert any(a >= e - (1e-9 if e < 10 else 1e-2) for a, e in pairs)
+
+
+@each_case
+def test_the_estimate_is_unbiased_and_its_errors_exact(case):
+    selection, kernel, masses = prepared(case)
+    weights, floats, size = estimates_of(selection), kernel.astype(float), len(masses)
+    scale = max(1.0, float(np.abs(weights).max()))
+    assert floats @ weights.T == pytest.approx(np.eye(size), abs=1e-9 * scale)
+    rng, second = np.random.default_rng(5), weights**2 @ floats.T
+    truths = [np.array(masses, dtype=float), *rng.dirichlet(np.ones(size), 2), np.eye(size)[0]]
+    for truth in truths:
+        expected = second @ truth - truth**2
+        assert selection.variances(truth) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        assert expected.max() <= selection.worst_variance * (1 + 1e-9)
+    assert selection.risk == pytest.approx(selection.risk_at(truths[0]), rel=1e-9)
+    # Some distributions have next to the largest variance.
+    share = np.linspace(0, 1, 2001)
+    worst = max(
+        float((share * second[x, x] + (1 - share) * second[x, z] - share**2).max())
+        for x, z in product(range(size), repeat=2)
+        if x != z
+    )
+    assert selection.worst_variance <= worst * (1 + 1e-6)
+    assert selection.certificate.risk_exact >= selection.certificate.bound_exact * (1 - 10**-12)
+
+
+@each_case
+def test_moments_of_scores_are_those_of_the_matrix(case):
+    selection, kernel, _ = prepared(case)
+    weights, floats, group = estimates_of(selection), kernel.astype(float), selection.layout.group
+
+    def moments(v):
+        """Of the score of each symbol given each secret, (5, N, N)."""
+        raw = [weights**k @ floats.T for k in (1, 2, 3)]
+        sides = [np.maximum(s * (weights - v), 0) ** 3 @ floats.T for s in (1, -1)]
+        return np.array(raw + sides)
+
+    own, other = selection.score_moments()
+    mine, theirs = moments(1.0), moments(0.0)
+    scale = np.abs(np.vstack([mine, theirs])).max()
+    for x, i in enumerate(group):
+        assert own[:, i] == pytest.approx(mine[:, x, x], rel=1e-9, abs=1e-11 * scale)
+    for i, j in product(range(len(selection.layout.masses)), repeat=2):
+        pairs = [(x, z) for x in np.flatnonzero(group == i) for z in np.flatnonzero(group == j)]
+        found = [theirs[:, x, z] for x, z in pairs if x != z]
+        if found:
+            mean = np.mean(found, axis=0)
+            assert other[:, i, j] == pytest.approx(mean, rel=1e-9, abs=1e-11 * scale)
+
+
+@for_each("case", [0, 1, 3, 6, 9, 14, 16])
+def test_the_risk_is_exact(case):
+    """With scores in rationals, of symbols of equal mass."""
+    selection, kernel, _ = prepared(case)
+    ((part,),) = [one.parts for one in selection.types]
+    family, n = part.family, len(kernel)
+    scores = np.empty((n, family.reports), dtype=object)
+    for y in range(family.reports):
+        residues, classes = family.residues(np.full(n, y), np.arange(n))
+        for x, (s, i) in enumerate(zip(residues, classes, strict=True)):
+            levels = [value for value, k in part.profiles[i].values for _ in range(k)]
+            kappa = sum((value - 1) ** 2 for value in levels) / family.base
+            v = family.points
+            scores[x, y] = Fraction(1, v) + Fraction(v - 1, v) * (levels[s] - 1) / kappa
+    assert (kernel @ scores.T == np.eye(n, dtype=int)).all()
+    second = (scores**2 * (kernel.sum(axis=0) / n)).sum()
+    assert selection.certificate.risk_exact == second - Fraction(1, n)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(
+    st.lists(st.integers(1, 4), min_size=2, max_size=6),
+    st.sampled_from([md.LDP, md.PML, md.PMC, md.LIP]),
+    st.floats(0.2, 3),
+)
+def test_any_masses_and_levels(masses, notion, level):
+    found = md.subset_selection(md.Prior.from_counts(masses), notion(level), tolerance=0)
+    kernel = matrix(found)
+    for value, _ in worst_ratios(kernel, masses_of(found))[notion.__name__]:
+        assert compare_with_exp(value, Fraction(level)) is Verdict.YES
+    weights = estimates_of(found)
+    near = pytest.approx(np.eye(len(masses)), abs=1e-8 * np.abs(weights).max())
+    assert kernel.astype(float) @ weights.T == near
+    assert 0 <= found.gap < 1e-5
+
+
+# The optimum
+
+
+def ye_barg(n, epsilon):
+    """The least risk under LDP with all symbols equally frequent, by trying every size."""
+    r = math.exp(epsilon)
+    return min(
+        (n - 1) ** 2 * (d * r + n - d) ** 2 / (n * (r - 1) ** 2 * d * (n - d)) for d in range(1, n)
+    )
+
+
+@for_each("size", slow_but(3, [5, 13, 60, 101, 200]))
+@for_each("epsilon", [0.2, 1, 4])
+def test_the_risk_under_ldp_is_the_least(size, epsilon):
+    selection = md.subset_selection(size, md.LDP(epsilon), tolerance=0)
+    assert selection.risk == pytest.approx(ye_barg(size, epsilon), rel=1e-11)
+    assert selection.gap < 1e-11
+
+
+@for_each(
+    ("notion", "risk"),
+    [(md.LDP(1), 18.97277), (md.PML(1), 3.52166), (md.LIP(1), 5.12043), (md.PML(0.3), 16.56355)],
+)
+def test_seven_symbols_have_the_reference_values(notion, risk):
+    """Of convex programs over all extreme columns."""
+    selection = md.subset_selection(7, notion)
+    assert selection.risk == pytest.approx(risk, rel=1e-5)
+    assert selection.gap < 1e-9
+
+
+@for_each(
+    "notions",
+    [
+        [md.LDP(1)],
+        [md.PMC(1)],
+        [md.LIP(0.7)],
+        [md.LDP(1), md.PML(0.3)],
+        [md.LDP(2), md.LIP(0.8)],
+        [md.LDP(1.3), md.ALIP(2, 0.5)],
+    ],
+)
+@for_each("size", slow_but(1, [5, 3, 10]))
+def test_no_column_beats_the_bound_and_dense_designs_reach_it(notions, size):
+    bounds = asked_bounds(notions, outside=True)
+    top = size if bounds.upper is None else bounds.upper
+    best = Fraction(0)
+    for d, step in product(range(size), range(101)):
+        # The least entry, and all others as far up as they can be.
+        least = bounds.lower + (1 - bounds.lower) * Fraction(step, 100)
+        most = top if bounds.ratio is None else min(top, bounds.ratio * least)
+        rest = size - d * most - (size - d - 1) * least
+        if least <= rest <= most:
+            entries = [most] * d + [rest] + [least] * (size - d - 1)
+            best = max(best, sum((r - 1) ** 2 for r in entries))
+    found = bounds.largest_spread(size)
+    assert found / 2 <= best <= found  # a control: the columns that are tried are no strawmen
+    dense = md.design(md.Prior.uniform(size), md.utility.Estimation(), notions)
+    bound = least_risk(size, bounds)
+    assert bound <= dense.risk == pytest.approx(float(bound), rel=1e-7)
+    selection = md.subset_selection(size, notions)
+    assert selection.risk == pytest.approx(dense.risk, rel=1e-7)
+    assert selection.gap <= 1e-9
+
+
+@for_each(("masses", "notions"), CASES)
+def test_risk_and_bound_are_those_of_the_dense_design(masses, notions):
+    prior = md.Prior.from_counts(masses)
+    selection = md.subset_selection(prior, notions, tolerance=0)
+    dense = md.design(prior, md.utility.Estimation(), notions)
+    assert dense.gap < 1e-8
+    assert selection.risk == pytest.approx(dense.risk, rel=1e-6)
+    assert selection.bound == pytest.approx(dense.risk, rel=1e-6)
+    assert selection.bound <= dense.risk * (1 + 1e-9)
+
+
+@for_each("notion", [md.LDP(1), md.LIP(0.5)])
+def test_no_subset_of_many_symbols_is_worth_more(notion):
+    """The equivalence theorem: among all types, listed, none is above the limit of the prices."""
+    sizes, masses = (9, 31), (Fraction(5, 76), Fraction(1, 76))
+    groups = Groups.of(sizes, masses, sizes, sizes)
+    bounds = asked_bounds([notion], outside=True)
+    shapes = float_shapes(bounds, min(masses), outside=True)
+    told = best_mixture(groups, shapes, 1e-9)
+    bound, worst = least_objective(groups, shapes, told.prices, 1e-9), -math.inf
+    n = np.array(sizes)
+    for j, k, free in product(range(10), range(32), range(2)):
+        counts = np.array([j, k], dtype=float)
+        columns = [np.repeat(1.0, c) for c in sizes]
+        if bounds.ratio is not None:
+            for column, count in zip(columns, counts, strict=True):
+                column[: int(count)] = float(bounds.ratio)
+            scale = sum(float(m) * c.sum() for m, c in zip(masses, columns, strict=True))
+            columns = [column / scale for column in columns]
+        else:
+            low, high = float(bounds.lower), float(bounds.upper)
+            other = 1 - free
+            columns[other] = np.where(np.arange(sizes[other]) < counts[other], high, low)
+            rest = (1 - float(masses[other]) * columns[other].sum()) / float(masses[free])
+            at = (rest - low * sizes[free]) / (high - low)
+            if not 0 <= at <= sizes[free]:
+                continue
+            columns[free] = low + (high - low) * np.clip(at - np.arange(sizes[free]), 0, 1)
+        means, spreads = (np.array([f(c) for c in columns]) for f in (np.mean, np.var))
+        worth = spreads @ told.prices.inside**2 - means @ told.prices.row
+        worth += ((means @ told.prices.across) ** 2) @ (1 / n)
+        worst = max(worst, float(worth))
+    assert told.prices.constant(groups) - worst >= bound
+    assert told.prices.constant(groups) == pytest.approx(bound, rel=1e-8)
+    # A control: at other prices the bound is lower, and still one.
+    less = Prices(told.prices.inside * 1.1, told.prices.across, told.prices.row)
+    assert least_objective(groups, shapes, less, 1e-9) < 0.999 * bound
+
+
+@pytest.mark.slow
+@for_each("notion", slow_but(0, [md.LDP(1), md.LDP(3), md.PML(1), md.PMC(1), md.LIP(1)]))
+def test_a_million_symbols_are_next_to_the_optimum(notion):
+    selection = md.subset_selection(1_000_000, notion)
+    best = md.subset_selection(1_000_000, notion, tolerance=0)
+    assert selection.gap < 5e-3
+    assert best.gap < 1.5e-3
+    assert selection.bytes_per_report <= min(best.bytes_per_report, 4)
+    assert isinstance(selection.inputs, range)
+
+
+@pytest.mark.slow
+@for_each(
+    ("counts", "notion", "gap"),
+    [
+        ([10] * 10 + [1] * 190, md.LDP(1), 1e-6),
+        ([100] * 1000 + [1] * 999_000, md.PML(1), 0.01),
+        ([30] * 10_000 + [5] * 100_000 + [1] * 890_000, md.PML(3), 0.02),
+        ([30] * 10_000 + [5] * 100_000 + [1] * 890_000, md.LDP(3), 0.02),
+        ([5000] * 10 + [50] * 1000 + [5] * 20_000 + [1] * 178_990, md.LDP(1), 0.01),
+    ],
+)
+def test_many_symbols_in_groups_are_next_to_the_optimum(counts, notion, gap):
+    found = md.subset_selection(md.Prior.from_counts(counts), notion)
+    assert 0 <= found.gap < gap + 0.0025
+    assert found.bytes_per_report <= 8
+    truth = np.array(counts) / sum(counts)
+    symbols = np.random.default_rng(3).choice(len(counts), size=50_000, p=truth)
+    made = md.estimate(md.Sampler(found, rng=4).draw_codes(symbols), found)
+    off = (made.values - truth) / np.sqrt(found.variances(truth) / 50_000)
+    assert abs(off.mean()) < 6 / math.sqrt(len(off))
+    assert off.std() == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.slow
+@for_each("notion", slow_but(0, [md.LDP(800), md.PML(1e30), md.LDP(30), md.LIP(400)]))
+def test_levels_above_all_that_floats_hold_reveal_everything(notion):
+    for prior in (md.Prior.uniform(200), md.Prior.from_counts([3] * 50 + [1] * 150)):
+        found = md.subset_selection(prior, notion)
+        open_risk = 1 - float((prior.probabilities**2).sum())
+        assert found.risk == pytest.approx(open_risk, rel=1e-9)
+        assert found.bound <= found.risk
+        assert 0 <= found.gap <= 1e-9
+
+
+# Rounding and hostile numbers
+
+
+def test_one_unit_above_the_level_is_noticed():
+    """LDP(log 3) on F_2: weights 3 : 1 are on it, one unit more is above."""
+    family, level = AffineFamily(4, 2, 2, True), math.log(3)
+    upper = int(Fraction(DENOMINATOR) * (1 - 1 / (exp_bounds(Fraction(level))[0] + 1)))
+    good, bad = (Profile(2, 1, upper + k, DENOMINATOR - upper - k) for k in (0, 2))
+    layout = Layout.alike(4)
+
+    def of(*profiles):
+        one = ReportType((DENOMINATOR,), (Part(family, profiles),))
+        return SubsetSelection(range(4), [md.LDP(level)], layout, [one])
+
+    of(good, good)
+    with pytest.raises(CertificateError):
+        of(good, bad)
+    with pytest.raises(ValueError):
+        of(good)
+    wide = Profile(3, 1, good.high, 5)
+    with pytest.raises(ValueError):  # lines are for one residue only
+        Part(AffineFamily(9, 3, 2, projective=True), (wide, wide))
+    for numbers in (
+        (5, 0, 1, 1),
+        (5, 5, 1, 1),
+        (5, 2, -1, 1),
+        (5, 2, DENOMINATOR, 1),
+        (5, 4, 1, 1),
+    ):
+        with pytest.raises(ValueError):
+            Profile(*numbers)
+
+
+def test_chances_that_do_not_keep_the_level_are_refused():
+    found = md.subset_selection(md.Prior.from_counts([3, 3, 1, 1, 1]), md.LDP(1))
+    first, *rest, last = found.types
+    i = int(np.argmax(first.chances))
+
+    def changed(one, by):
+        chances = tuple(w + by * (j == i) for j, w in enumerate(one.chances))
+        return ReportType(chances, one.parts)
+
+    def of(types):
+        return GroupedSelection(found.prior, found.notions, found.layout, types, found.prices)
+
+    assert of(found.types) == found
+    with pytest.raises(CertificateError):
+        of([changed(first, 10**12), *rest, changed(last, -(10**12))])
+    with pytest.raises(ValueError, match="sum one"):
+        of([changed(first, -1), *rest, last])
+
+
+@dataclass(frozen=True)
+class Leaning(md.LikelihoodBound, register=False):
+    """A notion whose level changes with the masses."""
+
+    epsilon: float
+    count = staticmethod(lambda prior: len(set(prior.weights)))
+
+    def bounds(self, prior):
+        points = md.Hypotheses.points(prior)
+        return [md.Bound(points, points, self.epsilon / self.count(prior))]
+
+    def leakage(self, kernel, prior):
+        return kernel.max(axis=0)
+
+
+class Growing(Leaning, register=False):
+    """A notion whose level changes with the number of symbols."""
+
+    count = staticmethod(len)
+
+
+def test_notions_of_another_kind_are_refused():
+    """One that has one level at all uniform priors would be taken for that."""
+    for privacy in (md.LDP(0), md.LDP(1e-17), md.MaximalLeakage(1), md.LDP, 1, []):
+        for symbols in (20, md.Prior.from_counts([2, 1, 1])):
+            with pytest.raises(LevelError) as caught:
+                md.subset_selection(symbols, privacy)
+            assert "\n" not in str(caught.value)
+    leaning, growing = Leaning(1), Growing(1)
+    assert md.subset_selection(5, leaning).certificate.checks[0].verdict is Verdict.YES
+    prior = md.Prior.from_counts([2, 1, 1])
+    grouped = md.subset_selection(prior, md.LDP(1))
+    for call in (
+        lambda: md.subset_selection(prior, leaning),
+        lambda: grouped.check(leaning),
+        lambda: md.subset_selection(20, growing),
+    ):
+        with pytest.raises(LevelError, match="the same levels"):
+            call()
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+def test_symbols_and_tolerances_that_are_none_are_refused():
+    for symbols in (0, 1, -3, 1 << 30, True, "abc", [1, 1], [float("nan"), 2], 2.5):
+        with pytest.raises(InputError):
+            md.subset_selection(symbols, md.LDP(1))
+    for tolerance in (-1, math.nan, math.inf, "0", True, None):
+        with pytest.raises(InputError):
+            md.subset_selection(20, md.LDP(1), tolerance=tolerance)
+    for masses, said in ((range(1, 9), "at most 6 masses"), ([2, 1, 0], "without mass out")):
+        with pytest.raises(InputError, match=said):
+            md.subset_selection(md.Prior.from_counts(masses), md.PML(1))
+    assert md.subset_selection(md.Prior.uniform(["a", "b"]), md.PML(1)).inputs == ("a", "b")
+    assert md.subset_selection({"a": 1, "b": 99}, md.PML(0.2)).prior.pmin == 0.01
+    assert md.subset_selection({"a": 7, "b": 7}, md.PML(0.2)).inputs == ("a", "b")
+
+
+def test_other_notions_are_checked_and_other_uses_refused():
+    selection = md.subset_selection(25, md.PML(1))
+    assert selection.check(md.PML(1)) == selection.certificate.checks[0]
+    assert selection.check(md.PML(0.9)).verdict is Verdict.NO
+    assert selection.check(md.LDP(50)).achieved == (math.inf,)
+    assert selection.check(md.LDP(math.inf)).verdict is Verdict.YES
+    # The lifts of part of a space are bounded, not known; ratios are known.
+    part = made(22, [md.LDP(1)], (23, 1))
+    assert part.check(md.PML(0.1)).verdict is Verdict.UNDECIDED
+    assert part.check(md.LDP(0.9)).verdict is Verdict.NO
+    for call in (
+        lambda: md.audit(selection, md.Prior.uniform(25)),
+        lambda: md.identifiability(part),
+    ):
+        with pytest.raises(KernelError, match="matrix"):
+            call()
+    n = selection.reports_for(0.1)
+    assert selection.risk / n <= 0.01 < selection.risk / (n - 1)
+    for error in (0, -1, math.nan, math.inf, "1", True):
+        with pytest.raises(InputError):
+            selection.reports_for(error)
+    assert LiftBounds(lower=Fraction(1, 2)).shapes(Fraction(1, 5)) == [(Fraction(1, 2), 3, None)]
+
+
+def test_levels_from_the_ratio_alone_hold():
+    """For two reports together, whose matrix is a product."""
+    selection = made(5, [md.LIP(2)], (5, 1))
+    kernel = matrix(selection)
+    pairs = np.array([np.outer(row, row).ravel() for row in kernel])
+    worst = worst_ratios(pairs, [Fraction(1, 5)] * 5)
+    for asked in (md.LDP(1), md.PML(1), md.PMC(1), md.LIP(1), md.ALIP(1, 1)):
+        levels = levels_from_ratio(asked, 2 * selection.log_ratio, 1 / 5)
+        found = worst[type(asked).__name__]
+        assert all(math.log(value) <= levels[min(k, len(levels) - 1)] for value, k in found)
+    together = md.compose(selection, times=2)
+    assert together.found[0].levels == levels_from_ratio(md.LIP(2), 2 * selection.log_ratio, 1 / 5)
+
+
+# Reports
+
+
+@for_each("symbols", [25, [6] * 5 + [1] * 20])
+def test_surveys_have_the_predicted_errors_and_raw_data_is_noticed(symbols):
+    prior = symbols if isinstance(symbols, int) else md.Prior.from_counts(symbols)
+    found, truth, n = md.subset_selection(prior, md.PML(1)), np.linspace(2, 1, 25) / 37.5, 2000
+    rng, losses = np.random.default_rng(2), []
+    for _ in range(60):
+        drawn = rng.choice(25, size=n, p=truth)
+        made = md.estimate(md.Sampler(found, rng=rng).draw_codes(drawn), found)
+        losses.append(n * ((made.values - truth) ** 2).sum())
+    deviation = np.std(losses, ddof=1) / math.sqrt(len(losses))
+    assert abs(np.mean(losses) - found.risk_at(truth)) < 3 * deviation
+    assert abs(np.mean(losses) - 1.5 * found.risk_at(truth)) > 3 * deviation
+    assert made.fit > 1e-3
+    with pytest.raises(DataError, match="whatever the secrets are"):
+        md.estimate(drawn, found)
