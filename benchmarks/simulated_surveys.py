@@ -118,10 +118,9 @@ class Asked:
         # What a path starts from matters for more symbols than any of these kernels has.
         start = np.full((len(frequencies), len(self.kernel)), 1 / len(self.kernel))
         moments = intervals.matrix_moments(self.kernel, self.scores, self.values)
-        path = intervals.path_of(
-            self.kernel, frequencies, start, self.values, moments, sampling.size
-        )
-        return intervals.Answers((frequencies @ self.scores).ravel(), path, sampling)
+        path = intervals.path_of(self.kernel, frequencies, start, self.values, moments)
+        means, squares = ((frequencies @ part).ravel() for part in (self.scores, self.scores**2))
+        return intervals.Answers(means, path, sampling, squares)
 
 
 @cache
@@ -170,6 +169,12 @@ def compared(share: float, n: int) -> bool:
     return n >= 100 and share >= 0.1
 
 
+def contained(answers: intervals.Answers, t: Vector) -> NDArray[np.bool_]:
+    """Whether intervals hold answers, one for each, without looking for their ends."""
+    tails = answers.tails(t, np.arange(len(t)), t <= answers.projected, ALPHA / 2)
+    return np.asarray((tails >= ALPHA / 2) | (t == answers.projected))
+
+
 def result(
     answers: intervals.Answers,
     truths: Vector,
@@ -179,7 +184,7 @@ def result(
     z: float = Z,
 ) -> Held:
     """Of different surveys with Wald's standard errors, each of which came up so often."""
-    ours = answers.contains(truths, ALPHA)
+    ours = contained(answers, truths)
     # Rounding takes nothing from Wald's intervals of no width.
     wald = np.abs(answers.estimates - truths) <= z * errors + 1e-9
     ratio = None

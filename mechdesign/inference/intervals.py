@@ -11,6 +11,11 @@ With s² the variance and m₃ the third central moment at θ_t, g = m₃/s³, r
 ρ = (1 − g/r)/2, the coin falls by steps of c = r s, and the estimate e is X = n(e − t)/c + nρ heads
 out of n: P(S ≥ e) = I_ρ(X, n − X + 1) with the incomplete beta function.
 
+Few reports of many symbols are explained best by distributions that fit them too well, and under
+which scores vary less than they do. Squares of scores were seen, and their mean Σ f_y a_y² says
+without bias what it is at the truth; at an answer t it is that moved by the covariance of squares
+and scores at θ_t. The second moment is taken to be no less.
+
 For these people alone, whose secrets are what they are, s² is what the mechanism adds, Σ θ_x ν_x,
 and the third moment counts one side only. In a survey n is Kish's effective number of reports, made
 smaller by the design effect as far as it was seen, and by whole clusters alike as far as it was not
@@ -19,9 +24,10 @@ smaller by the design effect as far as it was seen, and by whole clusters alike 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +36,7 @@ from ..roots import crossings
 from .likelihood import maximise
 
 Vector = NDArray[np.float64]
+Positions = NDArray[np.intp]
 
 # Rows of the moments of scores: second and third, square and cube of what they stand for, and the
 # third central moments of either side given the secret.
@@ -38,8 +45,8 @@ SECOND, THIRD, SQUARE, CUBE, UP, DOWN = range(6)
 MOST_MAXIMISED = 40
 # Distance from the end of what is possible at which distributions are maximised, relative to it.
 _EDGE = 1e-9
-# Free shares per report up to which the likeliest distribution is believed.
-_BELIEVED = 0.05
+# Moments that differ less, relative to the largest, are the same.
+_SAME = 1e-9
 
 
 def matrix_moments(
@@ -62,99 +69,18 @@ def matrix_moments(
     return found
 
 
-class Path(Protocol):
-    """Distributions of secrets, one for each answer t of each of F questions.
-
-    Attributes
-    ----------
-    low, high : ``(F,)`` what answers can be
-    """
-
-    @property
-    def low(self) -> Vector:
-        """``(F,)`` the least that answers can be."""
-        ...
-
-    @property
-    def high(self) -> Vector:
-        """``(F,)`` the most that they can be."""
-        ...
-
-    def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
-        """Moments of scores, ``(6, J)``, at answers ``(J,)`` to the questions ``(J,)``."""
-        ...
-
-
-class Likeliest:
-    """The distribution of largest likelihood among those with the answer.
-
-    Where all that scores say of a secret is whether it is asked for, moments are the same at every
-    distribution with the answer, and none is looked for.
-
-    Parameters
-    ----------
-    kernel, frequencies : ``(N, M)``, and ``(G, M)`` of reports of each of G groups
-    mixed : of all G·F questions, group by group
-    values : ``(N, F)`` of the questions
-    moments : ``(6, N, F)`` of :func:`matrix_moments`
-    """
-
-    def __init__(
-        self, kernel: Vector, frequencies: Vector, mixed: Mixed, values: Vector, moments: Vector
-    ) -> None:
-        self.kernel, self.frequencies, self.mixed = kernel, frequencies, mixed
-        self.values, self.by_symbol = values, moments
-        self.low, self.high = mixed.low, mixed.high
-        self._varies = np.array([_varies(v, m) for v, m in zip(values.T, moments.T, strict=True)])
-
-    def distributions(self, t: Vector, which: NDArray[np.intp]) -> Vector:
-        """``(J, N)``"""
-        edge = _EDGE * (self.high - self.low)[which]
-        inner = np.clip(t, self.low[which] + edge, self.high[which] - edge)
-        group, question = np.divmod(which, self.values.shape[1])
-        tilts = self.values.T[question] - inner[:, None]
-        tilts = tilts / np.abs(tilts).max(axis=1, keepdims=True)
-        found = maximise(self.kernel, self.frequencies[group], tilts)[0]
-        # Answers closer to an end are met exactly as well: a third moment of little noise is less
-        # than what a billionth at the other end adds to it.
-        end = np.where(t < inner, self.low[which], self.high[which])
-        there = found * (self.values.T[question] == end[:, None])
-        lacking = (np.abs(inner - t) / np.where(edge > 0, edge, 1))[:, None]
-        mass = np.maximum(there.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        return np.asarray((1 - lacking) * found + lacking * there / mass)
-
-    def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
-        """Moments of scores, ``(6, J)``."""
-        found = self.mixed.moments(t, which)
-        question = which % self.values.shape[1]
-        far = self._varies[question]
-        if far.any():
-            likely = self.distributions(t[far], which[far])
-            found[:, far] = np.einsum("jn,knj->kj", likely, self.by_symbol[:, :, question[far]])
-        return found
-
-
-def _varies(values: Vector, moments: Vector) -> bool:
-    """Whether moments ``(N, 6)`` of a question differ between secrets of the same value."""
-    for value in np.unique(values):
-        same = moments[values == value]
-        if (np.ptp(same, axis=0) > 1e-9 * np.abs(moments).max(axis=0)).any():
-            return True
-    # Of three values and more, answers are met by different distributions of them.
-    return len(np.unique(values)) > 2
-
-
 @dataclass(frozen=True)
 class Mixed:
-    """A first distribution mixed with the part of it where answers are largest, or smallest.
+    """Distributions of secrets for each answer to F questions: a first one mixed with the part of
+    it where answers are largest, or smallest.
 
     For a share that scales the shares of all others, which is cheap for many symbols.
 
     Attributes
     ----------
     centre : ``(F,)`` answers of the first distribution
-    low, high : ``(F,)``
-    base, bottom, top : ``(6, F)`` moments at it, and at the two ends
+    low, high : ``(F,)`` the least and the most that answers can be
+    base, bottom, top : ``(6, F)`` moments at the first distribution, and at the two ends
     """
 
     centre: Vector
@@ -164,8 +90,8 @@ class Mixed:
     bottom: Vector
     top: Vector
 
-    def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
-        """Moments of scores, ``(6, J)``."""
+    def moments(self, t: Vector, which: Positions) -> Vector:
+        """Moments of scores, ``(6, J)``, at answers ``(J,)`` to the questions ``(J,)``."""
         centre, up = self.centre[which], t >= self.centre[which]
         end = np.where(up, self.high[which], self.low[which])
         share = np.clip((t - centre) / np.where(end == centre, 1, end - centre), 0, 1)
@@ -193,70 +119,77 @@ class Mixed:
 
 
 @dataclass(frozen=True)
-class Cautious:
-    """A path mixed with the secrets of which reports say least.
+class Likeliest(Mixed):
+    """The distribution of largest likelihood among those with the answer.
 
-    Few reports are explained best by distributions that fit them too well, and under which scores
-    vary less than they do.
+    Where moments are the same at every distribution with the answer, none is looked for.
 
     Attributes
     ----------
-    path : what is mixed
-    doubt : ``(F,)`` how much of the others is taken
-    bottom, top : ``(6, F)`` moments where scores vary most among the secrets at either end
+    kernel, frequencies : ``(N, M)``, and ``(G, M)`` of reports of each of G groups
+    values, by_symbol : ``(N, F)`` of the questions, and ``(6, N, F)`` of :func:`matrix_moments`;
+        there are G·F questions, group by group
     """
 
-    path: Path
-    doubt: Vector
-    bottom: Vector
-    top: Vector
+    kernel: Vector
+    frequencies: Vector
+    values: Vector
+    by_symbol: Vector
 
-    @property
-    def low(self) -> Vector:
-        """``(F,)`` the least that answers can be."""
-        return self.path.low
+    @cached_property
+    def _varies(self) -> NDArray[np.bool_]:
+        """Which questions' moments are no linear function of the answer."""
+        v, m = (part - part.mean(axis=-2, keepdims=True) for part in (self.values, self.by_symbol))
+        square = (v**2).sum(axis=0)
+        slope = (m * v).sum(axis=1) / np.where(square > 0, square, 1)
+        away = np.abs(m - slope[:, None] * v).max(axis=1)
+        return np.asarray((away > _SAME * np.abs(self.by_symbol).max(axis=1)).any(axis=0))
 
-    @property
-    def high(self) -> Vector:
-        """``(F,)`` the most that they can be."""
-        return self.path.high
+    def distributions(self, t: Vector, which: Positions) -> Vector:
+        """``(J, N)``"""
+        edge = _EDGE * (self.high - self.low)[which]
+        inner = np.clip(t, self.low[which] + edge, self.high[which] - edge)
+        group, question = np.divmod(which, self.values.shape[1])
+        values = self.values.T[question]
+        tilts = values - inner[:, None]
+        tilts = tilts / np.abs(tilts).max(axis=1, keepdims=True)
+        found = maximise(self.kernel, self.frequencies[group], tilts)[0]
+        # Answers closer to an end are met exactly as well: a third moment of little noise is less
+        # than what a billionth at the other end adds to it.
+        end = np.where(t < inner, self.low[which], self.high[which])
+        there = found * (values == end[:, None])
+        lacking = (np.abs(inner - t) / np.where(edge > 0, edge, 1))[:, None]
+        mass = np.maximum(there.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        return np.asarray((1 - lacking) * found + lacking * there / mass)
 
-    def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
+    def moments(self, t: Vector, which: Positions) -> Vector:
         """Moments of scores, ``(6, J)``."""
-        found = self.path.moments(t, which)
-        low, room = self.low[which], (self.high - self.low)[which]
-        share = np.clip((t - low) / np.where(room > 0, room, 1), 0, 1)
-        far = (1 - share) * self.bottom[:, which] + share * self.top[:, which]
-        return np.asarray(found + self.doubt[which] * (far - found))
+        found = super().moments(t, which)
+        question = which % self.values.shape[1]
+        far = self._varies[question]
+        if far.any():
+            likely = self.distributions(t[far], which[far])
+            found[:, far] = np.einsum("jn,knj->kj", likely, self.by_symbol[:, :, question[far]])
+        return found
+
+
+#: What says how scores are distributed at each answer.
+Path = Mixed
 
 
 def path_of(
-    kernel: Vector,
-    frequencies: Vector,
-    likely: Vector,
-    values: Vector,
-    moments: Vector,
-    sizes: Vector | float = np.inf,
+    kernel: Vector, frequencies: Vector, likely: Vector, values: Vector, moments: Vector
 ) -> Path:
     """Paths of F questions to each of G groups, whose frequencies are ``(G, M)``.
 
-    Likeliest distributions where symbols are few, mixtures with the likeliest one of all else; with
-    fewer than twenty reports for each share that is free, ``sizes`` of them in a group or all,
-    partly the secrets of which reports say least.
+    Likeliest distributions where symbols are few, mixtures with the likeliest one of all else.
     """
     mixed = Mixed.of(likely, values, moments)
-    path: Path = mixed
-    if len(kernel) <= MOST_MAXIMISED:
-        path = Likeliest(kernel, frequencies, mixed, values, moments)
-    free = max(len(kernel) - 2, 0) / np.broadcast_to(sizes, len(frequencies))
-    doubt = np.clip(free - _BELIEVED, 0, 1)
-    if not doubt.any():
-        return path
-    ends = []
-    for end in (values.min(axis=0), values.max(axis=0)):
-        worst = np.where(values == end, moments[SECOND], -np.inf).argmax(axis=0)
-        ends.append(np.tile(moments[:, worst, np.arange(values.shape[1])], len(frequencies)))
-    return Cautious(path, np.repeat(doubt, values.shape[1]), *ends)
+    if len(kernel) > MOST_MAXIMISED:
+        return mixed
+    return Likeliest(
+        **vars(mixed), kernel=kernel, frequencies=frequencies, values=values, by_symbol=moments
+    )
 
 
 @dataclass(frozen=True)
@@ -270,7 +203,7 @@ class Sampling:
     fraction : ``(F,)`` sampled share of the population; 1 where answers are about these people
     variance : ``(F,)`` of the estimates by the design, ``None`` for a simple sample
     clusters : ``(F,)`` Σ (sum of weights of a cluster)² · n, which is 1 without clusters
-    freedom : degrees of freedom of the variance
+    freedom : ``(F,)`` degrees of freedom of the variance
 
     A number in place of a vector is that of all.
     """
@@ -280,15 +213,16 @@ class Sampling:
     fraction: Vector | float = 0.0
     variance: Vector | None = None
     clusters: Vector | float = 1.0
-    freedom: float = np.inf
+    freedom: Vector | float = np.inf
 
     def of(self, which: Any) -> Sampling:
         """That of some of the questions, by their positions."""
-        found = {
-            name: value if value is None or np.ndim(value) == 0 else np.asarray(value)[which]
-            for name, value in vars(self).items()
-        }
-        return Sampling(**found)
+        return Sampling(
+            *(
+                one[which] if isinstance(one, np.ndarray) and one.ndim else one
+                for one in vars(self).values()
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -299,13 +233,16 @@ class Answers:
     ----------
     estimates : ``(F,)`` unbiased, which may lie outside of what is possible
     path, sampling : as above
+    squares : ``(F,)`` means of squares of scores, as estimates are means of scores; ``None`` where
+        the path has them
     """
 
     estimates: Vector
     path: Path
     sampling: Sampling
+    squares: Vector | None = None
 
-    @property
+    @cached_property
     def projected(self) -> Vector:
         """``(F,)`` estimates moved into what is possible."""
         return np.clip(self.estimates, self.path.low, self.path.high)
@@ -319,98 +256,99 @@ class Answers:
         ``sides`` that end is the end of what is possible, and all of ``alpha`` is on the other.
         """
         which = np.arange(len(self.estimates)) if which is None else np.asarray(which)
-        tail = alpha / sum(sides)
         low, high, e = self.path.low[which], self.path.high[which], self.projected[which]
-        z = self.quantile_ratio(tail)
-        points = np.concatenate([low, high])
-        count = len(which)
-
-        def kept(t: Vector, places: NDArray[np.intp]) -> Vector:
-            above = places < count
-            return standing(self.tails(t, which[places % count], above, z), tail)
-
-        ends = crossings(kept, np.concatenate([e, e]), points)
-        lower = np.minimum(ends[:count], e) if sides[0] else low
-        return lower, np.maximum(ends[count:], e) if sides[1] else high
-
-    def contains(self, t: Vector, alpha: float = 0.05) -> NDArray[np.bool_]:
-        """Whether each interval holds an answer ``(F,)``, without looking for its ends."""
-        which, z = np.arange(len(t)), self.quantile_ratio(alpha / 2)
-        above = np.asarray(t) <= self.projected
-        inside = self.tails(np.asarray(t, float), which, above, z) >= alpha / 2
-        return np.asarray(inside | (t == self.projected))
+        tail = alpha / sum(sides)
+        lower, upper = ends_of(
+            lambda t, k, above: self.tails(t, which[k], above, tail), e, low, high, tail
+        )
+        return lower if sides[0] else low, upper if sides[1] else high
 
     def outside(self) -> Vector:
         """``(F,)`` probabilities of an estimate as far outside of what is possible as this, or
         farther, where the answer is at the end that it is beyond; 1 inside.
         """
-        which = np.arange(len(self.estimates))
-        e, below = self.estimates, self.estimates < self.path.low
-        t = np.where(below, self.path.low, self.path.high)
-        found = self.tails(t, which, ~below, self.quantile_ratio(0.025), e)
-        return np.where((e < self.path.low) | (e > self.path.high), found, 1.0)
+        e, low, high = self.estimates, self.path.low, self.path.high
+        t = np.where(e < low, low, high)
+        found = self.tails(t, np.arange(len(e)), e > high, estimates=e)
+        return np.where((e < low) | (e > high), found, 1.0)
 
     def tails(
         self,
         t: Vector,
-        which: NDArray[np.intp],
+        which: Positions,
         above: NDArray[np.bool_],
-        ratio: float = 1.0,
+        tail: float = 0.025,
         estimates: Vector | None = None,
     ) -> Vector:
         """P(S ≥ e | t) where ``above``, else P(S ≤ e | t), for answers t ``(J,)`` of questions.
 
-        ``ratio`` is the square of normal over Student quantiles.
+        A Student distribution is met by the normal one at the probability ``tail``.
         """
+        from scipy.special import betainc, betaincc
+
         e = self.projected[which] if estimates is None else estimates
-        how = self.sampling.of(which)
-        moments = self.path.moments(t, which)
-        variance, noise = _variances(moments, t, how.fraction)
-        spread = np.maximum(moments[SQUARE] - t**2, 0)
-        whole = moments[THIRD] - 3 * t * moments[SECOND] + 2 * t**3
-        # One side alone, so that the skewness of secrets that are what they are is not overlooked.
-        fixed = np.where(above, moments[UP], -moments[DOWN])
-        third = how.skewness * ((1 - how.fraction) * whole + how.fraction * fixed)
-        m = np.zeros(len(t)) + how.size * ratio
-        if how.variance is not None:
-            effect, shrink, alike = self._design_effects[:, which]
-            full = (1 - how.fraction) * spread
-            larger = (1 - shrink) * effect * variance + shrink * variance + alike * full
-            with np.errstate(divide="ignore", invalid="ignore"):
-                m = m * np.where(variance > 0, variance / np.maximum(larger, noise), 1.0)
-        s = np.sqrt(variance)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            g = third / s**3
-            r = np.sqrt(4 + g**2)
-            # The smaller of the two probabilities without cancellation.
-            small = 2 / (r * (r + np.abs(g)))
-            heads = np.where(g > 0, small, 1 - small)
-            x = np.clip(m * (e - t) / (r * s) + m * heads, 0, m)
-        return np.where(s > 0, _tail(x, m, small, g > 0, above), t == e)
+        m, s, g = self._coin(t, which, above, tail)
+        # The incomplete beta function of 1 − ρ is taken as the complement at the smaller one.
+        small, r = _rarer(g)
+        rare = (g > 0) == above
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x = np.where(above, e - t, t - e) / (r * s) + np.where(rare, small, 1 - small)
+        x = np.clip(m * x, 0, m)
+        found = np.where(rare, betainc(x, m - x + 1, small), betaincc(m - x + 1, x, small))
+        return np.where(s > 0, found, t == e)
 
     def events(self) -> Vector:
         """``(F,)`` how many tosses of the coin at the estimate fall on its rarer side."""
         which = np.arange(len(self.estimates))
-        size = np.zeros(len(which)) + self.sampling.size
-        moments = self.path.moments(self.projected, which)
-        variance, _ = _variances(moments, self.projected, self.sampling.fraction)
-        e = self.projected
-        third = moments[THIRD] - 3 * e * moments[SECOND] + 2 * e**3
+        found = []
+        for above in (which >= 0, which < 0):
+            m, s, g = self._coin(self.projected, which, above)
+            found.append(np.where(s > 0, m * _rarer(g)[0], 0.0))
+        return np.minimum(*found)
+
+    def _coin(
+        self, t: Vector, which: Positions, above: NDArray[np.bool_], tail: float = 0.025
+    ) -> tuple[Vector, Vector, Vector]:
+        """Tosses, standard deviation and skewness of the coin for answers t ``(J,)``."""
+        how, moments = self.sampling.of(which), self._moments(t, which)
+        variance, noise, spread = _variances(moments, t, how.fraction)
+        whole = moments[THIRD] - 3 * t * moments[SECOND] + 2 * t**3
+        # One side alone, so that the skewness of secrets that are what they are is not overlooked.
+        fixed = np.where(above, moments[UP], -moments[DOWN])
+        third = how.skewness * ((1 - how.fraction) * whole + how.fraction * fixed)
+        m = how.size * _quantile_ratio(how.freedom, tail) + np.zeros(len(t))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            r = np.sqrt(4 + third**2 / variance**3)
-            found = size * 2 / (r * (r + np.sqrt(r**2 - 4)))
-        return np.where(variance > 0, found, 0.0)
+            if how.variance is not None:
+                effect, shrink, alike = self._design_effects[:, which]
+                larger = (1 - shrink) * effect * variance + shrink * variance + alike * spread
+                m = m * np.where(variance > 0, variance / np.maximum(larger, noise), 1.0)
+            s = np.sqrt(variance)
+            return m, s, third / s**3
+
+    def _moments(self, t: Vector, which: Positions) -> Vector:
+        """Moments of scores, whose second is no less than squares that were seen say."""
+        found = self.path.moments(t, which)
+        if self.squares is None:
+            return found
+        variance = found[SECOND] - t**2
+        slope = np.where(variance > 0, found[THIRD] - t * found[SECOND], 0.0)
+        slope = slope / np.where(variance > 0, variance, 1.0)
+        seen = self.squares[which] + slope * (t - self.estimates[which])
+        more = np.maximum(seen - found[SECOND], 0)
+        found[SECOND] += more
+        # The third central moment stays what it is.
+        found[THIRD] += 3 * t * more
+        return found
 
     @cached_property
     def _design_effects(self) -> Vector:
         """Design effects as they were seen, how far not to believe them, and how much of the spread
         of secrets is added as clusters may be alike where hardly any was seen to be, ``(3, F)``.
         """
-        how, which = self.sampling, np.arange(len(self.estimates))
+        how, e = self.sampling, self.projected
         assert how.variance is not None
-        e = self.projected
-        moments = self.path.moments(e, which)
-        variance, noise = _variances(moments, e, how.fraction)
+        moments = self._moments(e, np.arange(len(e)))
+        variance, noise, _ = _variances(moments, e, how.fraction)
         with np.errstate(divide="ignore", invalid="ignore"):
             effect = np.where(variance > 0, how.variance * how.size / variance, 1.0)
             spread = np.maximum(moments[SQUARE] - e**2, 0)
@@ -420,52 +358,60 @@ class Answers:
             told = np.where(noise > 0, near**2 * how.size / noise, np.where(near > 0, np.inf, 0))
             # Where a few make up most of an estimate, freedom says so.
             people = np.minimum(how.size, 2 * how.freedom * how.clusters) / (4 + skewness)
-            seen = np.maximum(effect, 1)
-            events = np.minimum(people, told) / seen
-            # As many clusters at least had some event, were all of a cluster alike.
-            groups = np.minimum(people / how.clusters, told)
+        seen = np.maximum(effect, 1)
+        events = np.minimum(people, told) / seen
+        # As many clusters at least had some event, were all of a cluster alike.
+        groups = np.minimum(people / how.clusters, told)
         alike = (1 + groups / 2) ** -4 * np.maximum(how.clusters - seen, 0)
         return np.stack([effect, (1 + events / 2) ** -2, alike])
 
-    def quantile_ratio(self, tail: float) -> float:
-        """The square of normal over Student quantiles, for a tail probability."""
-        if np.isinf(self.sampling.freedom):
-            return 1.0
-        from scipy.special import ndtri, stdtrit
 
-        return float((ndtri(tail) / stdtrit(self.sampling.freedom, tail)) ** 2)
+def ends_of(
+    tails: Callable[[Vector, Positions, NDArray[np.bool_]], Vector],
+    e: Vector,
+    low: Vector,
+    high: Vector,
+    tail: float,
+) -> tuple[Vector, Vector]:
+    """Ends ``(F,)`` of what is kept of answers between ``low`` and ``high``, around ``e``.
 
-
-def standing(chance: Vector, tail: float) -> Vector:
-    """How far a probability is above another, in quantiles, in which it is nearly a line of t."""
+    ``tails`` are the probabilities to come out as far as the estimates at answers ``(J,)`` to
+    questions ``(J,)``, from above or from below; those below ``tail`` are not kept.
+    """
     from scipy.special import ndtri
 
-    return np.asarray(ndtri(np.clip(chance, 1e-300, 1 - 1e-16)) - ndtri(tail))
+    count = len(e)
+
+    def kept(t: Vector, places: Positions) -> Vector:
+        # Quantiles of probabilities are nearly a line of t.
+        chance = np.clip(tails(t, places % count, places < count), 1e-300, 1 - 1e-16)
+        return np.asarray(ndtri(chance) - ndtri(tail))
+
+    ends = crossings(kept, np.concatenate([e, e]), np.concatenate([low, high]))
+    return np.minimum(ends[:count], e), np.maximum(ends[count:], e)
 
 
-def _variances(moments: Vector, t: Vector, fraction: Vector | float) -> tuple[Vector, Vector]:
-    """Variances of a score, and of what the mechanism adds to it."""
+def _quantile_ratio(freedom: Vector | float, tail: float) -> Vector:
+    """The square of normal over Student quantiles, for a tail probability."""
+    from scipy.special import ndtri, stdtrit
+
+    return np.asarray((ndtri(tail) / stdtrit(freedom, tail)) ** 2)
+
+
+def _rarer(skewness: Vector) -> tuple[Vector, Vector]:
+    """Chance of the rarer side of a coin, without cancellation, and its step in deviations."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        r = np.sqrt(4 + skewness**2)
+    return 2 / (r * (r + np.abs(skewness))), r
+
+
+def _variances(
+    moments: Vector, t: Vector, fraction: Vector | float
+) -> tuple[Vector, Vector, Vector]:
+    """Variances of a score, of what the mechanism adds to it, and of what secrets do."""
     noise = np.maximum(moments[SECOND] - moments[SQUARE], 0)
-    return (1 - fraction) * np.maximum(moments[SQUARE] - t**2, 0) + noise, noise
-
-
-def _tail(
-    x: Vector, m: Vector, small: Vector, is_small: NDArray[np.bool_], above: NDArray[np.bool_]
-) -> Vector:
-    """P(at least x heads of m) where ``above``, else P(at most x).
-
-    The incomplete beta function of 1 − ρ is taken as the complement at the small one.
-    """
-    from scipy.special import betainc, betaincc
-
-    found = np.ones(len(x))
-    x, y = np.where(above, x, m - x), np.where(above, m - x, x)
-    inside = x > 0
-    part = inside & (above == is_small)
-    found[part] = betainc(x[part], y[part] + 1, small[part])
-    part = inside & (above != is_small)
-    found[part] = betaincc(y[part] + 1, x[part], small[part])
-    return found
+    spread = (1 - fraction) * np.maximum(moments[SQUARE] - t**2, 0)
+    return spread + noise, noise, spread
 
 
 def difference_limits(
@@ -484,10 +430,8 @@ def difference_limits(
     correlation : of the two estimates
     """
     (x, low1, high1, room1), (y, low2, high2, room2) = first, second
-    ends = []
+    ends, room = [], np.maximum(room1, room2)
     for a, b, sign in ((y - low2, high1 - x, -1), (high2 - y, x - low1, 1)):
         squared = np.maximum(a**2 + b**2 - 2 * correlation * a * b, 0)
-        ends.append(y - x + sign * np.sqrt(squared))
-    room = np.maximum(room1, room2)
-    lower, upper = np.clip(ends[0], -room, room), np.clip(ends[1], -room, room)
-    return np.minimum(lower, estimates), np.maximum(upper, estimates)
+        ends.append(np.clip(y - x + sign * np.sqrt(squared), -room, room))
+    return np.minimum(ends[0], estimates), np.maximum(ends[1], estimates)

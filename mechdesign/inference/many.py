@@ -118,7 +118,7 @@ class ManyEstimates:
         which = np.flatnonzero(self.values > 0)
         zeros, tail = np.zeros(len(which)), (1 - confidence) / 2 / len(self.labels)
         above = np.ones(len(which), dtype=bool)
-        some = self.answers.tails(zeros, which, above, self.answers.quantile_ratio(tail)) < tail
+        some = self.answers.tails(zeros, which, above, tail) < tail
         return self._together(which[some], confidence)
 
     def _together(self, places: NDArray[Any], confidence: float) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from ..release._identifiability import FEWEST
 from ..release.codes import ABSENT, Codebook, check_choice
 from ..release.samples import Sample
 from .intervals import Sampling
+from .references import refuse_other_than
 
 Vector = NDArray[np.float64]
 
@@ -71,8 +73,7 @@ class Survey:
     @property
     def columns(self) -> list[str]:
         """Names of the columns that are read."""
-        named = (self.weights, self.strata, self.clusters, self.by_group)
-        return [name for name in named if name is not None]
+        return [getattr(self, name) for name in self.asked if name != "population"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class Drawn:
     Attributes
     ----------
     weights : ``(R,)`` of each person of a row
+    repeats : ``(R,)`` how many they are
     strata : ``(R,)`` which stratum
     fractions : ``(H,)`` sampled share of each stratum, zero where the population is unlimited
     units : ``(H,)`` sampled clusters of each stratum, or people where there are no clusters
@@ -90,16 +92,52 @@ class Drawn:
     """
 
     weights: Vector
+    repeats: NDArray[np.int64]
     strata: NDArray[np.int64]
     fractions: Vector
     units: NDArray[np.int64]
     clusters: NDArray[np.int64] | None
     population: int | None
 
-    @property
-    def freedom(self) -> int:
-        """Degrees of freedom of the variance: units minus strata."""
-        return int(self.units.sum()) - len(self.units)
+    def of(self, rows: Any) -> Drawn:
+        """That of some of the rows, in the same strata."""
+        clusters = self.clusters
+        if clusters is not None:
+            clusters = np.unique(clusters[rows], return_inverse=True)[1]
+        some = (part[rows] for part in (self.weights, self.repeats, self.strata))
+        return Drawn(*some, self.fractions, self.units, clusters, self.population)
+
+    def by_unit(self, scores: Any) -> tuple[Any, Vector, NDArray[np.int64]]:
+        """Sums of scores ``(R, D)``, sparse or not, over each unit, how many such units there are,
+        and their strata.
+        """
+        if self.clusters is None:
+            return scores, self.repeats.astype(float), self.strata
+        first = np.unique(self.clusters, return_index=True)[1]
+        sums = _sums(self.clusters, self.repeats, len(first))
+        return sums @ scores, np.ones(len(first)), self.strata[first]
+
+    @cached_property
+    def freedom(self) -> float:
+        """Degrees of freedom of variances, were units alike but for their weights [Satterthwaite].
+
+        Units less strata where strata weigh the same; fewer where some weigh more. Nothing is lost
+        to strata of which nobody's answer was left to chance.
+        """
+        heavy, times, strata = self.by_unit(self.weights[:, None])
+        count = len(self.units)
+        spread = np.bincount(strata, times * heavy[:, 0] ** 2, count) * (1 - self.fractions)
+        each = np.minimum(self.units - 1, np.bincount(strata, times, count))
+        lost = (spread**2 / np.maximum(each, 1)).sum()
+        return max(float(spread.sum() ** 2 / lost), 1.0) if lost > 0 else np.inf
+
+
+def _sums(places: NDArray[np.int64], times: Any, count: int) -> Any:
+    """A matrix that adds rows up, so many times each, at their places."""
+    from scipy.sparse import csr_array
+
+    rows = np.arange(len(places))
+    return csr_array((np.asarray(times, float), (places, rows)), shape=(count, len(places)))
 
 
 def drawn_by(survey: Survey, sample: Sample) -> Drawn:
@@ -156,27 +194,20 @@ def drawn_by(survey: Survey, sample: Sample) -> Drawn:
     weights = np.ones(rows)
     if survey.weights is not None:
         weights = sample.numbers(survey.weights, "weights")
-        if (weights < 0).any():
-            below = int(repeats[weights < 0].sum())
+        below = int(repeats[weights < 0].sum())
+        if below or not weights @ repeats > 0:
             raise DataError(
                 f"weights in column {quote(survey.weights)}",
-                expected="numbers of zero or more",
-                got=f"{below} negative one{'s' * (below > 1)}",
+                expected="numbers of zero or more, one of them above zero",
+                got=f"{below} negative one{'s' * (below > 1)}" if below else "zeros only",
                 remedy="pass for how many people each one stands",
             )
     elif sizes is not None:
         weights = (sizes / units)[strata]
-    if not weights @ repeats > 0:
-        raise DataError(
-            f"weights in column {quote(survey.weights)}",
-            expected="at least one above zero",
-            got="zeros only",
-            remedy="pass for how many people each one stands",
-        )
     people = int(sizes.sum()) if sizes is not None and clusters is None else None
     if survey.weighting != "hajek":
         _check_totals(people, float(weights @ repeats))
-    return Drawn(weights, strata, fractions, units, clusters, people)
+    return Drawn(weights, repeats, strata, fractions, units, clusters, people)
 
 
 def check_single(drawn: Drawn, what: str | None) -> None:
@@ -256,51 +287,31 @@ def _is_size(size: Any) -> bool:
 # Variances
 
 
-def design_covariance(scores: Any, repeats: NDArray[np.int64], drawn: Drawn) -> Vector:
-    """Covariance ``(D, D)`` of Σ scores over people, for who was asked.
+def design_covariance(scores: Any, drawn: Drawn, others: Any = None) -> Vector:
+    """Covariance ``(D, D)`` of Σ scores over people, for who was asked, with sums of other scores
+    or their own.
 
-    Parameters
-    ----------
-    scores : ``(R, D)``, sparse or not, what one person of each row adds
-    repeats : ``(R,)`` how many they are
-
-    The part (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ of each stratum.
+    The part (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ of each stratum; scores ``(R, D)``,
+    sparse or not, are what one person of each row adds.
     """
-    from scipy.sparse import csr_array, issparse
-
-    factor = np.zeros(len(drawn.units))
-    more = drawn.units > 1
-    factor[more] = (1 - drawn.fractions[more]) * drawn.units[more] / (drawn.units[more] - 1)
-
-    def sums(of: Any, times: Vector, places: NDArray[np.int64], count: int) -> Any:
-        rows = np.arange(len(times))
-        return csr_array((times, (places, rows)), shape=(count, len(times))) @ of
-
-    units, times, strata = scores, repeats.astype(float), drawn.strata
-    if drawn.clusters is not None:
-        count = int(drawn.clusters.max()) + 1
-        units = sums(scores, times, drawn.clusters, count)
-        times, strata = np.ones(count), np.zeros(count, dtype=np.int64)
-        strata[drawn.clusters] = drawn.strata
-    weights = (factor[strata] * times)[:, None]
-    totals = sums(units, times, strata, len(factor))
-    if issparse(units):
-        square = (units.T @ units.multiply(weights).tocsr()).toarray()
-        totals = totals.toarray()
-    else:
-        square = units.T @ (weights * units)
-    return np.asarray(square - (totals * (factor / drawn.units)[:, None]).T @ totals)
+    sums, times, strata = drawn.by_unit(scores)
+    beside = sums if others is None else drawn.by_unit(others)[0]
+    factor = (1 - drawn.fractions) * drawn.units / np.maximum(drawn.units - 1, 1)
+    totals = _sums(strata, times, len(factor))
+    square = sums.T @ (beside * (factor[strata] * times)[:, None])
+    each = (totals @ beside) * (factor / drawn.units)[:, None]
+    found = square - (totals @ sums).T @ each
+    return np.asarray(found if isinstance(found, np.ndarray) else found.toarray())
 
 
 def student_limits(
     values: Vector, errors: Vector, confidence: float, freedom: float
 ) -> tuple[Vector, Vector]:
     """Values ± t · errors, with the degrees of freedom of the variance."""
-    from scipy.special import ndtri, stdtrit
+    from scipy.special import stdtrit
 
-    tail = (1 - confidence) / 2
-    z = -float(ndtri(tail) if np.isinf(freedom) else stdtrit(freedom, tail))
-    return values - z * errors, values + z * errors
+    far = float(stdtrit(freedom, (1 - confidence) / 2)) * errors
+    return values + far, values - far
 
 
 # Estimates
@@ -340,7 +351,7 @@ def groups_of(
 
 
 class Units:
-    """What clusters (or people) of each group add to its estimates, and how these vary.
+    """What people of each group add to its estimates, and how these vary.
 
     Parameters
     ----------
@@ -351,10 +362,10 @@ class Units:
 
     Attributes
     ----------
-    shares : ``(R,)`` weight of one person of each row, over what sums are divided by
-    totals : ``(G,)`` sums of shares, 1 for each group but for totals of a population
+    totals : ``(G,)`` sums of weights over what sums are divided by
     frequencies : ``(G, M)`` weighted shares of the reports
     values : ``(G, F)``
+    reports : ``(G,)`` how many there are
     sampling : how the answers of each group came to be, for intervals, ``(G,)``
     """
 
@@ -368,90 +379,46 @@ class Units:
         target: str,
         population: int | None = None,
     ) -> None:
-        kept = np.flatnonzero(groups >= 0)
-        self._drawn = drawn
-        self._group, reports, strata = groups[kept], sample.reports[kept], drawn.strata[kept]
-        weights, people = drawn.weights[kept], sample.repeats[kept].astype(float)
-        count, outputs = int(self._group.max()) + 1, len(scores)
+        order = np.argsort(groups, kind="stable")[int((groups < 0).sum()) :]
+        group, reports, drawn = groups[order], sample.reports[order], drawn.of(order)
+        count, outputs = int(group[-1]) + 1, len(scores)
 
         def sums(mass: Vector) -> Vector:
-            return np.bincount(self._group, mass, count).astype(float)
+            return np.bincount(group, mass * drawn.repeats, count).astype(float)
 
-        mass = sums(weights * people)
-        below = mass if population is None else np.array([float(population)])
-        self.totals = mass / below
-        share = weights / below[self._group]
-        cells = np.bincount(self._group * outputs + reports, share * people, count * outputs)
+        mass = sums(drawn.weights)
+        below = mass if population is None else np.full(count, float(population))
+        self.totals, share = mass / below, drawn.weights / below[group]
+        cells = np.bincount(group * outputs + reports, share * drawn.repeats, count * outputs)
         cells = cells.reshape(count, outputs)
-        self.values = cells @ scores
-        self.frequencies = cells / self.totals[:, None]
-        self.reports = sums(people).astype(np.int64)
-        squares = sums(share**2 * people)
-        fraction = np.ones(len(kept)) if target == "sample" else drawn.fractions[strata]
-        clusters = np.ones(count)
-        centred = scores[reports] - (self.values[self._group] if population is None else 0)
-        order = np.argsort(self._group, kind="stable")
-        unit, times = kept, people
-        added = centred * share[:, None]
+        self.values, self.frequencies = cells @ scores, cells / self.totals[:, None]
+        self.reports = sums(np.ones(len(order))).astype(np.int64)
+        centred = scores[reports] - (self.values[group] if population is None else 0)
+        self._drawn, self._added = drawn, centred * share[:, None]
+        self._ends = np.searchsorted(group, np.arange(count + 1))
+        squares = sums(share**2)
+        fraction, freedom, clusters = np.ones(count), np.full(count, np.inf), np.ones(count)
+        if target != "sample":
+            fraction = sums(share**2 * drawn.fractions[drawn.strata]) / squares
+            freedom = np.array([drawn.of(self._rows(i)).freedom for i in range(count)])
         if drawn.clusters is not None:
-            pairs = self._group * (int(drawn.clusters.max()) + 1) + drawn.clusters[kept]
-            known, first, place = np.unique(pairs, return_index=True, return_inverse=True)
-            heavy = added * people[:, None]
-            added = np.stack([np.bincount(place, one, len(known)) for one in heavy.T], axis=1)
-            sizes = np.bincount(place, share * people, len(known))
-            unit, times, order = (
-                drawn.clusters[kept][first],
-                np.ones(len(known)),
-                np.arange(len(known)),
-            )
-            strata_of, group_of = strata[first], self._group[first]
-            clusters = np.bincount(group_of, sizes**2, count) / squares
-        else:
-            strata_of, group_of = strata, self._group
-        self._unit, self._times, self._added = unit[order], times[order], added[order]
-        self._strata, group_of = strata_of[order], group_of[order]
-        self._ends = np.searchsorted(group_of, np.arange(count + 1))
-        self.fixed = sums(share**2 * people * fraction)
-        self.sampling = Sampling(
-            1 / squares,
-            sums(share**3 * people) / squares**2,
-            self.fixed / squares,
-            clusters=clusters,
-            freedom=freedom_of(drawn, target),
-        )
+            pairs = np.stack([group, drawn.clusters])
+            pairs, place = np.unique(pairs, axis=1, return_inverse=True)
+            heavy = np.bincount(place.ravel(), share * drawn.repeats)
+            clusters = np.bincount(pairs[0], heavy**2) / squares
+        skewness = sums(share**3) / squares**2
+        self.sampling = Sampling(1 / squares, skewness, fraction, None, clusters, freedom)
 
-    def _of(self, group: int) -> slice:
-        return slice(int(self._ends[group]), int(self._ends[group + 1]))
+    def _rows(self, group: int) -> NDArray[np.intp]:
+        return np.arange(self._ends[group], self._ends[group + 1])
 
     def between(self, i: int, j: int) -> tuple[Vector, int]:
-        """Covariance ``(F, F)`` of who was asked in two groups, and the clusters that are in both.
-
-        The part (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ of all strata.
-        """
-        drawn, parts = self._drawn, (self._of(i), self._of(j))
-        factor, more = np.zeros(len(drawn.units)), drawn.units > 1
-        factor[more] = (1 - drawn.fractions[more]) * drawn.units[more] / (drawn.units[more] - 1)
-        one, other = (self._added[part] for part in parts)
-        weight = factor[self._strata[parts[0]]] * self._times[parts[0]]
-        both = 0
-        if i == j:
-            square = one.T @ (weight[:, None] * other)
-        elif drawn.clusters is None:
-            square = np.zeros((one.shape[1], other.shape[1]))
-        else:
-            units, others = (self._unit[part] for part in parts)
-            shared, at, there = np.intersect1d(units, others, return_indices=True)
-            both = len(shared)
-            square = one[at].T @ (weight[at, None] * other[there])
-        known, totals = [], []
-        for part, added in zip(parts, (one, other), strict=True):
-            strata, place = np.unique(self._strata[part], return_inverse=True)
-            heavy = added * self._times[part, None]
-            known.append(strata)
-            totals.append(np.stack([np.bincount(place, h, len(strata)) for h in heavy.T], axis=1))
-        strata, at, there = np.intersect1d(known[0], known[1], return_indices=True)
-        rest = (factor / drawn.units)[strata]
-        return square - totals[0][at].T @ (rest[:, None] * totals[1][there]), both
+        """Covariance ``(F, F)`` of who was asked in two groups, and the clusters in both."""
+        parts = [self._rows(group) for group in (i, j)]
+        rows, clusters = np.union1d(*parts), self._drawn.clusters
+        one, other = (self._added[rows] * np.isin(rows, part)[:, None] for part in parts)
+        both = [] if clusters is None else np.intersect1d(*(clusters[part] for part in parts))
+        return design_covariance(one, self._drawn.of(rows), other), len(both)
 
 
 def at_least(found: Vector, floor: Vector) -> Vector:
@@ -462,21 +429,14 @@ def at_least(found: Vector, floor: Vector) -> Vector:
 
 def freedom_of(drawn: Drawn, target: str) -> float:
     """Degrees of freedom of intervals: none are lost where nobody's answer is left to chance."""
-    if target == "sample" or bool((drawn.fractions >= 1).all()):
-        return float(np.inf)
-    return float(max(drawn.freedom, 1))
+    return np.inf if target == "sample" else drawn.freedom
 
 
 def check_plain(method: str, intervals: str) -> None:
     """Refuse other methods than the unbiased inversion with binomial intervals."""
-    for name, value, only in (
-        ("method", method, "inversion"),
-        ("intervals", intervals, "binomial"),
-    ):
-        if value != only:
-            raise InputError(
-                f"{name} of a survey with weights, strata, clusters, groups or a population",
-                expected=repr(only),
-                got=quote(value),
-                remedy="leave it out",
-            )
+    refuse_other_than(
+        "a survey with weights, strata, clusters, groups or a population",
+        "leave it out",
+        method=(method, "inversion"),
+        intervals=(intervals, "binomial"),
+    )
