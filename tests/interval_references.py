@@ -92,8 +92,9 @@ REFERENCES = {
 
 def difference(correlation):
     first, second = answers(FLIP, [20, 80]), answers(FLIP, [35, 65])
-    arms = [(arm.estimates, *arm.limits(), np.ones(1)) for arm in (first, second)]
-    low, high = rule.difference_limits(*arms, second.projected - first.projected, correlation)
+    arms = [(arm.estimates, *arm.limits()) for arm in (first, second)]
+    between = second.projected - first.projected
+    low, high = rule.difference_limits(*arms, between, np.ones(1), correlation)
     return low[0], high[0]
 
 

@@ -24,7 +24,7 @@ smaller by the design effect as far as it was seen, and by whole clusters alike 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -248,18 +248,28 @@ class Answers:
         return np.clip(self.estimates, self.path.low, self.path.high)
 
     def limits(
-        self, alpha: float = 0.05, which: Any = None, sides: tuple[bool, bool] = (True, True)
+        self,
+        alpha: float = 0.05,
+        which: Any = None,
+        sides: tuple[bool, bool] = (True, True),
+        within: Sequence[Vector] | None = None,
     ) -> tuple[Vector, Vector]:
         """Ends ``(F,)`` of the intervals of which each misses with probability at most ``alpha``.
 
         ``which`` are the positions of the questions, all where left out. Without one of the
         ``sides`` that end is the end of what is possible, and all of ``alpha`` is on the other.
+        Answers that are no estimates moved into what is possible lie ``within`` others.
         """
         which = np.arange(len(self.estimates)) if which is None else np.asarray(which)
-        low, high, e = self.path.low[which], self.path.high[which], self.projected[which]
+        e = self.projected if within is None else self.estimates
+        low, high = (one[which] for one in within or (self.path.low, self.path.high))
         tail = alpha / sum(sides)
         lower, upper = ends_of(
-            lambda t, k, above: self.tails(t, which[k], above, tail), e, low, high, tail
+            lambda t, k, above: self.tails(t, which[k], above, tail, e[which[k]]),
+            e[which],
+            low,
+            high,
+            tail,
         )
         return lower if sides[0] else low, upper if sides[1] else high
 
@@ -310,6 +320,8 @@ class Answers:
         self, t: Vector, which: Positions, above: NDArray[np.bool_], tail: float = 0.025
     ) -> tuple[Vector, Vector, Vector]:
         """Tosses, standard deviation and skewness of the coin for answers t ``(J,)``."""
+        # Beyond what is possible scores vary as at its end.
+        t = np.clip(t, self.path.low[which], self.path.high[which])
         how, moments = self.sampling.of(which), self._moments(t, which)
         variance, noise, spread = _variances(moments, t, how.fraction)
         whole = moments[THIRD] - 3 * t * moments[SECOND] + 2 * t**3
@@ -415,22 +427,23 @@ def _variances(
 
 
 def difference_limits(
-    first: tuple[Vector, Vector, Vector, Vector],
-    second: tuple[Vector, Vector, Vector, Vector],
+    first: Sequence[Vector],
+    second: Sequence[Vector],
     estimates: Vector,
+    room: Vector,
     correlation: Vector | float = 0.0,
 ) -> tuple[Vector, Vector]:
     """Ends of intervals of answers of a second arm less those of a first, from each arm's own.
 
     Parameters
     ----------
-    first, second : unprojected estimates, lower and upper ends, and whole widths of what is
-        possible, ``(F,)`` each
+    first, second : unprojected estimates, and lower and upper ends of such, ``(F,)`` each
     estimates : ``(F,)`` projected differences, which intervals hold
+    room : ``(F,)`` how far answers can lie apart
     correlation : of the two estimates
     """
-    (x, low1, high1, room1), (y, low2, high2, room2) = first, second
-    ends, room = [], np.maximum(room1, room2)
+    (x, low1, high1), (y, low2, high2) = first, second
+    ends = []
     for a, b, sign in ((y - low2, high1 - x, -1), (high2 - y, x - low1, 1)):
         squared = np.maximum(a**2 + b**2 - 2 * correlation * a * b, 0)
         ends.append(np.clip(y - x + sign * np.sqrt(squared), -room, room))

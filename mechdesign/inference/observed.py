@@ -45,6 +45,16 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
     return Answers(means, path, Sampling(**parts), squares)
 
 
+def arms_of(groups: Sequence[Observed], alpha: float) -> Vector:
+    """Estimates of groups and ends of their intervals, ``(3, G, F)``, as differences need them:
+    nothing is moved into what is possible, as what is moved is known better than it seems.
+    """
+    answers, scores = answers_of(groups), groups[0].scores
+    within = [np.tile(end, len(groups)) for end in (scores.min(axis=0), scores.max(axis=0))]
+    found = answers.estimates, *answers.limits(alpha, within=within)
+    return np.reshape(found, (3, len(groups), -1))
+
+
 @dataclass(frozen=True, eq=False)
 class Observed:
     """Reports of one kernel with scores of F questions.

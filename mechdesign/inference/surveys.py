@@ -127,8 +127,7 @@ class Drawn:
         heavy, times, strata = self.by_unit(self.weights[:, None])
         count = len(self.units)
         spread = np.bincount(strata, times * heavy[:, 0] ** 2, count) * (1 - self.fractions)
-        each = np.minimum(self.units - 1, np.bincount(strata, times, count))
-        lost = (spread**2 / np.maximum(each, 1)).sum()
+        lost = (spread**2 / np.maximum(np.bincount(strata, times, count) - 1, 1)).sum()
         return max(float(spread.sum() ** 2 / lost), 1.0) if lost > 0 else np.inf
 
 
