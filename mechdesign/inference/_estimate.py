@@ -352,11 +352,12 @@ class AskedReports(_Options):
             check_single(drawn, survey.strata)
         names, places = groups_of(survey, sample, drawn)
         total = drawn.population if survey.weighting != "hajek" else None
-        units = Units(sample, drawn, places, self.scores, target=self.target, population=total)
+        units = Units(sample, drawn, places, self.scores, total)
         likely, gap, steps = maximise(self.matrix, units.frequencies)
         seen_of, noises = [], []
         for i in range(len(names)):
-            own = units.sampling.of(i)
+            part = units.parts[i]
+            own = part.sampling(self.target)
             if not survey.asked:
                 own = Sampling(own.size, fraction=own.fraction)
             noise, spread = (
@@ -383,7 +384,7 @@ class AskedReports(_Options):
                     own,
                     covariance,
                     seen,
-                    float(units.totals[i]),
+                    float(part.weights @ part.repeats),
                 )
             )
         count = len(self.question.labels)
@@ -391,7 +392,11 @@ class AskedReports(_Options):
         made = []
         for i, name in enumerate(names):
             one = self.estimate(
-                seen_of[i], int(units.reports[i]), float(gap[i]), steps, (ends[0, i], ends[1, i])
+                seen_of[i],
+                int(units.parts[i].repeats.sum()),
+                float(gap[i]),
+                steps,
+                (ends[0, i], ends[1, i]),
             )
             made.append(
                 replace(

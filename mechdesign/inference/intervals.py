@@ -37,6 +37,8 @@ from .likelihood import maximise
 
 Vector = NDArray[np.float64]
 Positions = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+Numbers = Vector | float
 
 # Rows of the moments of scores: second and third, square and cube of what they stand for, and the
 # third central moments of either side given the secret.
@@ -45,6 +47,8 @@ SECOND, THIRD, SQUARE, CUBE, UP, DOWN = range(6)
 MOST_MAXIMISED = 40
 # Distance from the end of what is possible at which distributions are maximised, relative to it.
 _EDGE = 1e-9
+# A mass beside which any other is the whole.
+_NOBODY = 1e-200
 # Moments that differ less, relative to the largest, are the same.
 _SAME = 1e-9
 
@@ -56,16 +60,16 @@ def matrix_moments(
 
     Those of one side are zero where they are not asked for.
     """
-    zeros = np.zeros_like(values)
-    found = np.stack([kernel @ scores**2, kernel @ scores**3, values**2, values**3, zeros, zeros])
+    found = np.zeros((6, *values.shape))
+    found[THIRD], found[SQUARE], found[CUBE] = kernel @ scores**3, values**2, values**3
     # The mechanism's own noise is no less than nothing.
-    found[SECOND] = np.maximum(found[SECOND], found[SQUARE])
+    found[SECOND] = np.maximum(kernel @ scores**2, found[SQUARE])
     for value in np.unique(values) if one_sided else ():
         is_it = values == value
         rows = np.flatnonzero(is_it.any(axis=1))
         for row, sign in ((UP, 1), (DOWN, -1)):
             part = kernel[rows] @ np.maximum(sign * (scores - value), 0) ** 3
-            found[row, rows] = np.where(is_it[rows], part, found[row, rows])
+            found[row, rows] += is_it[rows] * part
     return found
 
 
@@ -101,21 +105,15 @@ class Mixed:
     @classmethod
     def of(cls, first: Vector, values: Vector, moments: Vector) -> Mixed:
         """From distributions ``(G, N)``, values ``(N, F)`` and moments ``(6, N, F)``."""
-        groups = len(first)
-        low, high = values.min(axis=0), values.max(axis=0)
-        ends = []
-        for end in (low, high):
-            there = (values == end).astype(float)
-            mass = first @ there
-            parts = np.einsum("gn,nf,knf->kgf", first, there, moments, optimize=True)
-            anywhere = np.einsum("nf,knf->kf", there / there.sum(axis=0), moments)[:, None]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                parts = np.where(mass > 0, parts / mass, anywhere)
-            ends.append(parts.reshape(len(moments), -1))
-        base = np.einsum("gn,knf->kgf", first, moments).reshape(len(moments), -1)
-        return cls(
-            (first @ values).ravel(), np.tile(low, groups), np.tile(high, groups), base, *ends
-        )
+        groups, low, high = len(first), values.min(axis=0), values.max(axis=0)
+        # Where nobody is at an end, all who could be are alike.
+        some = first + _NOBODY
+        parts = [np.einsum("gn,knf->kgf", first, moments)]
+        for there in (1.0 * (values == low), 1.0 * (values == high)):
+            part = np.einsum("gn,nf,knf->kgf", some, there, moments, optimize=True)
+            parts.append(part / (some @ there))
+        ends = np.tile(low, groups), np.tile(high, groups)
+        return cls((first @ values).ravel(), *ends, *(part.reshape(6, -1) for part in parts))
 
 
 @dataclass(frozen=True)
@@ -137,37 +135,35 @@ class Likeliest(Mixed):
     by_symbol: Vector
 
     @cached_property
-    def _varies(self) -> NDArray[np.bool_]:
+    def _varies(self) -> Flags:
         """Which questions' moments are no linear function of the answer."""
         v, m = (part - part.mean(axis=-2, keepdims=True) for part in (self.values, self.by_symbol))
         square = (v**2).sum(axis=0)
         slope = (m * v).sum(axis=1) / np.where(square > 0, square, 1)
         away = np.abs(m - slope[:, None] * v).max(axis=1)
-        return np.asarray((away > _SAME * np.abs(self.by_symbol).max(axis=1)).any(axis=0))
+        most = _SAME * np.abs(self.by_symbol).max(axis=1)
+        return np.asarray((away > most).any(axis=0) & (square > 0))
 
     def distributions(self, t: Vector, which: Positions) -> Vector:
         """``(J, N)``"""
-        edge = _EDGE * (self.high - self.low)[which]
-        inner = np.clip(t, self.low[which] + edge, self.high[which] - edge)
         group, question = np.divmod(which, self.values.shape[1])
-        values = self.values.T[question]
+        values, low, high = self.values.T[question], self.low[which], self.high[which]
+        edge = _EDGE * (high - low)
+        inner = np.clip(t, low + edge, high - edge)
         tilts = values - inner[:, None]
-        tilts = tilts / np.abs(tilts).max(axis=1, keepdims=True)
+        tilts /= np.abs(tilts).max(axis=1, keepdims=True)
         found = maximise(self.kernel, self.frequencies[group], tilts)[0]
         # Answers closer to an end are met exactly as well: a third moment of little noise is less
         # than what a billionth at the other end adds to it.
-        end = np.where(t < inner, self.low[which], self.high[which])
-        there = found * (values == end[:, None])
-        lacking = (np.abs(inner - t) / np.where(edge > 0, edge, 1))[:, None]
-        mass = np.maximum(there.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        return np.asarray((1 - lacking) * found + lacking * there / mass)
+        there = found * (values == np.where(t < inner, low, high)[:, None])
+        there /= np.maximum(there.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        return found + (np.abs(inner - t) / edge)[:, None] * (there - found)
 
     def moments(self, t: Vector, which: Positions) -> Vector:
         """Moments of scores, ``(6, J)``."""
-        found = super().moments(t, which)
-        question = which % self.values.shape[1]
-        far = self._varies[question]
-        if far.any():
+        found, question = super().moments(t, which), which % self.values.shape[1]
+        far = np.flatnonzero(self._varies[question])
+        if far.size:
             likely = self.distributions(t[far], which[far])
             found[:, far] = np.einsum("jn,knj->kj", likely, self.by_symbol[:, :, question[far]])
         return found
@@ -208,21 +204,17 @@ class Sampling:
     A number in place of a vector is that of all.
     """
 
-    size: Vector | float
-    skewness: Vector | float = 1.0
-    fraction: Vector | float = 0.0
+    size: Numbers
+    skewness: Numbers = 1.0
+    fraction: Numbers = 0.0
     variance: Vector | None = None
-    clusters: Vector | float = 1.0
-    freedom: Vector | float = np.inf
+    clusters: Numbers = 1.0
+    freedom: Numbers = np.inf
 
     def of(self, which: Any) -> Sampling:
         """That of some of the questions, by their positions."""
-        return Sampling(
-            *(
-                one[which] if isinstance(one, np.ndarray) and one.ndim else one
-                for one in vars(self).values()
-            )
-        )
+        parts = vars(self).values()
+        return Sampling(*(one[which] if isinstance(one, np.ndarray) else one for one in parts))
 
 
 @dataclass(frozen=True)
@@ -261,15 +253,10 @@ class Answers:
         Answers that are no estimates moved into what is possible lie ``within`` others.
         """
         which = np.arange(len(self.estimates)) if which is None else np.asarray(which)
-        e = self.projected if within is None else self.estimates
         low, high = (one[which] for one in within or (self.path.low, self.path.high))
-        tail = alpha / sum(sides)
+        e, tail = (self.estimates if within else self.projected)[which], alpha / sum(sides)
         lower, upper = ends_of(
-            lambda t, k, above: self.tails(t, which[k], above, tail, e[which[k]]),
-            e[which],
-            low,
-            high,
-            tail,
+            lambda t, k, above: self.tails(t, which[k], above, tail, e[k]), e, low, high, tail
         )
         return lower if sides[0] else low, upper if sides[1] else high
 
@@ -286,7 +273,7 @@ class Answers:
         self,
         t: Vector,
         which: Positions,
-        above: NDArray[np.bool_],
+        above: Flags,
         tail: float = 0.025,
         estimates: Vector | None = None,
     ) -> Vector:
@@ -310,16 +297,15 @@ class Answers:
     def events(self) -> Vector:
         """``(F,)`` how many tosses of the coin at the estimate fall on its rarer side."""
         which = np.arange(len(self.estimates))
-        found = []
-        for above in (which >= 0, which < 0):
-            m, s, g = self._coin(self.projected, which, above)
-            found.append(np.where(s > 0, m * _rarer(g)[0], 0.0))
-        return np.minimum(*found)
+        coins = [self._coin(self.projected, which, which >= end) for end in (0, len(which))]
+        return np.min([np.where(s > 0, m * _rarer(g)[0], 0.0) for m, s, g in coins], axis=0)
 
     def _coin(
-        self, t: Vector, which: Positions, above: NDArray[np.bool_], tail: float = 0.025
+        self, t: Vector, which: Positions, above: Flags, tail: float = 0.025
     ) -> tuple[Vector, Vector, Vector]:
         """Tosses, standard deviation and skewness of the coin for answers t ``(J,)``."""
+        from scipy.special import ndtri, stdtrit
+
         # Beyond what is possible scores vary as at its end.
         t = np.clip(t, self.path.low[which], self.path.high[which])
         how, moments = self.sampling.of(which), self._moments(t, which)
@@ -328,11 +314,11 @@ class Answers:
         # One side alone, so that the skewness of secrets that are what they are is not overlooked.
         fixed = np.where(above, moments[UP], -moments[DOWN])
         third = how.skewness * ((1 - how.fraction) * whole + how.fraction * fixed)
-        m = how.size * _quantile_ratio(how.freedom, tail) + np.zeros(len(t))
+        m = how.size * (ndtri(tail) / stdtrit(how.freedom, tail)) ** 2 + np.zeros(len(t))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if how.variance is not None:
-                effect, shrink, alike = self._design_effects[:, which]
-                larger = (1 - shrink) * effect * variance + shrink * variance + alike * spread
+                effect, alike = self._design_effects[:, which]
+                larger = effect * variance + alike * spread
                 m = m * np.where(variance > 0, variance / np.maximum(larger, noise), 1.0)
             s = np.sqrt(variance)
             return m, s, third / s**3
@@ -354,32 +340,32 @@ class Answers:
 
     @cached_property
     def _design_effects(self) -> Vector:
-        """Design effects as they were seen, how far not to believe them, and how much of the spread
-        of secrets is added as clusters may be alike where hardly any was seen to be, ``(3, F)``.
+        """Design effects as far as what was seen of them is believed, and how much of the spread of
+        secrets is added as clusters may be alike where hardly any was seen to be, ``(2, F)``.
         """
         how, e = self.sampling, self.projected
         assert how.variance is not None
         moments = self._moments(e, np.arange(len(e)))
         variance, noise, _ = _variances(moments, e, how.fraction)
+        spread = np.maximum(moments[SQUARE] - e**2, 0)
+        cubes = moments[CUBE] - 3 * e * moments[SQUARE] + 2 * e**3
+        near = np.minimum(e - self.path.low, self.path.high - e)
         with np.errstate(divide="ignore", invalid="ignore"):
             effect = np.where(variance > 0, how.variance * how.size / variance, 1.0)
-            spread = np.maximum(moments[SQUARE] - e**2, 0)
-            cubes = moments[CUBE] - 3 * e * moments[SQUARE] + 2 * e**3
-            skewness = np.where(spread > 0, cubes**2 / spread**3, np.inf)
-            near = np.minimum(e - self.path.low, self.path.high - e)
-            told = np.where(noise > 0, near**2 * how.size / noise, np.where(near > 0, np.inf, 0))
+            told = np.where(near > 0, near**2 * how.size / noise, 0.0)
             # Where a few make up most of an estimate, freedom says so.
-            people = np.minimum(how.size, 2 * how.freedom * how.clusters) / (4 + skewness)
+            people = np.minimum(how.size, 2 * how.freedom * how.clusters)
+            people = np.where(spread > 0, people / (4 + cubes**2 / spread**3), 0.0)
         seen = np.maximum(effect, 1)
         events = np.minimum(people, told) / seen
         # As many clusters at least had some event, were all of a cluster alike.
         groups = np.minimum(people / how.clusters, told)
         alike = (1 + groups / 2) ** -4 * np.maximum(how.clusters - seen, 0)
-        return np.stack([effect, (1 + events / 2) ** -2, alike])
+        return np.stack([effect + (1 + events / 2) ** -2 * (1 - effect), alike])
 
 
 def ends_of(
-    tails: Callable[[Vector, Positions, NDArray[np.bool_]], Vector],
+    tails: Callable[[Vector, Positions, Flags], Vector],
     e: Vector,
     low: Vector,
     high: Vector,
@@ -403,13 +389,6 @@ def ends_of(
     return np.minimum(ends[:count], e), np.maximum(ends[count:], e)
 
 
-def _quantile_ratio(freedom: Vector | float, tail: float) -> Vector:
-    """The square of normal over Student quantiles, for a tail probability."""
-    from scipy.special import ndtri, stdtrit
-
-    return np.asarray((ndtri(tail) / stdtrit(freedom, tail)) ** 2)
-
-
 def _rarer(skewness: Vector) -> tuple[Vector, Vector]:
     """Chance of the rarer side of a coin, without cancellation, and its step in deviations."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -417,9 +396,7 @@ def _rarer(skewness: Vector) -> tuple[Vector, Vector]:
     return 2 / (r * (r + np.abs(skewness))), r
 
 
-def _variances(
-    moments: Vector, t: Vector, fraction: Vector | float
-) -> tuple[Vector, Vector, Vector]:
+def _variances(moments: Vector, t: Vector, fraction: Numbers) -> tuple[Vector, Vector, Vector]:
     """Variances of a score, of what the mechanism adds to it, and of what secrets do."""
     noise = np.maximum(moments[SECOND] - moments[SQUARE], 0)
     spread = (1 - fraction) * np.maximum(moments[SQUARE] - t**2, 0)
@@ -431,7 +408,7 @@ def difference_limits(
     second: Sequence[Vector],
     estimates: Vector,
     room: Vector,
-    correlation: Vector | float = 0.0,
+    correlation: Numbers = 0.0,
 ) -> tuple[Vector, Vector]:
     """Ends of intervals of answers of a second arm less those of a first, from each arm's own.
 
@@ -443,8 +420,9 @@ def difference_limits(
     correlation : of the two estimates
     """
     (x, low1, high1), (y, low2, high2) = first, second
-    ends = []
-    for a, b, sign in ((y - low2, high1 - x, -1), (high2 - y, x - low1, 1)):
-        squared = np.maximum(a**2 + b**2 - 2 * correlation * a * b, 0)
-        ends.append(np.clip(y - x + sign * np.sqrt(squared), -room, room))
-    return np.minimum(ends[0], estimates), np.maximum(ends[1], estimates)
+    down, up = (
+        np.sqrt(np.maximum(a**2 + b**2 - 2 * correlation * a * b, 0))
+        for a, b in ((y - low2, high1 - x), (high2 - y, x - low1))
+    )
+    lower, upper = np.minimum(y - x - down, estimates), np.maximum(y - x + up, estimates)
+    return np.maximum(lower, -room), np.minimum(upper, room)

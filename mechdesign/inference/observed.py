@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .intervals import Answers, Sampling, ends_of, matrix_moments, path_of
+from .intervals import Answers, Flags, Positions, Sampling, ends_of, matrix_moments, path_of
 
 Vector = NDArray[np.float64]
 
@@ -33,7 +33,8 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
     path = path_of(one.kernel, frequencies, likely, values, moments)
     parts = {
         name: np.repeat([getattr(each.sampling, name) for each in groups], weights.shape[1])
-        for name in ("size", "skewness", "fraction", "clusters", "freedom")
+        for name in vars(one.sampling)
+        if name != "variance"
     }
     if one.seen is not None:
         seen = np.stack([each.seen for each in groups if each.seen is not None])
@@ -105,7 +106,7 @@ class Observed:
             each = np.where(w > 0, v / w, np.nan)
         low, high = np.nanmin(each, axis=0), np.nanmax(each, axis=0)
 
-        def tails(r: Vector, one: NDArray[np.intp], is_upper: NDArray[np.bool_]) -> Vector:
+        def tails(r: Vector, one: Positions, is_upper: Flags) -> Vector:
             answers = self.answers(above[:, one] - r * below[:, one])
             # A larger ratio has a smaller difference.
             return answers.tails(np.zeros(len(r)), np.arange(len(r)), is_upper, alpha / 2)

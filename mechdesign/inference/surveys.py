@@ -16,22 +16,25 @@ that noise, which is known: no variance is less than it (:func:`at_least`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, quote, warn
+from ..exact import is_whole
 from ..labels import Label, listing, parse_labels
 from ..release._identifiability import FEWEST
 from ..release.codes import ABSENT, Codebook, check_choice
-from ..release.reports import Sample
+from ..release.reports import Places, Sample
 from .intervals import Sampling
 from .references import refuse_other_than
 
 Vector = NDArray[np.float64]
+
+
+_COLUMNS = ("weights", "strata", "clusters", "by_group")
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Survey:
     weighting: str = "hajek"
 
     def __post_init__(self) -> None:
-        for name in ("weights", "strata", "clusters", "by_group"):
+        for name in _COLUMNS:
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
                 raise InputError(
@@ -67,7 +70,7 @@ class Survey:
     @property
     def asked(self) -> list[str]:
         """Names of what is asked."""
-        names = ("weights", "strata", "clusters", "by_group", "population")
+        names = (*_COLUMNS, "population")
         return [name for name in names if getattr(self, name) is not None]
 
     @property
@@ -92,11 +95,11 @@ class Drawn:
     """
 
     weights: Vector
-    repeats: NDArray[np.int64]
-    strata: NDArray[np.int64]
+    repeats: Places
+    strata: Places
     fractions: Vector
-    units: NDArray[np.int64]
-    clusters: NDArray[np.int64] | None
+    units: Places
+    clusters: Places | None
     population: int | None
 
     def of(self, rows: Any) -> Drawn:
@@ -107,36 +110,42 @@ class Drawn:
         some = (part[rows] for part in (self.weights, self.repeats, self.strata))
         return Drawn(*some, self.fractions, self.units, clusters, self.population)
 
-    def by_unit(self, scores: Any) -> tuple[Any, Vector, NDArray[np.int64]]:
-        """Sums of scores ``(R, D)``, sparse or not, over each unit, how many such units there are,
-        and their strata.
-        """
+    def by_unit(self, scores: Vector) -> tuple[Vector, Vector, Places]:
+        """Sums of scores ``(R, D)`` over units, how many such units there are, and their strata."""
         if self.clusters is None:
             return scores, self.repeats.astype(float), self.strata
         first = np.unique(self.clusters, return_index=True)[1]
-        sums = _sums(self.clusters, self.repeats, len(first))
-        return sums @ scores, np.ones(len(first)), self.strata[first]
+        sums = _sums(scores * self.repeats[:, None], self.clusters, len(first))
+        return sums, np.ones(len(first)), self.strata[first]
 
-    @cached_property
-    def freedom(self) -> float:
-        """Degrees of freedom of variances, were units alike but for their weights [Satterthwaite].
+    def sampling(self, target: str) -> Sampling:
+        """How an answer came to be of which weights are those of all divided by one number.
 
-        Units less strata where strata weigh the same; fewer where some weigh more. Nothing is lost
-        to strata of which nobody's answer was left to chance.
+        Degrees of freedom are those of variances, were units alike but for their weights
+        [Satterthwaite1946]: units less strata where strata weigh the same, fewer where some weigh
+        more. Nothing is lost to strata of which nobody's answer was left to chance.
         """
+        fractions = np.ones(len(self.units)) if target == "sample" else self.fractions
+        squares = self.weights**2 * self.repeats
         heavy, times, strata = self.by_unit(self.weights[:, None])
-        count = len(self.units)
-        spread = np.bincount(strata, times * heavy[:, 0] ** 2, count) * (1 - self.fractions)
-        lost = (spread**2 / np.maximum(np.bincount(strata, times, count) - 1, 1)).sum()
-        return max(float(spread.sum() ** 2 / lost), 1.0) if lost > 0 else np.inf
+        both = np.column_stack([heavy[:, 0] ** 2 * times, times])
+        spread, units = _sums(both, strata, len(self.units)).T
+        left, second = spread * (1 - fractions), squares.sum()
+        lost = (left**2 / np.maximum(units - 1, 1)).sum()
+        return Sampling(
+            1 / second,
+            squares @ self.weights / second**2,
+            squares @ fractions[self.strata] / second,
+            clusters=spread.sum() / second,
+            freedom=max(left.sum() ** 2 / lost, 1.0) if lost > 0 else np.inf,
+        )
 
 
-def _sums(places: NDArray[np.int64], times: Any, count: int) -> Any:
-    """A matrix that adds rows up, so many times each, at their places."""
-    from scipy.sparse import csr_array
-
-    rows = np.arange(len(places))
-    return csr_array((np.asarray(times, float), (places, rows)), shape=(count, len(places)))
+def _sums(rows: Vector, places: Places, count: int) -> Vector:
+    """Sums ``(count, D)`` of rows ``(R, D)`` at their places."""
+    found = np.zeros((count, rows.shape[1]))
+    np.add.at(found, places, rows)
+    return found
 
 
 def drawn_by(survey: Survey, sample: Sample) -> Drawn:
@@ -154,9 +163,8 @@ def drawn_by(survey: Survey, sample: Sample) -> Drawn:
         Where clusters of several strata have the same name.
     """
     repeats = sample.repeats
-    rows = len(repeats)
     names: list[Label] = [None]
-    strata = np.zeros(rows, dtype=np.int64)
+    weights, strata = np.ones(len(repeats)), np.zeros(len(repeats), dtype=np.int64)
     if survey.strata is not None:
         names, strata = sample.categories(survey.strata, "strata")
     clusters, units = None, np.bincount(strata, repeats, len(names)).astype(np.int64)
@@ -177,20 +185,16 @@ def drawn_by(survey: Survey, sample: Sample) -> Drawn:
     sizes = _sizes(survey, names, sample)
     fractions = np.zeros(len(names))
     if sizes is not None:
-        over = units > sizes
+        fractions = units / sizes
+        over, unit = fractions > 1, "people" if clusters is None else "clusters"
         if over.any():
-            unit = "people" if clusters is None else "clusters"
-            first = int(np.flatnonzero(over)[0])
             raise DataError(
                 "population",
                 expected=f"at least as many {unit} as the sample has"
                 + (" in every stratum" if survey.strata is not None else ""),
-                got=f"{sizes[first]} for {units[first]} sampled ones"
-                + (f" in {int(over.sum())} of {len(names)} strata" if over.sum() > 1 else ""),
+                got=f"{sizes[over][0]} for {units[over][0]} sampled ones (1 of {over.sum()})",
                 remedy=f"pass the number of {unit} that the sample was drawn from, itself included",
             )
-        fractions = units / sizes
-    weights = np.ones(rows)
     if survey.weights is not None:
         weights = sample.numbers(survey.weights, "weights")
         below = int(repeats[weights < 0].sum())
@@ -204,103 +208,78 @@ def drawn_by(survey: Survey, sample: Sample) -> Drawn:
     elif sizes is not None:
         weights = (sizes / units)[strata]
     people = int(sizes.sum()) if sizes is not None and clusters is None else None
-    if survey.weighting != "hajek":
-        _check_totals(people, float(weights @ repeats))
+    total = float(weights @ repeats)
+    if survey.weighting != "hajek" and (people is None or not 0.5 <= total / people <= 2):
+        raise DataError(
+            "weighting='horvitz-thompson'",
+            expected="weights that add up to about the number of people in the population",
+            got=f"a sum of {total:.6g} for {people or 'a population counted in clusters'}",
+            remedy="pass for how many people each one stands, or leave weighting= out",
+        )
     return Drawn(weights, repeats, strata, fractions, units, clusters, people)
 
 
 def check_single(drawn: Drawn, what: str | None) -> None:
     """Refuse strata with one unit that is not all of its population: nothing says how it varies."""
     single = (drawn.units < 2) & (drawn.fractions < 1)
+    one, several = ("person", "people") if drawn.clusters is None else ("cluster", "clusters")
     if single.any():
-        unit = "person" if drawn.clusters is None else "cluster"
-        where = "sample" if what is None else f"strata in column {quote(what)}"
         raise DataError(
-            where,
-            expected=f"at least two {'people' if unit == 'person' else 'clusters'} in each stratum",
-            got=f"one {unit} in {int(single.sum())} of {len(single)}",
+            "sample" if what is None else f"strata in column {quote(what)}",
+            expected=f"at least two {several} in each stratum",
+            got=f"one {one} in {single.sum()} of {len(single)}",
             remedy="merge such a stratum with one that is like it, or pass population= where all "
             "of it was asked",
         )
 
 
-def _check_totals(people: int | None, total: float) -> None:
-    if people is None or not 0.5 <= total / people <= 2:
-        raise DataError(
-            "weighting='horvitz-thompson'",
-            expected="weights that add up to about the number of people in the population",
-            got="a population counted in clusters"
-            if people is None
-            else f"a sum of {total:.6g} for {people}",
-            remedy="pass for how many people each one stands, or leave weighting= out",
-        )
-
-
-def _sizes(survey: Survey, names: list[Label], sample: Sample) -> NDArray[np.int64] | None:
+def _sizes(survey: Survey, names: list[Label], sample: Sample) -> Places | None:
     """Size of the population of each stratum."""
-    given = survey.population
+    given, by_stratum = survey.population, survey.strata is not None
     if given is None:
         return None
-    wanted = "a whole number" if survey.strata is None else "a whole number for each stratum"
-    sizes = given if isinstance(given, Mapping) else {None: given}
-    if isinstance(given, Mapping) != (survey.strata is not None) or not all(
-        _is_size(size) for size in sizes.values()
-    ):
+    sizes = given if (several := isinstance(given, Mapping)) else {None: given}
+    if several != by_stratum or not all(is_whole(size, 1, 1 << 53) for size in sizes.values()):
         raise InputError(
             "population",
-            expected=wanted,
+            expected="a whole number" + " for each stratum" * by_stratum,
             got=quote(given, 60),
             remedy="pass population={'a': 1200, 'b': 800} with strata=, population=2000 without",
         )
-    if survey.strata is None:
-        return np.array([int(given)])
+    if not by_stratum:
+        return np.array([given])
     keys = parse_labels([str(key) for key in sizes]) if sample.texts else list(sizes)
     book = Codebook(keys, "strata of the population")
     places = book.places(names)
-    values = list(sizes.values())
     lost = int((places == ABSENT).sum())
-    if lost:
+    empty = [label for i, label in enumerate(book.labels) if i not in places]
+    if lost or empty:
         raise DataError(
             "population",
-            expected="a size for every stratum of the sample",
-            got=f"none for {lost} of {len(names)}",
-            remedy="name each value of the column of strata",
+            expected="a size for every stratum of the sample, and for no other",
+            got=f"none for {lost} of {len(names)}" if lost else f"nobody of {listing(empty)}",
+            remedy="name each value of the column of strata; merge strata that nobody is of with "
+            "ones that are like them, or leave them out where estimates are about the others",
         )
-    empty = [label for i, label in enumerate(book.labels) if i not in set(places.tolist())]
-    if empty:
-        raise DataError(
-            "population",
-            expected="strata that were sampled",
-            got=f"nobody of {listing(empty)}",
-            remedy="merge them with strata that are like them, or leave them out where estimates "
-            "are about the others",
-        )
-    return np.array([int(values[i]) for i in places])
-
-
-def _is_size(size: Any) -> bool:
-    whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-    return whole and 1 <= size <= 1 << 53
+    return np.array(list(sizes.values()), dtype=np.int64)[places]
 
 
 # Variances
 
 
-def design_covariance(scores: Any, drawn: Drawn, others: Any = None) -> Vector:
+def design_covariance(scores: Vector, drawn: Drawn, others: Vector | None = None) -> Vector:
     """Covariance ``(D, D)`` of Σ scores over people, for who was asked, with sums of other scores
     or their own.
 
-    The part (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ of each stratum; scores ``(R, D)``,
-    sparse or not, are what one person of each row adds.
+    The part (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ of each stratum; scores ``(R, D)``
+    are what one person of each row adds.
     """
     sums, times, strata = drawn.by_unit(scores)
-    beside = sums if others is None else drawn.by_unit(others)[0]
-    factor = (1 - drawn.fractions) * drawn.units / np.maximum(drawn.units - 1, 1)
-    totals = _sums(strata, times, len(factor))
-    square = sums.T @ (beside * (factor[strata] * times)[:, None])
-    each = (totals @ beside) * (factor / drawn.units)[:, None]
-    found = square - (totals @ sums).T @ each
-    return np.asarray(found if isinstance(found, np.ndarray) else found.toarray())
+    beside = (sums if others is None else drawn.by_unit(others)[0]) * times[:, None]
+    factor = (1 - drawn.fractions) / np.maximum(drawn.units - 1, 1)
+    totals, same = (_sums(one, strata, len(factor)) for one in (sums * times[:, None], beside))
+    square = sums.T @ ((factor * drawn.units)[strata, None] * beside)
+    return np.asarray(square - totals.T @ (factor[:, None] * same))
 
 
 def student_limits(
@@ -316,9 +295,7 @@ def student_limits(
 # Estimates
 
 
-def groups_of(
-    survey: Survey, sample: Sample, drawn: Drawn
-) -> tuple[list[Label], NDArray[np.int64]]:
+def groups_of(survey: Survey, sample: Sample, drawn: Drawn) -> tuple[list[Label], Places]:
     """Groups with enough reports, and the place of each row among them (ABSENT for others).
 
     Warns of groups of fewer than ten reports or without weight, which are left out; raises
@@ -327,11 +304,12 @@ def groups_of(
     if survey.by_group is None:
         return [None], np.zeros(len(sample.repeats), dtype=np.int64)
     names, codes = sample.categories(survey.by_group, "groups")
-    people = np.bincount(codes, sample.repeats, len(names))
-    weight = np.bincount(codes, sample.repeats * drawn.weights, len(names))
+    people, weight = (
+        np.bincount(codes, sample.repeats * of, len(names)) for of in (1, drawn.weights)
+    )
     enough = (people >= FEWEST) & (weight > 0)
-    few = [name for name, kept in zip(names, enough, strict=True) if not kept]
-    if not enough.any():
+    kept, few = ([names[i] for i in np.flatnonzero(one)] for one in (enough, ~enough))
+    if not kept:
         raise DataError(
             f"groups in column {quote(survey.by_group)}",
             expected=f"at least one with {FEWEST} reports and some weight",
@@ -344,9 +322,7 @@ def groups_of(
             "collect more, or merge groups",
             PrecisionWarning,
         )
-    places = np.full(len(names), ABSENT)
-    places[enough] = np.arange(int(enough.sum()))
-    return [name for name, kept in zip(names, enough, strict=True) if kept], places[codes]
+    return kept, np.where(enough, np.cumsum(enough) - 1, ABSENT)[codes]
 
 
 class Units:
@@ -361,60 +337,37 @@ class Units:
 
     Attributes
     ----------
-    totals : ``(G,)`` sums of weights over what sums are divided by
+    parts : how the rows of each group were drawn, with weights over what sums are divided by
     frequencies : ``(G, M)`` weighted shares of the reports
-    values : ``(G, F)``
-    reports : ``(G,)`` how many there are
-    sampling : how the answers of each group came to be, for intervals, ``(G,)``
     """
 
     def __init__(
         self,
         sample: Sample,
         drawn: Drawn,
-        groups: NDArray[np.int64],
+        groups: Places,
         scores: Vector,
-        *,
-        target: str,
         population: int | None = None,
     ) -> None:
+        self._drawn, self._added = drawn, np.zeros((len(groups), scores.shape[1]))
         order = np.argsort(groups, kind="stable")[int((groups < 0).sum()) :]
-        group, reports, drawn = groups[order], sample.reports[order], drawn.of(order)
-        count, outputs = int(group[-1]) + 1, len(scores)
-
-        def sums(mass: Vector) -> Vector:
-            return np.bincount(group, mass * drawn.repeats, count).astype(float)
-
-        mass = sums(drawn.weights)
-        below = mass if population is None else np.full(count, float(population))
-        self.totals, share = mass / below, drawn.weights / below[group]
-        cells = np.bincount(group * outputs + reports, share * drawn.repeats, count * outputs)
-        cells = cells.reshape(count, outputs)
-        self.values, self.frequencies = cells @ scores, cells / self.totals[:, None]
-        self.reports = sums(np.ones(len(order))).astype(np.int64)
-        centred = scores[reports] - (self.values[group] if population is None else 0)
-        self._drawn, self._added = drawn, centred * share[:, None]
-        self._ends = np.searchsorted(group, np.arange(count + 1))
-        squares = sums(share**2)
-        fraction, freedom, clusters = np.ones(count), np.full(count, np.inf), np.ones(count)
-        if target != "sample":
-            fraction = sums(share**2 * drawn.fractions[drawn.strata]) / squares
-            freedom = np.array([drawn.of(self._rows(i)).freedom for i in range(count)])
-        if drawn.clusters is not None:
-            pairs = np.stack([group, drawn.clusters])
-            pairs, place = np.unique(pairs, axis=1, return_inverse=True)
-            heavy = np.bincount(place.ravel(), share * drawn.repeats)
-            clusters = np.bincount(pairs[0], heavy**2) / squares
-        skewness = sums(share**3) / squares**2
-        self.sampling = Sampling(1 / squares, skewness, fraction, None, clusters, freedom)
-
-    def _rows(self, group: int) -> NDArray[np.intp]:
-        return np.arange(self._ends[group], self._ends[group + 1])
+        self._rows = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+        self.parts, found = [], []
+        for rows in self._rows:
+            part, reports = drawn.of(rows), sample.reports[rows]
+            below = float(population or part.weights @ part.repeats)
+            part = replace(part, weights=part.weights / below)
+            cells = np.bincount(reports, part.weights * part.repeats, len(scores))
+            centred = scores[reports] - (0 if population else cells @ scores)
+            self._added[rows] = centred * part.weights[:, None]
+            self.parts.append(part)
+            found.append(cells / cells.sum())
+        self.frequencies = np.array(found)
 
     def between(self, i: int, j: int) -> tuple[Vector, int]:
         """Covariance ``(F, F)`` of who was asked in two groups, and the clusters in both."""
-        parts = [self._rows(group) for group in (i, j)]
-        rows, clusters = np.union1d(*parts), self._drawn.clusters
+        parts, clusters = [self._rows[group] for group in (i, j)], self._drawn.clusters
+        rows = np.union1d(*parts)
         one, other = (self._added[rows] * np.isin(rows, part)[:, None] for part in parts)
         both = [] if clusters is None else np.intersect1d(*(clusters[part] for part in parts))
         return design_covariance(one, self._drawn.of(rows), other), len(both)
@@ -424,11 +377,6 @@ def at_least(found: Vector, floor: Vector) -> Vector:
     """A covariance that is no less than another in any direction, nor than what was found."""
     values, vectors = np.linalg.eigh((found - floor + (found - floor).T) / 2)
     return np.asarray(floor + (vectors * np.maximum(values, 0)) @ vectors.T)
-
-
-def freedom_of(drawn: Drawn, target: str) -> float:
-    """Degrees of freedom of intervals: none are lost where nobody's answer is left to chance."""
-    return np.inf if target == "sample" else drawn.freedom
 
 
 def check_plain(method: str, intervals: str) -> None:
