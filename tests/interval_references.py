@@ -114,10 +114,12 @@ MISTAKES = {
     "skewness of weights forgotten": ("third = how.skewness", "third = np.sign(how.skewness)"),
     "side of a tail": ("np.where(above, e - t, t - e)", "np.where(above, t - e, e - t)"),
     "side of the skewness of these people": ("above, moments[UP]", "~above, moments[UP]"),
-    "quantile of the ends": ("tail = alpha / sum(sides)", "tail = alpha"),
-    "no Student quantile": ("stdtrit(freedom, tail)", "ndtri(tail)"),
+    "quantile of 90 %": ("alpha / sum(sides)", "alpha"),
+    "no Student quantile": ("stdtrit(how.freedom, tail)", "ndtri(tail)"),
     "no floor of known noise": ("np.maximum(larger, noise)", "larger"),
+    "sign of a quantile": ("ndtri(chance) - ndtri(tail)", "ndtri(chance) + ndtri(tail)"),
     "no doubt of design effects": ("(1 + events / 2) ** -2", "0 * events"),
+    "no design effects": ("how.variance * how.size / variance, 1.0", "1.0, 1.0"),
     "estimates left where they are": (
         "return np.clip(self.estimates, self.path.low, self.path.high)",
         "return self.estimates",
@@ -127,14 +129,14 @@ MISTAKES = {
         "m * x",
     ),
     "spread of secrets for these people": (
-        "(1 - fraction) * np.maximum(moments[SQUARE]",
-        "np.maximum(moments[SQUARE]",
+        "(1 - fraction) * np.maximum(square",
+        "np.maximum(square",
     ),
-    "noise of secrets left out": ("return spread + noise,", "return spread,"),
+    "noise of secrets left out": ("np.maximum(second - square, 0)", "0 * second"),
     "third moment not central": ("+ 2 * t**3", "+ t**3"),
-    "one tail for both": ("tail = alpha / sum(sides)", "tail = alpha / 4"),
+    "one tail for both": ("alpha / sum(sides)", "alpha / 4"),
     "sign of the correlation": ("- 2 * correlation", "+ 2 * correlation"),
-    "ends of arms exchanged": ("(y - low2, high1 - x, -1)", "(y - low2, x - low1, -1)"),
+    "ends of arms exchanged": ("(y - low2, high1 - x)", "(y - low2, x - low1)"),
 }
 
 

@@ -458,7 +458,7 @@ class AskedReports(_Options):
             self.note,
             shrunk_truth(self.mechanism.inputs, p, self.prior, rounds, self.rank),
             self.mechanism.schema,
-            freedom=observed.sampling.freedom,
+            freedom=float(observed.sampling.freedom),
             effective=effective,
             observed=observed,
         )

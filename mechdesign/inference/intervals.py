@@ -24,7 +24,7 @@ smaller by the design effect as far as it was seen, and by whole clusters alike 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -244,7 +244,7 @@ class Answers:
         alpha: float = 0.05,
         which: Any = None,
         sides: tuple[bool, bool] = (True, True),
-        within: Sequence[Vector] | None = None,
+        within: Any = None,
     ) -> tuple[Vector, Vector]:
         """Ends ``(F,)`` of the intervals of which each misses with probability at most ``alpha``.
 
@@ -308,8 +308,9 @@ class Answers:
 
         # Beyond what is possible scores vary as at its end.
         t = np.clip(t, self.path.low[which], self.path.high[which])
-        how, moments = self.sampling.of(which), self._moments(t, which)
-        variance, noise, spread = _variances(moments, t, how.fraction)
+        how = self.sampling.of(which)
+        moments, noise, spread = self._moments(t, which)
+        variance = noise + spread
         whole = moments[THIRD] - 3 * t * moments[SECOND] + 2 * t**3
         # One side alone, so that the skewness of secrets that are what they are is not overlooked.
         fixed = np.where(above, moments[UP], -moments[DOWN])
@@ -323,20 +324,23 @@ class Answers:
             s = np.sqrt(variance)
             return m, s, third / s**3
 
-    def _moments(self, t: Vector, which: Positions) -> Vector:
-        """Moments of scores, whose second is no less than squares that were seen say."""
-        found = self.path.moments(t, which)
-        if self.squares is None:
-            return found
-        variance = found[SECOND] - t**2
-        slope = np.where(variance > 0, found[THIRD] - t * found[SECOND], 0.0)
-        slope = slope / np.where(variance > 0, variance, 1.0)
-        seen = self.squares[which] + slope * (t - self.estimates[which])
-        more = np.maximum(seen - found[SECOND], 0)
-        found[SECOND] += more
-        # The third central moment stays what it is.
-        found[THIRD] += 3 * t * more
-        return found
+    def _moments(self, t: Vector, which: Positions) -> tuple[Vector, Vector, Vector]:
+        """Moments of scores; variances of what the mechanism adds, no less than squares that were
+        seen say, and of what secrets do.
+        """
+        found, fraction = self.path.moments(t, which), self.sampling.of(which).fraction
+        second, third, square, cube, up, down = found
+        noise = np.maximum(second - square, 0)
+        spread = (1 - fraction) * np.maximum(square - t**2, 0)
+        if self.squares is not None:
+            # Covariances of values with second moments, and of squares with scores.
+            between = (third + 2 * cube - up + down) / 3 - t * second
+            slope, variance = third - t * second - fraction * between, spread + noise
+            told = variance > _SAME * second
+            slope = slope / np.where(told, variance, np.inf)
+            more = self.squares[which] + slope * (t - self.estimates[which]) - second
+            noise = noise + told * np.maximum(more, 0)
+        return found, noise, spread
 
     @cached_property
     def _design_effects(self) -> Vector:
@@ -345,8 +349,8 @@ class Answers:
         """
         how, e = self.sampling, self.projected
         assert how.variance is not None
-        moments = self._moments(e, np.arange(len(e)))
-        variance, noise, _ = _variances(moments, e, how.fraction)
+        moments, noise, spread = self._moments(e, np.arange(len(e)))
+        variance = noise + spread
         spread = np.maximum(moments[SQUARE] - e**2, 0)
         cubes = moments[CUBE] - 3 * e * moments[SQUARE] + 2 * e**3
         near = np.minimum(e - self.path.low, self.path.high - e)
@@ -383,7 +387,7 @@ def ends_of(
     def kept(t: Vector, places: Positions) -> Vector:
         # Quantiles of probabilities are nearly a line of t.
         chance = np.clip(tails(t, places % count, places < count), 1e-300, 1 - 1e-16)
-        return np.asarray(ndtri(chance) - ndtri(tail))
+        return ndtri(chance) - ndtri(tail)
 
     ends = crossings(kept, np.concatenate([e, e]), np.concatenate([low, high]))
     return np.minimum(ends[:count], e), np.maximum(ends[count:], e)
@@ -396,16 +400,9 @@ def _rarer(skewness: Vector) -> tuple[Vector, Vector]:
     return 2 / (r * (r + np.abs(skewness))), r
 
 
-def _variances(moments: Vector, t: Vector, fraction: Numbers) -> tuple[Vector, Vector, Vector]:
-    """Variances of a score, of what the mechanism adds to it, and of what secrets do."""
-    noise = np.maximum(moments[SECOND] - moments[SQUARE], 0)
-    spread = (1 - fraction) * np.maximum(moments[SQUARE] - t**2, 0)
-    return spread + noise, noise, spread
-
-
 def difference_limits(
-    first: Sequence[Vector],
-    second: Sequence[Vector],
+    first: Any,
+    second: Any,
     estimates: Vector,
     room: Vector,
     correlation: Numbers = 0.0,

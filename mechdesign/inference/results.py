@@ -334,7 +334,7 @@ class GroupEstimates:
 def difference_of(
     first: Estimate,
     second: Estimate,
-    arms: Sequence[Vector],
+    arms: tuple[Vector, Vector],
     covariance: Vector,
     cross: Vector,
     both: int,

@@ -107,8 +107,8 @@ class Drawn:
         clusters = self.clusters
         if clusters is not None:
             clusters = np.unique(clusters[rows], return_inverse=True)[1]
-        some = (part[rows] for part in (self.weights, self.repeats, self.strata))
-        return Drawn(*some, self.fractions, self.units, clusters, self.population)
+        w, n, h = self.weights[rows], self.repeats[rows], self.strata[rows]
+        return replace(self, weights=w, repeats=n, strata=h, clusters=clusters)
 
     def by_unit(self, scores: Vector) -> tuple[Vector, Vector, Places]:
         """Sums of scores ``(R, D)`` over units, how many such units there are, and their strata."""
@@ -366,10 +366,10 @@ class Units:
 
     def between(self, i: int, j: int) -> tuple[Vector, int]:
         """Covariance ``(F, F)`` of who was asked in two groups, and the clusters in both."""
-        parts, clusters = [self._rows[group] for group in (i, j)], self._drawn.clusters
-        rows = np.union1d(*parts)
-        one, other = (self._added[rows] * np.isin(rows, part)[:, None] for part in parts)
-        both = [] if clusters is None else np.intersect1d(*(clusters[part] for part in parts))
+        first, second, clusters = self._rows[i], self._rows[j], self._drawn.clusters
+        rows = np.union1d(first, second)
+        one, other = (self._added[rows] * np.isin(rows, part)[:, None] for part in (first, second))
+        both = rows[:0] if clusters is None else np.intersect1d(clusters[first], clusters[second])
         return design_covariance(one, self._drawn.of(rows), other), len(both)
 
 
