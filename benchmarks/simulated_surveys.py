@@ -111,7 +111,8 @@ class Asked:
         """With scores of least variance at a distribution, a rising one where left out."""
         size = len(kernel)
         values = np.eye(size)[:, [0]] if values is None else values.reshape(-1, 1)
-        scaled = (kernel / ((rising(size) if truth is None else truth) @ kernel)).T
+        seen = (rising(size) if truth is None else truth) @ kernel
+        scaled = np.divide(kernel, seen, out=np.zeros_like(kernel), where=seen > 0).T
         a, b = np.split(
             scaled @ np.linalg.solve(kernel @ scaled, np.hstack([values, values**2])), 2, axis=1
         )
