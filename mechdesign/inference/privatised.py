@@ -6,8 +6,9 @@ column and likelihoods are products: the kernel of all reports together is never
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,45 +25,26 @@ from .surveys import Drawn, design_covariance
 
 Vector = NDArray[np.float64]
 
-#: Fewest effective events that a regression takes, but for rounding.
-FEWEST_EVENTS = 5 - 1e-9
-# Weights of symbols are unbiased to this.
-_TOLD = 1e-6
-# Relative eigenvalues of moments below this are zero.
-_DEFINITE = 1e-9
-_REMEDY = "collect more (md.plan says how many), or merge symbols in a feature"
+INTERCEPT = "(intercept)"
+# Fewest effective events that a regression takes, but for rounding.
+_FEWEST = 5 - 1e-9
+# Relative singular values of public covariates, and eigenvalues of moments, that are a dependence.
+_DEPENDENT = 1e-9
 
 
-@dataclass(frozen=True)
-class Terms:
-    """What a privatised column is in a regression.
+def columns_of(question: Question, reference: Label, name: str) -> tuple[Vector, list[str], Label]:
+    """Columns ``(N, F)`` of the design for the answers of a question, their names after that of
+    what they are compared with, and this symbol; nothing, and ``None``, where they are numbers.
 
-    Attributes
-    ----------
-    values : ``(N, F)`` columns of the design for each symbol
-    names : of these
-    compared : the symbol that others are compared with, ``None`` where the column is a number
-    other : name of what is compared with, nothing where the column is a number
-    """
-
-    values: Vector
-    names: list[str]
-    compared: Label
-    other: str = ""
-
-
-def terms_of(question: Question, reference: Label, column: str) -> Terms:
-    """Terms of the answers of a question; raises :class:`UnknownNameError` for a reference that is
-    none of them.
+    Raises :class:`UnknownNameError` for a reference that is none of the answers.
     """
     v, answers = question.weights, question.labels
     if np.isin(v, (0, 1)).all() and (v.sum(axis=1) == 1).all():
         place = 0 if reference is None else Codebook(answers, "symbols").place(reference)
         if place == ABSENT:
             raise UnknownNameError("reference", reference, map(str, answers))
-        names = [f"{column}={label}" for label in answers]
-        other = names.pop(place)
-        return Terms(np.delete(v, place, axis=1), names, answers[place], other)
+        names = [f"{name}={label}" for label in answers]
+        return np.delete(v, place, axis=1), [names.pop(place), *names], answers[place]
     if reference is not None:
         raise InputError(
             "reference",
@@ -71,7 +53,7 @@ def terms_of(question: Question, reference: Label, column: str) -> Terms:
             remedy="leave it out, or pass family='logistic' for a privatised response",
         )
     single = answers == ("mean",)
-    return Terms(v, [column if single else f"{column}: {label}" for label in answers], None)
+    return v, ["", *(name if single else f"{name}: {label}" for label in answers)], None
 
 
 @dataclass(frozen=True)
@@ -80,62 +62,91 @@ class Secret:
 
     Attributes
     ----------
-    kernel, terms : what made the reports, and what is asked
+    kernel : what made the reports
     places : ``(R,)`` positions of the reports
     reference, likely : ``(N,)`` where weights are best, and the shares of largest likelihood
+    values, names, compared : as :func:`columns_of`
     """
 
     kernel: Mechanism
-    terms: Terms
     places: NDArray[np.int64]
     reference: Vector
     likely: Vector
+    values: Vector
+    names: list[str]
+    compared: Label
 
-    def weights(self, values: Vector) -> Vector:
-        """``(M, D)`` whose mean over the mechanism is values ``(N, D)`` of each symbol."""
-        asked = Question(tuple(range(values.shape[1])), values)
-        return least_variance(self.kernel.kernel, asked, self.reference)
+    @property
+    def scale(self) -> Vector:
+        """``(F,)`` largest sizes in the columns."""
+        return np.maximum(np.abs(self.values).max(axis=0), 1e-300)
+
+    @property
+    def design(self) -> Vector:
+        """``(N, F)`` the columns in standard units."""
+        return np.asarray(self.values / self.scale)
+
+    @property
+    def groups(self) -> Vector:
+        """``(N, 1 + F)`` whether a symbol is what others are compared with, and the columns."""
+        return np.column_stack([1 - self.values.sum(axis=1), self.values])
 
     @property
     def chances(self) -> Vector:
         """``(R, N)`` probabilities of the report of each symbol."""
         return np.asarray(self.kernel.kernel.T[self.places])
 
-    @property
-    def symbols(self) -> Vector:
-        """``(R, N)`` what is unbiased for whether the secret is each symbol."""
-        return self.weights(np.eye(len(self.likely)))[self.places]
-
-    def expected(self, values: Vector) -> Vector:
-        """``(M, D)`` means of values ``(N, D)`` of the symbol given the report alone."""
-        joint = self.likely[:, None] * self.kernel.kernel
-        return np.asarray((joint / np.maximum(joint.sum(axis=0), 1e-300)).T @ values)
-
-    def noise(self, of: Vector, heavy: Vector) -> Vector:
-        """``(M, D, D)`` covariance that the mechanism gives a function ``(M, D)`` of the report,
-        given the secret, as each report tells of it: unbiased for sums over rows that count
-        ``heavy`` ``(R,)``, whatever else of a person depends on the secret.
-
-        Symbols of which there seem to be fewer than none are left out. Where reports do not tell
-        all of them, the most likely shares stand in.
+    @cached_property
+    def told(self) -> Vector:
+        """``(M, N)`` that weigh values of the symbols so that their mean over the mechanism is that
+        of the secret, for all values that reports tell.
         """
-        kernel, size = self.kernel.kernel, of.shape[1]
-        known = kernel @ _squared(of) - _squared(kernel @ of)
-        every = np.eye(len(kernel))
-        told = self.weights(every)
-        if np.abs(kernel @ told - every).max() > _TOLD:
-            return self.expected(known).reshape(-1, size, size)
+        every = np.eye(len(self.likely))
+        return least_variance(
+            self.kernel.kernel, Question(self.kernel.inputs, every), self.reference
+        )
+
+    @cached_property
+    def posterior(self) -> Vector:
+        """``(M, N)`` probabilities of the symbols given the report alone."""
+        joint = self.likely * self.kernel.kernel.T
+        return np.asarray(joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300))
+
+    @cached_property
+    def rows(self) -> list[NDArray[np.int64]]:
+        """Which rows have each report."""
+        counts = np.bincount(self.places, minlength=self.kernel.shape[1])
+        return np.split(np.argsort(self.places, kind="stable"), np.cumsum(counts)[:-1])
+
+    def noise(self, of: Vector, times: Vector, which: Any, heavy: Vector) -> Vector:
+        """``(D, D)`` covariance that the mechanism gives the sum of ``times[:, which] · of``, given
+        the secrets, over rows that count ``heavy``: of functions ``(M, D)`` of the report, and what
+        multiplies them in each row, ``(R, T)``.
+
+        It is unbiased, whatever else of a person depends on the secret. Symbols of which there seem
+        to be fewer than none are left out. Where reports do not tell all of them, the most likely
+        shares stand in.
+        """
+        kernel, told = self.kernel.kernel, self.told
+        if hidden_answers(self.kernel, Question(self.kernel.inputs, np.eye(len(kernel)))):
+            told = self.posterior
         mass = np.bincount(self.places, heavy, len(of)) @ told
         told = np.where(mass > 0, told, 0) * (mass.sum() / mass[mass > 0].sum())
-        return np.asarray(told @ known).reshape(-1, size, size)
+        sums = np.stack([(heavy[rows, None] * times[rows]).T @ times[rows] for rows in self.rows])
+        varies = np.tensordot(kernel, _squares(of), 1) - _squares(kernel @ of)
+        by_symbol = np.tensordot(told.T, sums, 1)[:, which][:, :, which]
+        return np.asarray((by_symbol * varies).sum(axis=0))
 
-    def squares(self) -> Vector:
-        """``(M, F, F)`` whose mean is the products of the columns of the design.
+    @property
+    def beyond(self) -> Vector:
+        """``(M, F, F)`` what products of the columns of the design are in the mean beyond those of
+        their unbiased columns.
 
         Raises :class:`DataError` for reports that do not tell them.
         """
-        values = _squared(self.terms.values)
-        if hidden_answers(self.kernel, Question(tuple(range(values.shape[1])), values)):
+        values = _squares(self.design)
+        asked = values.reshape(len(values), -1)
+        if hidden_answers(self.kernel, Question(tuple(range(asked.shape[1])), asked)):
             raise DataError(
                 "mechanism",
                 expected="one whose reports tell the squares of the feature, too",
@@ -143,13 +154,12 @@ class Secret:
                 remedy="take the symbols themselves, or design for its squares and products beside "
                 "it, md.utility.Estimation([…]) (--of)",
             )
-        size = self.terms.values.shape[1]
-        return self.weights(values).reshape(-1, size, size)
+        return np.tensordot(self.told, values, 1) - _squares(self.told @ self.design)
 
 
-def _squared(of: Vector) -> Vector:
-    """Products of each row with itself, side by side."""
-    return np.asarray((of[:, :, None] * of[:, None]).reshape(len(of), -1))
+def _squares(of: Vector) -> Vector:
+    """``(…, D, D)`` products of each row with itself."""
+    return np.asarray(of[:, :, None] * of[:, None])
 
 
 @dataclass(frozen=True)
@@ -175,9 +185,9 @@ class Setting:
         return self.drawn.weights * self.sample.repeats
 
     @property
-    def spread(self) -> float:
-        """Σ w² / (Σ w)² over people, one over the effective number of reports [Kish1965]."""
-        return float(self.mass @ self.drawn.weights / self.mass.sum() ** 2)
+    def heavy(self) -> Vector:
+        """What each row weighs in a variance."""
+        return self.drawn.weights * self.mass
 
     def meat(self, scores: Vector) -> Vector:
         """Covariance of Σ w · score, for the design of the sample."""
@@ -185,14 +195,16 @@ class Setting:
             self.drawn.weights[:, None] * scores, self.sample.repeats, self.drawn
         )
 
-    def sandwich(self, scores: Vector, bread: Vector) -> Vector:
-        """Covariance of the root of Σ w · score, ``bread`` being the inverse of its slope."""
-        n, size = int(self.sample.repeats.sum()), scores.shape[1]
+    def sandwich(self, scores: Vector, bread: Vector, size: int) -> Vector:
+        """Covariance of the root of Σ w · score for so many coefficients, ``bread`` being the
+        inverse of its slope.
+        """
+        n = int(self.sample.repeats.sum())
         return np.asarray((n - 1) / max(n - size, 1) * bread @ self.meat(scores) @ bread.T)
 
-    def fewest(self, secret: Secret, beside: Sequence[tuple[str, Vector]]) -> float:
-        """About how many people the rarest group of symbols has; :class:`DataError` where reports
-        show it by too few effective events.
+    def fewest_events(self, secret: Secret, beside: Sequence[tuple[str, Vector]]) -> float:
+        """Effective events of the group of symbols that has the fewest; :class:`DataError` for too
+        few.
 
         A share p that is estimated with a variance s² is told as well as by p²(1 − p)/s² events
         among people who tell their secrets: the number of events itself for an identity kernel.
@@ -202,116 +214,137 @@ class Setting:
         beside : of each value of the response its name, and ``(R,)`` whether a row has it, or what
             is unbiased for that
         """
-        terms, mass = secret.terms, self.mass / self.mass.sum()
-        if not terms.other:
-            return np.inf
-        groups = np.column_stack([1 - terms.values.sum(axis=1), terms.values])
-        a = secret.weights(groups)
-        noise = np.diagonal(secret.noise(a, mass), axis1=1, axis2=2)
-        found: list[tuple[float, str]] = []
-        people = np.inf
-        for text, column in beside:
-            once, twice = (np.bincount(secret.places, mass * column**k, len(a)) for k in (1, 2))
-            varies = np.maximum(twice @ a**2 - (once @ a) ** 2, twice @ noise) * self.spread
-            share = np.clip(once @ a, 0, 1)
+        a, total, found = secret.told @ secret.groups, self.mass.sum(), {}
+        # Without the correction for few people: those of five are five.
+        whole = self.drawn.freedom / self.drawn.units.sum()
+        for text, column in beside if secret.names[0] else ():
+            told = column[:, None] * a[secret.places]
+            share = self.mass @ told / total
+            seen = whole * self.meat(told - share)
+            noise = secret.noise(a, column[:, None], [0] * a.shape[1], self.heavy)
+            varies = np.maximum(seen, noise).diagonal() / total**2
+            share = share.clip(0, 1)
             events = share**2 * (1 - share) / np.maximum(varies, 1e-300)
-            people = min(people, share.min() / self.spread)
-            found += zip(
-                events, (label + text for label in (terms.other, *terms.names)), strict=True
-            )
-        few = sorted(each for each in found if each[0] < FEWEST_EVENTS)
-        if few:
-            raise DataError(
-                "regression",
-                expected=f"{FEWEST_EVENTS:.0f} effective events of each symbol"
-                + " with each response" * (len(beside) > 1),
-                got=f"{few[0][0]:.1f} of {listing([name for _, name in few])}",
-                remedy=_REMEDY,
-            )
-        return people
+            found |= {name + text: each for name, each in zip(secret.names, events, strict=True)}
+        refuse_few(
+            [name for name, events in found.items() if events < _FEWEST],
+            f"{_FEWEST:.0f} effective events of each symbol"
+            + " with each response" * (len(beside) > 1),
+            f"{min(found.values(), default=0):.1f} of",
+        )
+        return min(found.values(), default=np.inf)
+
+
+def refuse_few(names: Sequence[str], expected: str, got: str) -> None:
+    """Raise :class:`DataError` where there are names of what reports hardly show."""
+    if names:
+        raise DataError(
+            "regression",
+            expected=expected,
+            got=f"{got} {listing(names)}",
+            remedy="collect more (md.plan says how many), merge symbols in a feature, or leave out "
+            "covariates",
+        )
+
+
+def setting_of(sample: Sample, drawn: Drawn, covariates: Iterable[str]) -> Setting:
+    """Public covariates after a constant column, made orthogonal.
+
+    Raises :class:`DataError` for covariates that are constant or depend on each other.
+    """
+    mass = drawn.weights * sample.repeats
+    columns, terms = [np.ones((len(mass), 1))], [INTERCEPT]
+    for name in covariates:
+        if sample.is_numeric(name):
+            columns.append(sample.numbers(name, "covariate")[:, None])
+            terms.append(name)
+            continue
+        labels, codes = sample.categories(name, "covariate")
+        # A single value is a constant, which is refused.
+        first = int(len(labels) > 1)
+        columns.append(codes[:, None] == np.arange(first, len(labels)))
+        terms += [f"{name}={label}" for label in labels[first:]]
+    found = np.hstack(columns)
+    root = np.sqrt(mass)[:, None] * found
+    size = np.maximum(np.linalg.norm(root, axis=0), 1e-300)
+    upper = np.linalg.qr(np.pad(root / size, ((0, len(size)), (0, 0))), mode="r")
+    follows = np.abs(np.diagonal(upper)) < _DEPENDENT
+    refuse_few(
+        np.array(terms)[follows].tolist(),
+        "covariates that vary, none of which follows from the others",
+        "others that give",
+    )
+    # The mean square of each column is one.
+    back = np.linalg.inv(upper) / size[:, None] * np.sqrt(mass.sum())
+    return Setting(sample, drawn, found @ back, back, terms)
 
 
 def corrected_moments(
-    setting: Setting, secrets: Sequence[Secret], reported: Secret | None, response: Vector
+    setting: Setting, secrets: Sequence[Secret], response: Vector | Secret
 ) -> tuple[Vector, Vector, Vector]:
-    """Least squares by unbiased moments: coefficients of the constant, of the secrets' columns and
-    of public ones, their covariance, and that of the noise which the mechanisms add.
+    """Least squares by unbiased moments: coefficients of public columns and then of the secrets',
+    their covariance, and that of the noise which the mechanisms add.
 
-    Σ w (m − M β) = 0 with unbiased m and M for each report; ``reported`` is the response where its
-    numbers ``response`` ``(R,)`` are unbiased ones. For the noise of one column others are taken as
-    expected: what reports add together is left out.
+    Σ w (m − M β) = 0 with unbiased m and M for each report. For the noise of one column others are
+    taken as expected: what reports add together is left out.
+
+    Raises :class:`DataError` for terms whose variance beside the others the reports hardly show to
+    be positive: its square over the variance of its estimate is about the number of effective
+    events.
     """
-    mass, heavy = setting.mass, setting.mass * setting.drawn.weights
-    parts, start = [], 1
-    for secret in secrets:
-        a = secret.weights(secret.terms.values)
-        parts.append((secret, slice(start, start := start + a.shape[1]), a, secret.squares()))
-    told = [a[secret.places] for secret, _, a, _ in parts]
-    design = np.hstack([setting.public[:, :1], *told, setting.public[:, 1:]])
-    moments = (mass[:, None] * design).T @ design
-    expected = design.copy()
-    for secret, block, a, square in parts:
-        moments[block, block] = np.tensordot(np.bincount(secret.places, mass, len(a)), square, 1)
-        expected[:, block] = secret.expected(secret.terms.values)[secret.places]
-    bread = _inverse(setting, parts, design, moments)
-    beta = bread @ ((mass * response) @ design)
-    scores = design * (response - design @ beta)[:, None]
-    noise = np.zeros_like(moments)
-    if reported is not None:
-        values = reported.terms.values
-        response = reported.expected(values)[reported.places, 0]
-        varies = reported.noise(reported.weights(values), heavy)[:, 0, 0]
-        noise += ((heavy * varies[reported.places])[:, None] * expected).T @ expected
-    left = response - expected @ beta
-    for secret, block, a, square in parts:
-        own, size = beta[block], a.shape[1]
-        twice = square @ own
-        # Products of the column with itself are those of its squares.
-        scores[:, block] += (a * (a @ own)[:, None] - twice)[secret.places]
+    mass, start = setting.mass, setting.public.shape[1]
+    columns, likely, parts = [setting.public], [setting.public], []
+    for secret in secrets if isinstance(response, np.ndarray) else [*secrets, response]:
+        block = slice(start, start := start + secret.values.shape[1])
+        values = secret.values if secret is response else secret.design
+        a = secret.told @ values
+        # No square of the response is needed.
+        beyond = _squares(0 * a) if secret is response else secret.beyond
+        parts.append((secret, block, a, beyond))
+        columns.append(a[secret.places])
+        likely.append((secret.posterior @ values)[secret.places])
+    if isinstance(response, np.ndarray):
+        columns.append(response[:, None])
+        likely.append(response[:, None])
+    every, likely = np.hstack(columns), np.hstack(likely)
+    moments = (mass[:, None] * every).T @ every
+    for secret, block, _, beyond in parts:
+        sums = np.bincount(secret.places, mass, len(beyond))
+        moments[block, block] += np.tensordot(sums, beyond, 1)
+    inner, size = moments[:-1, :-1], len(moments) - 1
+    unit = np.sqrt(np.maximum(np.diagonal(inner), 1e-300))
+    few = np.arange(size) >= setting.public.shape[1]
+    if np.linalg.eigvalsh(inner / np.outer(unit, unit))[0] > _DEPENDENT:
+        bread = np.linalg.inv(inner)
+        least = 1 / np.diagonal(bread)
+        across = np.pad(bread * least, ((0, 1), (0, 0)))
+        of_row = (every @ across) ** 2
+        for secret, block, _, beyond in parts:
+            own = across[block]
+            of_row += np.einsum("mij,if,jf->mf", beyond, own, own)[secret.places]
+        few &= least**2 < _FEWEST * (setting.heavy @ (of_row - least / mass.sum()) ** 2)
+    names = [*setting.terms, *(name for secret in secrets for name in secret.names[1:])]
+    refuse_few(
+        np.array(names)[few].tolist(),
+        "reports that show how the privatised column varies beside the others",
+        "too few to tell of",
+    )
+    turn = np.append(bread @ moments[:-1, -1], -1)
+    scores, noise = -every * (every @ turn)[:, None], 0 * moments
+    left = -likely @ turn
+    for secret, block, a, beyond in parts:
+        own = turn[block]
+        pulled = (a @ own)[:, None]
+        scores[:, block] -= (beyond @ own)[secret.places]
         # A report adds a e − B γ to its own scores and −c aᵀγ to others, with e what is left of the
         # response without its column.
-        varies = secret.noise(np.hstack([a, twice]), heavy)
-        aa, ab, bb = varies[:, :size, :size], varies[:, :size, size:], varies[:, size:, size:]
-        rest, others = left + expected[:, block] @ own, expected.copy()
-        others[:, block] = 0
-        pulled, turned = aa @ own, own @ ab
-        noise += ((heavy * (pulled @ own)[secret.places])[:, None] * others).T @ others
-        cross = turned[secret.places] - rest[:, None] * pulled[secret.places]
-        cross = (heavy[:, None] * others).T @ cross
-        noise[:, block] += cross
-        noise[block] += cross.T
-        sums = (np.bincount(secret.places, heavy * rest**k, len(a)) for k in (2, 1, 0))
-        for total, part in zip(sums, (aa, -ab - np.swapaxes(ab, 1, 2), bb), strict=True):
-            noise[block, block] += np.tensordot(total, part, 1)
-    return beta, setting.sandwich(scores, bread), bread @ noise @ bread.T
-
-
-def _inverse(setting: Setting, parts: Sequence[Any], design: Vector, moments: Vector) -> Vector:
-    """The inverse of the moments; refuses terms whose variance beside the others the reports hardly
-    show to be positive.
-
-    Its square over the variance of its estimate is about the number of effective events.
-    """
-    mass, end = setting.mass, 1 + len(moments) - len(setting.terms)
-    size = np.sqrt(np.maximum(np.diagonal(moments), 1e-300))
-    few = np.ones(end - 1, dtype=bool)
-    if np.linalg.eigvalsh(moments / np.outer(size, size))[0] > _DEFINITE:
-        bread: Any = np.linalg.inv(moments)
-        least = 1 / np.diagonal(bread)[1:end]
-        across = bread[:, 1:end] * least
-        of_row = (design @ across) ** 2
-        for secret, block, a, square in parts:
-            own = across[block]
-            alone = np.einsum("mij,if,jf->mf", square, own, own) - (a @ own) ** 2
-            of_row += alone[secret.places]
-        varies = (mass * setting.drawn.weights) @ (of_row - least / mass.sum()) ** 2
-        few = least**2 < FEWEST_EVENTS * varies
-    if few.any():
-        names = [name for secret, *_ in parts for name in secret.terms.names]
-        raise DataError(
-            "linear regression",
-            expected="reports that show how the privatised column varies beside the others",
-            got=f"too few to tell of {listing(np.array(names)[few].tolist())}",
-            remedy=f"{_REMEDY}, or leave out covariates",
-        )
-    return bread
+        of = np.zeros((len(a), 2, size + 1))
+        of[:, 0] = -pulled
+        of[:, 0, block], of[:, 1, block] = a, -(beyond @ own) - a * pulled
+        times = np.pad(likely, ((0, 0), (0, 1)), constant_values=1)
+        times[:, block] = (left + likely[:, block] @ own)[:, None]
+        which = np.r_[: size + 1, [size + 1] * (size + 1)]
+        added = secret.noise(of.reshape(len(a), -1), times, which, setting.heavy)
+        noise += added.reshape(2, size + 1, 2, size + 1).sum(axis=(0, 2))
+    covariance = setting.sandwich(scores[:, :-1], bread, size)
+    return turn[:-1], covariance, bread @ noise[:-1, :-1] @ bread.T
