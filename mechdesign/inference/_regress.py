@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, counted, listing
 from ..mechanism import Mechanism, mechanism_of
-from ..release._identifiability import ask, ask_as_designed, designed_question
+from ..release._identifiability import ask, ask_as_designed, designed_question, hidden_answers
 from ..release.codes import check_choice
 from ..release.counts import check_tally
 from ..release.receipts import Receipt, trace
@@ -25,7 +25,7 @@ from ..utility.questions import Question
 from ._estimate import judge_fit
 from .latent import Latent, maximise_latent
 from .likelihood import fit_of, maximise
-from .privatised import Secret, Setting, columns_of, corrected_moments, refuse_few, setting_of
+from .privatised import Secret, Setting, corrected_moments, refuse_few, secret_of, setting_of
 from .references import CONFIDENCE, check_confidence, reference_of
 from .results import Intervals, joined_notes
 from .surveys import Survey, at_least, check_single, drawn_by, student_limits
@@ -196,82 +196,68 @@ def regress(
     if not several:
         mechanism_of(mechanism, "mechanism of a regression")
         mechanism, feature, reference = ({column: x} for x in (mechanism, feature, reference))
-    features, references = ({} if each is None else each for each in (feature, reference))
-    for what, given in (
-        ("privatised column", dict.fromkeys(names)),
-        ("column of a feature", features),
-        ("column of a reference", references),
-    ):
-        if not isinstance(given, Mapping):
-            raise InputError(
-                what,
-                expected="a mapping from privatised columns, as there are several",
-                got=quote(given),
-                remedy="pass for example {'age': …}",
-            )
-        for name in given:
-            if name not in mechanism:
-                raise UnknownNameError(what, name, map(str, mechanism))
+    features = _by_column("feature", feature, mechanism)
+    references = _by_column("reference", reference, mechanism)
+    _by_column("privatised column", dict.fromkeys(names), mechanism)
     names = [name for name in names if name != response] + [response] * (response in mechanism)
-    questions = {
-        name: _question(mechanism[name], features.get(name), family, is_response=name == response)
+    questions = [
+        _question(mechanism[name], features.get(name), family, is_response=name == response)
         for name in names
-    }
+    ]
     kernels = {name: mechanism_of(mechanism[name]) for name in names}
     survey = Survey(weights, strata, clusters)
     sample, places = read_columns(table, kernels, [*beside, *survey.columns], missing)
     n, is_counted = int(sample.repeats.sum()), isinstance(table, CountedRows)
     secrets, fits, receipts, notes = [], [], [], []
-    for name, kernel in kernels.items():
-        where = f"reports in column {name!r}"
+    for (name, kernel), question in zip(kernels.items(), questions, strict=True):
+        where, designed = f"reports in column {name!r}", mechanism[name]
         counts = np.bincount(places[name], sample.repeats, kernel.shape[1]).astype(np.int64)
         check_tally(counts, kernel)
         likely, gap, _ = maximise(kernel.kernel, counts[None] / n)
         fits.append(fit_of(kernel.kernel, counts / n, likely[0], n, float(gap[0])))
         judge_fit(fits[-1], misfit, where)
         known = table.receipts.get(name) if is_counted and receipt is None else receipt
-        found = trace(table, None if is_counted else name, mechanism[name], known, n, where)
+        found = trace(table, None if is_counted else name, designed, known, n, where)
         receipts.append(found[0])
         notes.append(found[1])
-        best = reference_of(mechanism[name], kernel, truth)
-        columns = columns_of(questions[name], references.get(name), name)
-        secrets.append(Secret(kernel, places[name], best, likely[0], *columns))
+        shares = likely[0], reference_of(designed, kernel, truth)
+        secrets.append(
+            secret_of(name, kernel, question, references.get(name), places[name], *shares)
+        )
     drawn = drawn_by(survey, sample)
     check_single(drawn, strata)
-    setting = setting_of(sample, drawn, covariates)
-    told = secrets.pop() if response in names else None
-    labels = [*setting.terms, *(term for secret in secrets for term in secret.names[1:])]
-    units = np.concatenate([np.ones(len(setting.terms)), *(secret.scale for secret in secrets)])
+    reported = secrets.pop() if response in names else None
+    compared: Any = tuple(secret.compared for secret in secrets)
+    if not several:
+        compared = (reported or secrets[0]).compared
+    setting = setting_of(sample, drawn, covariates, secrets)
+    width, size = setting.public.shape[1], len(setting.terms)
+    # Those of secrets stand after the intercept.
+    order = np.r_[:1, width:size, 1:width]
+    labels, back = [setting.terms[i] for i in order], setting.back[order]
     by_sandwich, value = family == "linear" or bool(survey.asked), None
     if family == "linear":
         once = [("", np.ones(len(sample.repeats)))]
         events = min((setting.fewest_events(each, once) for each in secrets), default=math.inf)
-        response_of_row = told or sample.numbers(response, "response")
-        values, covariance, noise = corrected_moments(setting, secrets, response_of_row)
+        response_of_row = reported or sample.numbers(response, "response")
+        values, covariance, noise = corrected_moments(setting, response_of_row)
+        back = back * (reported.scale if reported else 1)
     else:
-        reported = told or _open_response(sample, response)
-        if len(reported.names) > 2:
-            labels = _crossed(reported.names[1:], labels)
-        values, covariance, noise, events, value = _logistic(
-            setting, secrets, reported, labels, by_sandwich
-        )
-    # Of the columns themselves, those of secrets after the intercept.
-    width = len(setting.terms)
-    order = np.r_[:1, width : len(units), 1:width]
-    back = np.diag(1 / units)
-    back[:width, :width] = setting.back
-    back = np.kron(np.eye(len(values) // len(units)), back[order])
-    labels = np.array(labels, dtype=object).reshape(-1, len(units))[:, order].ravel()
+        reported = reported or _open_response(sample, response)
+        values, covariance, noise, events, value = _logistic(setting, reported, by_sandwich)
+        if (count := len(reported.names) - 1) > 1:
+            back = np.kron(np.eye(count), back)
+            ends = ["", *(f": {label}" for label in labels[1:])]
+            labels = [name + end for name in reported.names[1:] for end in ends]
     values = back @ values
     covariance = back @ at_least(covariance, noise) @ back.T
-    errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))
+    errors = np.sqrt(np.maximum(covariance.diagonal(), 0))
     base = freedom = math.inf
     if by_sandwich:
         base = max(drawn.freedom - (drawn.clusters is None) * (len(values) - 1), 1)
         freedom = float(max(min(base, events - 1), 1))
     # Sandwiches of few events are too small by as much as those of few people or clusters.
     wide = errors * math.sqrt((1 + 1 / freedom) / (1 + 1 / base))
-    compared = tuple(secret.compared for secret in secrets)
     return Regression(
         tuple(labels),
         values,
@@ -282,7 +268,7 @@ def regress(
         family,
         response,
         ", ".join(names),
-        compared if several else (told or secrets[0]).compared,
+        compared,
         confidence,
         freedom,
         2 * stdtr(freedom, -np.abs(values) / np.maximum(wide, 1e-200)),
@@ -316,27 +302,53 @@ def _columns_beside(columns: Any, response: Any, covariates: Any) -> list[str]:
     return every[len(columns) :]
 
 
+def _by_column(what: str, given: Any, known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is given for some of the privatised columns."""
+    if not isinstance(given, (Mapping, type(None))):
+        raise InputError(
+            what,
+            expected="a mapping from privatised columns, as there are several",
+            got=quote(given),
+            remedy=f"pass for example {what}={{'age': …}}",
+        )
+    for name in given or ():
+        if name not in known:
+            raise UnknownNameError(f"column of a {what}", name, map(str, known))
+    return given or {}
+
+
 def _question(design: Any, feature: Any, family: str, *, is_response: bool) -> Question:
     """What a privatised column is in a regression: what its design asks, where no feature is named.
 
-    Raises :class:`DataError` for symbols that the reports do not tell apart.
+    Raises :class:`DataError` for symbols, or squares, that the reports do not tell.
     """
-    inputs = mechanism_of(design).inputs
+    kernel, single = mechanism_of(design), feature is None
     if family == "logistic":
         remedy = "pass family='linear', which takes what the design asks"
         every = ask(design, remedy=None if designed_question(design) is None else remedy)
-        if is_response and feature is None:
+        if is_response and single:
             return every
-    elif is_response and feature is None and all(isinstance(x, (int, float)) for x in inputs):
-        feature = {x: x for x in inputs}
+    elif is_response and single and all(isinstance(x, (int, float)) for x in kernel.inputs):
+        feature = {x: x for x in kernel.inputs}
     question = ask_as_designed(design, feature)
-    if is_response and (family == "logistic" or len(question.labels) > 1):
+    v = question.weights
+    if is_response and (family == "logistic" or v.shape[1] > 1):
         raise InputError(
             f"privatised response of a {family} regression",
             expected="a number for each symbol" if family == "linear" else "feature= left out",
             got=quote(feature),
             remedy="pass family='linear' with feature={'no': 0, 'yes': 1}, by column where several "
             "are privatised, or family='logistic' for shares of symbols",
+        )
+    squares = (v[:, :, None] * v[:, None]).reshape(len(v), -1)
+    asked = Question(tuple(range(squares.shape[1])), squares)
+    if not is_response and hidden_answers(kernel, asked):
+        raise DataError(
+            "mechanism",
+            expected="one whose reports tell the squares of the feature, too",
+            got="one where they do not, however many there are",
+            remedy="take the symbols themselves, or design for its squares and products beside it, "
+            "md.utility.Estimation([…]) (--of)",
         )
     return question
 
@@ -354,28 +366,20 @@ def _open_response(sample: Sample, response: str) -> Secret:
             got=str(len(labels)),
             remedy="pass family='linear', or a response such as 0 and 1",
         )
-    kernel, half = Mechanism(np.eye(2), labels, labels), np.full(2, 0.5)
-    columns = columns_of(Question(kernel.inputs, np.eye(2)), None, response)
-    return Secret(kernel, codes, half, half, *columns)
-
-
-def _crossed(names: Iterable[str], terms: Sequence[str]) -> list[str]:
-    """Names of the coefficients of several shares, each first that of its intercept."""
-    return [f"{name}: {term}" if k else name for name in names for k, term in enumerate(terms)]
+    every, half = np.eye(2), np.full(2, 0.5)
+    kernel, asked = Mechanism(every, labels, labels), Question(tuple(labels), every)
+    return secret_of(response, kernel, asked, None, codes, half, half)
 
 
 def _logistic(
-    setting: Setting,
-    secrets: Sequence[Secret],
-    reported: Secret,
-    names: list[str],
-    by_sandwich: bool,
+    setting: Setting, reported: Secret, by_sandwich: bool
 ) -> tuple[Vector, Vector, Vector, float, float]:
     """Maximum likelihood over the symbols that may have made each report, and values of the
     response: coefficients, covariance and noise as in :func:`corrected_moments`, the fewest
     effective events, and the log-likelihood.
     """
-    tuples = math.prod(len(secret.likely) for secret in secrets) * (len(reported.names) - 1)
+    secrets, levels = setting.secrets, len(reported.names) - 1
+    tuples = math.prod(len(secret.likely) for secret in secrets) * levels
     if tuples > _MOST_TUPLES:
         raise DataError(
             "logistic regression on privatised columns",
@@ -392,24 +396,25 @@ def _logistic(
     likely = [math.prod(each) for each in product(*(secret.likely for secret in secrets))]
     # What shares are compared with must occur.
     order = np.argsort(likely)[::-1]
-    symbols = [*product(*(secret.kernel.inputs for secret in secrets))]
-    chances = [math.prod(x, start=once) for x in product(*(s.chances.T for s in secrets))]
-    values = np.array([[*chain(*each)] for each in product(*(s.design for s in secrets))])
+    seen = [secret.chances[secret.places].T for secret in secrets]
+    chances = np.stack([math.prod(each, start=once) for each in product(*seen)], axis=1)
+    values = np.array([[*chain(*each)] for each in product(*(s.values for s in secrets))])
+    response = (reported.chances @ reported.groups)[reported.places]
     observed = Latent(
-        np.stack(chances, axis=1)[:, order, None] * (reported.chances @ reported.groups)[:, None],
+        chances[:, order, None] * response[:, None],
         setting.public,
         values[order],
         mass * (n / mass.sum()),
     )
     at, size = maximise_latent(observed), observed.size
-    ratios, scores, known, missing = observed.parts(at)
+    value, scores, known, missing = observed.parts(at)
     absent = observed.people(at) < _ABSENT
     # Nothing is estimated of symbols that do not occur.
-    kept = np.r_[np.ones(size, bool), np.repeat(~absent[1:], len(setting.terms))]
+    kept = np.r_[np.ones(size, bool), np.repeat(~absent[1:], setting.public.shape[1])]
     known, information = (each[kept][:, kept] for each in (known, known - missing))
     sizes, ways = np.linalg.eigh(information)
     free = np.abs(ways[:, sizes < _FLAT]).max(axis=1, initial=0) > 0.3
-    names = [*names, *_crossed((listing(symbols[i]) for i in order[1:]), setting.terms)]
+    names = [*setting.terms * levels, *["a share of symbols"] * (len(at) - size)]
     refuse_few(
         np.array(names)[kept][free].tolist(),
         "reports that bound every coefficient",
@@ -417,6 +422,7 @@ def _logistic(
         "response only, or one that does not occur), of",
     )
     if absent.any():
+        symbols = [*product(*(secret.inputs for secret in secrets))]
         gone = [listing(symbols[i]) for i in order[absent]]
         warn(
             f"the reports do not show that {', '.join(gone)} occur{'s' * (len(gone) == 1)}; the "
@@ -429,10 +435,5 @@ def _logistic(
         # The likelihood counted every person once on average.
         bread = covariance * (n / mass.sum())
         covariance = setting.sandwich(scores[:, kept], bread, size)
-    return (
-        at[:size],
-        covariance[:size, :size],
-        noise[:size, :size],
-        min(events),
-        observed.mass @ ratios,
-    )
+    covariance, noise = covariance[:size, :size], noise[:size, :size]
+    return at[:size], covariance, noise, min(events), float(observed.mass @ value)
