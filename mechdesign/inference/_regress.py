@@ -406,12 +406,11 @@ def _logistic(
         values[order],
         mass * (n / mass.sum()),
     )
-    at, size = maximise_latent(observed), observed.size
-    value, scores, known, missing = observed.parts(at)
-    absent = observed.people(at) < _ABSENT
+    (at, value, scores, known, information, people), size = maximise_latent(observed), observed.size
     # Nothing is estimated of symbols that do not occur.
+    absent = people < _ABSENT
     kept = np.r_[np.ones(size, bool), np.repeat(~absent[1:], setting.public.shape[1])]
-    known, information = (each[kept][:, kept] for each in (known, known - missing))
+    known, information = (each[kept][:, kept] for each in (known, information))
     sizes, ways = np.linalg.eigh(information)
     free = np.abs(ways[:, sizes < _FLAT]).max(axis=1, initial=0) > 0.3
     names = [*setting.terms * levels, *["a share of symbols"] * (len(at) - size)]

@@ -44,52 +44,42 @@ class Latent:
 
     @property
     def size(self) -> int:
-        """Number of coefficients of the response, β."""
+        """Number of coefficients of the response, β; those of shares, α, come after them."""
         return (self.chances.shape[2] - 1) * (self.public.shape[1] + self.values.shape[1])
 
-    @property
-    def parameters(self) -> int:
-        """Number of all coefficients, β and then α symbol by symbol."""
-        return self.size + (len(self.values) - 1) * self.public.shape[1]
-
-    def people(self, coefficients: Vector) -> Vector:
-        """``(S,)`` how many have each symbol."""
-        ahead, _ = _logit(self.public, coefficients[self.size :], len(self.values))
-        return np.asarray(self.mass @ np.exp(ahead))
-
-    def parts(self, coefficients: Vector) -> tuple[Vector, Vector, Vector, Vector]:
+    def parts(self, at: Vector) -> list[Vector]:
         """Log-likelihoods ``(R,)``, scores of one person of each row ``(R, P)``, the information
-        ``(P, P)`` of known secrets, and what is missing of it.
+        ``(P, P)`` of known secrets and what is left of it, and people of each symbol, ``(S,)``.
         """
-        step = max(1, _MOST_NUMBERS // (self.chances[0].size * (1 + self.parameters)))
+        step = 1 + _MOST_NUMBERS // (self.chances[0].size * (1 + len(at)))
         starts = range(0, len(self.chances), step)
-        found = [self._part(coefficients, slice(at, at + step)) for at in starts]
-        values, scores, known, missing = zip(*found, strict=True)
-        return np.concatenate(values), np.concatenate(scores), sum(known), sum(missing)
+        found = (self._part(at, slice(start, start + step)) for start in starts)
+        values, scores, *sums = zip(*found, strict=True)
+        return [np.concatenate(values), np.concatenate(scores), *map(sum, sums)]
 
-    def _part(self, coefficients: Vector, rows: slice) -> tuple[Vector, Vector, Vector, Vector]:
+    def _part(self, at: Vector, rows: slice) -> tuple[Vector, ...]:
         from scipy.linalg import block_diag
         from scipy.special import logsumexp
 
         c, chances, mass = self.public[rows], self.chances[rows], self.mass[rows]
         _, symbols, levels = chances.shape
-        design = [c[:, None].repeat(symbols, axis=1), np.tile(self.values, (len(c), 1, 1))]
-        response, of_response = _logit(
-            np.concatenate(design, axis=2), coefficients[: self.size], levels
-        )
-        secret, of_secret = _logit(c, coefficients[self.size :], symbols)
+        design = [c[:, None].repeat(symbols, axis=1), self.values[None].repeat(len(c), axis=0)]
+        response, of_response = _logit(np.concatenate(design, axis=2), at[: self.size], levels)
+        secret, of_secret = _logit(c, at[self.size :], symbols)
         with np.errstate(divide="ignore"):
             joint = np.log(chances) + response + secret[:, :, None]
         best = logsumexp(joint, axis=(1, 2))
-        posterior = mass[:, None, None] * np.exp(joint - best[:, None, None])
-        both = [of_response, of_secret[:, :, None].repeat(levels, axis=2)]
-        scores = np.concatenate(both, axis=3)
-        mean = np.einsum("rsq,rsqp->rp", np.exp(joint - best[:, None, None]), scores)
-        known = (
-            _gram(of_response, posterior.sum(axis=2)[:, :, None] * np.exp(response)),
+        posterior = np.exp(joint - best[:, None, None])
+        scores = [of_response, of_secret[:, :, None].repeat(levels, axis=2)]
+        scores = np.concatenate(scores, axis=3)
+        mean = np.einsum("rsq,rsqp->rp", posterior, scores)
+        heavy = mass[:, None, None] * posterior
+        known = block_diag(
+            _gram(of_response, heavy.sum(axis=2, keepdims=True) * np.exp(response)),
             _gram(of_secret, mass[:, None] * np.exp(secret)),
         )
-        return best, mean, block_diag(*known), _gram(scores, posterior) - _gram(mean, mass)
+        hidden = _gram(scores, heavy) - _gram(mean, mass)
+        return best, mean, known, known - hidden, heavy.sum(axis=(0, 2))
 
 
 def _logit(design: Vector, coefficients: Vector, count: int) -> tuple[Vector, Vector]:
@@ -102,7 +92,7 @@ def _logit(design: Vector, coefficients: Vector, count: int) -> tuple[Vector, Ve
     ahead = log_softmax(design @ np.pad(slopes, ((1, 0), (0, 0))).T, axis=-1)
     told = np.eye(count)[:, 1:] - np.exp(ahead)[..., None, 1:]
     scores = told[..., None] * design[..., None, None, :]
-    return ahead, scores.reshape(*ahead.shape, coefficients.size)
+    return ahead, scores.reshape(*ahead.shape, slopes.size)
 
 
 def _gram(of: Vector, weight: Vector) -> Vector:
@@ -111,24 +101,25 @@ def _gram(of: Vector, weight: Vector) -> Vector:
     return np.asarray(np.tensordot(weight[..., None] * of, of, (axes, axes)))
 
 
-def maximise_latent(observed: Latent) -> Vector:
-    """The coefficients of largest likelihood, by Newton steps that are shortened towards those of
-    known secrets until the likelihood rises; where it rises without end, some that are far out.
+def maximise_latent(observed: Latent) -> list[Vector]:
+    """The coefficients of largest likelihood, with what :meth:`Latent.parts` has there, by Newton
+    steps that are shortened towards those of known secrets until the likelihood rises; where it
+    rises without end, some that are far out.
     """
     mass, total = observed.mass, observed.mass.sum()
-    at = np.zeros(observed.parameters)
+    at = np.zeros(observed.size + (len(observed.values) - 1) * observed.public.shape[1])
     short, end = 1.0, observed.parts(at)
     for _ in range(_STEPS):
-        values, scores, known, missing = end
+        values, scores, known, information, _ = end
         slope = mass @ scores
         if np.abs(slope).max() <= _GRADIENT * total:
             break
-        damped = (1 + short) * known - missing + 1e-12 * total * np.eye(len(at))
-        following = at + np.linalg.solve(damped, slope)
+        curved = information + short * known + 1e-12 * total * np.eye(len(at))
+        following = at + np.linalg.solve(curved, slope)
         tried = observed.parts(following)
         # Near the maximum rounding decides about the last digits.
         if mass @ (tried[0] - values) >= -1e-13 * abs(mass @ values):
             at, short, end = following, short / 10, tried
         else:
             short = max(10 * short, 0.01)
-    return at
+    return [at, *end]
