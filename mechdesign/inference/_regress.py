@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, counted, listing
 from ..mechanism import Mechanism, mechanism_of
-from ..release._identifiability import ask, ask_as_designed, designed_question, hidden_answers
+from ..release._identifiability import ask, ask_as_designed, hidden_answers
 from ..release.codes import check_choice
 from ..release.counts import check_tally
 from ..release.receipts import Receipt, trace
@@ -196,20 +196,16 @@ def regress(
     if not several:
         mechanism_of(mechanism, "mechanism of a regression")
         mechanism, feature, reference = ({column: x} for x in (mechanism, feature, reference))
-    features = _by_column("feature", feature, mechanism)
-    references = _by_column("reference", reference, mechanism)
-    _by_column("privatised column", dict.fromkeys(names), mechanism)
+    features = _by_column("column of a feature", feature, mechanism)
+    references = _by_column("column of a reference", reference, mechanism)
+    names = [*_by_column("privatised column", dict.fromkeys(names), mechanism)]
     names = [name for name in names if name != response] + [response] * (response in mechanism)
-    questions = [
-        _question(mechanism[name], features.get(name), family, is_response=name == response)
-        for name in names
-    ]
     kernels = {name: mechanism_of(mechanism[name]) for name in names}
     survey = Survey(weights, strata, clusters)
     sample, places = read_columns(table, kernels, [*beside, *survey.columns], missing)
     n, is_counted = int(sample.repeats.sum()), isinstance(table, CountedRows)
     secrets, fits, receipts, notes = [], [], [], []
-    for (name, kernel), question in zip(kernels.items(), questions, strict=True):
+    for name, kernel in kernels.items():
         where, designed = f"reports in column {name!r}", mechanism[name]
         counts = np.bincount(places[name], sample.repeats, kernel.shape[1]).astype(np.int64)
         check_tally(counts, kernel)
@@ -220,16 +216,14 @@ def regress(
         found = trace(table, None if is_counted else name, designed, known, n, where)
         receipts.append(found[0])
         notes.append(found[1])
-        shares = likely[0], reference_of(designed, kernel, truth)
-        secrets.append(
-            secret_of(name, kernel, question, references.get(name), places[name], *shares)
-        )
+        question = _question(designed, features.get(name), family, name == response)
+        best = reference_of(designed, kernel, truth)
+        about = kernel, places[name], likely[0], best
+        secrets.append(secret_of(name, question, references.get(name), *about))
     drawn = drawn_by(survey, sample)
     check_single(drawn, strata)
     reported = secrets.pop() if response in names else None
-    compared: Any = tuple(secret.compared for secret in secrets)
-    if not several:
-        compared = (reported or secrets[0]).compared
+    compared = tuple(secret.compared for secret in secrets or [reported])
     setting = setting_of(sample, drawn, covariates, secrets)
     width, size = setting.public.shape[1], len(setting.terms)
     # Those of secrets stand after the intercept.
@@ -237,14 +231,12 @@ def regress(
     labels, back = [setting.terms[i] for i in order], setting.back[order]
     by_sandwich, value = family == "linear" or bool(survey.asked), None
     if family == "linear":
-        once = [("", np.ones(len(sample.repeats)))]
-        events = min((setting.fewest_events(each, once) for each in secrets), default=math.inf)
         response_of_row = reported or sample.numbers(response, "response")
         values, covariance, noise = corrected_moments(setting, response_of_row)
         back = back * (reported.scale if reported else 1)
     else:
         reported = reported or _open_response(sample, response)
-        values, covariance, noise, events, value = _logistic(setting, reported, by_sandwich)
+        values, covariance, noise, value = _logistic(setting, reported, by_sandwich)
         if (count := len(reported.names) - 1) > 1:
             back = np.kron(np.eye(count), back)
             ends = ["", *(f": {label}" for label in labels[1:])]
@@ -252,6 +244,7 @@ def regress(
     values = back @ values
     covariance = back @ at_least(covariance, noise) @ back.T
     errors = np.sqrt(np.maximum(covariance.diagonal(), 0))
+    events = setting.fewest_events(reported if family == "logistic" else None)
     base = freedom = math.inf
     if by_sandwich:
         base = max(drawn.freedom - (drawn.clusters is None) * (len(values) - 1), 1)
@@ -268,7 +261,7 @@ def regress(
         family,
         response,
         ", ".join(names),
-        compared,
+        compared if several else compared[0],
         confidence,
         freedom,
         2 * stdtr(freedom, -np.abs(values) / np.maximum(wide, 1e-200)),
@@ -304,28 +297,25 @@ def _columns_beside(columns: Any, response: Any, covariates: Any) -> list[str]:
 
 def _by_column(what: str, given: Any, known: Mapping[str, Any]) -> Mapping[str, Any]:
     """What is given for some of the privatised columns."""
-    if not isinstance(given, (Mapping, type(None))):
-        raise InputError(
-            what,
-            expected="a mapping from privatised columns, as there are several",
-            got=quote(given),
-            remedy=f"pass for example {what}={{'age': …}}",
-        )
-    for name in given or ():
-        if name not in known:
-            raise UnknownNameError(f"column of a {what}", name, map(str, known))
-    return given or {}
+    given = {} if given is None else given
+    for name in given if isinstance(given, Mapping) else [given]:
+        if not isinstance(name, str) or name not in known:
+            raise UnknownNameError(what, name, map(str, known))
+    return given
 
 
-def _question(design: Any, feature: Any, family: str, *, is_response: bool) -> Question:
+def _question(design: Any, feature: Any, family: str, is_response: bool) -> Question:
     """What a privatised column is in a regression: what its design asks, where no feature is named.
 
     Raises :class:`DataError` for symbols, or squares, that the reports do not tell.
     """
     kernel, single = mechanism_of(design), feature is None
     if family == "logistic":
-        remedy = "pass family='linear', which takes what the design asks"
-        every = ask(design, remedy=None if designed_question(design) is None else remedy)
+        every = ask(
+            design,
+            remedy="pass family='linear' with a feature that they tell, or that the design asks, or "
+            "design for estimates, md.design(…, md.utility.Estimation(), …)",
+        )
         if is_response and single:
             return every
     elif is_response and single and all(isinstance(x, (int, float)) for x in kernel.inputs):
@@ -368,15 +358,15 @@ def _open_response(sample: Sample, response: str) -> Secret:
         )
     every, half = np.eye(2), np.full(2, 0.5)
     kernel, asked = Mechanism(every, labels, labels), Question(tuple(labels), every)
-    return secret_of(response, kernel, asked, None, codes, half, half)
+    return secret_of(response, asked, None, kernel, codes, half, half)
 
 
 def _logistic(
     setting: Setting, reported: Secret, by_sandwich: bool
-) -> tuple[Vector, Vector, Vector, float, float]:
+) -> tuple[Vector, Vector, Vector, float]:
     """Maximum likelihood over the symbols that may have made each report, and values of the
-    response: coefficients, covariance and noise as in :func:`corrected_moments`, the fewest
-    effective events, and the log-likelihood.
+    response: coefficients, covariance and noise as in :func:`corrected_moments`, and the
+    log-likelihood.
     """
     secrets, levels = setting.secrets, len(reported.names) - 1
     tuples = math.prod(len(secret.likely) for secret in secrets) * levels
@@ -389,10 +379,6 @@ def _logistic(
             "family='linear'",
         )
     mass, n, once = setting.mass, setting.sample.repeats.sum(), np.ones(len(setting.public))
-    told = (reported.told @ reported.groups)[reported.places].T
-    beside = [(f" with {level}", part) for level, part in zip(reported.names, told, strict=True)]
-    events = [setting.fewest_events(secret, beside) for secret in secrets]
-    events.append(setting.fewest_events(reported, [("", once)]))
     likely = [math.prod(each) for each in product(*(secret.likely for secret in secrets))]
     # What shares are compared with must occur.
     order = np.argsort(likely)[::-1]
@@ -435,4 +421,4 @@ def _logistic(
         bread = covariance * (n / mass.sum())
         covariance = setting.sandwich(scores[:, kept], bread, size)
     covariance, noise = covariance[:size, :size], noise[:size, :size]
-    return at[:size], covariance, noise, min(events), float(observed.mass @ value)
+    return at[:size], covariance, noise, float(observed.mass @ value)

@@ -65,12 +65,18 @@ class Secret:
         """``(N, 1 + F)`` whether a symbol is what others are compared with, and the columns."""
         return np.column_stack([1 - self.values.sum(axis=1), self.values])
 
+    @property
+    def cells(self) -> list[tuple[str, Vector]]:
+        """Names of groups, and ``(R,)`` what is unbiased for whether a secret is in them."""
+        told = (self.told @ self.groups)[self.places]
+        return [*zip(self.names, told.T, strict=True)] if self.names[0] else []
+
 
 def secret_of(
     name: str,
-    kernel: Mechanism,
     question: Question,
     reference: Label,
+    kernel: Mechanism,
     places: Places,
     likely: Vector,
     best: Vector,
@@ -146,36 +152,34 @@ class Setting:
         n = int(self.sample.repeats.sum())
         return np.asarray((n - 1) / max(n - size, 1) * bread @ self.meat(scores) @ bread.T)
 
-    def fewest_events(self, secret: Secret, beside: Sequence[tuple[str, Vector]]) -> float:
-        """Effective events of the group of symbols that has the fewest; :class:`DataError` for too
-        few.
+    def fewest_events(self, response: Secret | None = None) -> float:
+        """Effective events of the group of symbols, with each value of a response where there is
+        one, that has the fewest; :class:`DataError` for too few.
 
         A share p that is estimated with a variance s² is told as well as by p²(1 − p)/s² events
         among people who tell their secrets: the number of events itself for an identity kernel.
-
-        Parameters
-        ----------
-        beside : of each value of the response its name, and ``(R,)`` whether a row has it, or what
-            is unbiased for that
         """
-        total, found = self.mass.sum(), {}
+        cells = [cell for secret in self.secrets for cell in secret.cells]
+        if response is not None:
+            levels = response.cells
+            cells = [(f"{a} with {b}", x * y) for a, x in cells for b, y in levels] + levels
+        if not cells:
+            return np.inf
+        told, total = np.stack([part for _, part in cells], axis=1), self.mass.sum()
+        share = self.mass @ told / total
         # Without the correction for few people: those of five are five.
         whole = self.drawn.freedom / self.drawn.units.sum()
-        for text, column in beside if secret.names[0] else ():
-            told = column[:, None] * (secret.told @ secret.groups)[secret.places]
-            share = self.mass @ told / total
-            seen = whole * self.meat(told - share).diagonal()
-            varies = np.maximum(seen, self.heavy @ (told**2 - told)) / total**2
-            share = share.clip(0, 1)
-            events = share**2 * (1 - share) / np.maximum(varies, 1e-300)
-            found |= {name + text: each for name, each in zip(secret.names, events, strict=True)}
+        seen = whole * self.meat(told - share).diagonal()
+        varies = np.maximum(seen, self.heavy @ (told**2 - told)) / total**2
+        share = share.clip(0, 1)
+        events = share**2 * (1 - share) / np.maximum(varies, 1e-300)
         refuse_few(
-            [name for name, events in found.items() if events < _FEWEST],
-            f"{_FEWEST:.0f} effective events of each symbol"
-            + " with each response" * (len(beside) > 1),
-            f"{min(found.values(), default=0):.1f} of",
+            [cells[i][0] for i in np.argsort(events) if events[i] < _FEWEST],
+            f"{_FEWEST:.0f} effective events of each symbol, with each value of the response of a "
+            "logistic one",
+            f"{events.min():.1f} of",
         )
-        return min(found.values(), default=np.inf)
+        return float(events.min())
 
 
 def refuse_few(names: Sequence[str], expected: str, got: str) -> None:
