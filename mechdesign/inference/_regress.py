@@ -23,7 +23,7 @@ from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
 from ..utility.questions import Question
 from ._estimate import judge_fit
-from .latent import Latent, maximise_latent
+from .latent import maximise_latent
 from .likelihood import fit_of, maximise
 from .privatised import Secret, Setting, corrected_moments, refuse_few, secret_of, setting_of
 from .references import CONFIDENCE, check_confidence, reference_of
@@ -196,9 +196,11 @@ def regress(
     if not several:
         mechanism_of(mechanism, "mechanism of a regression")
         mechanism, feature, reference = ({column: x} for x in (mechanism, feature, reference))
-    features = _by_column("column of a feature", feature, mechanism)
-    references = _by_column("column of a reference", reference, mechanism)
-    names = [*_by_column("privatised column", dict.fromkeys(names), mechanism)]
+    for what, given in (("column", names), ("feature", feature), ("reference", reference)):
+        for name in given if isinstance(given, (list, tuple, Mapping)) else [given]:
+            if given is not None and not (isinstance(name, str) and name in mechanism):
+                raise UnknownNameError(f"privatised column of {what}=", name, map(str, mechanism))
+    features, references = feature or {}, reference or {}
     names = [name for name in names if name != response] + [response] * (response in mechanism)
     kernels = {name: mechanism_of(mechanism[name]) for name in names}
     survey = Survey(weights, strata, clusters)
@@ -230,12 +232,14 @@ def regress(
     order = np.r_[:1, width:size, 1:width]
     labels, back = [setting.terms[i] for i in order], setting.back[order]
     by_sandwich, value = family == "linear" or bool(survey.asked), None
+    if family == "logistic":
+        reported = reported or _open_response(sample, response)
+    events = setting.fewest_events(reported if family == "logistic" else None)
     if family == "linear":
         response_of_row = reported or sample.numbers(response, "response")
         values, covariance, noise = corrected_moments(setting, response_of_row)
         back = back * (reported.scale if reported else 1)
     else:
-        reported = reported or _open_response(sample, response)
         values, covariance, noise, value = _logistic(setting, reported, by_sandwich)
         if (count := len(reported.names) - 1) > 1:
             back = np.kron(np.eye(count), back)
@@ -244,7 +248,6 @@ def regress(
     values = back @ values
     covariance = back @ at_least(covariance, noise) @ back.T
     errors = np.sqrt(np.maximum(covariance.diagonal(), 0))
-    events = setting.fewest_events(reported if family == "logistic" else None)
     base = freedom = math.inf
     if by_sandwich:
         base = max(drawn.freedom - (drawn.clusters is None) * (len(values) - 1), 1)
@@ -293,15 +296,6 @@ def _columns_beside(columns: Any, response: Any, covariates: Any) -> list[str]:
             "example covariates=['age', 'sex']; a privatised column is a covariate by itself",
         )
     return every[len(columns) :]
-
-
-def _by_column(what: str, given: Any, known: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is given for some of the privatised columns."""
-    given = {} if given is None else given
-    for name in given if isinstance(given, Mapping) else [given]:
-        if not isinstance(name, str) or name not in known:
-            raise UnknownNameError(what, name, map(str, known))
-    return given
 
 
 def _question(design: Any, feature: Any, family: str, is_response: bool) -> Question:
@@ -378,7 +372,7 @@ def _logistic(
             remedy="merge values before they are privatised, leave out columns, or pass "
             "family='linear'",
         )
-    mass, n, once = setting.mass, setting.sample.repeats.sum(), np.ones(len(setting.public))
+    once = np.ones(len(setting.public))
     likely = [math.prod(each) for each in product(*(secret.likely for secret in secrets))]
     # What shares are compared with must occur.
     order = np.argsort(likely)[::-1]
@@ -386,22 +380,26 @@ def _logistic(
     chances = np.stack([math.prod(each, start=once) for each in product(*seen)], axis=1)
     values = np.array([[*chain(*each)] for each in product(*(s.values for s in secrets))])
     response = (reported.chances @ reported.groups)[reported.places]
-    observed = Latent(
+    observed = (
         chances[:, order, None] * response[:, None],
         setting.public,
+        setting.mass,
         values[order],
-        mass * (n / mass.sum()),
     )
-    (at, value, scores, known, information, people), size = maximise_latent(observed), observed.size
+    size, width = len(setting.terms) * levels, setting.public.shape[1]
+    at, of_rows, scores, known, information, people = maximise_latent(
+        size + (len(order) - 1) * width, *observed
+    )
     # Nothing is estimated of symbols that do not occur.
     absent = people < _ABSENT
-    kept = np.r_[np.ones(size, bool), np.repeat(~absent[1:], setting.public.shape[1])]
+    kept = np.r_[np.ones(size, bool), np.repeat(~absent[1:], width)]
     known, information = (each[kept][:, kept] for each in (known, information))
     sizes, ways = np.linalg.eigh(information)
     free = np.abs(ways[:, sizes < _FLAT]).max(axis=1, initial=0) > 0.3
     names = [*setting.terms * levels, *["a share of symbols"] * (len(at) - size)]
     refuse_few(
-        np.array(names)[kept][free].tolist(),
+        np.array(names)[kept],
+        free,
         "reports that bound every coefficient",
         "a likelihood that rises, or stays, however far they go (a symbol or value with one "
         "response only, or one that does not occur), of",
@@ -415,10 +413,8 @@ def _logistic(
             PrecisionWarning,
         )
     covariance = np.linalg.inv(information)
-    noise = (covariance - np.linalg.inv(known)) * (n * setting.heavy.sum() / mass.sum() ** 2)
+    noise = (covariance - np.linalg.inv(known)) * setting.heavy.sum() / setting.mass.sum()
     if by_sandwich:
-        # The likelihood counted every person once on average.
-        bread = covariance * (n / mass.sum())
-        covariance = setting.sandwich(scores[:, kept], bread, size)
+        covariance = setting.sandwich(scores[:, kept], covariance, size)
     covariance, noise = covariance[:size, :size], noise[:size, :size]
-    return at[:size], covariance, noise, float(observed.mass @ value)
+    return at[:size], covariance, noise, float(setting.mass @ of_rows)

@@ -13,8 +13,6 @@ mechanism hides [Louis1982].
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,61 +23,54 @@ _MOST_NUMBERS = 4_000_000
 _GRADIENT, _STEPS = 1e-11, 500
 
 
-@dataclass(frozen=True)
-class Latent:
-    """What is seen of each row.
+def parts(
+    at: Vector, chances: Vector, public: Vector, mass: Vector, values: Vector
+) -> list[Vector]:
+    """Log-likelihoods of rows ``(R,)``, scores ``(R, P)`` of one person of each, the information
+    ``(P, P)`` of known secrets and what is left of it, and people of each symbol, ``(S,)``.
 
-    Attributes
+    Parameters
     ----------
+    at : ``(P,)`` coefficients, of each response and then of each symbol
     chances : ``(R, S, Q)`` of the reports of each row, for each symbol and value of the response
     public : ``(R, C)``
-    values : ``(S, F)`` columns of the design of the response for each symbol
     mass : ``(R,)`` weight times number of people
+    values : ``(S, F)`` columns of the design of the response for each symbol
     """
+    step = 1 + _MOST_NUMBERS // (chances[0].size * (1 + len(at)))
+    found = (
+        _parts(at, *(each[start : start + step] for each in (chances, public, mass)), values)
+        for start in range(0, len(mass), step)
+    )
+    of_rows, scores, *sums = zip(*found, strict=True)
+    return [np.concatenate(of_rows), np.concatenate(scores), *map(sum, sums)]
 
-    chances: Vector
-    public: Vector
-    values: Vector
-    mass: Vector
 
-    @property
-    def size(self) -> int:
-        """Number of coefficients of the response, β; those of shares, α, come after them."""
-        return (self.chances.shape[2] - 1) * (self.public.shape[1] + self.values.shape[1])
+def _parts(
+    at: Vector, chances: Vector, public: Vector, mass: Vector, values: Vector
+) -> tuple[Vector, ...]:
+    from scipy.linalg import block_diag
+    from scipy.special import logsumexp
 
-    def parts(self, at: Vector) -> list[Vector]:
-        """Log-likelihoods ``(R,)``, scores of one person of each row ``(R, P)``, the information
-        ``(P, P)`` of known secrets and what is left of it, and people of each symbol, ``(S,)``.
-        """
-        step = 1 + _MOST_NUMBERS // (self.chances[0].size * (1 + len(at)))
-        starts = range(0, len(self.chances), step)
-        found = (self._part(at, slice(start, start + step)) for start in starts)
-        values, scores, *sums = zip(*found, strict=True)
-        return [np.concatenate(values), np.concatenate(scores), *map(sum, sums)]
-
-    def _part(self, at: Vector, rows: slice) -> tuple[Vector, ...]:
-        from scipy.linalg import block_diag
-        from scipy.special import logsumexp
-
-        c, chances, mass = self.public[rows], self.chances[rows], self.mass[rows]
-        _, symbols, levels = chances.shape
-        design = [c[:, None].repeat(symbols, axis=1), self.values[None].repeat(len(c), axis=0)]
-        response, of_response = _logit(np.concatenate(design, axis=2), at[: self.size], levels)
-        secret, of_secret = _logit(c, at[self.size :], symbols)
-        with np.errstate(divide="ignore"):
-            joint = np.log(chances) + response + secret[:, :, None]
-        best = logsumexp(joint, axis=(1, 2))
-        posterior = np.exp(joint - best[:, None, None])
-        scores = [of_response, of_secret[:, :, None].repeat(levels, axis=2)]
-        scores = np.concatenate(scores, axis=3)
-        mean = np.einsum("rsq,rsqp->rp", posterior, scores)
-        heavy = mass[:, None, None] * posterior
-        known = block_diag(
-            _gram(of_response, heavy.sum(axis=2, keepdims=True) * np.exp(response)),
-            _gram(of_secret, mass[:, None] * np.exp(secret)),
-        )
-        hidden = _gram(scores, heavy) - _gram(mean, mass)
-        return best, mean, known, known - hidden, heavy.sum(axis=(0, 2))
+    rows, symbols, levels = chances.shape
+    design = [public[:, None].repeat(symbols, axis=1), values[None].repeat(rows, axis=0)]
+    both = np.concatenate(design, axis=2)
+    size = (levels - 1) * both.shape[2]
+    response, of_response = _logit(both, at[:size], levels)
+    secret, of_secret = _logit(public, at[size:], symbols)
+    with np.errstate(divide="ignore"):
+        joint = np.log(chances) + response + secret[:, :, None]
+    best = logsumexp(joint, axis=(1, 2))
+    posterior = np.exp(joint - best[:, None, None])
+    scores = np.concatenate([of_response, of_secret[:, :, None].repeat(levels, axis=2)], axis=3)
+    mean = np.einsum("rsq,rsqp->rp", posterior, scores)
+    heavy = mass[:, None, None] * posterior
+    known = block_diag(
+        _gram(of_response, heavy.sum(axis=2, keepdims=True) * np.exp(response)),
+        _gram(of_secret, mass[:, None] * np.exp(secret)),
+    )
+    hidden = _gram(scores, heavy) - _gram(mean, mass)
+    return best, mean, known, known - hidden, heavy.sum(axis=(0, 2))
 
 
 def _logit(design: Vector, coefficients: Vector, count: int) -> tuple[Vector, Vector]:
@@ -101,24 +92,23 @@ def _gram(of: Vector, weight: Vector) -> Vector:
     return np.asarray(np.tensordot(weight[..., None] * of, of, (axes, axes)))
 
 
-def maximise_latent(observed: Latent) -> list[Vector]:
-    """The coefficients of largest likelihood, with what :meth:`Latent.parts` has there, by Newton
-    steps that are shortened towards those of known secrets until the likelihood rises; where it
-    rises without end, some that are far out.
+def maximise_latent(size: int, *observed: Vector) -> list[Vector]:
+    """So many coefficients of largest likelihood of what :func:`parts` takes, with what it returns
+    there, by Newton steps that are shortened towards those of known secrets until the likelihood
+    rises; where it rises without end, some that are far out.
     """
-    mass, total = observed.mass, observed.mass.sum()
-    at = np.zeros(observed.size + (len(observed.values) - 1) * observed.public.shape[1])
-    short, end = 1.0, observed.parts(at)
+    mass, at, short = observed[2], np.zeros(size), 1.0
+    end, total = parts(at, *observed), mass.sum()
     for _ in range(_STEPS):
-        values, scores, known, information, _ = end
+        of_rows, scores, known, information, _ = end
         slope = mass @ scores
         if np.abs(slope).max() <= _GRADIENT * total:
             break
-        curved = information + short * known + 1e-12 * total * np.eye(len(at))
+        curved = information + short * known + 1e-12 * total * np.eye(size)
         following = at + np.linalg.solve(curved, slope)
-        tried = observed.parts(following)
+        tried = parts(following, *observed)
         # Near the maximum rounding decides about the last digits.
-        if mass @ (tried[0] - values) >= -1e-13 * abs(mass @ values):
+        if mass @ (tried[0] - of_rows) >= -1e-13 * abs(mass @ of_rows):
             at, short, end = following, short / 10, tried
         else:
             short = max(10 * short, 0.01)

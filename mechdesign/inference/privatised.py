@@ -7,7 +7,8 @@ column and likelihoods are products: the kernel of all reports together is never
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,40 +117,32 @@ class Setting:
 
     Attributes
     ----------
+    repeats, mass, heavy : ``(R,)`` how many people a row is, and what it weighs in a sum, so that
+        all weigh as many as they are, and in a variance
     public : ``(R, C)`` public columns, of which the first is constant, made orthogonal
     secrets : privatised ones
     back : ``(P, P)`` from coefficients of all of them to those of the columns themselves
     terms : ``(P,)`` names of these
     """
 
-    sample: Sample
     drawn: Drawn
+    repeats: Places
+    mass: Vector
+    heavy: Vector
     public: Vector
     secrets: Sequence[Secret]
     back: Vector
     terms: list[str]
 
-    @property
-    def mass(self) -> Vector:
-        """What each row weighs."""
-        return self.drawn.weights * self.sample.repeats
-
-    @property
-    def heavy(self) -> Vector:
-        """What each row weighs in a variance."""
-        return self.drawn.weights * self.mass
-
     def meat(self, scores: Vector) -> Vector:
         """Covariance of Σ w · score, for the design of the sample."""
-        return design_covariance(
-            self.drawn.weights[:, None] * scores, self.sample.repeats, self.drawn
-        )
+        return design_covariance(self.drawn.weights[:, None] * scores, self.repeats, self.drawn)
 
     def sandwich(self, scores: Vector, bread: Vector, size: int) -> Vector:
         """Covariance of the root of Σ w · score for so many coefficients, ``bread`` being the
         inverse of its slope.
         """
-        n = int(self.sample.repeats.sum())
+        n = int(self.repeats.sum())
         return np.asarray((n - 1) / max(n - size, 1) * bread @ self.meat(scores) @ bread.T)
 
     def fewest_events(self, response: Secret | None = None) -> float:
@@ -174,7 +167,8 @@ class Setting:
         share = share.clip(0, 1)
         events = share**2 * (1 - share) / np.maximum(varies, 1e-300)
         refuse_few(
-            [cells[i][0] for i in np.argsort(events) if events[i] < _FEWEST],
+            [name for name, _ in cells],
+            events < _FEWEST,
             f"{_FEWEST:.0f} effective events of each symbol, with each value of the response of a "
             "logistic one",
             f"{events.min():.1f} of",
@@ -182,13 +176,13 @@ class Setting:
         return float(events.min())
 
 
-def refuse_few(names: Sequence[str], expected: str, got: str) -> None:
-    """Raise :class:`DataError` where there are names of what reports hardly show."""
-    if names:
+def refuse_few(names: Any, few: Any, expected: str, got: str) -> None:
+    """Raise :class:`DataError` where there are some that reports hardly show."""
+    if np.any(few):
         raise DataError(
             "regression",
             expected=expected,
-            got=f"{got} {listing(names)}",
+            got=f"{got} {listing(np.array(names)[few].tolist())}",
             remedy="collect more (md.plan says how many), merge symbols in a feature, or leave out "
             "covariates",
         )
@@ -203,6 +197,8 @@ def setting_of(
     """
     from scipy.linalg import block_diag
 
+    people = sample.repeats.sum()
+    drawn = replace(drawn, weights=drawn.weights * (people / (drawn.weights @ sample.repeats)))
     mass = drawn.weights * sample.repeats
     columns, terms = [np.ones((len(mass), 1))], [INTERCEPT]
     for name in covariates:
@@ -221,15 +217,17 @@ def setting_of(
     upper = np.linalg.qr(np.pad(root / size, ((0, len(size)), (0, 0))), mode="r")
     follows = np.abs(np.diagonal(upper)) < _DEPENDENT
     refuse_few(
-        np.array(terms)[follows].tolist(),
+        terms,
+        follows,
         "covariates that vary, none of which follows from the others",
         "others that give",
     )
     # The mean square of each column is one.
-    back = np.linalg.inv(upper) / size[:, None] * np.sqrt(mass.sum())
+    back = np.linalg.inv(upper) / size[:, None] * np.sqrt(people)
     terms += [name for secret in secrets for name in secret.names[1:]]
     units = [np.diag(1 / secret.scale) for secret in secrets]
-    return Setting(sample, drawn, found @ back, secrets, block_diag(back, *units), terms)
+    about = sample.repeats, mass, mass * drawn.weights, found @ back
+    return Setting(drawn, *about, secrets, block_diag(back, *units), terms)
 
 
 def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vector, Vector, Vector]:
@@ -270,7 +268,8 @@ def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vect
         varies = (heavy * (of_row - least / mass.sum()) ** 2).sum(axis=0)
         few &= least**2 < _FEWEST * varies
     refuse_few(
-        np.array(setting.terms)[few].tolist(),
+        setting.terms,
+        few,
         "reports that show how the privatised column varies beside the others",
         "too few to tell of",
     )
