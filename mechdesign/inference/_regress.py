@@ -215,7 +215,7 @@ def regress(
         fits.append(fit_of(kernel.kernel, counts / n, likely[0], n, float(gap[0])))
         judge_fit(fits[-1], misfit, where)
         known = table.receipts.get(name) if is_counted and receipt is None else receipt
-        found = trace(table, None if is_counted else name, designed, known, n, where)
+        found = trace(table, name, designed, known, n, where)
         receipts.append(found[0])
         notes.append(found[1])
         question = _question(designed, features.get(name), family, name == response)
@@ -307,8 +307,8 @@ def _question(design: Any, feature: Any, family: str, is_response: bool) -> Ques
     if family == "logistic":
         every = ask(
             design,
-            remedy="pass family='linear' with a feature that they tell, or that the design asks, or "
-            "design for estimates, md.design(…, md.utility.Estimation(), …)",
+            remedy="pass family='linear' with a feature that they tell, or what the design asks, "
+            "or design for estimates, md.design(…, md.utility.Estimation(), …)",
         )
         if is_response and single:
             return every
