@@ -100,33 +100,33 @@ def regress(
     check_order(kernel, reports)
     several = is_plan_file(kernel)
     plan: Any = load_release(kernel) if several else None
-    names = columns or ([*plan.names] if several else [])
-    if not several and len(names) != 1:
+    known = [*plan.names] if several else columns or []
+    if not several and len(known) != 1:
         raise InputError(
             "--column",
             expected="it once, for one privatised column",
-            got=counted(len(names), "time") if names else "none",
+            got=counted(len(known), "time") if known else "none",
             remedy="name one; the file of a plan takes several",
         )
-    designs = {name: plan[name] if several else load_kernel(kernel) for name in names}
+    designs = {name: plan[name] if several else load_kernel(kernel) for name in known}
     kernels = {name: kernel_of(design) for name, design in designs.items()}
     texts = _by_column("--feature", feature, kernels, several=several)
     numbers: Any = {name: read_feature(text, kernels[name]) for name, text in texts.items()}
     texts = _by_column("--reference", reference, kernels, several=several)
     chosen: Any = {name: _symbol(text, kernels[name]) for name, text in texts.items()}
-    prints: Any = {name: kernel_fingerprint(each) for name, each in kernels.items()}
+    design = {"weights": weights, "strata": strata, "clusters": clusters}
+    others = [response, *(covariates or []), *filter(None, design.values())]
+    read = [*(columns or known), *others]
+    prints: Any = {name: kernel_fingerprint(kernels[name]) for name in kernels if name in read}
     made_by: Any = designs
     if not several:
-        made_by, numbers, chosen, prints = (
-            each.get(names[0]) for each in (designs, numbers, chosen, prints)
-        )
-    design = {"weights": weights, "strata": strata, "clusters": clusters}
-    read = [*names, response, *(covariates or []), *filter(None, design.values())]
+        asked = (made_by, numbers, chosen, prints)
+        made_by, numbers, chosen, prints = (each.get(known[0]) for each in asked)
     with waiting("regressing", show=sys.stderr.isatty()):
         made = run_regress(
             rows_of_file(reports, read, progress=sys.stderr.isatty()),
             made_by,
-            names if several else names[0],
+            columns if several else known[0],
             response=response,
             covariates=covariates or [],
             family=family,

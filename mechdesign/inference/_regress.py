@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, counted, listing
 from ..mechanism import Mechanism, mechanism_of
-from ..release._identifiability import ask, ask_as_designed, hidden_answers
+from ..release._identifiability import ask, ask_as_designed, designed_question, hidden_answers
 from ..release.codes import check_choice
 from ..release.counts import check_tally
 from ..release.receipts import Receipt, trace
@@ -192,7 +192,7 @@ def regress(
     several, names = isinstance(mechanism, Mapping), [column]
     if several and not isinstance(column, str):
         names = list(mechanism) if column is None else column
-    beside = _columns_beside(names, response, covariates)
+    _check_columns(names, response, covariates)
     if not several:
         mechanism_of(mechanism, "mechanism of a regression")
         mechanism, feature, reference = ({column: x} for x in (mechanism, feature, reference))
@@ -204,7 +204,8 @@ def regress(
     names = [name for name in names if name != response] + [response] * (response in mechanism)
     kernels = {name: mechanism_of(mechanism[name]) for name in names}
     survey = Survey(weights, strata, clusters)
-    sample, places = read_columns(table, kernels, [*beside, *survey.columns], missing)
+    others = [*covariates, *({response} - {*names}), *survey.columns]
+    sample, places = read_columns(table, kernels, others, missing)
     n, is_counted = int(sample.repeats.sum()), isinstance(table, CountedRows)
     secrets, fits, receipts, notes = [], [], [], []
     for name, kernel in kernels.items():
@@ -279,8 +280,8 @@ def regress(
 # What is asked
 
 
-def _columns_beside(columns: Any, response: Any, covariates: Any) -> list[str]:
-    """Names of the columns beside those of reports; raises :class:`InputError` for others."""
+def _check_columns(columns: Any, response: Any, covariates: Any) -> None:
+    """Raise :class:`InputError` for names that are no different columns."""
     lists = (columns, [response], covariates)
     named = all(isinstance(each, (list, tuple)) for each in lists) and all(
         isinstance(name, str) for each in lists for name in each
@@ -295,7 +296,6 @@ def _columns_beside(columns: Any, response: Any, covariates: Any) -> list[str]:
             remedy="pass column= and response=, the same for a privatised response, and for "
             "example covariates=['age', 'sex']; a privatised column is a covariate by itself",
         )
-    return every[len(columns) :]
 
 
 def _question(design: Any, feature: Any, family: str, is_response: bool) -> Question:
@@ -305,11 +305,8 @@ def _question(design: Any, feature: Any, family: str, is_response: bool) -> Ques
     """
     kernel, single = mechanism_of(design), feature is None
     if family == "logistic":
-        every = ask(
-            design,
-            remedy="pass family='linear' with a feature that they tell, or what the design asks, "
-            "or design for estimates, md.design(…, md.utility.Estimation(), …)",
-        )
+        remedy = "pass family='linear', which takes what the design asks"
+        every = ask(design, remedy=None if designed_question(design) is None else remedy)
         if is_response and single:
             return every
     elif is_response and single and all(isinstance(x, (int, float)) for x in kernel.inputs):

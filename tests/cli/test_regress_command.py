@@ -90,7 +90,7 @@ def test_a_table_for_people(files, capsys):
         (["--response", "nothing"], "column"),
         (["--response", "sex"], "900 rows without one"),
         (["--response", "cost", "--family", "logistic"], "two different values"),
-        (["--response", "cost", "--covariate", "answer"], "among them"),
+        (["--response", "cost", "--covariate", "answer"], "different names"),
         (["--response", "answer"], "at least one"),
         (["--response", "cost", "--reference", "none"], "'none'"),
         (["--response", "cost", "--weights", "sex"], "900 rows without one"),
