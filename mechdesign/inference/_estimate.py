@@ -121,8 +121,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     weights, strata, clusters, by_group : name of a column of the table, optional
         For how many people each one stands (zero or more); how the sample was drawn: strata, and
         clusters within them, drawn alike; and groups, each of which is estimated on its own. Errors
-        are then those of the design, with Student's t for the clusters (or people) less the strata
-        [Saerndal1992].
+        are then those of the design [Saerndal1992], with Student's t for the clusters (or people)
+        less the strata, or fewer where few of them weigh most [Satterthwaite1946].
     population : size, or mapping from stratum to size, optional
         Of a finite population, the sample included, in clusters where there are any. What asking
         fewer than all adds to the error shrinks with it; what the mechanism adds does not. Without

@@ -20,6 +20,7 @@ from ..release.reports import coded, sample_of
 from ..utility.estimation import Asked
 from ._estimate import estimate
 from ._estimate_rounds import kernels_of_rounds, one_each
+from .observed import arms_of
 from .references import CONFIDENCE, check_confidence, reference_of
 from .results import Estimate, Intervals, difference_of, joined_notes
 from .surveys import at_least
@@ -172,7 +173,8 @@ def estimate_change(
         common.append(_centred(one.scores[[of[who] for who in both]]) / len(own))
     cross = common[0].T @ common[1]
     covariance = at_least(apart - cross - cross.T, noise)
-    change = difference_of(made[0], made[1], covariance, np.diagonal(cross), len(both))
+    arms = [arms_of([one], 1 - confidence)[:, 0] for one in seen]
+    change = difference_of(*made, arms, covariance, np.diagonal(cross), len(both))
     equal = sum(kernels[0].outputs[told[0][w]] == kernels[1].outputs[told[1][w]] for w in both)
     found = {field.name: getattr(change, field.name) for field in fields(Intervals)}
     return ChangeEstimate(

@@ -148,24 +148,25 @@ def answered(
         check_single(drawn, survey.strata)
     names, places = groups_of(survey, sample, drawn)
     total = drawn.population if survey.weighting != "hajek" else None
-    units = Units(sample, drawn, places, scores, target=options.target, population=total)
+    units = Units(sample, drawn, places, scores, total)
     likely, gap = fitted.likely[None], np.array([fitted.convergence.gap])
     steps = fitted.convergence.iterations
     if by_design:
         likely, gap, steps = maximise(matrix, units.frequencies)
     seen = []
     for i, one in enumerate(likely):
-        how, between = units.sampling.of(i), None
+        part, between = units.parts[i], None
+        how = part.sampling(options.target)
         if not by_design:
             how = Sampling(how.size, fraction=how.fraction)
         elif is_drawn:
             between = units.between(i, i)[0]
         parts = matrix, units.frequencies[i], one, scores, question.weights, how, between
-        seen.append(Observed(*parts, float(units.totals[i]), spread))
+        seen.append(Observed(*parts, float(part.weights @ part.repeats), spread))
     ends = np.reshape(answers_of(seen).limits(1 - options.confidence), (2, len(seen), -1))
     made = []
     for i, one in enumerate(seen):
-        people, effective = int(units.reports[i]), float(one.sampling.size)
+        people, effective = int(units.parts[i].repeats.sum()), float(one.sampling.size)
         rounds = [(matrix, one.frequencies, max(1, round(effective)))]
         made.append(
             kind(
@@ -180,7 +181,7 @@ def answered(
                 noise=roots(one.noise),
                 strata=len(drawn.units),
                 clusters=0 if drawn.clusters is None else int(drawn.units.sum()),
-                freedom=one.sampling.freedom,
+                freedom=float(one.sampling.freedom),
                 effective=effective,
                 weighting=survey.weighting,
                 group=names[i],

@@ -35,7 +35,7 @@ from .likelihood import Fitted, chance_of_distance
 from .references import check_confidence, prior_of, reference_of, weights_note
 from .results import GroupEstimates, joined_notes
 from .rows import Rows
-from .surveys import Drawn, Survey, Units, check_single, drawn_by
+from .surveys import Drawn, Survey, check_single, design_covariance, drawn_by
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -115,7 +115,7 @@ class ManyEstimates(Rows):
         check_confidence(confidence)
         which, tail = np.flatnonzero(self.values > 0), (1 - confidence) / 2 / len(self.labels)
         none, above = np.zeros(len(which)), np.ones(len(which), dtype=bool)
-        chance = self.answers.tails(none, which, above, self.answers.quantile_ratio(tail))
+        chance = self.answers.tails(none, which, above, tail)
         return self._together(which[chance < tail], confidence)
 
     def _together(self, places: NDArray[Any], confidence: float) -> list[dict[str, Any]]:
@@ -378,9 +378,10 @@ class Columns:
         """What is unbiased for the share of each combination, and standard errors: the diagonal of
         what :mod:`.surveys` writes down, or for simple samples the variance of scores.
         """
-        drawn, n = drawn_by(survey, self.sample), self.sample.repeats.astype(float)
+        drawn, n = drawn_by(survey, self.sample), self.sample.repeats
         total = drawn.population if survey.weighting != "hajek" else None
         share = drawn.weights / (total or drawn.weights @ n)
+        drawn = replace(drawn, weights=share)
         heavy, fixed, seen = n * share**2, float(target == "sample"), None
         values, squares = self._sums(n * share), self._sums(heavy, 2)
         shares, how = np.clip(values, 0, 1), Sampling(1 / heavy.sum(), fraction=fixed)
@@ -391,9 +392,10 @@ class Columns:
         known = heavy.sum() * np.maximum(outer(*least) - shares, 0)
         if survey.asked:
             # Values are 0 or 1: z² − z is without bias for the variance that mechanisms leave.
-            variance = np.maximum(squares - self._sums(heavy), known)
-            how, between = self._drawn(drawn, survey, target, total)
+            variance, how = np.maximum(squares - self._sums(heavy), known), drawn.sampling(target)
             if not fixed:
+                check_single(drawn, survey.strata)
+                between = self._between(drawn, 0 * values if total else values)
                 variance = seen = between + how.fraction * variance
         answers = Answers(values, self._path(), replace(how, variance=seen))
         return answers, np.sqrt(np.maximum(variance, known))
@@ -403,14 +405,9 @@ class Columns:
         places = list(self.sample.places.values())
         return contracted(mass, places, [a**power for a in self.scores])
 
-    def _drawn(
-        self, drawn: Drawn, survey: Survey, target: str, total: int | None
-    ) -> tuple[Sampling, Vector]:
-        """How people were drawn, and variances ``(F,)`` for who was asked, some at a time."""
-        rows, sizes = len(self.sample.repeats), [a.shape[1] for a in self.scores]
-        cells = math.prod(sizes)
-        if target == "population":
-            check_single(drawn, survey.strata)
+    def _between(self, drawn: Drawn, centre: Vector) -> Vector:
+        """``(F,)`` variances for who was asked, some at a time."""
+        rows, cells = len(drawn.weights), len(centre)
         if rows * cells > _MOST_SCORES:
             raise DataError(
                 "joint table of a survey",
@@ -419,15 +416,15 @@ class Columns:
                 got=f"{rows:,}",
                 remedy="estimate fewer columns at a time",
             )
-        every, found = replace(self.sample, places={"": np.arange(rows)}), []
-        for some in np.array_split(np.arange(cells), -(-cells // _AT_ONCE)):
-            z: Any = 1.0
-            at = np.unravel_index(some, sizes)
+        found, sizes = np.zeros(cells), [a.shape[1] for a in self.scores]
+        for start in range(0, cells, _AT_ONCE):
+            some = np.arange(start, min(start + _AT_ONCE, cells))
+            z, at = np.ones((rows, 1)), np.unravel_index(some, sizes)
             for a, places, k in zip(self.scores, self.sample.places.values(), at, strict=True):
                 z = z * a[places][:, k]
-            one = Units(every, drawn, 0 * every.reports, z, target=target, population=total)
-            found.append(np.diagonal(one.between(0, 0)[0]))
-        return one.sampling.of(0), np.maximum(np.concatenate(found), 0)
+            z = drawn.weights[:, None] * (z - centre[some])
+            found[some] = np.diagonal(design_covariance(z, drawn))
+        return np.maximum(found, 0)
 
     def _path(self) -> Mixed:
         """The path of shares of combinations: moments are products over the columns.
