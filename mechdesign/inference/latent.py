@@ -38,12 +38,14 @@ def parts(
     values : ``(S, F)`` columns of the design of the response for each symbol
     """
     step = 1 + _MOST_NUMBERS // (chances[0].size * (1 + len(at)))
-    found = (
-        _parts(at, *(each[start : start + step] for each in (chances, public, mass)), values)
-        for start in range(0, len(mass), step)
-    )
+    blocks = [slice(start, start + step) for start in range(0, len(mass), step)]
+    found = (_parts(at, chances[rows], public[rows], mass[rows], values) for rows in blocks)
     of_rows, scores, *sums = zip(*found, strict=True)
-    return [np.concatenate(of_rows), np.concatenate(scores), *map(sum, sums)]
+    return [
+        np.concatenate(of_rows),
+        np.concatenate(scores),
+        *(np.sum(part, axis=0) for part in sums),
+    ]
 
 
 def _parts(
