@@ -115,9 +115,9 @@ def regress(
 
     Linear, secret as covariate with values V_x: for weights with K a = V and K B = V Vᵀ the moments
     Σ a_y r, Σ a_y cᵀ and Σ B_y have the means of Σ V r, Σ V cᵀ and Σ V Vᵀ, whatever the
-    distribution of secrets and errors [Carroll2006]. Standard errors are those of the sandwich, with
-    (n − 1)/(n − k) for k coefficients and G/(G − 1) for G clusters, and no less than the noise that
-    the kernels are known to add.
+    distribution of secrets and errors [Carroll2006]. Standard errors are those of the sandwich,
+    times (n − 1)/(n − k) for k coefficients and G/(G − 1) for G clusters, and no less than the
+    noise that the kernels are known to add.
 
     Linear, secret as response: a_y in its place.
 
@@ -234,20 +234,21 @@ def regress(
     order = np.r_[:1, width:size, 1:width]
     labels = [setting.terms[i] for i in order]
     back: Any = setting.back[order]
-    by_sandwich, value = family == "linear" or bool(survey.asked), None
-    if family == "logistic":
+    logistic, value = family == "logistic", None
+    by_sandwich = not logistic or bool(survey.asked)
+    if logistic:
         reported = reported or _open_response(sample, response)
-    events = setting.fewest_events(reported if family == "logistic" else None)
-    if family == "linear":
+    events = setting.fewest_events(reported if logistic else None)
+    if logistic:
+        values, covariance, noise, value = _logistic(setting, reported, by_sandwich)
+        back = np.kron(np.eye(len(reported.names) - 1), back)
+        if len(reported.names) > 2:
+            ends = ["", *(f": {label}" for label in labels[1:])]
+            labels = [name + end for name in reported.names[1:] for end in ends]
+    else:
         response_of_row = reported or sample.numbers(response, "response")
         values, covariance, noise = corrected_moments(setting, response_of_row)
         back = back * (reported.scale if reported else 1)
-    else:
-        values, covariance, noise, value = _logistic(setting, reported, by_sandwich)
-        if (count := len(reported.names) - 1) > 1:
-            back = np.kron(np.eye(count), back)
-            ends = ["", *(f": {label}" for label in labels[1:])]
-            labels = [name + end for name in reported.names[1:] for end in ends]
     values = back @ values
     covariance = back @ at_least(covariance, noise) @ back.T
     errors = np.sqrt(np.maximum(covariance.diagonal(), 0))
