@@ -214,8 +214,8 @@ def test_degrees_of_freedom_are_those_of_the_weights(clusters):
     options = {"weights": "w", "strata": "s"} | ({"clusters": "c"} if clusters else {})
     unit = "c" if clusters else few.index
     heavy = few.groupby(["s", unit])["w"].sum() ** 2
-    spread, units = (getattr(heavy.groupby(level=0), of)() for of in ("sum", "size"))
-    expected = spread.sum() ** 2 / (spread**2 / (units - 1)).sum()
+    squares, units = (getattr(heavy.groupby(level=0), of)() for of in ("sum", "size"))
+    expected = squares.sum() ** 2 / (squares**2 / (units - 1)).sum()
     found = md.estimate(few, THREE, "r", misfit="warn", **options)
     assert found.freedom == pytest.approx(expected)
     assert found.freedom < units.sum() / 3
