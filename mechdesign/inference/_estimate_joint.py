@@ -236,8 +236,10 @@ def estimate_joint(
         :func:`estimate`; each column must fit its mechanism
     receipts : a receipt for each column, as in :func:`estimate`, or ``None``
 
-        Tables of more than 14 values in each column have binomial intervals alone, which take
-        the secrets of those outside of a cell to be what each column alone says.
+        Tables of more than 25 values in each column have binomial intervals alone, which take
+        the secrets of those outside of a cell to be what each column alone says. Intervals of
+        conditional shares are found as such up to 14 values; of more, cells and shares take half
+        of the risk each.
 
     Returns
     -------
@@ -272,7 +274,8 @@ def estimate_joint(
                 "joint estimate",
                 expected=f"two {what} in a list",
                 got=str(len(two)) if isinstance(two, (list, tuple)) else type(two).__name__,
-                remedy="estimate other columns one by one, or all of a plan with md.estimate",
+                remedy="estimate more of them with md.estimate and a plan, or a mapping from each "
+                "to its mechanism",
             )
     if columns[0] == columns[1]:
         raise InputError(
