@@ -21,7 +21,7 @@ from ..release.reports import Sample, sample_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
 from ..utility.questions import Question
-from ._estimate import judge_fit
+from .estimator import judge_fit
 from .latent import maximise_latent
 from .likelihood import fit_of, maximise
 from .privatised import Secret, Setting, corrected_moments, refuse_few, secret_of, setting_of

@@ -41,6 +41,7 @@ LAYERS = (
     ("mechanism",),
     ("privacy", "utility"),
     ("requirement", "published"),
+    ("kernel",),
     ("subsets",),
     ("program",),
     ("linear",),
