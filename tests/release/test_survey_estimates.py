@@ -14,8 +14,8 @@ from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError, PrecisionWarning, UnknownNameError
-from mechdesign.inference._estimate import covariances
 from mechdesign.inference.likelihood import maximise
+from mechdesign.inference.observed import covariances
 from mechdesign.inference.surveys import Survey, Units, drawn_by
 from mechdesign.release._identifiability import ask, report_weights
 from mechdesign.release.reports import Sample
