@@ -284,7 +284,8 @@ def difference_of(
     # Few people in both say little of how alike the two are.
     correlation = np.clip(correlation, -1, 1) * both / (both + 4)
     lower, upper = difference_limits(
-        *arms,
+        arms[0],
+        arms[1],
         second.projected - first.projected,
         np.ptp(first.observed.values, axis=0),
         correlation,
