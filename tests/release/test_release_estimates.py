@@ -23,7 +23,12 @@ from mechdesign.errors import (
     UnknownNameError,
 )
 from mechdesign.inference.estimator import whole_numbers
-from mechdesign.inference.likelihood import fit_of, gaps, maximise, maximise_table
+from mechdesign.inference.likelihood import (
+    fit_of,
+    gaps,
+    maximise,
+    maximise_table,
+)
 from mechdesign.inference.observed import covariances
 from mechdesign.release._identifiability import ask, report_weights
 
@@ -154,6 +159,19 @@ def test_maximum_agrees_with_a_general_optimiser():
             constraints={"type": "eq", "fun": lambda x: x.sum() - 1},
         )
         assert likelihood(kernel, f, found) >= -best.fun - 1e-9
+
+
+def test_newton_and_em_agree():
+    rng = np.random.default_rng(9)
+    kernel = random_kernel(rng, 4, 6)
+    f = rng.multinomial(500, np.array([0.5, 0.5, 0, 0]) @ kernel) / 500
+    p, gap, steps = maximise(kernel, f[None, :])
+    slow = np.full(4, 0.25)
+    for _ in range(3000):
+        slow = slow * (kernel @ (f / (slow @ kernel)))
+    assert gap[0] <= 1e-9
+    assert steps < 40
+    assert abs(likelihood(kernel, f, slow) - likelihood(kernel, f, p[0])) <= 1e-6
 
 
 def test_many_frequencies_at_once_are_each_maximal():
