@@ -18,7 +18,7 @@ from ..schema import Schema
 from .intervals import difference_limits
 from .likelihood import Convergence
 from .number_answers import NumberAnswers
-from .observed import Observed, arms_of, roots
+from .observed import arms_of, roots
 from .references import check_confidence
 from .rows import Intervals, Vector
 
@@ -59,19 +59,19 @@ class Estimate(NumberAnswers):
     distribution: Vector
     convergence: Convergence
     fit: float
-    receipt: Any
-    note: str
-    shrunk: Prior
-    schema: Schema | None
-    noise: Vector
-    strata: int
-    clusters: int
-    freedom: float
-    effective: float
-    weighting: str
-    group: Label
-    by_design: bool
-    observed: Observed
+    receipt: Any = None
+    note: str = ""
+    shrunk: Prior | None = None
+    schema: Schema | None = None
+    noise: Any = None
+    strata: int = 1
+    clusters: int = 0
+    freedom: float = np.inf
+    effective: float = 0.0
+    weighting: str = "hajek"
+    group: Label = None
+    by_design: bool = False
+    observed: Any = None
 
     @property
     def projected(self) -> Vector:
