@@ -23,6 +23,10 @@ from .references import check_confidence
 from .rows import Intervals, Vector
 
 
+# Estimates outside of what is possible by this are rounding.
+_ROUNDING = 1e-12
+
+
 @dataclass(frozen=True, repr=False)
 class Estimate(NumberAnswers):
     """Frequencies (or another feature) of the secret, with intervals.
@@ -139,7 +143,7 @@ class Estimate(NumberAnswers):
                 f"gives in 1 of {_odds(chance)} surveys (of {quote(label)}); see that this "
                 "mechanism made these reports, and that this is their column"
             )
-        elif (moved := self.projected != self.values).any():
+        elif (moved := np.abs(self.projected - self.values) > _ROUNDING).any():
             pairs = zip(self.labels, moved, self.projected.tolist(), strict=True)
             told = [f"{shorten(label, 28)} {value:g}" for label, is_so, value in pairs if is_so]
             more = f" and {len(told) - 4} more" if len(told) > 4 else ""

@@ -130,3 +130,12 @@ def test_rounds_are_one_report_of_a_mixture_or_of_both(people):
     np.testing.assert_allclose(found.values, other.values, atol=1e-12)
     np.testing.assert_allclose(found.distribution, other.distribution, atol=1e-9)
     assert found.fit == pytest.approx(other.fit)
+
+
+def test_rounding_is_no_estimate_outside_of_what_is_possible():
+    rows = 0.9 * np.array([[1, 0, 0], [0, 1, 0], [1 / 3] * 3]) + 0.1 / 3
+    three = md.Mechanism(rows, [*"abc"], [*"abc"])
+    found = md.estimate({"a": 1000, "b": 1000, "c": 1000}, three)
+    assert abs(found["a"]) < 1e-12
+    assert "moved inside" not in repr(found)
+    assert "moved inside" in repr(md.estimate({"a": 900, "b": 1000, "c": 1000}, three))
