@@ -22,7 +22,6 @@ from .observed import arms_of, roots
 from .references import check_confidence
 from .rows import Intervals, Vector
 
-
 # Estimates outside of what is possible by this are rounding.
 _ROUNDING = 1e-12
 
