@@ -141,21 +141,22 @@ def tail_by_hand(kernel, counts, how, t, above, values, scores):
         return noise, more, spread, third, sides, secrets
 
     def coin(t, above):
-        noise, more, spread, third, sides, _ = spreads(t)
-        variance = more + (1 - fixed) * spread
+        noise, added, spread, third, sides, _ = spreads(t)
+        _, at, around, _, _, secrets = spreads(e)
+        told = min(e - min(values), max(values) - e) ** 2 * n / at
+        people = min(n, 2 * how.freedom * how.clusters) / (4 + secrets**2 / around**3)
+        more = 1 + (how.noise - 1) * (1 - (1 + min(people, told) / 2) ** -2)
+        variance = more * added + (1 - fixed) * spread
         third = how.skewness * ((1 - fixed) * third + fixed * (sides[0] if above else -sides[1]))
         tosses = n * (stats.norm.ppf(0.025) / stats.t.ppf(0.025, how.freedom)) ** 2
         if how.variance is not None:
-            _, at, around, _, _, secrets = spreads(e)
-            own = at + (1 - fixed) * around
+            own = more * at + (1 - fixed) * around
             effect = how.variance[0] * n / own
-            told = min(e - min(values), max(values) - e) ** 2 * n / at
-            people = min(n, 2 * how.freedom * how.clusters) / (4 + secrets**2 / around**3)
             doubt = (1 + min(people, told) / max(effect, 1) / 2) ** -2
             alike = (1 + min(people / how.clusters, told) / 2) ** -4
             alike *= max(how.clusters - max(effect, 1), 0)
             larger = ((1 - doubt) * effect + doubt) * variance + alike * (1 - fixed) * spread
-            tosses *= variance / max(larger, noise)
+            tosses *= variance / max(larger, more * noise)
         s = np.sqrt(variance)
         g = third / s**3
         return tosses, s, g, (1 - g / np.sqrt(4 + g**2)) / 2
@@ -182,6 +183,7 @@ def random_survey(seed):
         rng.uniform(1, 2),
         (0.0, 0.4, 1.0)[seed % 4 // 2 + (seed > 12)],
         freedom=rng.uniform(3, 40),
+        noise=rng.uniform(0.4, 2) ** (seed % 2),
     )
     if how.fraction < 1:
         spread = float(counts @ scores.ravel() ** 2 / counts.sum() / n)
@@ -227,6 +229,10 @@ MISTAKES = {
     "no floor of known noise": ("alike * spread, known)", "alike * spread, 0)"),
     "sign of a quantile": ("ndtri(chance) - ndtri(tail)", "ndtri(chance) + ndtri(tail)"),
     "no doubt of design effects": ("(1 + events / 2) ** -2", "0 * events"),
+    "noise of all where some weigh more": (
+        "more = np.broadcast_to(self.sampling.noise,",
+        "more = np.broadcast_to(1.0,",
+    ),
     "no design effects": ("how.variance * how.size / variance, 1.0", "1.0, 1.0"),
     "estimates left where they are": (
         "return np.clip(self.estimates, self.path.low, self.path.high)",

@@ -50,6 +50,7 @@ SAME = {
     "1.0 * (values == high) → 2.0 * (values == high)": "masses are divided by their sum",
     "** 2 + np.zeros(len(t)) →": "zeros make a vector",
     "_SAME * second → _SAME / second": "a guard against rounding",
+    "_ROUNDING * second → _ROUNDING / second": "another one",
 }
 
 

@@ -139,3 +139,41 @@ def test_rounding_is_no_estimate_outside_of_what_is_possible():
     assert abs(found["a"]) < 1e-12
     assert "moved inside" not in repr(found)
     assert "moved inside" in repr(md.estimate({"a": 900, "b": 1000, "c": 1000}, three))
+
+
+@pytest.mark.filterwarnings("ignore:.*next to nothing")
+def test_noise_is_that_of_those_who_weigh_most(monkeypatch):
+    """Of these people Σ w² ν_x is left, whatever the shares by weight are."""
+    rng = np.random.default_rng(3)
+    kernel = md.Mechanism([[0.98, 0.02, 0], [0, 0.5, 0.5], [0.25, 0.25, 0.5]])
+    secrets = np.repeat([0, 2], [800, 200])
+    weights = np.where(secrets == 0, 1.0, 4.0)
+    scores = np.linalg.inv(kernel.kernel)
+    own = kernel.kernel @ scores**2 - np.eye(3)
+    shares = weights / weights.sum()
+    exact = np.sqrt((shares**2) @ own[secrets])
+    assert (np.sqrt((shares**2).sum() * (shares @ own[secrets])) < 0.9 * exact)[1:].all()
+    held, wide = 0, []
+    for _ in range(80):
+        drawn = (rng.random((1000, 1)) > kernel.kernel.cumsum(axis=1)[secrets]).sum(axis=1)
+        table = pd.DataFrame({"y": drawn, "w": weights})
+        found = md.estimate(table, kernel, "y", weights="w", target="sample")
+        np.testing.assert_array_equal(found.noise, found.errors)
+        wide.append(found.errors)
+        held += (found.lower[2] <= 0.5) & (found.upper[2] >= 0.5)
+    np.testing.assert_allclose(np.mean(wide, axis=0)[1:], exact[1:], rtol=0.05)
+    assert held >= 71
+    # Weights that are all equal say nothing of it.
+    same = md.estimate(table.assign(w=7.0), kernel, "y", weights="w", target="sample")
+    plain = md.estimate(table["y"], kernel, target="sample")
+    np.testing.assert_allclose(same.errors, plain.errors, rtol=1e-9)
+    np.testing.assert_allclose(same.lower, plain.lower, atol=1e-9)
+    # Combinations that are too many for one kernel have the noise of the same people.
+    table["z"] = (rng.random((1000, 1)) > kernel.kernel.cumsum(axis=1)[secrets]).sum(axis=1)
+    options = {"weights": "w", "target": "sample"}
+    pair = md.estimate(table, {"y": kernel, "z": kernel}, misfit="warn", **options)
+    monkeypatch.setattr("mechdesign.inference.many.MOST_ENTRIES", 10)
+    many = md.estimate(table, {"y": kernel, "z": kernel}, misfit="warn", **options)
+    wide, same = (one.upper - one.lower for one in (many, pair))
+    np.testing.assert_allclose(many.errors, pair.errors, rtol=0.05)
+    assert np.median(wide / same) == pytest.approx(1, abs=0.1)
