@@ -1,0 +1,84 @@
+"""Estimates the slow way: person by person, and by all pairs of people who were drawn alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def best_scores(kernel, values, reference):
+    """Weights a on reports with K a = v, of least variance at a reference: D⁻¹Kᵀ(KD⁻¹Kᵀ)⁺v."""
+    shown = reference @ kernel
+    scaled = np.divide(kernel, shown, out=np.zeros_like(kernel), where=shown > 0).T
+    return scaled @ np.linalg.pinv(kernel @ scaled, 1e-12) @ values
+
+
+def two_variances(kernel, scores, values, p):
+    """Covariances of one report's scores: what the mechanism adds, and how secrets vary."""
+    noise = sum(
+        p[x] * kernel[x, y] * np.outer(scores[y] - values[x], scores[y] - values[x])
+        for x, y in np.ndindex(*kernel.shape)
+    )
+    away = values - p @ values
+    return noise, sum(p[x] * np.outer(away[x], away[x]) for x in range(len(p)))
+
+
+def answers_of(scores, people, population=None):
+    """Answers of each group, and what each person adds to their errors, ``(n, G·F)``.
+
+    ``people`` has positions of reports ``y``, weights ``w`` and positions of groups ``g``.
+    Shares of the sums of weights, or totals over a population.
+    """
+    z, mass, groups = scores[people["y"]], people["w"], people["g"]
+    found, added = [], []
+    for group in range(groups.max() + 1):
+        own = mass * (groups == group)
+        share = own / (own.sum() if population is None else population)
+        found.append(share @ z)
+        added.append(share[:, None] * (z - (found[-1] if population is None else 0)))
+    return np.array(found), np.hstack(added)
+
+
+def between(added, people, sizes):
+    """Covariance of who was asked: half of the mean square of differences of all pairs of clusters
+    of a stratum, times their number, as far as not all of them were asked.
+
+    ``sizes`` are the populations of the strata, in clusters, infinite ones too.
+    """
+    found = 0.0
+    for stratum in np.unique(people["s"]):
+        inside = people["s"] == stratum
+        units = np.array(
+            [added[inside & (people["c"] == c)].sum(axis=0) for c in set(people["c"][inside])]
+        )
+        n = len(units)
+        apart = (units[:, None] - units[None]).reshape(n * n, -1)
+        if n < sizes[stratum]:
+            found = found + (1 - n / sizes[stratum]) * apart.T @ apart / (2 * (n - 1))
+    return found
+
+
+def fractions(people, sizes):
+    """The sampled share of the stratum of each person."""
+    n = {s: len(set(people["c"][people["s"] == s])) for s in np.unique(people["s"])}
+    return np.array([n[s] / sizes[s] for s in people["s"]])
+
+
+def no_less(found, floor):
+    """A covariance that is no less than another in any direction, nor than what was found."""
+    away = found - floor
+    _, sizes, axes = np.linalg.svd(away)
+    return floor + (away + (axes.T * sizes) @ axes) / 2
+
+
+def difference_ends(first, second, correlation):
+    """Ends for a second share less a first, from the distances of both to their own ends."""
+    far = second.values - first.values
+    ends = []
+    for side, a, b in (
+        (-1, second.values - second.lower, first.upper - first.values),
+        (1, second.upper - second.values, first.values - first.lower),
+    ):
+        away = far + side * np.sqrt(a**2 + b**2 - 2 * correlation * a * b)
+        ends.append(np.clip(away, -1, 1))
+    held = second.projected - first.projected
+    return np.minimum(ends[0], held), np.maximum(ends[1], held)
