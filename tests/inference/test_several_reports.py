@@ -242,21 +242,6 @@ def test_the_covariance_of_a_change_is_that_of_what_each_person_adds(seed, both,
     assert f"{both} person" in found.describe()
 
 
-def test_memory_makes_a_change_cheap_and_fresh_draws_do_not():
-    rng, kernel = np.random.default_rng(4), response(1.5, ABC)
-    table = pd.DataFrame({"id": np.arange(400), "x": rng.choice(ABC, 400)})
-    later = table.assign(x=np.where(table["id"] % 20 == 0, "c", table["x"]))
-    by = {"person": "id", "key": md.ReleaseKey(bytes(range(40)))}
-    one, two = (md.privatize(each, "x", kernel, **by) for each in (table, later))
-    fresh = md.privatize(later, "x", kernel, round=2, **by)
-    found, other = (
-        md.estimate_change(one, each, kernel, "x", person="id") for each in (two, fresh)
-    )
-    assert (found.both, found.note) == (400, "")
-    assert found.kept > 0.95 > 0.8 > other.kept
-    assert (other.errors > 2 * found.errors).all()
-
-
 # What cannot be used
 
 IN = [{"no": 60, "yes": 40}, {"no": 50, "yes": 50}]
@@ -317,3 +302,52 @@ def test_people_without_a_report_may_be_dropped():
     joint = md.estimate_joint(OK, TWO, misfit="warn")
     for call in (joint.conditional, joint.marginal):
         refused(lambda call=call: call("third"), "'third'")
+
+
+# How often intervals hold the truth
+
+CELLS = np.array([[0.3, 0.1, 0.05], [0.1, 0.2, 0.05], [0.02, 0.03, 0.15]])
+FIRST, SECOND = CELLS.sum(axis=1), CELLS.sum(axis=0)
+CLOSE = [response(2, ABC)] * 2
+#: What is estimated of reports x and y of people in groups of their first secret, and the truth.
+HELD = {
+    "population": (lambda t, **o: md.estimate(t, CLOSE[0], "x", **o), FIRST),
+    "these people": (lambda t, **o: md.estimate(t["x"], CLOSE[0], target="sample", **o), None),
+    "groups": (
+        lambda t, **o: md.estimate(t, CLOSE[1], "y", by_group="g", **o).difference(1, 0),
+        CELLS[0] / FIRST[0] - CELLS[1:].sum(axis=0) / FIRST[1:].sum(),
+    ),
+    "weights": (
+        lambda t, **o: md.estimate(t, CLOSE[1], "y", weights="w", **o),
+        [2, 1, 1] @ CELLS / (1 + FIRST[0]),
+    ),
+    "one given the other": (
+        lambda t, **o: md.estimate_joint(t, CLOSE, ["x", "y"], **o).conditional("x"),
+        CELLS / FIRST[:, None],
+    ),
+    "change": (
+        lambda t, **o: md.estimate_change(t, t, CLOSE, ["x", "y"], person="id", **o),
+        SECOND - FIRST,
+    ),
+    "rounds": (
+        lambda t, **o: md.estimate_rounds([t["x"][::2], t["x"][1::2]], CLOSE, **o), FIRST
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@quiet
+@for_each("name", HELD)
+def test_intervals_hold_the_truth_as_often_as_they_say(name):
+    call, truth = HELD[name]
+    rng, held = np.random.default_rng(7), []
+    for _ in range(120):
+        codes = rng.choice(9, 500, p=CELLS.ravel())
+        drawn = [md.Sampler(CLOSE[0], rng).draw(np.array(ABC)[one]) for one in divmod(codes, 3)]
+        table = pd.DataFrame({"x": drawn[0], "y": drawn[1], "id": np.arange(500)})
+        table = table.assign(g=(codes < 3).astype(int), w=1.0 + (codes < 3))
+        about = np.bincount(codes // 3) / 500 if truth is None else truth
+        found = call(table, confidence=0.8, misfit="warn")
+        held.append(((found.lower <= about) & (about <= found.upper)).mean())
+    slack = 4 * np.std(held, ddof=1) / np.sqrt(len(held))
+    assert 0.8 - slack <= np.mean(held) <= 0.9

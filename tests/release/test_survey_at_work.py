@@ -93,18 +93,3 @@ def test_real_ages_are_planned_under_one_level(women, by_pml):
     naive = next(other for other in by_pml.others if other.name == "additive split")
     assert sum(level for (level,) in naive.levels) == pytest.approx(2, rel=1e-3)
     assert naive.leaks[0] > 2.1
-
-
-@pytest.mark.slow
-def test_real_ages_have_equal_reports_in_four_engines(women, by_pml):
-    expected = md.privatize(women, mechanism=by_pml, row="id", key=KEY)
-    frame, duckdb = pl.from_pandas(women), needed("duckdb", "duckdb")
-    arrow = pa.Table.from_pandas(women, preserve_index=False)
-    found = [
-        md.privatize(frame.lazy(), mechanism=by_pml, row="id", key=KEY).collect().to_pandas(),
-        md.privatize(arrow, mechanism=by_pml, row="id", key=KEY).to_pandas(),
-        md.privatize(duckdb.from_df(women), mechanism=by_pml, row="id", key=KEY).order("id").df(),
-    ]
-    for one in found:
-        for name in expected.columns:
-            assert one[name].tolist() == expected[name].tolist()
