@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from checks import for_each
+from numpy.testing import assert_allclose
 
 import mechdesign as md
 from mechdesign.utility import Estimation
@@ -66,9 +67,8 @@ COMMANDS = {
     T + "--method likelihood --confidence 0.9": lambda: estimate(
         method="likelihood", confidence=0.9
     ),
-    T + "--target sample --intervals bootstrap --seed 3": lambda: estimate(
-        target="sample", intervals="bootstrap", rng=3
-    ),
+    T + "--intervals bootstrap --seed 3": lambda: estimate(intervals="bootstrap", rng=3),
+    T + "--target sample": lambda: estimate(target="sample"),
     T + "--intervals delta": lambda: estimate(intervals="delta"),
     T + "--feature a=1,b=0,c=3": lambda: estimate(feature={"a": 1, "b": 0, "c": 3}),
     T + "--truth a=1,b=2,c=3": lambda: estimate(truth=[1, 2, 3]),
@@ -149,18 +149,18 @@ def test_files_give_what_tables_give_and_what_was_recorded(files):
         expected = made(command)
         # Answers of largest likelihood, and ends of intervals, are looked for to a billionth.
         exact = 1e-8 if "likelihood" in command else 1e-12
-        np.testing.assert_allclose(expected[::4], before[::4], rtol=0, atol=exact, err_msg=command)
-        np.testing.assert_allclose(expected, before, rtol=1e-8, atol=2e-9, err_msg=command)
+        assert_allclose(expected[::4], before[::4], rtol=0, atol=exact, err_msg=command)
+        assert_allclose(expected, before, rtol=1e-8, atol=2e-9, err_msg=command)
         name, words = "estimate", command
         if "--person" in command:
             name, words = "estimate-change", command.replace("t.csv", "t.csv t.csv", 1)
         code, out, err = files(name, *words.split(), "--json")
         assert code == 0, err
         told = numbers(json.loads(out))
-        np.testing.assert_allclose(told, expected, rtol=1e-9, atol=1e-9, err_msg=command)
+        assert_allclose(told, expected, rtol=1e-9, atol=1e-9, err_msg=command)
     words = T.replace(".csv --c", ".parquet --c").split()
     told = numbers(json.loads(files("estimate", *words, "--json")[1]))
-    np.testing.assert_allclose(told, made(T), rtol=1e-9)
+    assert_allclose(told, made(T), rtol=1e-9)
 
 
 def test_tables_for_people(files):

@@ -70,8 +70,8 @@ def no_less(found, floor):
     return floor + (away + (axes.T * sizes) @ axes) / 2
 
 
-def difference_ends(first, second, correlation):
-    """Ends for a second share less a first, from the distances of both to their own ends."""
+def difference_ends(first, second, correlation, room=1):
+    """Ends for a second answer less a first, from the distances of both to their own ends."""
     far = second.values - first.values
     ends = []
     for side, a, b in (
@@ -79,6 +79,6 @@ def difference_ends(first, second, correlation):
         (1, second.upper - second.values, first.values - first.lower),
     ):
         away = far + side * np.sqrt(a**2 + b**2 - 2 * correlation * a * b)
-        ends.append(np.clip(away, -1, 1))
+        ends.append(np.clip(away, -room, room))
     held = second.projected - first.projected
     return np.minimum(ends[0], held), np.maximum(ends[1], held)

@@ -38,6 +38,13 @@ def counted(counts, *mechanisms):
     return dict(zip(labels, np.rint(np.ravel(counts)).astype(int).tolist(), strict=True))
 
 
+def are_held(found):
+    """Whether intervals of shares hold what estimates are moved to, and are possible."""
+    moved = np.clip(found.values, 0, 1)
+    inside = (found.lower <= moved + 1e-9) & (moved <= found.upper + 1e-9)
+    return bool((inside & (found.lower >= 0) & (found.upper <= 1)).all())
+
+
 def table_of(n=600, **columns):
     """Reports beside what is known of each person; clusters lie within strata."""
     rng = np.random.default_rng(1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from reported import FLIP, quiet
 
 import mechdesign as md
@@ -51,12 +51,12 @@ def test_means_and_quantiles_are_answers_about_sums_of_shares(counts, q, whole, 
     *_, middle = asked(bins.midpoints)
     expected = [middle.values[0], middle.errors[0], middle.lower[0], middle.upper[0]]
     told = [found.value, found.error, found.lower, found.upper]
-    np.testing.assert_allclose(told, expected, rtol=1e-6, atol=1e-7)
+    assert_allclose(told, expected, rtol=1e-6, atol=1e-7)
     ends = asked(bins.lower)[3].lower[0], asked(bins.upper)[3].upper[0]
-    np.testing.assert_allclose((found.least, found.most), ends, rtol=1e-6, atol=1e-7)
+    assert_allclose((found.least, found.most), ends, rtol=1e-6, atol=1e-7)
     shown = made.histogram()
-    np.testing.assert_allclose(shown.densities, made.values / bins.widths)
-    np.testing.assert_allclose((shown.lower, shown.upper), made.limits(), atol=1e-7)
+    assert_allclose(shown.densities, made.values / bins.widths)
+    assert_allclose((shown.lower, shown.upper), made.limits(), atol=1e-7)
     # A share below each edge, with its limits: a quantile is where one of them is q.
     below, low, high, _ = asked(np.tri(len(counts) - 1, len(counts)))
     found = made.quantile(q)
@@ -75,13 +75,9 @@ def test_by_hand():
     _, kernel = bins_of(0, 10, 20, 40)
     made = estimated(kernel, [500, 300, 200])
     assert made.mean(representatives=[2, 11, 20]).value == pytest.approx(8.3)
-    for q, value in ((0, 0), (0.25, 5), (0.65, 15), (0.9, 30), (1, 40)):
-        assert made.quantile(q).value == pytest.approx(value)
     # On an edge both sides are possible.
     assert (made.quantile(0.5).least, made.quantile(0.5).most) == (0, 20)
-    assert all(
-        "[20, 40]" in text for text in (repr(made.histogram()), made.histogram()._repr_html_())
-    )
+    assert "[20, 40]" in repr(made.histogram())
     assert "wherever in their bins" in repr(made.mean())
     _, kernel = bins_of(0, 10, 20, whole=True)
     told = [estimated(kernel, [500, 500]).quantile(q).value for q in (0.25, 0.5, 1)]
@@ -97,7 +93,7 @@ def test_by_hand():
     assert [row["density"] for row in made.histogram().rows()] == [None, pytest.approx(0.05), None]
 
 
-def test_other_columns_missing_numbers_and_groups():
+def test_other_columns_and_missing_numbers():
     bins, kernel = bins_of(0, 10, 30)
     alone = estimated(kernel, [300, 700])
     labels = [(label, sex) for label in bins.labels for sex in "fm"]
@@ -107,7 +103,7 @@ def test_other_columns_missing_numbers_and_groups():
     labels = [*bins.labels, None]
     some = md.Mechanism(np.eye(3), labels, labels).with_schema({"age": bins})
     missing = estimated(some, [300, 700, 1000])
-    np.testing.assert_allclose(missing.histogram().values, [0.3, 0.7])
+    assert_allclose(missing.histogram().values, [0.3, 0.7])
     for other in (several, missing):
         # Of a ratio: as from the 1000 who have a number.
         for one, two in (
@@ -117,9 +113,6 @@ def test_other_columns_missing_numbers_and_groups():
             parts = [(each.value, each.lower, each.upper) for each in (one, two)]
             assert parts[0] == pytest.approx(parts[1], abs=0.1)
         assert other.mean().error == pytest.approx(alone.mean().error, rel=1e-2)
-    table = pd.DataFrame({"x": [*bins.labels, bins.labels[1]] * 40, "g": [0, 1, 1] * 40})
-    groups = md.estimate(table, kernel, "x", by_group="g")
-    assert [groups[g].mean().value for g in (0, 1)] == pytest.approx([5, 20])
 
 
 _, UNIT = bins_of(0, 1, 2, 3)

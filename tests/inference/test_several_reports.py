@@ -9,7 +9,8 @@ from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_surveys import difference_ends, no_less, two_variances
-from reported import FLIP, counted, kernel_of, quiet, response
+from numpy.testing import assert_allclose
+from reported import FLIP, are_held, counted, kernel_of, quiet, response
 from strategies import random_mechanism
 
 import mechdesign as md
@@ -17,7 +18,11 @@ from mechdesign.errors import PrecisionWarning
 from mechdesign.utility import Estimation
 
 ABC = ["a", "b", "c"]
-PARTS = ("values", "errors", "lower", "upper")
+
+
+def parts_of(found):
+    parts = found.values, found.errors, found.lower, found.upper
+    return [np.ravel(part) for part in parts]
 
 
 def is_told(*kernels):
@@ -41,34 +46,32 @@ def test_joint_tables_are_answers_of_one_kernel_on_pairs(seed, target):
     call, options = (counted(counts, *made), made, ["x", "y"]), {"target": target, "misfit": "warn"}
     found, one = md.estimate_joint(*call, **options), md.estimate(call[0], together, **options)
     best = md.estimate_joint(*call, **options, method="likelihood")
-    for what in PARTS:
-        np.testing.assert_allclose(np.ravel(getattr(found, what)), getattr(one, what), atol=1e-6)
-    np.testing.assert_allclose(best.values, best.distribution, atol=1e-9)
+    assert_allclose(parts_of(found), parts_of(one), atol=1e-6)
+    assert_allclose(best.values, best.distribution, atol=1e-9)
     for k, name in enumerate(("x", "y")):
         kernel, eye = made[k].kernel, np.eye(shape[k])
         alone = counted(counts.reshape(shape).sum(axis=1 - k), made[k])
         margin = found.marginal(name)
         values = md.estimate(alone, made[k], misfit="warn").values
-        np.testing.assert_allclose(margin.values[:, 0], values, atol=1e-9)
+        assert_allclose(margin.values[:, 0], values, atol=1e-9)
         p = found.distribution.sum(axis=1 - k)
         noise, spread = two_variances(kernel, np.linalg.inv(kernel), eye, p)
         errors = (noise + spread * (target == "population")).diagonal() / counts.sum()
-        np.testing.assert_allclose(margin.errors[:, 0] ** 2, errors, rtol=1e-6)
-        np.testing.assert_allclose(best.marginal(name).values[:, 0], p, atol=1e-9)
+        assert_allclose(margin.errors[:, 0] ** 2, errors, rtol=1e-6)
+        assert_allclose(best.marginal(name).values[:, 0], p, atol=1e-9)
     if found.values.min() < 0.02:
         return
     # Ratios have the errors of their first derivatives.
     given, share = found.conditional("x"), found.values.sum(axis=1)
-    np.testing.assert_allclose(best.conditional("x").values.sum(axis=1), 1)
+    assert_allclose(best.conditional("x").values.sum(axis=1), 1)
     for i in range(shape[0]):
         ratios = found.values[i] / share[i]
         slopes = (np.eye(shape[1]) - ratios[:, None]) / share[i]
         own = one.covariance.reshape(shape * 2)[i, :, i]
-        np.testing.assert_allclose(given.values[i], ratios, atol=1e-9)
+        assert_allclose(given.values[i], ratios, atol=1e-9)
         errors = (slopes @ own @ slopes.T).diagonal()
-        np.testing.assert_allclose(given.errors[i] ** 2, errors, rtol=1e-3)
-        assert ((given.lower[i] >= 0) & (given.lower[i] <= ratios)).all()
-        assert ((ratios <= given.upper[i]) & (given.upper[i] <= 1)).all()
+        assert_allclose(given.errors[i] ** 2, errors, rtol=1e-3)
+    assert are_held(given)
 
 
 @quiet
@@ -83,13 +86,13 @@ def test_large_joint_tables_are_those_of_small_ones(monkeypatch, target):
     large, half = (md.estimate_joint(*call, target=target, confidence=c) for c in (0.95, 0.975))
     given, share = large.conditional("y"), half.marginal("y")
     for one, other in ((small, large), (small.conditional("y"), given)):
-        np.testing.assert_allclose(other.values, one.values, atol=1e-9)
-        np.testing.assert_allclose(other.errors, one.errors, rtol=1e-6)
+        assert_allclose(other.values, one.values, atol=1e-9)
+        assert_allclose(other.errors, one.errors, rtol=1e-6)
     widths = (large.upper - large.lower) / (small.upper - small.lower)
     assert (abs(widths - 1) < (0.25 if target == "sample" else 0.08)).all()
     # Ends of ratios take half of the risk for the cell, and half for the share.
-    np.testing.assert_allclose(given.lower, half.lower.T / share.upper, rtol=1e-6)
-    np.testing.assert_allclose(given.upper, np.minimum(half.upper.T / share.lower, 1), rtol=1e-6)
+    assert_allclose(given.lower, half.lower.T / share.upper, rtol=1e-6)
+    assert_allclose(given.upper, np.minimum(half.upper.T / share.lower, 1), rtol=1e-6)
     refused(lambda: md.estimate_joint(*call, intervals="delta"), "so large a joint table")
     refused(lambda: md.estimate_joint(*call, features=[None, {"u": 0.0, "v": 2.0}]), "'mean'")
 
@@ -110,7 +113,6 @@ def test_nothing_is_said_given_what_is_not_seen():
     made = md.estimate_joint(counted([800, 250, 230, 80], FLIP, FLIP), [FLIP, FLIP])
     with pytest.warns(PrecisionWarning, match="given 'yes'"):
         assert made.conditional("first").rows == ("no",)
-    assert made.records()[1]["column"] == "yes"
     assert "frequencies ± one standard error" in repr(made)
 
 
@@ -144,14 +146,14 @@ def test_rounds_are_added_up_with_the_least_variance(seed, number):
     reports = [counted(*pair) for pair in zip(counts, made, strict=True)]
     found = md.estimate_rounds(reports, made, truth=truth, misfit="warn")
     value, covariance = best_of_rounds(kernels, counts, truth, found.distribution)
-    np.testing.assert_allclose(found.values, value, atol=1e-7)
-    np.testing.assert_allclose(found.covariance, covariance, rtol=1e-5, atol=1e-9)
+    assert_allclose(found.values, value, atol=1e-7)
+    assert_allclose(found.covariance, covariance, rtol=1e-5, atol=1e-9)
     assert found.rounds == tuple(sizes)
-    assert ((found.lower <= found.projected) & (found.projected <= found.upper)).all()
+    assert are_held(found)
     if number == 1:
         one = md.estimate(reports[0], made[0], truth=truth, misfit="warn")
-        np.testing.assert_allclose((found.lower, found.upper), one.limits(), atol=1e-7)
-        np.testing.assert_allclose(found.shrunk.probabilities, one.shrunk.probabilities, atol=1e-9)
+        assert_allclose((found.lower, found.upper), one.limits(), atol=1e-7)
+        assert_allclose(found.shrunk.probabilities, one.shrunk.probabilities, atol=1e-9)
 
 
 def test_the_same_people_report_to_both_mechanisms_at_once():
@@ -166,13 +168,11 @@ def test_the_same_people_report_to_both_mechanisms_at_once():
     # The last design says where weights are best.
     counts, both = frame.groupby(["one", "two"]).size().to_dict(), first.parallel(last.mechanism)
     expected = md.estimate(counts, both, truth=prior)
-    for what in PARTS:
-        np.testing.assert_allclose(getattr(found, what), getattr(expected, what), atol=1e-9)
+    assert_allclose(parts_of(found), parts_of(expected), atol=1e-9)
     # Two reports of one person tell less than reports of two people.
     apart = md.estimate_rounds(drawn, [first, last])
     assert np.trace(found.covariance) > 1.05 * np.trace(apart.covariance)
     assert apart.leaked == md.compose(first, last, people="different")
-    assert "2 rounds (3000 + 3000)" in repr(apart)
 
 
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
@@ -224,21 +224,21 @@ def test_the_covariance_of_a_change_is_that_of_what_each_person_adds(seed, both,
     if both:
         some = [part[:both] - part[:both].mean(axis=0) for part in z]
         cross = some[0].T @ some[1] / np.prod(sizes)
-    np.testing.assert_allclose(found.values, z[1].mean(axis=0) - z[0].mean(axis=0), atol=1e-9)
-    np.testing.assert_allclose(found.errors_apart, np.sqrt(apart.diagonal()), atol=1e-9)
+    assert_allclose(found.values, z[1].mean(axis=0) - z[0].mean(axis=0), atol=1e-9)
+    assert_allclose(found.errors_apart, np.sqrt(apart.diagonal()), atol=1e-9)
     # Of people in one round the mechanism's own noise is known, and no change has less.
     floor = sum(
         (n - both) / n**2 * two_variances(k.kernel, a, values, one.distribution)[0]
         for k, a, one, n in zip(made, scores, found.rounds, sizes, strict=True)
     )
     whole = no_less(apart - cross - cross.T, floor)
-    np.testing.assert_allclose(found.covariance, whole, atol=1e-7)
+    assert_allclose(found.covariance, whole, atol=1e-7)
     kept = np.mean(reports[0][:both] == reports[1][:both]) if both else 0
     assert (found.both, found.kept) == (both, pytest.approx(kept))
     if not numbers:
         ratio = cross.diagonal() / (found.rounds[0].errors * found.rounds[1].errors)
         ends = difference_ends(*found.rounds, np.clip(ratio, -1, 1) * both / (both + 4))
-        np.testing.assert_allclose((found.lower, found.upper), ends, atol=1e-8)
+        assert_allclose((found.lower, found.upper), ends, atol=1e-8)
     assert f"{both} person" in found.describe()
 
 
@@ -317,10 +317,6 @@ HELD = {
         lambda t, **o: md.estimate(t, CLOSE[1], "y", by_group="g", **o).difference(1, 0),
         CELLS[0] / FIRST[0] - CELLS[1:].sum(axis=0) / FIRST[1:].sum(),
     ),
-    "weights": (
-        lambda t, **o: md.estimate(t, CLOSE[1], "y", weights="w", **o),
-        [2, 1, 1] @ CELLS / (1 + FIRST[0]),
-    ),
     "one given the other": (
         lambda t, **o: md.estimate_joint(t, CLOSE, ["x", "y"], **o).conditional("x"),
         CELLS / FIRST[:, None],
@@ -328,9 +324,6 @@ HELD = {
     "change": (
         lambda t, **o: md.estimate_change(t, t, CLOSE, ["x", "y"], person="id", **o),
         SECOND - FIRST,
-    ),
-    "rounds": (
-        lambda t, **o: md.estimate_rounds([t["x"][::2], t["x"][1::2]], CLOSE, **o), FIRST
     ),
 }  # fmt: skip
 
@@ -344,8 +337,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say(name):
     for _ in range(120):
         codes = rng.choice(9, 500, p=CELLS.ravel())
         drawn = [md.Sampler(CLOSE[0], rng).draw(np.array(ABC)[one]) for one in divmod(codes, 3)]
-        table = pd.DataFrame({"x": drawn[0], "y": drawn[1], "id": np.arange(500)})
-        table = table.assign(g=(codes < 3).astype(int), w=1.0 + (codes < 3))
+        known = {"id": np.arange(500), "g": (codes < 3).astype(int)}
+        table = pd.DataFrame({"x": drawn[0], "y": drawn[1], **known})
         about = np.bincount(codes // 3) / 500 if truth is None else truth
         found = call(table, confidence=0.8, misfit="warn")
         held.append(((found.lower <= about) & (about <= found.upper)).mean())

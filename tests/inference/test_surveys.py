@@ -12,13 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_surveys import (
     answers_of,
+    best_scores,
     between,
     difference_ends,
     fractions,
     no_less,
     two_variances,
 )
-from reported import THREE, kernel_of, quiet, response, table_of
+from numpy.testing import assert_allclose
+from reported import THREE, are_held, kernel_of, quiet, response, table_of
 
 import mechdesign as md
 from mechdesign.errors import PrecisionWarning
@@ -26,10 +28,16 @@ from mechdesign.errors import PrecisionWarning
 HOW = ("weights", "strata", "clusters")
 
 
+#: Its reports tell a mean, neither every symbol nor the mean of squares.
+RANK = kernel_of([[0.6, 0.3, 0.1], [0.4, 0.35, 0.25], [0.2, 0.4, 0.4]])
+NUMBERS = {"a": 1.0, "b": 2.0, "c": 3.0}
+KERNELS = (THREE, response(0.5), response(2), response(6))
+
+
 @st.composite
-def surveys(draw, names=HOW):
+def surveys(draw, names=HOW, kernels=KERNELS):
     """A kernel, a table of its reports, and how it was drawn."""
-    kernel = draw(st.sampled_from([response(2), response(0.5), response(6), THREE]))
+    kernel = draw(st.sampled_from(kernels))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(24, 60))
     reports = draw(st.sampled_from([kernel.outputs, kernel.outputs, kernel.outputs[:1]]))
@@ -53,7 +61,7 @@ def with_population(options, sizes):
 
 @quiet
 @given(
-    surveys((*HOW, "by_group")),
+    surveys((*HOW, "by_group"), (RANK, THREE, KERNELS[2])),
     st.sampled_from([None, 0, 1, 30]),
     st.sampled_from(["population", "sample"]),
 )
@@ -80,42 +88,47 @@ def test_surveys_are_what_all_pairs_of_people_say(survey, more, target):
         return
     if "weights" in options:
         people["w"] = table["w"].to_numpy()
+    asked, size = np.eye(len(kernel.inputs)), len(kernel.inputs)
+    if kernel is RANK:
+        asked, options = np.array([[1.0], [2.0], [3.0]]), {**options, "feature": NUMBERS}
     made = md.estimate(table, kernel, "r", target=target, misfit="warn", **options)
     each = made.estimates if "by_group" in options else [made]
-    scores, eye = np.linalg.inv(kernel.kernel), np.eye(len(kernel.inputs))
+    scores = best_scores(kernel.kernel, asked, np.full(size, 1 / size))
     values, added = answers_of(scores, people, total)
-    apart = between(added, people, sizes) * np.ones((len(values) * len(eye),) * 2)
-    whole = apart.copy()
+    apart = between(added, people, sizes) * np.ones((values.size,) * 2)
+    whole, count = apart.copy(), len(asked.T)
     for place, one in enumerate(each):
-        here = slice(place * len(eye), (place + 1) * len(eye))
+        here = slice(place * count, (place + 1) * count)
         own = people["w"] * (people["g"] == place)
         share = own / (total or own.sum())
         squares = (share**2).sum()
-        noise = squares * two_variances(kernel.kernel, scores, eye, one.distribution)[0]
+        noise = squares * two_variances(kernel.kernel, scores, asked, one.distribution)[0]
         if target == "sample":
             known, whole[here, here] = True, noise
         else:
             part = share**2 @ fractions(people, sizes) / squares
             known = all(units[s] == sizes[s] for s in units)
             whole[here, here] = no_less(apart[here, here], (1 - part) * noise) + part * noise
-        np.testing.assert_allclose(one.values, values[place], atol=1e-12)
-        np.testing.assert_allclose(one.covariance, whole[here, here], rtol=1e-5, atol=1e-9)
-        np.testing.assert_allclose(one.errors**2, one.covariance.diagonal(), rtol=1e-12)
-        np.testing.assert_allclose(one.noise**2, noise.diagonal(), rtol=1e-6, atol=1e-12)
+        assert_allclose(one.values, values[place], atol=1e-12)
+        assert_allclose(one.covariance, whole[here, here], rtol=1e-5, atol=1e-9)
+        assert_allclose(one.errors**2, one.covariance.diagonal(), rtol=1e-12)
+        assert_allclose(one.noise**2, noise.diagonal(), rtol=1e-6, atol=1e-12)
         assert one.effective == pytest.approx(1 / squares)
-        count = sum(units.values())
-        assert one.freedom == (np.inf if known else count - len(units))
-        assert (one.strata, one.clusters) == (len(units), count * ("clusters" in options))
+        drawn = sum(units.values())
+        assert one.freedom == (np.inf if known else drawn - len(units))
+        assert (one.strata, one.clusters) == (len(units), drawn * ("clusters" in options))
     if len(each) == 2 and target == "population":
-        np.testing.assert_allclose(made.covariance, whole, rtol=1e-5, atol=1e-9)
-        found, contrast = made.difference(False, True), np.hstack([eye, -eye])
-        np.testing.assert_allclose(found.values, contrast @ values.ravel(), atol=1e-12)
+        assert_allclose(made.covariance, whole, rtol=1e-5, atol=1e-9)
+        found = made.difference(False, True)
+        contrast = np.hstack([np.eye(count), -np.eye(count)])
+        assert_allclose(found.values, contrast @ values.ravel(), atol=1e-12)
         expected = contrast @ made.covariance @ contrast.T
-        np.testing.assert_allclose(found.covariance, expected, atol=1e-12)
-        cross = apart[: len(eye), len(eye) :].diagonal() / (each[0].errors * each[1].errors)
+        assert_allclose(found.covariance, expected, atol=1e-12)
+        cross = apart[:count, count:].diagonal() / (each[0].errors * each[1].errors)
         both = len(np.intersect1d(*(people["c"][people["g"] == g] for g in (0, 1))))
-        ends = difference_ends(each[1], each[0], cross * both / (both + 4))
-        np.testing.assert_allclose((found.lower, found.upper), ends, atol=1e-9)
+        room = np.ptp(asked, axis=0)
+        ends = difference_ends(each[1], each[0], cross * both / (both + 4), room)
+        assert_allclose((found.lower, found.upper), ends, atol=1e-9)
 
 
 @for_each("asked", [2, 3, 5])
@@ -133,9 +146,9 @@ def test_totals_and_their_variance_are_unbiased_over_all_samples_and_all_reports
         chances.append(np.prod(kernel[secrets[list(people)], ys]) / len(samples))
         values.append(value)
         variances.append(between(added, one, {0: 5}) + asked / 5 * noise)
-    np.testing.assert_allclose(np.array(chances) @ values, truth, atol=1e-12)
+    assert_allclose(np.array(chances) @ values, truth, atol=1e-12)
     exact = np.cov(np.array(values).T, aweights=chances, bias=True)
-    np.testing.assert_allclose(np.tensordot(chances, variances, 1), exact, atol=1e-12)
+    assert_allclose(np.tensordot(chances, variances, 1), exact, atol=1e-12)
     # The mechanism's part is the whole where everybody is asked, and never vanishes.
     assert (asked == 5) == np.allclose(noise, exact, atol=1e-12)
 
@@ -148,9 +161,8 @@ def test_no_error_is_below_the_known_noise_and_no_interval_is_empty(survey, targ
     assert (found.errors >= found.noise * (1 - 1e-9)).all()
     # No combination of answers is known better than the mechanism lets it be.
     assert np.linalg.eigvalsh(found.covariance).min() >= -1e-12
+    assert are_held(found)
     assert (found.lower < found.upper).all()
-    assert ((found.lower >= 0) & (found.upper <= 1)).all()
-    assert ((found.lower <= found.projected) & (found.projected <= found.upper)).all()
 
 
 @quiet
@@ -168,37 +180,19 @@ def test_a_larger_population_never_lowers_an_error(survey, more):
 
 
 @quiet
-@for_each(
-    "options",
-    [{"target": "sample"}, {"weights": "w"}, {"weights": "w", "strata": "s", "clusters": "c"}],
-)
-def test_estimates_of_a_group_are_those_of_its_reports_alone(options):
+@for_each("options", [{"target": "sample"}, {"weights": "w", "strata": "s"}])
+def test_limits_of_a_group_are_those_of_its_reports_alone(options):
     table = table_of(300)
-    groups = md.estimate(table, THREE, "r", by_group="g", **options)
-    for one in groups.estimates:
+    for one in md.estimate(table, THREE, "r", by_group="g", **options).estimates:
         alone = table.assign(w=table["w"].where(table["g"] == one.group, 0.0))
         if "weights" not in options:
             alone = table[table["g"] == one.group]
         found = md.estimate(alone, THREE, "r", **options)
-        np.testing.assert_allclose(one.values, found.values, atol=1e-12)
-        np.testing.assert_allclose(one.covariance, found.covariance, rtol=1e-6, atol=1e-14)
-        if "clusters" not in options:
-            np.testing.assert_allclose((one.lower, one.upper), found.limits(), atol=1e-6)
+        assert_allclose((one.lower, one.upper), found.limits(), atol=1e-6)
     # The unit of weights changes nothing.
-    for scale in (1e-50, 1e50):
-        scaled = md.estimate(table.assign(w=table["w"] * scale), THREE, "r", **options)
-        plain = md.estimate(table, THREE, "r", **options)
-        np.testing.assert_allclose(scaled.errors, plain.errors, rtol=1e-9)
-
-
-def test_a_mean_whose_square_is_not_told_has_an_error_that_is_large_enough():
-    rank = kernel_of([[0.6, 0.3, 0.1], [0.4, 0.35, 0.25], [0.2, 0.4, 0.4]])
-    options = {"feature": {"a": 1.0, "b": 2.0, "c": 3.0}}
-    found, plain = (
-        md.estimate(table_of(500), rank, "r", **options, **more)
-        for more in ({"population": 500}, {"target": "sample"})
-    )
-    assert found.errors[0] >= plain.errors[0] * 0.98
+    scaled = [table.assign(w=table["w"] * scale) for scale in (1e-50, 1, 1e50)]
+    errors = [md.estimate(each, THREE, "r", **options).errors for each in scaled]
+    assert_allclose(errors, [errors[1]] * 3, rtol=1e-9)
 
 
 # What cannot be used, and what is said
@@ -220,19 +214,16 @@ TOTALS = {"weighting": "horvitz-thompson"}
     [
         ("1 negative one", {"weights": "w"}, first(-1.0, "w")),
         ("1 row without one, 1 of them empty", {"weights": "w"}, first(np.nan, "w")),
-        ("1 row without one", {"weights": "w"}, first(np.inf, "w")),
         ("60 rows without one", {"weights": "w"}, {"w": "heavy"}),
         ("zeros only", {"weights": "w"}, {"w": 0.0}),
         *(("between 1e-60 and 1e+60", {"weights": "w"}, columns)
           for columns in (first(1e-200, "w"), first(1e200, "w"), {"w": 5e-324}, {"w": 1e308})),
-        ("'W'", {"weights": "W"}, {}),
         ("name of a column", {"weights": 3}, {}),
         *(("noise", {name: "r"}, {}) for name in ("weights", "by_group", "strata")),
         ("one person in 1 of 4", {"strata": "s"}, first("alone", "s")),
         ("one cluster in 3 of 3", {"strata": "s", "clusters": "c"}, {"c": "x"}),
         ("59 for 60 sampled", {"population": 59}, {}),
         ("in every stratum", {"strata": "s", "population": {**SIZES, 3: 9}}, {}),
-        ("whole number", {"population": 1000.5}, {}),
         ("whole number", {"population": {1: 5}}, {}),
         ("for each stratum", {"population": 1000, "strata": "s"}, {}),
         ("none for 2 of 3", {"population": {1: 5000}, "strata": "s"}, {}),
@@ -284,7 +275,7 @@ def test_warnings_of_groups_and_of_clusters():
     with pytest.warns(PrecisionWarning, match="count as different ones"):
         found = md.estimate(same, THREE, "r", strata="s", clusters="c")
     apart = md.estimate(table_of(), THREE, "r", strata="s", clusters="c")
-    np.testing.assert_allclose(found.errors, apart.errors)
+    assert_allclose(found.errors, apart.errors)
 
 
 def test_what_is_shown():
@@ -292,8 +283,6 @@ def test_what_is_shown():
     found = md.estimate(table_of(), THREE, "r", **options)
     for text in ("3 strata, 75 clusters", "of equal weight", "'g' old"):
         assert text in repr(found)
-    difference = found.difference("old", "young")
-    assert "old minus young" in repr(difference)
-    assert all("<table>" in made._repr_html_() for made in (found, difference))
+    assert "<table>" in found._repr_html_()
     assert (len(found), found.reports) == (2, 600)
-    assert [one.groups for one in found.differences()] == [("young", "old")]
+    assert ["young minus old" in repr(one) for one in found.differences()] == [True]
