@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +19,7 @@ from numpy.testing import assert_allclose
 import mechdesign as md
 from mechdesign.utility import Estimation
 
-RECORDED = Path(__file__).resolve().parents[1] / "recorded" / "estimates.json"
+RECORDED = Path(__file__).parents[1] / "recorded" / "estimates.json"
 ABC = list("abc")
 CLEAR = md.Mechanism([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]], ABC, ABC)
 BINS = md.bins(edges=[0, 20, 40, 60])
@@ -284,10 +281,3 @@ def test_the_whole_way_on_the_command_line(run):
     assert planned["reports"] == "inf"
     assert planned["fewest"] <= planned["best"]["reports"] < math.inf
     assert run("show", "best.json", "--reports", 0)[0] == 2
-
-
-if __name__ == "__main__":
-    os.chdir(tempfile.mkdtemp())
-    found = {command: made(command) for command in COMMANDS}
-    RECORDED.write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
-    sys.exit(0)
