@@ -22,7 +22,6 @@ from .options import (
     ShowValues,
     note,
     print_json,
-    receipts_beside,
 )
 
 
@@ -151,7 +150,7 @@ def regress(
                 column,
                 feature=read_feature(_single("--feature", feature, needed=False), mechanism),
                 reference=None if symbol is None else _symbol(symbol, mechanism),
-                receipt=receipts_beside(reports, [str(column)], receipt)[0],
+                receipt=receipt,
                 truth=None if truth is None else read_truth(truth),
                 **options,
             )
