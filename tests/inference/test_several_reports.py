@@ -262,7 +262,7 @@ def change(second=PEOPLE, mechanisms=FLIP, column="x", person="id", **more):
     [
         *((words, md.estimate_joint, given, options) for words, given, options in (
             ("two mechanisms", (OK, [FLIP]), {}),
-            ("pairs", ({"no": 99}, TWO), {}),
+            ("tuples of 2", ({"no": 99}, TWO), {}),
             ("1 other", ({("no", "q"): 99}, TWO), {}),
             ("10", ({("no", "no"): 9}, TWO), {}),
             ("'first'", ({("no", "no"): 900, ("no", "yes"): 800}, TWO), {}),
