@@ -57,6 +57,19 @@ def between(added, people, sizes):
     return found
 
 
+def freedom_of(share, people, sizes):
+    """Degrees of freedom of units that are alike but for what they weigh (Satterthwaite)."""
+    left = lost = 0
+    for stratum in np.unique(people["s"]):
+        inside, drawn = (people["s"] == stratum) & (share > 0), people["c"][people["s"] == stratum]
+        units = np.unique(people["c"][inside], return_inverse=True)[1]
+        own = (np.bincount(units, share[inside]) ** 2).sum() * (
+            1 - len(set(drawn)) / sizes[stratum]
+        )
+        left, lost = left + own, lost + own**2 / max(units.max(), 1)
+    return max(left**2 / lost, 1) if lost > 0 else np.inf
+
+
 def fractions(people, sizes):
     """The sampled share of the stratum of each person."""
     n = {s: len(set(people["c"][people["s"] == s])) for s in np.unique(people["s"])}
@@ -81,4 +94,9 @@ def difference_ends(first, second, correlation, room=1):
         away = far + side * np.sqrt(a**2 + b**2 - 2 * correlation * a * b)
         ends.append(np.clip(away, -room, room))
     held = second.projected - first.projected
-    return np.minimum(ends[0], held), np.maximum(ends[1], held)
+    # Other ends were moved into what is possible, which they are not in differences.
+    inside = (first.lower > 0) & (first.upper < room) & (second.lower > 0) & (second.upper < room)
+    return [
+        np.where(inside, end, np.nan)
+        for end in (np.minimum(ends[0], held), np.maximum(ends[1], held))
+    ]

@@ -97,7 +97,7 @@ def test_what_a_large_table_has_not_is_refused(large, monkeypatch):
     _, plan, reports = large
     some = reports[:300].assign(w=-1.0, k=np.arange(300), s=["one", *["rest"] * 299])
     raw = dict.fromkeys(product("0", "0", "012345678"), 40)
-    monkeypatch.setattr("mechdesign.inference.many._MOST_TABLES", 810 * 200)
+    monkeypatch.setattr("mechdesign.inference.many._MOST_SCORES", 810 * 200)
     for words, given, options in (
         ("so many columns", some, {"method": "likelihood"}),
         ("feature for so many columns", some, {"feature": {1: 2}}),
@@ -105,7 +105,7 @@ def test_what_a_large_table_has_not_is_refused(large, monkeypatch):
         ("other columns than that of the reports", some, {"weights": "c0"}),
         ("numbers of zero or more", some, {"weights": "w"}),
         ("one person in 1", some, {"strata": "s"}),
-        ("at most 200 strata and clusters", some, {"clusters": "k"}),
+        ("at most 200 different rows", some, {"clusters": "k"}),
         ("at least 10", some[:9], {}),
         ("c1", some.assign(c1=77).copy(), {}),
         ("counts", raw, {"weights": "w"}),

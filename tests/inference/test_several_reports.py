@@ -82,7 +82,7 @@ def test_large_joint_tables_are_those_of_small_ones(monkeypatch, target):
     counts = joint @ made[0].product(made[1]).kernel * 5000
     call = counted(counts, *made), made, ["x", "y"]
     small = md.estimate_joint(*call, target=target)
-    monkeypatch.setattr("mechdesign.inference._estimate_joint._MOST_ENTRIES", 1)
+    monkeypatch.setattr("mechdesign.inference.many.MOST_ENTRIES", 1)
     large, half = (md.estimate_joint(*call, target=target, confidence=c) for c in (0.95, 0.975))
     given, share = large.conditional("y"), half.marginal("y")
     for one, other in ((small, large), (small.conditional("y"), given)):
@@ -238,7 +238,8 @@ def test_the_covariance_of_a_change_is_that_of_what_each_person_adds(seed, both,
     if not numbers:
         ratio = cross.diagonal() / (found.rounds[0].errors * found.rounds[1].errors)
         ends = difference_ends(*found.rounds, np.clip(ratio, -1, 1) * both / (both + 4))
-        assert_allclose((found.lower, found.upper), ends, atol=1e-8)
+        told = np.where(np.isfinite(ends), (found.lower, found.upper), np.nan)
+        assert_allclose(told, ends, atol=1e-8)
     assert f"{both} person" in found.describe()
 
 
