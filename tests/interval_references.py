@@ -113,11 +113,15 @@ def departures():
 def tail_by_hand(kernel, counts, how, t, above, values, scores):
     """P(S ≥ e | t), or P(S ≤ e | t), and how many tosses fall on the rarer side of the coin at e,
     term by term as they were derived, of one group and one question.
+
+    Answers beyond what is possible are compared with the estimate as it is, and scores vary as at
+    the end of what is possible.
     """
     f = np.asarray(counts) / np.sum(counts)
     size, n, fixed = len(kernel), how.size, how.fraction
     estimate = sum(f * scores)
-    e = np.clip(estimate, min(values), max(values))
+    inside, e = (np.clip(one, min(values), max(values)) for one in (t, estimate))
+    away = (estimate if inside != t else e) - t
     pairs = [(x, y) for x in range(size) for y in range(len(scores))]
 
     def spreads(t):
@@ -160,8 +164,8 @@ def tail_by_hand(kernel, counts, how, t, above, values, scores):
         g = third / s**3
         return tosses, s, g, (1 - g / np.sqrt(4 + g**2)) / 2
 
-    m, s, g, heads = coin(t, above)
-    x = np.clip(m * (e - t) / (s * np.sqrt(4 + g**2)) + m * heads, 0, m)
+    m, s, g, heads = coin(inside, above)
+    x = np.clip(m * away / (s * np.sqrt(4 + g**2)) + m * heads, 0, m)
     chance = (
         special.betainc(x, m - x + 1, heads) if above else special.betainc(m - x, x + 1, 1 - heads)
     )
@@ -187,7 +191,7 @@ def random_survey(seed):
         spread = float(counts @ scores.ravel() ** 2 / counts.sum() / n)
         variance = np.array([spread * rng.uniform(0.2, 3)])
         how = replace(how, variance=variance, clusters=rng.choice([1.0, 4.0]))
-    t = np.min(values) + np.ptp(values) * rng.uniform(0.02, 0.98, 4)
+    t = np.min(values) + np.ptp(values) * np.array([*rng.uniform(0.02, 0.98, 4), -0.1, 1.2])
     return kernel, counts, how, t, values, scores
 
 
@@ -197,8 +201,10 @@ def compared_by_hand(seed):
 
     def found():
         made = answers(kernel, counts, rule.Sampling(**vars(how)), values=values[:, None])
-        above = t <= made.projected
-        return [*made.tails(t, np.zeros(len(t), int), above), *made.events()]
+        beyond = (t < made.path.low) | (t > made.path.high)
+        e = np.where(beyond, made.estimates, made.projected)
+        tails = made.tails(t, np.zeros(len(t), int), t <= made.projected, estimates=e)
+        return [*tails, *made.events()]
 
     def expected():
         e = counts @ scores.ravel() / counts.sum()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import betainc
 
 
 def best_scores(kernel, values, reference):
@@ -83,20 +84,32 @@ def no_less(found, floor):
     return floor + (away + (axes.T * sizes) @ axes) / 2
 
 
-def difference_ends(first, second, correlation, room=1):
-    """Ends for a second answer less a first, from the distances of both to their own ends."""
-    far = second.values - first.values
+def arm_of(estimates, low, high, n, alpha=0.05):
+    """Shares that two values of scores estimate, and ends that nothing moves into what is possible.
+
+    The coin of Clopper and Pearson, which beyond 0 and 1 falls as it does there.
+    """
     ends = []
-    for side, a, b in (
-        (-1, second.values - second.lower, first.upper - first.values),
-        (1, second.upper - second.values, first.values - first.lower),
-    ):
-        away = far + side * np.sqrt(a**2 + b**2 - 2 * correlation * a * b)
-        ends.append(np.clip(away, -room, room))
-    held = second.projected - first.projected
-    # Other ends were moved into what is possible, which they are not in differences.
-    inside = (first.lower > 0) & (first.upper < room) & (second.lower > 0) & (second.upper < room)
-    return [
-        np.where(inside, end, np.nan)
-        for end in (np.minimum(ends[0], held), np.maximum(ends[1], held))
-    ]
+    for sign, out in ((1, low), (-1, high)):
+        kept = estimates
+        for _ in range(60):
+            t = (out + kept) / 2
+            heads = (np.clip(t, 0, 1) - low) / (high - low)
+            x = np.clip(n * ((estimates - t) / (high - low) + heads), 0, n)
+            a, b = (x, n - x + 1) if sign > 0 else (n - x, x + 1)
+            held = betainc(a, b, heads if sign > 0 else 1 - heads) >= alpha / 2
+            kept, out = np.where(held, t, kept), np.where(held, out, t)
+        ends.append(kept)
+    return estimates, *ends
+
+
+def difference_ends(first, second, projected, correlation, room=1):
+    """Ends for a second answer less a first, from the distances of both to their own ends, around
+    the difference of what is possible.
+    """
+    (x, low1, high1), (y, low2, high2) = first, second
+    ends = []
+    for sign, a, b in ((-1, y - low2, high1 - x), (1, high2 - y, x - low1)):
+        away = y - x + sign * np.sqrt(a**2 + b**2 - 2 * correlation * a * b)
+        ends.append(np.clip(sign * np.maximum(sign * away, sign * projected), -room, room))
+    return ends

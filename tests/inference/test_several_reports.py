@@ -8,7 +8,7 @@ import pytest
 from checks import for_each, refused
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_surveys import difference_ends, no_less, two_variances
+from naive_surveys import arm_of, difference_ends, no_less, two_variances
 from numpy.testing import assert_allclose
 from reported import FLIP, are_held, counted, kernel_of, quiet, response
 from strategies import random_mechanism
@@ -150,6 +150,12 @@ def test_rounds_are_added_up_with_the_least_variance(seed, number):
     assert_allclose(found.covariance, covariance, rtol=1e-5, atol=1e-9)
     assert found.rounds == tuple(sizes)
     assert are_held(found)
+    # The likelihood is that of one report of a mixture, in which a round is its part of reports.
+    shares = sizes / sizes.sum()
+    mixed = md.Mechanism(np.hstack([p * k for p, k in zip(shares, kernels, strict=True)]))
+    together = md.estimate(counted(np.hstack(counts), mixed), mixed, truth=truth, misfit="warn")
+    assert_allclose(found.distribution, together.distribution, atol=1e-6)
+    assert found.fit == pytest.approx(together.fit, rel=1e-6)
     if number == 1:
         one = md.estimate(reports[0], made[0], truth=truth, misfit="warn")
         assert_allclose((found.lower, found.upper), one.limits(), atol=1e-7)
@@ -237,9 +243,13 @@ def test_the_covariance_of_a_change_is_that_of_what_each_person_adds(seed, both,
     assert (found.both, found.kept) == (both, pytest.approx(kept))
     if not numbers:
         ratio = cross.diagonal() / (found.rounds[0].errors * found.rounds[1].errors)
-        ends = difference_ends(*found.rounds, np.clip(ratio, -1, 1) * both / (both + 4))
-        told = np.where(np.isfinite(ends), (found.lower, found.upper), np.nan)
-        assert_allclose(told, ends, atol=1e-8)
+        arms = [
+            arm_of(part.mean(axis=0), score.min(), score.max(), n)
+            for part, score, n in zip(z, scores, sizes, strict=True)
+        ]
+        held = found.rounds[1].projected - found.rounds[0].projected
+        ends = difference_ends(*arms, held, np.clip(ratio, -1, 1) * both / (both + 4))
+        assert_allclose((found.lower, found.upper), ends, atol=1e-7)
     assert f"{both} person" in found.describe()
 
 

@@ -25,6 +25,7 @@ from reported import THREE, are_held, kernel_of, quiet, response, table_of
 
 import mechdesign as md
 from mechdesign.errors import PrecisionWarning
+from mechdesign.inference.observed import arms_of
 
 HOW = ("weights", "strata", "clusters")
 
@@ -129,9 +130,10 @@ def test_surveys_are_what_all_pairs_of_people_say(survey, more, target):
         cross = apart[:count, count:].diagonal() / (each[0].errors * each[1].errors)
         both = len(np.intersect1d(*(people["c"][people["g"] == g] for g in (0, 1))))
         room = np.ptp(asked, axis=0)
-        ends = difference_ends(each[1], each[0], cross * both / (both + 4), room)
-        told = np.where(np.isfinite(ends), (found.lower, found.upper), np.nan)
-        assert_allclose(told, ends, atol=1e-9)
+        arms = np.moveaxis(arms_of([one.observed for one in each], 0.05), 1, 0)
+        held = each[0].projected - each[1].projected
+        ends = difference_ends(*arms[::-1], held, cross * both / (both + 4), room)
+        assert_allclose((found.lower, found.upper), ends, atol=1e-9)
 
 
 @for_each("asked", [2, 3, 5])
