@@ -126,7 +126,7 @@ def tail_by_hand(kernel, counts, how, t, above, values, scores):
 
     def spreads(t):
         """Variances of noise and of secrets, third moments and the other side's, at an answer."""
-        p = maximise(kernel, f[None], (values - t)[None])[0][0]
+        p = maximise(kernel, f[None], (values - t)[None] / np.ptp(values))[0][0]
         mass = {(x, y): p[x] * kernel[x, y] for x, y in pairs}
 
         def mean(of):
@@ -177,7 +177,7 @@ def random_survey(seed):
     """A kernel, reports, how they came to be, answers to try, and what is asked."""
     rng = np.random.default_rng(seed)
     kernel = rng.dirichlet(np.ones(4), size=3)
-    values = np.array([[1.0, 0, 0], [-1, 0.5, 3], [0, 1, 1]][seed // 3 % 3])
+    values = np.array([[1.0, 0, 0], [-1, 0.5, 3], [0, 1e-7, 1e-7]][seed // 3 % 3])
     scores = scores_of(kernel, values[:, None])
     counts = rng.multinomial((12, 60, 400)[seed % 3], rng.dirichlet(np.full(3, 2)) @ kernel) + 1
     n = counts.sum() * rng.uniform(0.5, 1)

@@ -48,7 +48,6 @@ SAME = {
     "1.0 * (values == low) → 2.0 * (values == low)": "masses are divided by their sum",
     "1.0 * (values == high) → 2.0 * (values == high)": "masses are divided by their sum",
     "** 2 + np.zeros(len(t)) →": "zeros make a vector",
-    "_SAME * second → _SAME / second": "a guard against rounding",
 }
 
 
