@@ -113,16 +113,20 @@ def departures():
 def tail_by_hand(kernel, counts, how, t, above, values, scores):
     """P(S ≥ e | t), or P(S ≤ e | t), and how many tosses fall on the rarer side of the coin at e,
     term by term as they were derived, of one group and one question.
+
+    Answers beyond what is possible are compared with the estimate as it is, and scores vary as at
+    the end of what is possible.
     """
     f = np.asarray(counts) / np.sum(counts)
     size, n, fixed = len(kernel), how.size, how.fraction
     estimate = sum(f * scores)
-    e = np.clip(estimate, min(values), max(values))
+    inside, e = (np.clip(one, min(values), max(values)) for one in (t, estimate))
+    away = (estimate if inside != t else e) - t
     pairs = [(x, y) for x in range(size) for y in range(len(scores))]
 
     def spreads(t):
         """Variances of noise and of secrets, third moments and the other side's, at an answer."""
-        p = maximise(kernel, f[None], (values - t)[None])[0][0]
+        p = maximise(kernel, f[None], (values - t)[None] / np.ptp(values))[0][0]
         mass = {(x, y): p[x] * kernel[x, y] for x, y in pairs}
 
         def mean(of):
@@ -161,8 +165,8 @@ def tail_by_hand(kernel, counts, how, t, above, values, scores):
         g = third / s**3
         return tosses, s, g, (1 - g / np.sqrt(4 + g**2)) / 2
 
-    m, s, g, heads = coin(t, above)
-    x = np.clip(m * (e - t) / (s * np.sqrt(4 + g**2)) + m * heads, 0, m)
+    m, s, g, heads = coin(inside, above)
+    x = np.clip(m * away / (s * np.sqrt(4 + g**2)) + m * heads, 0, m)
     chance = (
         special.betainc(x, m - x + 1, heads) if above else special.betainc(m - x, x + 1, 1 - heads)
     )
@@ -174,7 +178,7 @@ def random_survey(seed):
     """A kernel, reports, how they came to be, answers to try, and what is asked."""
     rng = np.random.default_rng(seed)
     kernel = rng.dirichlet(np.ones(4), size=3)
-    values = np.array([[1.0, 0, 0], [-1, 0.5, 3], [0, 1, 1]][seed // 3 % 3])
+    values = np.array([[1.0, 0, 0], [-1, 0.5, 3], [0, 1e-7, 1e-7]][seed // 3 % 3])
     scores = scores_of(kernel, values[:, None])
     counts = rng.multinomial((12, 60, 400)[seed % 3], rng.dirichlet(np.full(3, 2)) @ kernel) + 1
     n = counts.sum() * rng.uniform(0.5, 1)
@@ -189,7 +193,7 @@ def random_survey(seed):
         spread = float(counts @ scores.ravel() ** 2 / counts.sum() / n)
         variance = np.array([spread * rng.uniform(0.2, 3)])
         how = replace(how, variance=variance, clusters=rng.choice([1.0, 4.0]))
-    t = np.min(values) + np.ptp(values) * rng.uniform(0.02, 0.98, 4)
+    t = np.min(values) + np.ptp(values) * np.array([*rng.uniform(0.02, 0.98, 4), -0.1, 1.2])
     return kernel, counts, how, t, values, scores
 
 
@@ -199,8 +203,10 @@ def compared_by_hand(seed):
 
     def found():
         made = answers(kernel, counts, rule.Sampling(**vars(how)), values=values[:, None])
-        above = t <= made.projected
-        return [*made.tails(t, np.zeros(len(t), int), above), *made.events()]
+        beyond = (t < made.path.low) | (t > made.path.high)
+        e = np.where(beyond, made.estimates, made.projected)
+        tails = made.tails(t, np.zeros(len(t), int), t <= made.projected, estimates=e)
+        return [*tails, *made.events()]
 
     def expected():
         e = counts @ scores.ravel() / counts.sum()

@@ -105,33 +105,6 @@ def test_an_estimate_maximises_once_and_a_kernel_is_hashed_once(monkeypatch):
     assert (len(runs), len(hashes)) == (3, 1)
 
 
-@pytest.mark.parametrize("people", ["different", "same"])
-def test_rounds_are_one_report_of_a_mixture_or_of_both(people):
-    first, second = (md.randomised_response(md.Prior.uniform([*"abc"]), e) for e in (1, 2))
-    rng = np.random.default_rng(3)
-    secret = np.array(["a"] * 200 + ["b"] * 120 + ["c"] * 80)
-    tables = [
-        pd.Series([rng.choice(k.outputs, p=k.kernel[k.inputs.index(x)]) for x in secret], name=name)
-        for name, k in (("one", first), ("two", second))
-    ]
-    kernels, truth = [first, second], {"a": 2, "b": 1, "c": 1}
-    if people == "same":
-        both = pd.concat(tables, axis=1)
-        found = md.estimate_rounds(both, kernels, ["one", "two"], people="same", truth=truth)
-        other = md.estimate(dict(both.value_counts()), first.parallel(second), truth=truth)
-    else:
-        found = md.estimate_rounds(tables, kernels, truth=truth)
-        half = [k.kernel / 2 for k in kernels]
-        mixed = md.Mechanism(np.hstack(half), first.inputs, [*"abc", *"def"])
-        counts = [t.value_counts() for t in tables]
-        named = {y: int(counts[0].get(y, 0)) for y in "abc"}
-        named |= {z: int(counts[1].get(y, 0)) for y, z in zip("abc", "def", strict=True)}
-        other = md.estimate(named, mixed, truth=truth)
-    np.testing.assert_allclose(found.values, other.values, atol=1e-12)
-    np.testing.assert_allclose(found.distribution, other.distribution, atol=1e-9)
-    assert found.fit == pytest.approx(other.fit)
-
-
 def test_rounding_is_no_estimate_outside_of_what_is_possible():
     rows = 0.9 * np.array([[1, 0, 0], [0, 1, 0], [1 / 3] * 3]) + 0.1 / 3
     three = md.Mechanism(rows, [*"abc"], [*"abc"])
