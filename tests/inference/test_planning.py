@@ -24,8 +24,7 @@ from mechdesign.errors import (
 from mechdesign.inference.assurance import Expected
 from mechdesign.inference.intervals import Answers, Sampling, matrix_moments, path_of
 from mechdesign.inference.likelihood import maximise
-from mechdesign.inference.planning import expected_errors
-from mechdesign.inference.smallest_levels import smallest_for_reports
+from mechdesign.inference.planning import errors_to_show as expected_errors, smallest_for_reports
 from mechdesign.release._identifiability import report_weights
 from mechdesign.utility import Estimation
 from mechdesign.utility.questions import Question
