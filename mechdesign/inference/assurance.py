@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,6 @@ from .intervals import (
     MOST_MAXIMISED,
     Answers,
     Mixed,
-    Path,
     Sampling,
     Vector,
     matrix_moments,
@@ -47,12 +46,10 @@ MOST, ROUNDING = 10**15, 1e-9
 # So is an error of this share of how far answers can be apart, as ends of intervals are found to a
 # hundredth of that.
 _FINEST = 1e-7
-# Relative to a number of reports, how exactly it is found where it is large.
-_EXACTLY = 1e-9
 # Answers with a variance of this share of the largest have intervals that are about the widest.
 _NEAR = 0.9
-# Less than this share of the spread is rounding.
-_NOTHING = 1e-9
+# Less than this share of the spread is rounding; to this part of a report their number is found.
+_NOTHING, _LITTLE = 1e-9, 0.1
 _REMEDY = "pass the half-width that intervals should have, such as 0.01"
 
 
@@ -149,7 +146,7 @@ class Expected:
         """``(F,)`` n times the variance of each estimate."""
         return self._where_told((self._frequencies * self._centred**2).sum(axis=1))
 
-    @property
+    @cached_property
     def keeps(self) -> bool:
         """Whether so many reports keep every interval within ± error, where both are asked."""
         error, reports = self.asked.error, self.asked.reports
@@ -170,21 +167,18 @@ class Expected:
         if not np.all(self.told):
             return math.inf
 
-        @cache
-        def spare(n: int) -> float:
-            return error - float(self.errors(n).max())
-
         normal = (self.asked.quantile / error) ** 2 * self.variances.max()
         low, n = fewest, max(fewest, math.ceil(normal))
-        while spare(n) < 0:
-            low, n = n, math.ceil(1.01 * n * (1 - spare(n) / error) ** 2)
-        ends = np.array([[n], [low]], float)
+        while (widest := self.errors(n).max()) > error:
+            low, n = n, math.ceil(1.01 * n * (widest / error) ** 2)
         root = crossings(
-            lambda x, _: np.array([spare(round(one)) for one in x]), *ends, max(0.2 / n, _EXACTLY)
+            lambda x, _: error - np.array([self.errors(one).max() for one in x]),
+            *np.array([[n], [low]], float),
+            _LITTLE / n + ROUNDING,
         )
-        n = round(root[0])
-        while spare(n) < 0:
-            n += math.ceil(_EXACTLY * n)
+        n = math.ceil(root[0] - _LITTLE)
+        while self.errors(n).max() > error:
+            n += math.ceil(ROUNDING * n)
         return n
 
     def _where_told(self, found: Vector) -> Vector:
@@ -243,23 +237,21 @@ class Expected:
         heads = np.where(skewness > 0, small, 1 - small)
         whole = np.ceil(bdtrik(1 - (1 - self.asked.assurance) / near, float(n), heads) - 1e-9)
         rows = self._frequencies * (1 + ((whole / n - heads) * r)[:, :, None] * moved)
-        rows = np.maximum(rows, 0)
-        rows /= rows.sum(axis=2, keepdims=True)
-        estimates, second, third = (
-            np.einsum("sfm,mf->sf", rows, self.scores**k).ravel() for k in (1, 2, 3)
-        )
-        places, count = np.arange(len(estimates)), len(v)
-        path: Path
+        rows = np.maximum(rows, 0).reshape(heads.size, -1)
+        rows /= rows.sum(axis=1, keepdims=True)
+        places, own = np.arange(len(rows)), np.arange(len(rows)) % len(v)
         if len(self.kernel) <= MOST_MAXIMISED:
-            rows = rows.reshape(len(places), -1)
             likely = maximise(self.kernel, rows)[0]
             path = path_of(self.kernel, rows, likely, self.values, self._moments, n)
-            estimates, places = (rows @ self.scores).ravel(), places * count + places % count
+            estimates, places = (rows @ self.scores).ravel(), places * len(v) + own
         else:
-            ends, own = self._ends, places % count * (1 + count * (self.masses is None))
-            base = np.stack([second, third, second, *np.zeros((3, len(places)))])
-            edges = ends.low[own], ends.high[own]
-            path = Mixed(estimates, *edges, base, ends.bottom[:, own], ends.top[:, own])
+            estimates, second, third = (
+                np.einsum("km,km->k", rows, (self.scores**k).T[own]) for k in (1, 2, 3)
+            )
+            base = np.stack([second, third, second, *np.zeros((3, len(rows)))])
+            own += len(v) * own * (self.masses is None)
+            ends = {name: part[..., own] for name, part in vars(self._ends).items()}
+            path = Mixed(**(ends | {"centre": estimates, "base": base}))
         return Answers(estimates, path, Sampling(n)), places
 
 
@@ -272,8 +264,8 @@ def _least_favourable(second: Vector, v: Vector) -> Vector:
     order = np.lexsort((second, v))
     some = order[np.append(np.diff(v[order]) != 0, True)]
     (t, s), (w, u) = (np.meshgrid(x, x) for x in (second[some], v[some]))
-    apart = np.where(u == w, np.inf, w - u)
-    share = np.clip(((t - s) / (2 * apart) - u) / apart, 0, 1)
-    value = s + share * (t - s) - (u + share * (w - u)) ** 2
+    slope, square = t - s - 2 * u * (w - u), (w - u) ** 2
+    share = np.clip(slope / np.where(square > 0, 2 * square, np.inf), 0, 1)
+    value = s - u**2 + share * (slope - share * square)
     pair = np.unravel_index(value.argmax(), value.shape)
     return np.bincount(some[np.array(pair)], [1 - share[pair], share[pair]], len(v))

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InfeasibleError, InputError, PriorError, UntoldError, quote
+from ..errors import InfeasibleError, InputError, UntoldError
 from ..labels import Label, short_names
-from ..mechanism import Mechanism, mechanism_of
-from ..numeric import finite_number
+from ..mechanism import Mechanism, kernel_of, mechanism_of
+from ..numeric import finite_number, truth_value
 from ..prior import Prior
 from ..privacy.free_level import as_family
 from ..release._identifiability import FEWEST, ask, ask_as_designed, designed_question
@@ -26,7 +26,7 @@ from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
 from .assurance import ASSURANCE, MOST, ROUNDING, Expected, Promise
 from .references import CONFIDENCE, refuse_other_than
-from .widest import narrowest
+from .widest import Widest, narrowest
 
 Vector = NDArray[np.float64]
 
@@ -195,36 +195,30 @@ def plan(
             got="neither" if error is None else "both",
             remedy="pass error=0.01 or reports=10_000",
         )
-    for name, value in {"worst": worst, "best": best}.items():
-        if not isinstance(value, (bool, np.bool_)):
-            raise InputError(
-                name, expected="True or False", got=quote(value), remedy=f"pass {name}=True"
-            )
-    assumed = None if worst else (prior or getattr(mechanism, "prior", None))
-    if isinstance(mechanism, SubsetSelection):
-        refuse_other_than(feature=(feature, None), by=(by, "symbols"), best=(bool(best), False))
-        both = _largest_of_many(mechanism, assumed, asked)
-        return _sized(("the share of largest error",), both, assumed)
-    kernel, own = mechanism_of(mechanism), mechanism if isinstance(mechanism, Design) else None
-    question = ask_as_designed(mechanism, feature, by, hidden=bool(best))
+    best = truth_value(best, "best")
+    assumed = None if truth_value(worst, "worst") else (prior or getattr(mechanism, "prior", None))
+    kernel = kernel_of(mechanism)
     if assumed is not None:
         kernel.check_prior(assumed)
-    if best and (assumed is None or (own is None and privacy is None)):
-        raise InputError(
-            "best plan",
-            expected="an assumed distribution, and notions that the best kernel satisfies",
-            got="no distribution" if assumed is None else "a kernel without notions",
-            remedy="pass a design, or prior=… and privacy=md.LDP(1), without worst=True",
-        )
+    if isinstance(kernel, SubsetSelection):
+        refuse_other_than(feature=(feature, None), by=(by, "symbols"), best=(best, False))
+        both = _largest_of_many(kernel, assumed, asked)
+        return _sized(("the share of largest error",), both, assumed)
+    question = ask_as_designed(mechanism, feature, by, hidden=best)
     made = _planned(mechanism, question, assumed, asked)
     if not best:
         return made
-    assert assumed is not None
-    known, required = assumed, ()
-    if own is not None:
-        known, required = own.prior, own.requirements
-        privacy = own.notions if privacy is None else privacy
-    of = feature
+    if assumed is None:
+        raise InputError(
+            "best plan",
+            expected="an assumed distribution",
+            got="the worst one of each label",
+            remedy="pass prior=…, without worst=True",
+        )
+    known, required, of = assumed, (), feature
+    if isinstance(mechanism, Design):
+        known, required = mechanism.prior, mechanism.requirements
+        privacy = mechanism.notions if privacy is None else privacy
     if of is None and question.labels != kernel.inputs:
         of = question.weights.T
 
@@ -306,21 +300,15 @@ def _largest_of_many(
     moment, given the symbol, and given the others.
     """
     share = plain = 0.5
-    own, others = mechanism.worst_variance + 0.75, mechanism.worst_variance - 0.25
+    variance = mechanism.worst_variance
+    own = variance + 0.75
     if assumed is not None:
-        if assumed.labels != tuple(mechanism.inputs):
-            raise PriorError(
-                "prior of a plan",
-                expected=f"one over the {len(mechanism.inputs)} symbols, in their order",
-                got=f"{len(assumed)} others",
-                remedy="give it the labels of the subset selection",
-            )
         p = assumed.probabilities
         variances = mechanism.variances(p)
-        x = int(variances.argmax())
-        share, plain = float(p[x]), float(p[(p * (1 - p)).argmax()])
+        x = variances.argmax()
+        share, plain, variance = p[x], p[(p * (1 - p)).argmax()], variances[x]
         own = mechanism.variances(np.arange(len(p)) == x)[x] + 1
-        others = (variances[x] + share**2 - share * own) / (1 - share) if share < 1 else own - 1
+    others = (variance + share**2 - share * own) / max(1 - share, ROUNDING)
     middle = (own - others) / 2
     half = math.sqrt(middle**2 + others)
     v, scores = np.eye(2)[:, :1], middle + half * np.array([[1.0], [-1.0]])
@@ -348,7 +336,8 @@ class SmallestForReports:
     design : the certified design at ``level``
     plan : the intervals that it has with so many reports
     error_below : at ``below`` every kernel has a share whose normal interval has at least this
-        half-width, its standard error times the normal quantile
+        half-width, its standard error times the normal quantile; ``None`` where none lets every
+        share be estimated and does the rest
     steps : how many levels were designed for
     """
 
@@ -367,7 +356,7 @@ class SmallestForReports:
             below = "no smaller one: it is reached at level zero"
             if self.level:
                 below = "no smaller one was proved to be too small"
-        elif self.error_below is None or math.isinf(self.error_below):
+        elif self.error_below is None:
             below += "no kernel lets every share be estimated and does the rest, proved"
         else:
             below += (
@@ -385,13 +374,9 @@ class SmallestForReports:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Probe(Probe):
-    """A bound on the largest variance of every kernel, and a kernel that was found.
+    """A kernel with its intervals; none where what is asked clashes or nothing is told."""
 
-    There is none where what is asked clashes, or nothing is told, as ``failure`` says.
-    """
-
-    bound: float = math.inf
-    design: Design | None = None
+    found: Widest | None = None
     failure: InfeasibleError | UntoldError | None = None
 
 
@@ -440,14 +425,6 @@ def smallest_for_reports(
     share = finite_number(precision, "precision", *_PRECISIONS)
     known = prior.restricted()
     question = Question(known.labels, np.eye(len(known)))
-    _, everything = asked.expected(Mechanism(question.weights, known.labels), question, known)
-    if not everything.keeps:
-        raise InfeasibleError(
-            f"{reports} reports do not keep every interval within ± {error:.12g} at any level of "
-            f"{family.name}: an open survey of as many people has one of "
-            f"± {everything.errors(reports).max():.4g}; ask for a larger error or more reports",
-            (family.name,),
-        )
 
     def probe(level: float) -> _Probe:
         notions = family.at(level)
@@ -456,34 +433,34 @@ def smallest_for_reports(
             return find_design(known, goal, notions, time_limit=time_limit, subject_to=subject_to)
 
         try:
-            least = narrowest(designed, question, known, asked)
+            found = narrowest(designed, question, known, asked)
         except (InfeasibleError, UntoldError) as failure:
-            proved = getattr(failure, "is_proved", True)
-            return _Probe(level=level, misses=proved, failure=failure)
+            return _Probe(level=level, misses=getattr(failure, "is_proved", True), failure=failure)
         # Kernels are the best only as far as it takes to decide, so that a secant would mislead.
-        return _Probe(
-            level=level,
-            reaches=least.intervals.keeps,
-            misses=least.bound > asked.largest_variance,
-            bound=least.bound,
-            design=least.design,
-        )
+        misses = found.bound > asked.largest_variance
+        return _Probe(level=level, reaches=found.intervals.keeps, misses=misses, found=found)
 
     search = LevelSearch(probe, progress=progress)
     low, high = search.narrowed(share)
-    if high.design is None or not high.reaches:
+    if high.found is None or not high.reaches:
+        _, everything = asked.expected(Mechanism(question.weights, known.labels), question, known)
         raise high.failure or InfeasibleError(
-            f"no level of {family.name} was found at which so many reports keep every interval "
-            "that narrow; ask for a larger error or more reports",
+            f"at no level of {family.name} that was tried {reports} reports keep every interval "
+            f"within ± {error:.12g}; an open survey of as many people has one of "
+            f"± {everything.errors(reports).max():.4g}; ask for a larger error or more reports",
             (family.name,),
         )
+    below = None
+    if low is not None and low.found is not None:
+        below = asked.quantile * math.sqrt(low.found.bound / reports)
+    design = high.found.design
     return SmallestForReports(
         family.name,
         asked,
         high.level,
         None if low is None else low.level,
-        high.design,
-        plan(high.design, reports=reports, confidence=confidence, assurance=assurance),
-        None if low is None else asked.quantile * math.sqrt(low.bound / reports),
+        design,
+        plan(design, reports=reports, confidence=confidence, assurance=assurance),
+        below,
         len(search.probes),
     )

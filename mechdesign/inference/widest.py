@@ -60,29 +60,26 @@ def narrowest(
     deadline = clock.now() + _TIME
     count = len(question.labels)
     centre = weights = np.full(count, 1 / count)
-    low, slopes = 0.0, []
-    best: tuple[Design, Expected] | None = None
+    low, tried = 0.0, []
     for _ in range(_ROUNDS):
         with warnings.catch_warnings():
             # The bound holds whatever the gap is.
             warnings.simplefilter("ignore", GapWarning)
             made = designed(Estimation(of, weights=weights, truth=truth))
         found, _ = asked.expected(made, question, truth)
+        tried.append((made, found))
+        best, intervals = min(tried, key=lambda one: one[1].variances.max())
         bound = -made.bound / weights.sum()
         if bound > low:
             low, centre = bound, weights
-        if best is None or found.variances.max() < best[1].variances.max():
-            best = made, found
-        slopes.append(found.variances)
-        largest = best[1].variances.max()
-        near = largest <= low * (1 + _TOLERANCE) or low > asked.largest_variance or best[1].keeps
+        near = intervals.variances.max() <= low * (1 + _TOLERANCE) or intervals.keeps
         # One answer has one weight, whatever a design for it could not prove.
-        near |= count == 1 or not np.isfinite(found.variances).all()
-        if near or not low or clock.now() > deadline:
+        near |= low > asked.largest_variance or count == 1
+        near |= not low or not np.isfinite(found.variances).all()
+        if near or clock.now() > deadline:
             break
-        weights = _next_weights(np.array(slopes) / low, centre)
-    assert best is not None
-    return Widest(*best, low)
+        weights = _next_weights(np.array([one.variances for _, one in tried]) / low, centre)
+    return Widest(best, intervals, low)
 
 
 def _next_weights(slopes: Vector, centre: Vector) -> Vector:

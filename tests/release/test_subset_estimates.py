@@ -13,9 +13,9 @@ import mechdesign as md
 from mechdesign.errors import (
     DataError,
     InputError,
+    KernelError,
     MisfitWarning,
     PrecisionWarning,
-    PriorError,
     UnknownNameError,
 )
 from mechdesign.release import subset_counts
@@ -135,7 +135,7 @@ def test_reports_and_options_that_are_none_are_refused():
         (lambda: md.estimate(table, other, "x"), DataError, "of another"),
         (lambda: md.estimate(table, selection, "y"), UnknownNameError, None),
         (lambda: md.estimate(table, selection), DataError, "name of their column"),
-        (lambda: md.plan(selection, reports=9, prior=md.Prior.uniform(99)), PriorError, None),
+        (lambda: md.plan(selection, reports=9, prior=md.Prior.uniform(99)), KernelError, None),
         (lambda: md.plan(selection, reports=100, by="blocks"), InputError, None),
     ):
         with pytest.raises(error, match=said):
