@@ -35,7 +35,7 @@ def reach_of(made):
     return np.maximum(made.upper - middle, middle - made.lower)
 
 
-def kept(kernel, error, reports, prior, feature, surveys=400):
+def kept(kernel, error, reports, prior, feature, surveys=300):
     """The share of simulated surveys in which no interval reaches farther than the error."""
     chances = prior.probabilities @ kernel.kernel
     drawn = np.random.default_rng(33).choice(len(chances), surveys * reports, p=chances)
@@ -64,8 +64,8 @@ def test_promises_are_kept_by_hardly_more_than_the_least_number(
     assert (half.reports, n) == numbers or not numbers
     fewer = md.plan(kernel, reports=n - 1, **asked)
     assert sure.errors.max() <= error < fewer.errors.max()
-    found = [kept(kernel, error, int(n / part), **asked) for part in (1, 1.1, 1.6)]
-    assert found[0] >= 0.88 > max(found[1:])
+    found = [kept(kernel, error, int(n / part), **asked) for part in (1, 1.1)]
+    assert found[0] >= 0.88 > found[1]
 
 
 @for_each("size, confidence", [(2, 0.95), (3, 0.8), (50, 0.95)])
@@ -133,7 +133,7 @@ def test_plans_of_subset_selections_are_those_of_one_share():
         assert found == pytest.approx(spread)
         assert (NORMAL * spread < [made.errors[0], worst.errors[0]]).all()
         again = md.plan(selection, error=made.errors[0], prior=prior)
-        assert again.reports == pytest.approx(4000, abs=1)
+        assert again.reports == pytest.approx(4000, rel=1e-3)
     # The last one has sets of one symbol each.
     alone = md.plan(md.randomised_response(prior, 6), prior=prior, feature=np.eye(8)[:1], **whole)
     assert made.errors == pytest.approx(alone.errors)
