@@ -466,7 +466,7 @@ class Mechanism:
 
     def check_prior(self, prior: Prior) -> None:
         """Raise a :class:`KernelError` unless the prior is over this mechanism's inputs."""
-        _check_prior(self.inputs, prior)
+        check_prior(self.inputs, prior)
 
 
 def _check_mechanism(other: Any) -> None:
@@ -531,7 +531,8 @@ def _checked_kernel(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
     return matrix
 
 
-def _check_prior(inputs: tuple[Label, ...], prior: Prior) -> None:
+def check_prior(inputs: tuple[Label, ...], prior: Prior) -> None:
+    """Raise a :class:`KernelError` unless a prior is over the inputs of a mechanism."""
     if not isinstance(prior, Prior):
         raise KernelError(
             "prior of a mechanism",
@@ -577,7 +578,7 @@ class ImplicitKernel(ABC):
 
     def check_prior(self, prior: Prior) -> None:
         """Raise a :class:`KernelError` unless the prior is over these inputs."""
-        _check_prior(tuple(self.inputs), prior)
+        check_prior(tuple(self.inputs), prior)
 
 
 def kernel_of(item: Any) -> Mechanism | ImplicitKernel:

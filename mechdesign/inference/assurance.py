@@ -19,16 +19,14 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, quote
 from ..exact import is_whole
-from ..mechanism import mechanism_of
+from ..kernel import MatrixKernel
 from ..numeric import finite_number
 from ..prior import Prior
-from ..release._identifiability import hidden_answers, report_weights
 from ..roots import crossings
 from ..utility.questions import Question
 from .intervals import (
     MOST_MAXIMISED,
     Answers,
-    Mixed,
     Sampling,
     Vector,
     matrix_moments,
@@ -93,13 +91,13 @@ class Promise:
         self, mechanism: Any, question: Question, prior: Prior | None
     ) -> tuple[Expected, Expected]:
         """Intervals from reports of a mechanism, and from answers to an open survey."""
-        kernel, v = mechanism_of(mechanism), question.weights
-        scores = report_weights(kernel, question, reference_of(mechanism, kernel))
-        hidden = hidden_answers(kernel, question)
-        told = np.array([label not in hidden for label in question.labels])
+        kernel, v = MatrixKernel.of(mechanism), question.weights
+        scores = kernel.scores(question, reference_of(mechanism, kernel))
+        untold = kernel.untold(question)
+        told = np.array([label not in untold for label in question.labels])
         masses = None if prior is None else prior.probabilities
         return (
-            Expected(self, kernel.kernel, v, scores, masses, told),
+            Expected(self, kernel.matrix, v, scores, masses, told),
             Expected(self, np.eye(len(v)), v, v, masses),
         )
 
@@ -201,10 +199,6 @@ class Expected:
         return self.scores.T - self.answers[:, None]
 
     @cached_property
-    def _ends(self) -> Mixed:
-        return Mixed.of(self._truths, self.values, self._moments)
-
-    @cached_property
     def _moments(self) -> Vector:
         return matrix_moments(self.kernel, self.scores, self.values, one_sided=False)
 
@@ -239,20 +233,16 @@ class Expected:
         rows = self._frequencies * (1 + ((whole / n - heads) * r)[:, :, None] * moved)
         rows = np.maximum(rows, 0).reshape(heads.size, -1)
         rows /= rows.sum(axis=1, keepdims=True)
-        places, own = np.arange(len(rows)), np.arange(len(rows)) % len(v)
+        places = np.arange(len(rows))
+        grid = places * len(v) + places % len(v)
+        means, squares = ((rows @ part).ravel() for part in (self.scores, self.scores**2))
         if len(self.kernel) <= MOST_MAXIMISED:
-            likely = maximise(self.kernel, rows)[0]
-            path = path_of(self.kernel, rows, likely, self.values, self._moments, n)
-            estimates, places = (rows @ self.scores).ravel(), places * len(v) + own
+            likely, places = maximise(self.kernel, rows)[0], grid
         else:
-            estimates, second, third = (
-                np.einsum("km,km->k", rows, (self.scores**k).T[own]) for k in (1, 2, 3)
-            )
-            base = np.stack([second, third, second, *np.zeros((3, len(rows)))])
-            own += len(v) * own * (self.masses is None)
-            ends = {name: part[..., own] for name, part in vars(self._ends).items()}
-            path = Mixed(**(ends | {"centre": estimates, "base": base}))
-        return Answers(estimates, path, Sampling(n)), places
+            likely = np.tile(self._truths.mean(axis=0), (len(moved), 1))
+            means, squares = means[grid], squares[grid]
+        path = path_of(self.kernel, rows, likely, self.values, self._moments)
+        return Answers(means, path, Sampling(n), squares), places
 
 
 def _least_favourable(second: Vector, v: Vector) -> Vector:

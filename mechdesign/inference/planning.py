@@ -19,8 +19,8 @@ from ..numeric import finite_number, truth_value
 from ..prior import Prior
 from ..privacy.free_level import as_family
 from ..release._identifiability import FEWEST, ask, ask_as_designed, designed_question
+from ..roots import LevelSearch, Probe
 from ..solve._design import Design, find_design
-from ..solve.level_search import LevelSearch, Probe
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, quote
-from ..mechanism import Mechanism
+from ..mechanism import check_prior
 from ..prior import Prior
 from ..published import PublicDesign
 from ..release._identifiability import report_weights
@@ -49,7 +49,7 @@ def refuse_other_than(
             )
 
 
-def reference_of(designed: Any, mechanism: Mechanism, truth: Any = None) -> NDArray[np.float64]:
+def reference_of(designed: Any, mechanism: Any, truth: Any = None) -> NDArray[np.float64]:
     """Where the variance of the inversion is least: a truth, else that of the design or its prior,
     else uniform.
 
@@ -91,14 +91,14 @@ def weights_note(
     )
 
 
-def prior_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:
+def prior_of(designed: Any, mechanism: Any) -> NDArray[np.float64]:
     """The masses of a design's prior, or uniform ones."""
     prior = getattr(designed, "prior", None)
     count = len(mechanism.inputs)
     return np.asarray(np.full(count, 1 / count) if prior is None else prior.probabilities)
 
 
-def _masses_of(truth: Any, mechanism: Mechanism) -> NDArray[np.float64]:
+def _masses_of(truth: Any, mechanism: Any) -> NDArray[np.float64]:
     """Of the inputs of a mechanism, in their order."""
     found, symbols = Estimation(truth=truth).truth, mechanism.inputs
     if not isinstance(found, Prior):
@@ -111,5 +111,5 @@ def _masses_of(truth: Any, mechanism: Mechanism) -> NDArray[np.float64]:
     if set(found.labels) == set(symbols):
         found = found.reordered(symbols)
     elif found.labels != tuple(range(len(symbols))):
-        mechanism.check_prior(found)
+        check_prior(symbols, found)
     return np.asarray(found.probabilities)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import clock
 from ..errors import GapWarning
 from ..prior import Prior
-from ..solve import clock
 from ..solve._design import Design
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question

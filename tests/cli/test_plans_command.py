@@ -49,6 +49,7 @@ def place(tmp_path_factory):
     plan = md.plan_columns(secrets, {"job": 1, "sex": 1}, md.LDP(4))
     md.save(plan, folder / "plan.json")
     md.save(plan, folder / "public.json", public=True)
+    md.save(plan["job"], folder / "one.json")
     (folder / "numbers.json").write_text(json.dumps(NUMBERS))
     secrets.to_csv(folder / "secrets.csv", index=False)
     secrets.to_parquet(folder / "secrets.parquet")
@@ -99,6 +100,15 @@ def test_commands_say_what_python_does(place, run, ending):
     for options, named in REGRESSIONS.items():
         shown = json.loads(run(f"regress plan.json 1.{ending} {options} --json"))
         assert_same(shown["rows"], md.regress(one, plan, **named))
+    alone = f"regress one.json 1.{ending} --column job --response cost --confidence 0.9 --reference"
+    shown = json.loads(run(f"{alone} y --json"))
+    options = {"response": "cost", "confidence": 0.9, "reference": "y"}
+    made = md.regress(one, plan["job"], "job", **options)
+    assert_same(shown["rows"], made)
+    assert [row["p"] for row in shown["rows"]] == pytest.approx(made.pvalues.tolist())
+    assert shown["reference"] == "y"
+    assert made.describe() in run(f"{alone} y")
+    assert "'q'" in run(f"{alone} q", 2)
     change = f"estimate-change plan.json 1.{ending} 2.{ending} --column job --person person"
     shown = json.loads(run(f"{change} --json"))
     made = md.estimate_change(one, two, plan["job"], "job", person="person")
@@ -140,9 +150,11 @@ def test_reports_of_another_column_are_not_taken_for_public_values(place, run):
         "regress --response nothing": "nothing",
         "regress --response cost --reference x": "COLUMN=",
         "regress --response cost --reference job=q": "reference",
-        "regress --response cost --column job --column job": "twice",
+        "regress --response cost --column job --column job": "different names",
         "regress --response cost --column group": "group",
-        "regress --response cost --truth x=1": "left out for a plan",
+        "regress --response cost --truth x=1": "over 3 symbols, got 1",
+        "regress --response cost --covariate job": "different names",
+        "regress --response cost --family probit": "family",
         "estimate --weights sex": "other columns",
         "estimate --weights nothing": "nothing",
         "estimate --top 3": "--top",

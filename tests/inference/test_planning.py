@@ -41,7 +41,8 @@ def kept(kernel, error, reports, prior, feature, surveys=300):
     drawn = np.random.default_rng(33).choice(len(chances), surveys * reports, p=chances)
     table = pd.DataFrame({"y": drawn, "survey": np.repeat(np.arange(surveys), reports)})
     made = md.estimate(table, kernel, "y", feature=feature, by_group="survey")
-    return np.mean([reach_of(each).max() <= error for each in made.estimates])
+    # Variances of groups are estimated, which makes intervals wider by less than that.
+    return np.mean([reach_of(each).max() <= 1.001 * error for each in made.estimates])
 
 
 @for_each(
