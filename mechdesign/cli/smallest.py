@@ -115,10 +115,10 @@ def smallest(
     if precision is not None:
         options["precision"] = precision
     found: Any
-    if at_least is None:
-        sizes = {"reports": reports, "error": read_error(error)}
-        sure = {"confidence": confidence, "assurance": assurance}
-        found = smallest_for_reports(name_notions(notion), known, **sizes, **sure, **options)
+    if error is not None:
+        options |= {"reports": reports, "error": read_error(error)}
+        options |= {"confidence": confidence, "assurance": assurance}
+        found = smallest_for_reports(name_notions(notion), known, **options)
     else:
         options |= {"at_least": at_least, "outputs": labels, "solver": read_solver(solver)}
         found = run_smallest(name_notions(notion), known, *goals, **options)

@@ -171,7 +171,8 @@ class Expected:
             low, n = n, math.ceil(1.01 * n * (widest / error) ** 2)
         root = crossings(
             lambda x, _: error - np.array([self.errors(one).max() for one in x]),
-            *np.array([[n], [low]], float),
+            np.array([n]),
+            np.array([low]),
             _LITTLE / n + ROUNDING,
         )
         n = math.ceil(root[0] - _LITTLE)
@@ -258,4 +259,4 @@ def _least_favourable(second: Vector, v: Vector) -> Vector:
     share = np.clip(slope / np.where(square > 0, 2 * square, np.inf), 0, 1)
     value = s - u**2 + share * (slope - share * square)
     pair = np.unravel_index(value.argmax(), value.shape)
-    return np.bincount(some[np.array(pair)], [1 - share[pair], share[pair]], len(v))
+    return np.bincount(some[np.array(pair)], [1 - share[pair], share[pair]], len(v)).astype(float)

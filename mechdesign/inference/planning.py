@@ -215,10 +215,9 @@ def plan(
             got="the worst one of each label",
             remedy="pass prior=…, without worst=True",
         )
-    known, required, of = assumed, (), feature
+    known, of, required = assumed, feature, getattr(mechanism, "requirements", ())
     if isinstance(mechanism, Design):
-        known, required = mechanism.prior, mechanism.requirements
-        privacy = mechanism.notions if privacy is None else privacy
+        known, privacy = mechanism.prior, mechanism.notions if privacy is None else privacy
     if of is None and question.labels != kernel.inputs:
         of = question.weights.T
 
@@ -250,12 +249,14 @@ def _sized(
     """Reports and errors for intervals of what is told, and for those of an open survey."""
     intervals, plain = expected
     asked = intervals.asked
-    reports: float = asked.reports or intervals.reports(asked.error, FEWEST)
+    error, reports = asked.error, asked.reports or math.inf
+    if error is not None:
+        reports = intervals.reports(error, FEWEST)
     n = reports if math.isfinite(reports) else MOST
     errors = intervals.errors(n)
     largest = float(errors.max())
     if math.isinf(largest):
-        largest = asked.error or float(plain.errors(n).max())
+        largest = error or float(plain.errors(n).max())
     return Plan(
         labels,
         reports,
@@ -264,7 +265,8 @@ def _sized(
         asked.confidence,
         asked.assurance,
         assumed,
-        *(np.sqrt(one.variances / n) for one in expected),
+        np.sqrt(intervals.variances / n),
+        np.sqrt(plain.variances / n),
         None if assumed is None else plain.answers,
         design,
     )

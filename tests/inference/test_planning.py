@@ -15,7 +15,8 @@ from interval_references import response
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import DataError, InfeasibleError
+from mechdesign.errors import DataError, GapWarning, InfeasibleError
+from mechdesign.inference import planning
 from mechdesign.inference.planning import errors_to_show, smallest_for_reports
 from mechdesign.utility import Estimation
 from mechdesign.views.tables import error_table
@@ -191,6 +192,18 @@ def test_plans_are_for_the_answers_and_the_distribution_asked():
     assert shown.standard_errors[-1] ** 2 == pytest.approx(least.risk / 500)
     # The kernel is for the question alone.
     assert np.isinf(shown.standard_errors[:4]).all()
+
+
+@pytest.mark.slow
+def test_one_answer_takes_one_design_whatever_its_gap(monkeypatch):
+    asked, few = Estimation({"a": 1.0, "b": 2.0, "c": 4.0, "d": 3.0}), md.require.outputs(2)
+    with pytest.warns(GapWarning):
+        found = md.design(PRIOR, asked, md.LDP(1), subject_to=few)
+    made = []
+    monkeypatch.setattr(planning, "find_design", lambda *_, **__: made.append(found) or found)
+    planned = md.plan(found, error=0.05, best=True)
+    assert planned.fewest <= planned.best.reports == planned.reports
+    assert len(made) == 1
 
 
 def test_tables_and_pictures_of_errors_say_what_is_not_told():

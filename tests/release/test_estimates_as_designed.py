@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -16,14 +15,12 @@ import mechdesign as md
 from mechdesign.errors import (
     CountsWarning,
     DataError,
-    GapWarning,
     InputError,
     KernelError,
     PriorError,
 )
 from mechdesign.inference.observed import covariances
 from mechdesign.inference.references import reference_of
-from mechdesign.inference.widest import narrowest
 from mechdesign.release._identifiability import ask, report_weights
 from mechdesign.utility import Estimation
 
@@ -151,27 +148,6 @@ def test_what_a_design_asks_is_what_is_estimated_and_planned():
         PRIOR, Estimation([shares, {x: float(x == "b") for x in LABELS}], [1, 0]), md.LDP(1)
     )
     assert md.plan(one, error=0.05).labels == ("mean 1",)
-
-
-@pytest.mark.slow
-def test_best_plans_of_few_outputs_take_one_round_for_one_answer():
-    few = md.require.outputs(2)
-    asked = Estimation({"a": 1.0, "b": 2.0, "c": 4.0, "d": 3.0})
-    with pytest.warns(GapWarning):
-        found = md.design(PRIOR, asked, md.LDP(1), subject_to=few)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        planned = md.plan(found, error=0.05, best=True)
-    assert not said
-    assert planned.fewest <= planned.best.reports <= planned.reports
-    rounds = []
-
-    def counted(weights):
-        rounds.append(weights)
-        return found
-
-    narrowest(1, counted, lambda one: np.array([one.risk]))
-    assert len(rounds) == 1
 
 
 # The error, measured
