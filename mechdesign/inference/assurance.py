@@ -46,6 +46,8 @@ MOST, ROUNDING = 10**15, 1e-9
 _FINEST = 1e-7
 # Answers with a variance of this share of the largest have intervals that are about the widest.
 _NEAR = 0.9
+# How much farther intervals reach, at most, as surveys vary in all other ways.
+_MORE = 1.003
 # Less than this share of the spread is rounding; to this part of a report their number is found.
 _NOTHING, _LITTLE = 1e-9, 0.1
 _REMEDY = "pass the half-width that intervals should have, such as 0.01"
@@ -157,8 +159,8 @@ class Expected:
         seen, places = self._surveys(reports)
         lower, upper = seen.limits(1 - self.asked.confidence, places)
         estimates = seen.projected[places]
-        reach = np.maximum(upper - estimates, estimates - lower)
-        return self._where_told(reach.reshape(-1, len(self.answers)).max(axis=0))
+        reach = np.maximum(upper - estimates, estimates - lower).reshape(-1, len(self.answers))
+        return self._where_told(reach.max(axis=0) * (1 if len(reach) == 1 else _MORE))
 
     def reports(self, error: float, fewest: int) -> float:
         """The least number, from ``fewest`` on, with which every interval is within ± error."""
@@ -203,22 +205,6 @@ class Expected:
     def _moments(self) -> Vector:
         return matrix_moments(self.kernel, self.scores, self.values, one_sided=False)
 
-    @cached_property
-    def _directions(self) -> tuple[Vector, Vector]:
-        """Where frequencies are moved, ``(S, F, M)`` of variance one or zero, and the skewness."""
-        f, varies = self._frequencies, self.variances > 0
-        a = self._centred / np.sqrt(np.where(varies, self.variances, np.inf))[:, None]
-        wide = a**2
-        if len(self.kernel) <= MOST_MAXIMISED:
-            # Likeliest distributions tell the spread as well as anything that has its mean.
-            odds = self.kernel / np.where(f > 0, f, np.inf)[:, None]
-            system = np.linalg.pinv(odds @ self.kernel.T, hermitian=True)
-            wide = ((wide @ self.kernel.T)[:, None] @ system @ odds)[:, 0]
-        wide = wide - (f * wide).sum(axis=1, keepdims=True)
-        moved = np.stack([0 * a, a, -a, wide])[: 1 if self.asked.assurance == 0.5 else 4]
-        moved /= np.maximum(np.sqrt((f * moved**2).sum(axis=2, keepdims=True)), _NOTHING)
-        return moved, (f * moved**2 * moved).sum(axis=2)
-
     def _surveys(self, n: float) -> tuple[Answers, Positions]:
         """Surveys of n reports, and where each answer is in each of them."""
         from scipy.special import bdtrik
@@ -226,12 +212,17 @@ class Expected:
         # Answers of about the widest intervals share what may fail; two symbols have one.
         v = np.nan_to_num(self.variances, posinf=0)
         near = (v >= _NEAR * v.max()).sum() if len(self.values) > 2 else 1
-        moved, skewness = self._directions
+        # Directions of variance one, or none, that frequencies are moved in.
+        f, a = self._frequencies, self._centred / np.sqrt(np.where(v > 0, v, np.inf))[:, None]
+        wide = a**2 - (f * a**2).sum(axis=1, keepdims=True)
+        moved = np.stack([0 * a, a, -a, wide])[: 1 if self.asked.assurance == 0.5 else 4]
+        moved /= np.maximum(np.sqrt((f * moved**2).sum(axis=2, keepdims=True)), _NOTHING)
+        skewness = (f * moved**2 * moved).sum(axis=2)
         r = np.sqrt(4 + skewness**2)
         small = 2 / (r * (r + np.abs(skewness)))
         heads = np.where(skewness > 0, small, 1 - small)
         whole = np.ceil(bdtrik(1 - (1 - self.asked.assurance) / near, float(n), heads) - 1e-9)
-        rows = self._frequencies * (1 + ((whole / n - heads) * r)[:, :, None] * moved)
+        rows = f * (1 + ((whole / n - heads) * r)[:, :, None] * moved)
         rows = np.maximum(rows, 0).reshape(heads.size, -1)
         rows /= rows.sum(axis=1, keepdims=True)
         places = np.arange(len(rows))
