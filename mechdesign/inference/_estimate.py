@@ -75,7 +75,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     ----------
     reports : table with ``column``, column of reports, or mapping from output to count
         Any table that :func:`privatize` takes. A receipt that it carries must name this mechanism.
-    mechanism : Mechanism, Design, SubsetSelection or plan for several columns
+    mechanism : Mechanism, Design, SubsetSelection, plan or mapping from columns to what made them
         A design's prior only tunes the variance of the inversion; it never biases it. With one for
         :class:`mechdesign.utility.Estimation` the weights are those that it is optimal for.
         Reports of a subset selection are estimated from by inversion alone, and what comes back

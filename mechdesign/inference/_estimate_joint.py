@@ -28,6 +28,9 @@ from .surveys import Survey
 
 Vector = NDArray[np.float64]
 
+# Entries of a kernel on pairs up to which intervals of ratios are found as such.
+_MOST_ENTRIES = 40_000
+
 
 @dataclass(frozen=True)
 class TableEstimate:
@@ -172,30 +175,32 @@ class JointEstimate(TableEstimate):
         alpha, size = 1 - self.confidence, self.values.size
         cells = np.moveaxis(np.arange(size).reshape(self.values.shape), k, 0)[known]
         ratios = self.values.ravel()[cells] / total[known, None]
-        if isinstance(self.cells, Answers):
-            # What cells and shares leave with half the risk each.
-            lower, upper = (end[cells] for end in self.cells.limits(alpha / 2))
-            least, most = (end[known, None] for end in one.answers().limits(alpha / 2))
-            lower = np.divide(lower, most, where=most > 0, out=0 * lower)
-            upper = np.divide(upper, least, where=least > upper, out=0 * upper + 1)
-            a, b = one.scores[:, known], other.scores
-            twice = (a**2).T @ (self.table.T if k else self.table)
-            error = twice @ b**2 - 2 * ratios * (twice @ b)
-            error += ratios**2 * twice.sum(axis=1, keepdims=True)
-            sampling, below = one.sampling, total[known, None]
-            error -= sampling.fraction * below * ratios * (1 - ratios)
-            error = np.sqrt(np.maximum(error, 0) / sampling.size) / below
-        else:
+        answers, is_small, f = self.cells, False, self.table.T if k else self.table
+        if isinstance(answers, Observed):
             # Shares are answers beside the cells, of the same reports.
             parts = []
             for name in ("scores", "values"):
                 pair = [getattr(one, name), np.ones((len(getattr(other, name)), 1))]
-                parts.append(np.hstack([getattr(self.cells, name), outer(*pair[:: 1 - 2 * k])]))
-            eye = np.eye(size + len(rows))
-            shares = eye[:, size + np.repeat(known, cells.shape[1])]
-            both = replace(self.cells, scores=parts[0], values=parts[1])
-            _, *found = both.ratios(eye[:, cells.ravel()], shares, alpha)
-            error, lower, upper = (part.reshape(ratios.shape) for part in found)
+                parts.append(np.hstack([getattr(answers, name), outer(*pair[:: 1 - 2 * k])]))
+            both, eye = replace(answers, scores=parts[0], values=parts[1]), np.eye(size + len(rows))
+            sums = eye[:, cells.ravel()], eye[:, size + np.repeat(known, cells.shape[1])]
+            error = both.ratios(*sums)[1].reshape(ratios.shape)
+            is_small, answers = answers.kernel.size <= _MOST_ENTRIES, answers.answers()
+        else:
+            twice = (one.scores[:, known] ** 2).T @ f
+            error = twice @ other.scores**2 - 2 * ratios * (twice @ other.scores)
+            error += ratios**2 * twice.sum(axis=1, keepdims=True)
+            fixed, below = one.sampling.fraction, total[known, None]
+            error -= fixed * below * ratios * (1 - ratios)
+            error = np.sqrt(np.maximum(error, 0) / self.reports) / below
+        if is_small:
+            lower, upper = np.reshape(both.ratio_limits(*sums, alpha), (2, *ratios.shape))
+        else:
+            # What cells and shares leave with half the risk each.
+            lower, upper = (end[cells] for end in answers.limits(alpha / 2))
+            least, most = (end[known, None] for end in one.answers().limits(alpha / 2))
+            lower = np.divide(lower, most, where=most > 0, out=0 * lower)
+            upper = np.divide(upper, least, where=least > upper, out=0 * upper + 1)
         ends = np.minimum(lower, ratios), np.maximum(upper, ratios)
         rows = tuple(rows[i] for i in known)
         return TableEstimate(rows, (self.columns, self.rows)[k], ratios, error, *ends)
@@ -231,8 +236,10 @@ def estimate_joint(
         :func:`estimate`; each column must fit its mechanism
     receipts : a receipt for each column, as in :func:`estimate`, or ``None``
 
-        Tables of more than 14 values in each column have binomial intervals alone, which take
-        the secrets of those outside of a cell to be what each column alone says.
+        Tables of more than 25 values in each column have binomial intervals alone, which take
+        the secrets of those outside of a cell to be what each column alone says. Intervals of
+        conditional shares are found as such up to 14 values; of more, cells and shares take half
+        of the risk each.
 
     Returns
     -------
@@ -267,7 +274,8 @@ def estimate_joint(
                 "joint estimate",
                 expected=f"two {what} in a list",
                 got=str(len(two)) if isinstance(two, (list, tuple)) else type(two).__name__,
-                remedy="estimate other columns one by one, or all of a plan with md.estimate",
+                remedy="estimate more of them with md.estimate and a plan, or a mapping from each "
+                "to its mechanism",
             )
     if columns[0] == columns[1]:
         raise InputError(

@@ -38,9 +38,9 @@ class RoundsEstimate(Estimate):
     leaked : levels that hold for every person, over all of their reports
     """
 
-    rounds: tuple[int, ...]
-    people: str
-    leaked: Composition
+    rounds: tuple[int, ...] = ()
+    people: str = "different"
+    leaked: Composition | None = None
 
     def describe(self) -> str:
         """Rounds, method, number of reports and what each person gave away, in one line."""

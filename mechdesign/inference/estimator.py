@@ -189,7 +189,7 @@ def answered(
                 observed=one,
                 fit=fitted.fit,
                 **options.told,
-                **{"receipt": None, "note": "", **told},
+                **told,
             )
         )
     return GroupEstimates(survey.by_group or "", tuple(names), tuple(made), units.between)

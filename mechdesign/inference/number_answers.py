@@ -349,7 +349,8 @@ class _Side:
         observed = made.observed
         # Weights of a sample may not add up to a population; numbers that are missing count not.
         if not known.all() or abs(total - 1) > _ROUNDING:
-            return observed.ratios(c, np.outer(known, np.ones(c.shape[1])), alpha)
+            parts = c, np.outer(known, np.ones(c.shape[1]))
+            return *observed.ratios(*parts), *observed.ratio_limits(*parts, alpha)
         errors = np.sqrt(np.maximum(np.einsum("fk,fg,gk->k", c, made.covariance, c), 0))
         return made.values @ c, errors, *observed.answers(c).limits(alpha)
 

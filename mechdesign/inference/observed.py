@@ -133,10 +133,8 @@ class Observed:
         """Answers to weighted sums ``(F, K)`` of the questions, the questions where left out."""
         return answers_of([self], weights)
 
-    def ratios(
-        self, above: Vector, below: Vector, alpha: float
-    ) -> tuple[Vector, Vector, Vector, Vector]:
-        """Ratios of weighted sums ``(F, K)`` of the questions, their errors and interval ends.
+    def ratios(self, above: Vector, below: Vector) -> tuple[Vector, Vector]:
+        """Ratios of weighted sums ``(F, K)`` of the questions, and their errors.
 
         Sums below are shares, of which the one above is some part or a mean.
         """
@@ -144,9 +142,12 @@ class Observed:
         values = (self.estimates @ above) / share
         slope = (above - values * below) / share
         errors = np.einsum("fk,fg,gk->k", slope, self.covariance, slope, optimize=True)
+        return values, np.sqrt(np.maximum(errors, 0.0))
+
+    def ratio_limits(self, above: Vector, below: Vector, alpha: float) -> tuple[Vector, Vector]:
+        """Ends of the intervals of ratios."""
         v, w = self.values @ above, self.values @ below
-        with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(w > 0, v / w, np.nan)
+        each = np.divide(v, w, out=np.full_like(v, np.nan), where=w > 0)
         low, high = np.nanmin(each, axis=0), np.nanmax(each, axis=0)
 
         def tails(r: Vector, one: Positions, is_upper: Flags) -> Vector:
@@ -154,5 +155,5 @@ class Observed:
             # A larger ratio has a smaller difference.
             return answers.tails(np.zeros(len(r)), np.arange(len(r)), is_upper, alpha / 2)
 
-        ends = ends_of(tails, np.clip(values, low, high), low, high, alpha / 2)
-        return values, np.sqrt(np.maximum(errors, 0.0)), *ends
+        middle = np.clip(self.ratios(above, below)[0], low, high)
+        return ends_of(tails, middle, low, high, alpha / 2)

@@ -18,9 +18,12 @@ from ..schema import Schema
 from .intervals import difference_limits
 from .likelihood import Convergence
 from .number_answers import NumberAnswers
-from .observed import Observed, arms_of, roots
+from .observed import arms_of, roots
 from .references import check_confidence
 from .rows import Intervals, Vector
+
+# Estimates outside of what is possible by this are rounding.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,19 +62,19 @@ class Estimate(NumberAnswers):
     distribution: Vector
     convergence: Convergence
     fit: float
-    receipt: Any
-    note: str
-    shrunk: Prior
-    schema: Schema | None
-    noise: Vector
-    strata: int
-    clusters: int
-    freedom: float
-    effective: float
-    weighting: str
-    group: Label
-    by_design: bool
-    observed: Observed
+    receipt: Any = None
+    note: str = ""
+    shrunk: Prior | None = None
+    schema: Schema | None = None
+    noise: Any = None
+    strata: int = 1
+    clusters: int = 0
+    freedom: float = np.inf
+    effective: float = 0.0
+    weighting: str = "hajek"
+    group: Label = None
+    by_design: bool = False
+    observed: Any = None
 
     @property
     def projected(self) -> Vector:
@@ -139,7 +142,7 @@ class Estimate(NumberAnswers):
                 f"gives in 1 of {_odds(chance)} surveys (of {quote(label)}); see that this "
                 "mechanism made these reports, and that this is their column"
             )
-        elif (moved := self.projected != self.values).any():
+        elif (moved := np.abs(self.projected - self.values) > _ROUNDING).any():
             pairs = zip(self.labels, moved, self.projected.tolist(), strict=True)
             told = [f"{shorten(label, 28)} {value:g}" for label, is_so, value in pairs if is_so]
             more = f" and {len(told) - 4} more" if len(told) > 4 else ""
