@@ -46,7 +46,7 @@ MOST, ROUNDING = 10**15, 1e-9
 _FINEST = 1e-7
 # Answers with a variance of this share of the largest have intervals that are about the widest.
 _NEAR = 0.9
-# How much farther intervals reach, at most, as surveys vary in all other ways.
+# How much farther intervals reach as surveys of more than two outputs vary in other ways besides.
 _MORE = 1.003
 # Less than this share of the spread is rounding; to this part of a report their number is found.
 _NOTHING, _LITTLE = 1e-9, 0.1
@@ -160,7 +160,8 @@ class Expected:
         lower, upper = seen.limits(1 - self.asked.confidence, places)
         estimates = seen.projected[places]
         reach = np.maximum(upper - estimates, estimates - lower).reshape(-1, len(self.answers))
-        return self._where_told(reach.max(axis=0) * (1 if len(reach) == 1 else _MORE))
+        is_exact = len(reach) == 1 or self.kernel.shape[1] == 2
+        return self._where_told(reach.max(axis=0) * (1 if is_exact else _MORE))
 
     def reports(self, error: float, fewest: int) -> float:
         """The least number, from ``fewest`` on, with which every interval is within ± error."""

@@ -138,7 +138,7 @@ def test_plans_of_subset_selections_are_those_of_one_share():
         assert again.reports == pytest.approx(4000, rel=1e-3)
     # The last one has sets of one symbol each.
     alone = md.plan(md.randomised_response(prior, 6), prior=prior, feature=np.eye(8)[:1], **whole)
-    assert made.errors == pytest.approx(alone.errors)
+    assert made.errors == pytest.approx(alone.errors, rel=4e-3)
     assert made.without_privacy == alone.without_privacy
 
 
