@@ -33,6 +33,7 @@ from .errors import (
 from .exact import fraction, nearest_float, read_fraction, write_fraction
 from .input_tables import check_missing_policy, is_missing, refuse_missing, series_of
 from .labels import Label, check_labels, counted, tidy
+from .numeric import truth_value
 
 #: What :meth:`Bins.codes` gives for nulls and NaN, and for what lies in no bin.
 MISSING, OUTSIDE = -1, -2
@@ -112,10 +113,7 @@ class Bins:
                 )
         _check_choice("closed side of bins", closed, _SIDES)
         _check_choice("origin of edges", origin, ORIGINS)
-        if not isinstance(whole, (bool, np.bool_)):
-            raise InputError(
-                "whole", expected="True or False", got=quote(whole), remedy="leave it out"
-            )
+        truth_value(whole, "whole")
         for name, value in (
             ("edges", found),
             ("closed", closed),
