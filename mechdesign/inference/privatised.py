@@ -234,8 +234,8 @@ def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vect
     """Least squares by unbiased moments: coefficients of public columns and then of the secrets',
     their covariance, and that of the noise which the mechanisms add.
 
-    Σ w (m − M β) = 0 with unbiased m and M for each report. For the noise of one column others are
-    taken as expected: what reports add together is left out.
+    Σ w (m − M β) = 0 with unbiased m and M for each report. Noise adds up over columns, each with
+    those before it as reported and those after it as expected.
 
     Raises :class:`DataError` for terms whose variance beside the others the reports hardly show to
     be positive: its square over the variance of its estimate is about the number of effective
@@ -254,7 +254,7 @@ def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vect
         own = np.pad(secret.values, ((0, 0), (start, size + 1 - end)))
         told = secret.told[secret.places]
         parts.append((own, told, told @ own, (secret.expected @ own)[secret.places]))
-    every, likely = (sum((part[k] for part in parts), base) for k in (2, 3))
+    every, rest = (sum((part[k] for part in parts), base) for k in (2, 3))
     moments = (mass * every).T @ every
     for own, told, a, _ in parts:
         moments += (own.T * (mass * told).sum(axis=0)) @ own - (mass * a).T @ a
@@ -277,10 +277,10 @@ def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vect
     left, noise = -(every @ turn)[:, None], 0 * moments
     scores = every * left
     for own, told, a, b in parts:
-        # With each value of the secret; others as reported, and as expected.
-        rest = likely - b
+        # With each value of the secret.
         weighed = told * (left + (a @ turn)[:, None] - own @ turn)
         scores += weighed @ own - a * left
+        rest = rest - b
         alone = -(rest @ turn)[:, None] - own @ turn
         weighed = told * alone
         seen = rest * weighed.sum(axis=1, keepdims=True) + weighed @ own
@@ -289,5 +289,6 @@ def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vect
         both = rest.T @ known @ own
         noise += (heavy * seen).T @ seen - both - both.T
         noise -= (rest.T * known.sum(axis=1)) @ rest + (own.T * known.sum(axis=0)) @ own
+        rest = rest + a
     covariance = setting.sandwich(scores[:, :-1], bread, size)
     return turn[:-1], covariance, bread @ noise[:-1, :-1] @ bread.T
