@@ -252,19 +252,21 @@ def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vect
     for secret in secrets:
         start, end = end, end + secret.values.shape[1]
         own = np.pad(secret.values, ((0, 0), (start, size + 1 - end)))
-        told = secret.told[secret.places]
-        parts.append((own, told, told @ own, (secret.expected @ own)[secret.places]))
-    every, rest = (sum((part[k] for part in parts), base) for k in (2, 3))
+        table, places = secret.told @ own, secret.places
+        parts.append((secret, own, table, table[places], (secret.expected @ own)[places]))
+    every, rest = (sum((part[k] for part in parts), base) for k in (3, 4))
     moments = (mass * every).T @ every
-    for own, told, a, _ in parts:
-        moments += (own.T * (mass * told).sum(axis=0)) @ own - (mass * a).T @ a
+    for secret, own, table, *_ in parts:
+        counts = np.bincount(secret.places, setting.mass, len(table))
+        moments += (own.T * (counts @ secret.told)) @ own - (table.T * counts) @ table
     if np.linalg.eigvalsh(moments[:-1, :-1])[0] > _DEPENDENT * mass.sum():
         bread = np.linalg.inv(moments[:-1, :-1])
         least = 1 / bread.diagonal()
         across = np.pad(bread * least, ((0, 1), (0, 0)))
         of_row = (every @ across) ** 2
-        for own, told, a, _ in parts:
-            of_row += told @ (own @ across) ** 2 - (a @ across) ** 2
+        for secret, own, table, *_ in parts:
+            more = secret.told @ (own @ across) ** 2 - (table @ across) ** 2
+            of_row += more[secret.places]
         varies = (heavy * (of_row - least / mass.sum()) ** 2).sum(axis=0)
         few &= least**2 < _FEWEST * varies
     refuse_few(
@@ -276,16 +278,16 @@ def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vect
     turn = np.append(bread @ moments[:-1, -1], -1)
     left, noise = -(every @ turn)[:, None], 0 * moments
     scores = every * left
-    for own, told, a, b in parts:
-        # With each value of the secret.
-        weighed = told * (left + (a @ turn)[:, None] - own @ turn)
-        scores += weighed @ own - a * left
+    for secret, own, _, a, b in parts:
+        places, ahead, pulled = secret.places, own @ turn, (a @ turn)[:, None]
+        twice = (secret.told @ (own * ahead[:, None]))[places]
+        scores += a * pulled - twice
+        # Without the column, and with what its reports add.
         rest = rest - b
-        alone = -(rest @ turn)[:, None] - own @ turn
-        weighed = told * alone
-        seen = rest * weighed.sum(axis=1, keepdims=True) + weighed @ own
+        alone = -(rest @ turn)[:, None]
+        seen = rest * (alone - pulled) + a * alone - twice
         # What they spread less what they would for known secrets.
-        known = heavy * weighed * alone
+        known = heavy * secret.told[places] * (alone - ahead) ** 2
         both = rest.T @ known @ own
         noise += (heavy * seen).T @ seen - both - both.T
         noise -= (rest.T * known.sum(axis=1)) @ rest + (own.T * known.sum(axis=0)) @ own

@@ -135,7 +135,7 @@ def test_fewer_than_five_effective_events_are_refused():
         # Thirty people with the symbol, of 1500, are lost in the reports of others.
         mixed = (THREE.kernel.T @ [735, 735, 30]).round().astype(int)
         refused(regressed(counted(*mixed), THREE, **options), "y=c")
-    alike = pd.concat([counted(7, 7, 2).assign(c=c) for c in range(10)])
+    alike = pd.concat([counted(6, 7, 4).assign(c=c) for c in range(5)])
     refused(regressed(alike, THREE, clusters="c", **cost), "y=c")
     weak = md.Mechanism([[0.51, 0.49], [0.49, 0.51]], [0, 1], ["a", "b"])
     refused(regressed(counted(100, 110), weak, feature={0: 0, 1: 3}, **cost), "tell of 'y'")
