@@ -16,13 +16,12 @@ from ..labels import Label, counted, listing
 from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import ask, ask_as_designed, designed_question, hidden_answers
 from ..release.codes import check_choice
-from ..release.counts import check_tally
 from ..release.receipts import Receipt, trace
-from ..release.samples import CountedRows, Sample, read_columns
+from ..release.reports import Sample, sample_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
 from ..utility.questions import Question
-from ._estimate import judge_fit
+from .estimator import judge_fit
 from .latent import maximise_latent
 from .likelihood import fit_of, maximise
 from .privatised import Secret, Setting, corrected_moments, refuse_few, secret_of, setting_of
@@ -203,23 +202,22 @@ def regress(
         for name in given if isinstance(given, (list, tuple, Mapping)) else [given]:
             if given is not None and not (isinstance(name, str) and name in mechanism):
                 raise UnknownNameError(f"privatised column of {what}=", name, map(str, mechanism))
-    features, references = feature or {}, reference or {}
+    features: Any = feature or {}
+    references: Any = reference or {}
     names = [name for name in names if name != response] + [response] * (response in mechanism)
     kernels = {name: mechanism_of(mechanism[name]) for name in names}
     survey = Survey(weights, strata, clusters)
     others = [*covariates, *({response} - {*names}), *survey.columns]
-    sample, places = read_columns(table, kernels, others, missing)
-    n, is_counted = int(sample.repeats.sum()), isinstance(table, CountedRows)
+    sample = sample_of(table, kernels, others, missing)
+    n, places = sample.size, sample.places
     secrets, fits, receipts, notes = [], [], [], []
     for name, kernel in kernels.items():
         where, designed = f"reports in column {name!r}", mechanism[name]
-        counts = np.bincount(places[name], sample.repeats, kernel.shape[1]).astype(np.int64)
-        check_tally(counts, kernel)
+        counts = np.bincount(places[name], sample.repeats, kernel.shape[1])
         likely, gap, _ = maximise(kernel.kernel, counts[None] / n)
         fits.append(fit_of(kernel.kernel, counts / n, likely[0], n, float(gap[0])))
         judge_fit(fits[-1], misfit, where)
-        known = table.receipts.get(name) if is_counted and receipt is None else receipt
-        found = trace(table, name, designed, known, n, where)
+        found = trace(table, name, designed, receipt, n, where)
         receipts.append(found[0])
         notes.append(found[1])
         question = _question(designed, features.get(name), family, name == response)
@@ -228,13 +226,14 @@ def regress(
         secrets.append(secret_of(name, question, references.get(name), *about))
     drawn = drawn_by(survey, sample)
     check_single(drawn, strata)
-    reported = secrets.pop() if response in names else None
+    reported: Any = secrets.pop() if response in names else None
     compared = tuple(secret.compared for secret in secrets or [reported])
     setting = setting_of(sample, drawn, covariates, secrets)
     width, size = setting.public.shape[1], len(setting.terms)
     # Those of secrets stand after the intercept.
     order = np.r_[:1, width:size, 1:width]
-    labels, back = [setting.terms[i] for i in order], setting.back[order]
+    labels = [setting.terms[i] for i in order]
+    back: Any = setting.back[order]
     logistic, value = family == "logistic", None
     by_sandwich = not logistic or bool(survey.asked)
     if logistic:
@@ -255,7 +254,8 @@ def regress(
     errors = np.sqrt(np.maximum(covariance.diagonal(), 0))
     base = freedom = math.inf
     if by_sandwich:
-        base = max(drawn.freedom - (drawn.clusters is None) * (len(values) - 1), 1)
+        lost = (drawn.clusters is None) * (len(values) - 1)
+        base = max(float(drawn.sampling("population").freedom) - lost, 1.0)
         freedom = float(max(min(base, events - 1), 1))
     # Sandwiches of few events are too small by as much as those of few people or clusters.
     wide = errors * math.sqrt((1 + 1 / freedom) / (1 + 1 / base))
@@ -413,7 +413,7 @@ def _logistic(
             "regression is about people with other symbols",
             PrecisionWarning,
         )
-    covariance = np.linalg.inv(information)
+    covariance: Any = np.linalg.inv(information)
     noise = (covariance - np.linalg.inv(known)) * setting.heavy.sum() / setting.mass.sum()
     if by_sandwich:
         covariance = setting.sandwich(scores[:, kept], covariance, size)

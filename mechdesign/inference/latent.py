@@ -43,9 +43,14 @@ def parts(
     step = 1 + _MOST_NUMBERS // (chances[0].size * (1 + len(at)))
     if len(mass) > step:
         starts = range(0, len(mass), step)
-        rows = ([each[k : k + step] for each in (chances, public, mass)] for k in starts)
-        of_rows, mean, *sums = zip(*(parts(at, *some, values) for some in rows), strict=True)
-        return [np.concatenate(of_rows), np.concatenate(mean), *map(sum, sums)]
+        blocks = (slice(k, k + step) for k in starts)
+        found = (parts(at, chances[b], public[b], mass[b], values) for b in blocks)
+        of_rows, mean, *sums = zip(*found, strict=True)
+        return [
+            np.concatenate(of_rows),
+            np.concatenate(mean),
+            *(np.sum(part, axis=0) for part in sums),
+        ]
     _, symbols, levels = chances.shape
     design = [public[:, None].repeat(symbols, axis=1), values[None].repeat(len(mass), axis=0)]
     both = np.concatenate(design, axis=2)

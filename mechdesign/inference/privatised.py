@@ -18,7 +18,7 @@ from ..labels import Label, listing
 from ..mechanism import Mechanism
 from ..release._identifiability import report_weights
 from ..release.codes import ABSENT, Codebook
-from ..release.samples import Sample
+from ..release.reports import Sample
 from ..utility.questions import Question
 from .surveys import Drawn, design_covariance
 
@@ -136,9 +136,9 @@ class Setting:
 
     def meat(self, scores: Vector) -> Vector:
         """Covariance of Σ w · score, for the design of the sample."""
-        return design_covariance(self.drawn.weights[:, None] * scores, self.repeats, self.drawn)
+        return design_covariance(self.drawn.weights[:, None] * scores, self.drawn)
 
-    def sandwich(self, scores: Vector, bread: Vector, size: int) -> Vector:
+    def sandwich(self, scores: Vector, bread: NDArray[np.floating], size: int) -> Vector:
         """Covariance of the root of Σ w · score for so many coefficients, ``bread`` being the
         inverse of its slope.
         """
@@ -161,7 +161,8 @@ class Setting:
         told, total = np.stack([part for _, part in cells], axis=1), self.mass.sum()
         share = self.mass @ told / total
         # Without the correction for few people: those of five are five.
-        whole = self.drawn.freedom / self.drawn.units.sum()
+        units = self.drawn.units
+        whole = (units - 1).sum() / units.sum()
         seen = whole * self.meat(told - share).diagonal()
         varies = np.maximum(seen, self.heavy @ (told**2 - told)) / total**2
         share = share.clip(0, 1)
