@@ -249,7 +249,7 @@ def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vect
         secrets = [*secrets, response]
     else:
         base[:, -1] = response
-    few, parts = np.arange(size) >= end, []
+    few, parts = np.arange(size) >= end, list[Any]()
     for secret in secrets:
         start, end = end, end + secret.values.shape[1]
         own = np.pad(secret.values, ((0, 0), (start, size + 1 - end)))
