@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, quote
+from ..kernel import MatrixKernel
 from ..labels import Label, listing
-from ..mechanism import Mechanism
-from ..release._identifiability import report_weights
 from ..release.codes import ABSENT, Codebook
 from ..release.reports import Sample
 from ..utility.questions import Question
@@ -38,8 +37,7 @@ class Secret:
 
     Attributes
     ----------
-    inputs : the symbols
-    chances : ``(M, N)`` probabilities of each report of each symbol
+    kernel : what made the reports
     told : ``(M, N)`` that weigh values of the symbols so that their mean over the mechanism is that
         of the secret, for all values that reports tell
     expected : ``(M, N)`` probabilities of the symbols given the report alone
@@ -50,8 +48,7 @@ class Secret:
     compared : this symbol, ``None`` where the columns are numbers
     """
 
-    inputs: Sequence[Label]
-    chances: Vector
+    kernel: MatrixKernel
     told: Vector
     expected: Vector
     likely: Vector
@@ -77,7 +74,7 @@ def secret_of(
     name: str,
     question: Question,
     reference: Label,
-    kernel: Mechanism,
+    kernel: MatrixKernel,
     places: Places,
     likely: Vector,
     best: Vector,
@@ -104,11 +101,10 @@ def secret_of(
             remedy="leave it out, or pass family='logistic' for a privatised response",
         )
     scale = np.maximum(np.abs(v).max(axis=0), 1e-300)
-    inputs, chances = kernel.inputs, kernel.kernel.T
-    told = report_weights(kernel, Question(inputs, np.eye(len(v))), best)
-    expected = likely * chances / np.maximum(chances @ likely, 1e-300)[:, None]
+    told = kernel.scores(Question(kernel.inputs, np.eye(len(v))), best)
+    expected = likely * kernel.matrix.T / np.maximum(likely @ kernel.matrix, 1e-300)[:, None]
     shares = told, expected, likely, places
-    return Secret(inputs, chances, *shares, v / scale, scale, names, compared)
+    return Secret(kernel, *shares, v / scale, scale, names, compared)
 
 
 @dataclass(frozen=True)
@@ -117,8 +113,8 @@ class Setting:
 
     Attributes
     ----------
-    repeats, mass, heavy : ``(R,)`` how many people a row is, and what it weighs in a sum, so that
-        all weigh as many as they are, and in a variance
+    mass, heavy : ``(R,)`` what a row weighs in a sum, so that all weigh as many as they are, and in
+        a variance
     public : ``(R, C)`` public columns, of which the first is constant, made orthogonal
     secrets : privatised ones
     back : ``(P, P)`` from coefficients of all of them to those of the columns themselves
@@ -126,7 +122,6 @@ class Setting:
     """
 
     drawn: Drawn
-    repeats: Places
     mass: Vector
     heavy: Vector
     public: Vector
@@ -142,7 +137,7 @@ class Setting:
         """Covariance of the root of Σ w · score for so many coefficients, ``bread`` being the
         inverse of its slope.
         """
-        n = int(self.repeats.sum())
+        n = self.mass.sum()
         return np.asarray((n - 1) / max(n - size, 1) * bread @ self.meat(scores) @ bread.T)
 
     def fewest_events(self, response: Secret | None = None) -> float:
@@ -227,7 +222,7 @@ def setting_of(
     back = np.linalg.inv(upper) / size[:, None] * np.sqrt(people)
     terms += [name for secret in secrets for name in secret.names[1:]]
     units = [np.diag(1 / secret.scale) for secret in secrets]
-    about = sample.repeats, mass, mass * drawn.weights, found @ back
+    about = mass, mass * drawn.weights, found @ back
     return Setting(drawn, *about, secrets, block_diag(back, *units), terms)
 
 
