@@ -158,7 +158,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     0.7
     """
     options = Options(method, intervals, confidence, target, misfit, by, resamples, rng)
-    if not isinstance(column, (str, int, list, tuple)) and column is not None:
+    if not isinstance(column, (str, int, list, tuple, type(None))):
         raise InputError(
             "column",
             expected="the name of the column of reports, or a list of them",
@@ -173,12 +173,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         refuse_other_than(**only)
         check_choice("policy for missing reports", missing, ("error", "drop"))
         return estimate_selection(reports, mechanism, column, options, missing, receipt)
-    designs, known, is_asked = (
-        columns_of(mechanism, column),
-        None,
-        feature is not None or by != "symbols",
-    )
-    names, others = large_columns(mechanism, column), survey.columns
+    designs, names = columns_of(mechanism, column), large_columns(mechanism, column)
+    is_asked, known = feature is not None or by != "symbols", None
     if names is not None:
         remedy = f"estimate fewer of them at a time, such as column={names[:1]!r}"
         refuse_other_than("so many columns at once", remedy, by_group=(by_group, None), **only)
@@ -188,20 +184,21 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         questions = [ask_as_designed(one, hidden=is_asked) for one in designs.values()]
         kernels = {name: mechanism_of(designed) for name, designed in designs.items()}
         note = note_of_plan(reports, kernels, receipt)
-        sample = sample_of(reports, kernels, others, missing)
+        sample = sample_of(reports, kernels, survey.columns, missing)
     else:
         (column, mechanism), *_ = designs.items() or [(column, mechanism)]
-        read = asked_of(reports, mechanism, column, receipt, missing, others)
+        read = asked_of(reports, mechanism, column, receipt, missing, survey.columns)
         sample, known, note = read.sample, read.receipt, read.note
         designs = dict.fromkeys(sample.places, read.designed)
         questions = [ask_as_designed(read.designed, feature, by)]
-    columns = Columns(designs, questions, sample, method)
-    columns.judge(options)
+    columns = Columns(designs, questions, sample, options, truth)
     if names is not None:
-        return columns.many(options, survey, note)
-    asked = ask(columns.whole[0], feature, by) if is_asked and len(designs) > 1 else None
-    options.judge(columns.whole[2].fit)
-    made = columns.answered(options, survey, asked, truth, note, receipt=known)
+        return columns.many(survey, note)
+    asked = None
+    if len(designs) > 1:
+        asked = ask(columns.whole[0], feature, by) if is_asked else None
+        options.judge(columns.whole[2].fit)
+    made = columns.answered(survey, asked, note, receipt=known)
     for each in made.estimates:
         warn_of_errors(each)
     return made if by_group is not None else made.estimates[0]

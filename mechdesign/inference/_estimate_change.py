@@ -174,7 +174,7 @@ def estimate_change(
     cross = common[0].T @ common[1]
     covariance = at_least(apart - cross - cross.T, noise)
     arms = [arms_of([one], 1 - confidence)[:, 0] for one in seen]
-    change = difference_of(made[0], made[1], arms, covariance, np.diagonal(cross), len(both))
+    change = difference_of(made[0], made[1], arms, covariance, cross, len(both))
     equal = sum(kernels[0].outputs[told[0][w]] == kernels[1].outputs[told[1][w]] for w in both)
     found = {field.name: getattr(change, field.name) for field in fields(Intervals)}
     return ChangeEstimate(
