@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from ..errors import InputError, quote
 from ..mechanism import mechanism_of
-from ..release._identifiability import ask, ask_as_designed
+from ..release._identifiability import ask_as_designed
 from ..release.codes import check_choice
 from ..release.reports import asked_of, note_of_plan, sample_of
 from ..subsets import SubsetSelection
@@ -194,11 +194,9 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     columns = Columns(designs, questions, sample, options, truth)
     if names is not None:
         return columns.many(survey, note)
-    asked = None
+    made = columns.answered(survey, feature, by, note, receipt=known)
     if len(designs) > 1:
-        asked = ask(columns.whole[0], feature, by) if is_asked else None
-        options.judge(columns.whole[2].fit)
-    made = columns.answered(survey, asked, note, receipt=known)
+        options.judge(made.estimates[0].fit)
     for each in made.estimates:
         warn_of_errors(each)
     return made if by_group is not None else made.estimates[0]

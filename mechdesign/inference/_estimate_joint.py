@@ -292,7 +292,7 @@ def estimate_joint(
     else:
         remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"
         refuse_other_than("so large a joint table", remedy, intervals=(intervals, "binomial"))
-        made = read.many(Survey(), "")
+        made = read.many(Survey())
         cells, (p, convergence) = made.answers, maximise_table(*sides, table)
     found = made.values, made.errors, made.lower, made.upper
     weights = [question.weights for question in questions]

@@ -24,6 +24,7 @@ from ..exact import is_whole
 from ..kernel import MatrixKernel, outer
 from ..labels import Label, counted, listing
 from ..mechanism import mechanism_of
+from ..release._identifiability import ask
 from ..release.receipts import Receipt, trace
 from ..release.reports import Sample, sample_of
 from ..schema import Schema
@@ -280,47 +281,49 @@ class Columns:
             self.references.append(fitted.likely if is_likely else best)
         self.scores = list(map(MatrixKernel.scores, self.kernels, questions, self.references))
 
-    @property
-    def question(self) -> Question:
-        """What is asked of all columns together."""
-        if len(self.questions) == 1:
-            return self.questions[0]
-        labels = tuple(product(*(question.labels for question in self.questions)))
-        return Question(labels, outer(*(question.weights for question in self.questions)))
-
-    @cached_property
-    def whole(self) -> tuple[MatrixKernel, Sample, Fitted]:
-        """All columns as one, which must not be too large."""
-        if len(self.kernels) == 1:
-            return self.kernels[0], self.sample, self.fitted[0]
-        whole = MatrixKernel.product(self.kernels, list(self.designs))
-        counts = self.sample.tally(*(kernel.matrix.shape[1] for kernel in self.kernels))
-        codes = np.ravel_multi_index(list(self.sample.places.values()), counts.shape)
-        flat = replace(self.sample, places={"": codes})
-        return whole, flat, Fitted.of(whole.matrix, counts.ravel())
-
     def answered(
-        self, survey: Survey, question: Question | None = None, note: str = "", **told: Any
+        self,
+        survey: Survey,
+        feature: Any = None,
+        by: str = "symbols",
+        note: str = "",
+        **told: Any,
     ) -> GroupEstimates:
         """All columns as one kernel, which must not be too large; asked something else together
-        than each alone where a ``question`` is named.
+        than each alone where a ``feature`` is named, or blocks.
         """
-        whole, flat, fitted = self.whole
-        scores, truth, is_one = outer(*self.scores), self._truth, len(self.kernels) == 1
-        if not is_one and (truth is not None or question is not None):
-            best = reference_of(None, whole, truth) if truth is not None else None
-            best = outer(*self.references) if best is None else best
-            scores = whole.scores(question or self.question, best)
-        question = question or self.question
-        if is_one and truth is None and self.options.method == "inversion":
+        whole, fitted, flat, truth = self.kernels[0], self.fitted[0], self.sample, self._truth
+        scores, question = outer(*self.scores), self.questions[0]
+        if len(self.kernels) > 1:
+            whole = MatrixKernel.product(self.kernels, list(self.designs))
+            counts = flat.tally(*(kernel.matrix.shape[1] for kernel in self.kernels))
+            codes = np.ravel_multi_index(list(flat.places.values()), counts.shape)
+            flat = replace(flat, places={"": codes})
+            fitted = Fitted.of(whole.matrix, counts.ravel())
+            question = Question(self.labels, outer(*(each.weights for each in self.questions)))
+            if is_asked := feature is not None or by != "symbols":
+                question = ask(whole, feature, by)
+            if is_asked or truth is not None:
+                best = outer(*self.references)
+                best = best if truth is None else reference_of(None, whole, truth)
+                scores = whole.scores(question, best)
+        elif truth is None and self.options.method == "inversion":
             (designed,) = self.designs.values()
             note = joined_notes([note, weights_note(designed, question, scores, fitted.likely)])
         prior = outer(*map(prior_of, self.designs.values(), self.kernels))
         parts = whole, question, scores, flat, fitted, self.options
         return answered(*parts, prior=prior, survey=survey, note=note, **told)
 
-    def many(self, survey: Survey, note: str) -> ManyEstimates:
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Combinations of what is asked of each column."""
+        return tuple(product(*(question.labels for question in self.questions)))
+
+    def many(self, survey: Survey, note: str = "") -> ManyEstimates:
         """Shares of all combinations of values, by products of weights.
+
+        Standard errors are the diagonal of what :mod:`.surveys` writes down, or for simple samples
+        the variance of scores.
 
         Raises :class:`DataError` for too many combinations, and for weights, strata, clusters or a
         population that cannot be used; :class:`InputError` for questions that are no shares.
@@ -342,21 +345,11 @@ class Columns:
                 got=f"{cells:,}",
                 remedy=f"estimate fewer columns at a time, such as column={[*self.designs][:2]!r}",
             )
-        answers, errors = self._answers(survey)
-        n, fit = self.sample.size, min(one.fit for one in self.fitted)
-        _warn_of_errors(errors, n, f"{cells} combinations", "estimate fewer columns at a time")
-        told = n, self.options.confidence, self.options.target, fit, answers, None, note
-        return ManyEstimates(self.question.labels, answers.estimates, errors, *told)
-
-    def _answers(self, survey: Survey) -> tuple[Answers, Vector]:
-        """What is unbiased for the share of each combination, and standard errors: the diagonal of
-        what :mod:`.surveys` writes down, or for simple samples the variance of scores.
-        """
-        drawn, n, target = drawn_by(survey, self.sample), self.sample.repeats, self.options.target
+        options, drawn, n = self.options, drawn_by(survey, self.sample), self.sample.repeats
         total = drawn.population if survey.weighting != "hajek" else None
         share = drawn.weights / (total or drawn.weights @ n)
         drawn = replace(drawn, weights=share)
-        heavy, fixed, seen = n * share**2, float(target == "sample"), None
+        heavy, fixed, seen = n * share**2, float(options.target == "sample"), None
         values, squares = self._sums(n * share), self._sums(heavy, 2)
         shares, how = np.clip(values, 0, 1), Sampling(1 / heavy.sum(), fraction=fixed)
         # Of people at random, or of these people, whose values are what they are.
@@ -366,7 +359,8 @@ class Columns:
         known = heavy.sum() * np.maximum(outer(*least) - shares, 0)
         if survey.asked:
             # Values are 0 or 1: z² − z is without bias for the variance that mechanisms leave.
-            variance, how = np.maximum(squares - self._sums(heavy), known), drawn.sampling(target)
+            variance = np.maximum(squares - self._sums(heavy), known)
+            how = drawn.sampling(options.target)
             if np.ptp(share) > 0:
                 plain = heavy.sum() * (self._sums(n * share, 2) - values)
                 more = np.divide(variance, plain, out=np.ones_like(plain), where=plain > known)
@@ -375,8 +369,11 @@ class Columns:
                 check_single(drawn, survey.strata)
                 between = self._between(drawn, 0 * values if total else values)
                 variance = seen = between + how.fraction * variance
+        errors, size = np.sqrt(np.maximum(variance, known)), self.sample.size
+        _warn_of_errors(errors, size, f"{cells} combinations", "estimate fewer columns at a time")
+        told = size, options.confidence, options.target, min(one.fit for one in self.fitted)
         answers = Answers(values, self._path(), replace(how, variance=seen))
-        return answers, np.sqrt(np.maximum(variance, known))
+        return ManyEstimates(self.labels, values, errors, *told, answers, note=note)
 
     def _sums(self, mass: Vector, power: int = 1) -> Vector:
         """Σ mass · score^power over rows, of each combination."""

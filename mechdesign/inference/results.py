@@ -274,19 +274,19 @@ def difference_of(
     arms: Sequence[Vector],
     covariance: Vector,
     cross: Vector,
-    both: int,
+    shared: int,
     kind: Any = Difference,
     **told: Any,
 ) -> Any:
     """A second estimate less a first, with the covariance of that and of the two, ``(F, F)``.
 
-    ``arms`` are those of :func:`arms_of`, ``(3, F)``; ``both`` is the number of people, or
+    ``arms`` are those of :func:`arms_of`, ``(3, F)``; ``shared`` is the number of people, or
     clusters, that are in both.
     """
     product = first.errors * second.errors
     alike = np.divide(np.diagonal(cross), product, out=np.zeros_like(product), where=product > 0)
     # Few people in both say little of how alike the two are.
-    alike = np.clip(alike, -1, 1) * both / (both + 4)
+    alike = np.clip(alike, -1, 1) * shared / (shared + 4)
     held, room = second.projected - first.projected, np.ptp(first.observed.values, axis=0)
     ends = difference_limits(*arms, held, room, alike)
     found = second.values - first.values, roots(covariance), *ends, covariance
