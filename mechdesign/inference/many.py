@@ -253,7 +253,6 @@ class Columns:
     kernels : that of each column
     fitted : what the reports of each column alone are likeliest from
     references : ``(N,)``, where weights of the reports of each column are best
-    scores : ``(M, F)``, these weights
 
     Raises :class:`DataError` for reports of a column that its kernel makes next to never.
     """
@@ -279,7 +278,11 @@ class Columns:
             best = reference_of(design, kernel, truth if len(designs) == 1 else None)
             is_likely = options.method == "likelihood" and (truth is None or len(designs) > 1)
             self.references.append(fitted.likely if is_likely else best)
-        self.scores = list(map(MatrixKernel.scores, self.kernels, questions, self.references))
+
+    @cached_property
+    def scores(self) -> list[Vector]:
+        """``(M, F)`` weights of the reports of each column."""
+        return list(map(MatrixKernel.scores, self.kernels, self.questions, self.references))
 
     def answered(
         self,
@@ -377,8 +380,15 @@ class Columns:
 
     def _sums(self, mass: Vector, power: int = 1) -> Vector:
         """Σ mass · score^power over rows, of each combination."""
-        places = list(self.sample.places.values())
-        return contracted(mass, places, [a**power for a in self.scores])
+        # Rows of the columns that are still to be taken in, with sums over the others.
+        rest, known = np.column_stack(list(self.sample.places.values())), mass[:, None]
+        for own in self.scores:
+            here, rest = rest[:, 0], rest[:, 1:]
+            rest, group = np.unique(rest, axis=0, return_inverse=True)
+            wide = np.zeros((len(rest), len(own), known.shape[1]))
+            np.add.at(wide, (group.ravel(), here), known)
+            known = np.tensordot(wide, own**power, (1, 0)).reshape(len(rest), -1)
+        return np.asarray(known[0])
 
     def _between(self, drawn: Drawn, centre: Vector) -> Vector:
         """``(F,)`` variances for who was asked, some at a time."""
@@ -437,23 +447,3 @@ def _sided(raw: Vector, value: int) -> list[Vector]:
     both = np.sqrt(np.maximum(noise, 0) * np.maximum(spread, 0))
     both = np.maximum(both, np.abs(skewed))
     return [second, third, (both + skewed) / 2, (both - skewed) / 2]
-
-
-def contracted(
-    share: Vector, places: Sequence[NDArray[np.int64]], weights: Sequence[Vector]
-) -> Vector:
-    """Σ_r share_r ⊗_i weights_i[places_i[r]] over rows r, as a vector of all combinations.
-
-    >>> weights = [np.eye(2), np.array([[1, 2], [3, 4]])]
-    >>> contracted(np.ones(1), [np.array([0]), np.array([1])], weights)
-    array([3., 4., 0., 0.])
-    """
-    # Rows of the columns that are still to be taken in, with sums over the others.
-    rest, known = np.column_stack(places), share[:, None]
-    for own in weights:
-        here, rest = rest[:, 0], rest[:, 1:]
-        rest, group = np.unique(rest, axis=0, return_inverse=True)
-        wide = np.zeros((len(rest), len(own), known.shape[1]))
-        np.add.at(wide, (group.ravel(), here), known)
-        known = np.tensordot(wide, own, (1, 0)).reshape(len(rest), -1)
-    return np.asarray(known[0])
