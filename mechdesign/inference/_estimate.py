@@ -191,10 +191,10 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         sample, known, note = read.sample, read.receipt, read.note
         designs = dict.fromkeys(sample.places, read.designed)
         questions = [ask_as_designed(read.designed, feature, by)]
-    columns = Columns(designs, questions, sample, options, truth)
+    columns = Columns(designs, questions, sample, options)
     if names is not None:
         return columns.many(survey, note)
-    made = columns.answered(survey, feature, by, note, receipt=known)
+    made = columns.answered(survey, feature, by, truth, note, receipt=known)
     if len(designs) > 1:
         options.judge(made.estimates[0].fit)
     for each in made.estimates:

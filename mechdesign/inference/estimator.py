@@ -187,7 +187,11 @@ def answered(
                 **told,
             )
         )
-    return GroupEstimates(survey.by_group or "", tuple(names), tuple(made), units.between)
+
+    def cross(i: int, j: int) -> tuple[Vector, int]:
+        return (made[i].covariance, 0) if i == j else units.between(i, j)
+
+    return GroupEstimates(survey.by_group or "", tuple(names), tuple(made), cross)
 
 
 def _with_limits(

@@ -263,21 +263,18 @@ class Columns:
         questions: Sequence[Question],
         sample: Sample,
         options: Options,
-        truth: Any = None,
     ) -> None:
-        self.designs, self.questions, self.sample = designs, questions, sample
-        self.options, self._truth = options, truth
+        self.designs, self.questions = designs, questions
+        self.sample, self.options = sample, options
         self.kernels = list(map(MatrixKernel.of, designs.values()))
         self.fitted, self.references = [], []
         for (name, design), kernel in zip(designs.items(), self.kernels, strict=True):
             counts = np.bincount(sample.places[name], sample.repeats, kernel.matrix.shape[1])
-            fitted = Fitted.of(kernel.matrix, counts)
-            several = f"reports in column {quote(name)}"
-            options.judge(fitted.fit, several if len(designs) > 1 else "reports")
-            self.fitted.append(fitted)
-            best = reference_of(design, kernel, truth if len(designs) == 1 else None)
-            is_likely = options.method == "likelihood" and (truth is None or len(designs) > 1)
-            self.references.append(fitted.likely if is_likely else best)
+            one, several = Fitted.of(kernel.matrix, counts), f"reports in column {quote(name)}"
+            options.judge(one.fit, several if len(designs) > 1 else "reports")
+            is_likely = options.method == "likelihood"
+            self.fitted.append(one)
+            self.references.append(one.likely if is_likely else reference_of(design, kernel))
 
     @cached_property
     def scores(self) -> list[Vector]:
@@ -289,28 +286,32 @@ class Columns:
         survey: Survey,
         feature: Any = None,
         by: str = "symbols",
+        truth: Any = None,
         note: str = "",
         **told: Any,
     ) -> GroupEstimates:
         """All columns as one kernel, which must not be too large; asked something else together
         than each alone where a ``feature`` is named, or blocks.
         """
-        whole, fitted, flat, truth = self.kernels[0], self.fitted[0], self.sample, self._truth
-        scores, question = outer(*self.scores), self.questions[0]
-        if len(self.kernels) > 1:
+        whole, fitted, flat = self.kernels[0], self.fitted[0], self.sample
+        question, is_joint = self.questions[0], len(self.kernels) > 1
+        if is_joint:
             whole = MatrixKernel.product(self.kernels, list(self.designs))
             counts = flat.tally(*(kernel.matrix.shape[1] for kernel in self.kernels))
             codes = np.ravel_multi_index(list(flat.places.values()), counts.shape)
             flat = replace(flat, places={"": codes})
             fitted = Fitted.of(whole.matrix, counts.ravel())
             question = Question(self.labels, outer(*(each.weights for each in self.questions)))
-            if is_asked := feature is not None or by != "symbols":
-                question = ask(whole, feature, by)
-            if is_asked or truth is not None:
-                best = outer(*self.references)
-                best = best if truth is None else reference_of(None, whole, truth)
-                scores = whole.scores(question, best)
-        elif truth is None and self.options.method == "inversion":
+        is_asked = is_joint and (feature is not None or by != "symbols")
+        if is_asked:
+            question = ask(whole, feature, by)
+        if truth is not None:
+            scores = whole.scores(question, reference_of(None, whole, truth))
+        elif is_asked:
+            scores = whole.scores(question, outer(*self.references))
+        else:
+            scores = outer(*self.scores)
+        if truth is None and not is_joint and self.options.method == "inversion":
             (designed,) = self.designs.values()
             note = joined_notes([note, weights_note(designed, question, scores, fitted.likely)])
         prior = outer(*map(prior_of, self.designs.values(), self.kernels))
@@ -401,15 +402,12 @@ class Columns:
                 got=f"{rows:,}",
                 remedy="estimate fewer columns at a time",
             )
-        found, sizes = [], [a.shape[1] for a in self.scores]
+        places, found = self.sample.places.values(), []
+        sides = [a[at] for a, at in zip(self.scores, places, strict=True)]
+        shape = [side.shape[1] for side in sides]
         for some in np.split(np.arange(cells), range(_AT_ONCE, cells, _AT_ONCE)):
-            parts = zip(
-                self.scores,
-                self.sample.places.values(),
-                np.unravel_index(some, sizes),
-                strict=True,
-            )
-            z = math.prod(a[places][:, k] for a, places, k in parts) - centre[some]
+            parts = zip(sides, np.unravel_index(some, shape), strict=True)
+            z = math.prod(side[:, k] for side, k in parts) - centre[some]
             found.append(np.diagonal(design_covariance(drawn.weights[:, None] * z, drawn)))
         return np.maximum(np.concatenate(found), 0)
 

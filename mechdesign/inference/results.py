@@ -187,7 +187,7 @@ class GroupEstimates:
     estimates : one for each
     reports, fit, note, target, confidence : as in each
     cross : covariance ``(F, F)`` of the estimates of two groups by their positions, and how many
-        clusters are in both
+        clusters are in both, of two that differ
     """
 
     column: str
@@ -211,10 +211,7 @@ class GroupEstimates:
         and strata, tie their estimates together.
         """
         places = range(len(self))
-        return np.block([[self._between(i, j)[0] for j in places] for i in places])
-
-    def _between(self, i: int, j: int) -> tuple[Vector, int]:
-        return (self.estimates[i].covariance, 0) if i == j else self.cross(i, j)
+        return np.block([[self.cross(i, j)[0] for j in places] for i in places])
 
     @cached_property
     def _arms(self) -> Vector:
@@ -239,7 +236,7 @@ class GroupEstimates:
         """
         i, j = self._place(first), self._place(second)
         one, other = self.estimates[i], self.estimates[j]
-        cross, both = self._between(i, j)
+        cross, both = self.cross(i, j)
         found = one.covariance + other.covariance - cross - cross.T
         arms = self._arms[:, j], self._arms[:, i]
         return difference_of(other, one, arms, found, cross, both, groups=(first, second))

@@ -93,6 +93,18 @@ def test_tables_counts_and_fewer_columns_agree(large):
     assert_allclose(summed.ravel(), pair.values, atol=1e-9)
 
 
+@quiet
+def test_a_table_of_many_cells_needs_no_more_than_its_cells():
+    """Weights of questions on all combinations would be 64,000 squared."""
+    side = md.randomised_response(md.Prior.uniform(range(40)), 4)
+    rows = np.random.default_rng(2).integers(0, 40, (3, 500))
+    columns = {name: side for name in "abc"}
+    reports = pd.DataFrame(dict(zip(columns, np.array(side.outputs)[rows], strict=True)))
+    found = md.estimate(reports, columns, misfit="warn")
+    pair = md.estimate(reports, columns, ["a", "b"], misfit="warn")
+    assert_allclose(found.values.reshape(1600, 40).sum(axis=1), pair.values, atol=1e-9)
+
+
 def test_what_a_large_table_has_not_is_refused(large, monkeypatch):
     _, plan, reports = large
     some = reports[:300].assign(w=-1.0, k=np.arange(300), s=["one", *["rest"] * 299])
