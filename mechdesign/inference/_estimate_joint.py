@@ -293,7 +293,7 @@ def estimate_joint(
         remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"
         refuse_other_than("so large a joint table", remedy, intervals=(intervals, "binomial"))
         made = read.many(Survey())
-        cells, (p, convergence) = made.answers, maximise_table(*sides, table)
+        cells, (p, convergence) = made.answers, maximise_table(sides[0], sides[1], table)
     found = made.values, made.errors, made.lower, made.upper
     weights = [question.weights for question in questions]
     if method == "likelihood":
@@ -304,10 +304,15 @@ def estimate_joint(
         f, likely = (part.sum(axis=1 - k) for part in (table, p))
         how = Sampling(n, fraction=float(target == "sample"))
         margins.append(Observed(side, f, likely, likely, read.scores[k], weights[k], how))
-    labels = [question.labels for question in questions]
+    shape = [len(question.labels) for question in questions]
+    values, errors, lower, upper = np.reshape(found, (4, *shape))
     return JointEstimate(
-        *labels,
-        *np.reshape(found, (4, *map(len, labels))),
+        questions[0].labels,
+        questions[1].labels,
+        values,
+        errors,
+        lower,
+        upper,
         names=tuple(designs),
         reports=n,
         convergence=convergence,

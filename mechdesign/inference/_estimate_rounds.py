@@ -131,7 +131,8 @@ def estimate_rounds(
                 "rounds of the same people",
                 expected="two, each in a column of its own",
                 got=f"{len(kernels)} in {counted(len(groups[0]), 'column')}",
-                remedy="add rounds up two by two, or pass the mechanism in parallel to md.estimate",
+                remedy="name the column of each; of more rounds pass the mechanism in parallel to "
+                "md.estimate",
             )
     else:
         parts = listed(reports, "rounds", "reports, one table for each round", InputError)
@@ -315,7 +316,7 @@ def estimate_change(
         notes.append(note)
         made.append(one)
     both = [who for who in told[0] if who in told[1]]
-    apart, noise, common = 0.0, 0.0, []
+    (apart, noise), common = np.zeros((2, *made[0].covariance.shape)), []
     for of, one in zip(told, made, strict=True):
         own = _centred(one.observed.scores[list(of.values())])
         apart = apart + own.T @ own / len(own) ** 2
@@ -325,7 +326,8 @@ def estimate_change(
     cross = common[0].T @ common[1]
     equal = sum(kernels[0].outputs[told[0][w]] == kernels[1].outputs[told[1][w]] for w in both)
     found = difference_of(
-        *made,
+        made[0],
+        made[1],
         [arms_of([one.observed], 1 - confidence)[:, 0] for one in made],
         at_least(apart - cross - cross.T, noise),
         cross,

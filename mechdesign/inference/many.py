@@ -116,7 +116,7 @@ class ManyEstimates(Rows):
         """
         check_confidence(confidence)
         which, tail = np.flatnonzero(self.values > 0), (1 - confidence) / 2 / len(self.labels)
-        chance = self.answers.tails(0.0 * which, which, which >= 0, tail)
+        chance = self.answers.tails(np.zeros(len(which)), which, which >= 0, tail)
         return self._together(which[chance < tail], confidence)
 
     def _together(self, places: NDArray[Any], confidence: float) -> list[dict[str, Any]]:

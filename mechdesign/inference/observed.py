@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,7 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
         for name in ("frequencies", "likely", "heavy", "total")
     )
     path = path_of(one.kernel, frequencies, likely, values, moments)
-    sampling = {
+    sampling: dict[str, Any] = {
         name: np.repeat([getattr(each.sampling, name) for each in groups], values.shape[1])
         for name in vars(one.sampling)
     }

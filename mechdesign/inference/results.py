@@ -205,7 +205,7 @@ class GroupEstimates:
         """What could not be told of where the reports came from, or nothing."""
         return self.estimates[0].note
 
-    @property
+    @cached_property
     def covariance(self) -> Vector:
         """``(G·F, G·F)`` of all numbers, group by group: clusters that reach over several groups,
         and strata, tie their estimates together.
@@ -285,7 +285,7 @@ def difference_of(
     # Few people in both say little of how alike the two are.
     alike = np.clip(alike, -1, 1) * shared / (shared + 4)
     held, room = second.projected - first.projected, np.ptp(first.observed.values, axis=0)
-    ends = difference_limits(*arms, held, room, alike)
+    ends = difference_limits(arms[0], arms[1], held, room, alike)
     found = second.values - first.values, roots(covariance), *ends, covariance
     return kind(first.labels, *found, confidence=first.confidence, **told)
 

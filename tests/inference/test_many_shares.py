@@ -98,7 +98,7 @@ def test_a_table_of_many_cells_needs_no_more_than_its_cells():
     """Weights of questions on all combinations would be 64,000 squared."""
     side = md.randomised_response(md.Prior.uniform(range(40)), 4)
     rows = np.random.default_rng(2).integers(0, 40, (3, 500))
-    columns = {name: side for name in "abc"}
+    columns = dict.fromkeys("abc", side)
     reports = pd.DataFrame(dict(zip(columns, np.array(side.outputs)[rows], strict=True)))
     found = md.estimate(reports, columns, misfit="warn")
     pair = md.estimate(reports, columns, ["a", "b"], misfit="warn")
