@@ -21,12 +21,14 @@ from .errors import (
 )
 from .exact import read_fraction, read_integer
 from .files import parse_json, read_json, read_text
-from .input_tables import csv_header, read_matrix
 from .labels import Label, label_text, near_miss, parse_labels
 from .mechanism import ImplicitKernel, Mechanism
 from .prior import Prior, sampled_prior
 from .privacy.notion import read_level
 from .release.codes import ABSENT, Codebook
+from .tables.matrices import read_matrix
+from .tables.reading import open_table
+from .tables.text import AS_FOUND, Dialect
 from .utility import (
     ChiSquare,
     Distance,
@@ -69,6 +71,7 @@ def read_prior(
     missing: str,
     text: str | None,
     max_symbols: int | None = None,
+    dialect: Dialect = AS_FOUND,
 ) -> Prior:
     """The prior of columns of a table, or of a text: ``a=0.5,b=0.3,c=0.2``, JSON or a JSON file."""
     if (table is None) == (text is None):
@@ -86,9 +89,17 @@ def read_prior(
             f"table {table}",
             expected="--column with the column of the secret",
             got="none",
-            remedy="add for example --column " + csv_header(table)[0],
+            remedy="add for example --column " + str(open_table(table, dialect).names[0]),
         )
-    return Prior.from_csv(table, column, weights=weights, missing=missing, max_symbols=max_symbols)
+    return Prior.from_csv(
+        table,
+        column,
+        weights=weights,
+        missing=missing,
+        max_symbols=max_symbols,
+        sep=dialect.sep,
+        encoding=dialect.encoding,
+    )
 
 
 def read_levels(text: str) -> list[float]:

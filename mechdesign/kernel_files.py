@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from .errors import DataError, InputError
 from .files import parse_json, read_text, write_text
-from .input_tables import read_matrix
 from .labels import Label, excel_safe_cell
 from .mechanism import Mechanism
 from .solve._design import Design
 from .solve.columns_plan import KernelPlan
 from .storage import FORMAT, from_json, load
+from .tables.matrices import read_matrix
 
 if TYPE_CHECKING:
     from .subsets import SubsetSelection

@@ -30,6 +30,7 @@ from ..errors import InputError, LevelError, quote, visible, visible_lines
 from ..extensions import check_name_or_module, find, is_import_path, make
 from ..labels import counted
 from ..progress import waiting
+from ..tables.text import Dialect
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -73,7 +74,21 @@ Require = Annotated[
 ]
 Table = Annotated[
     str | None,
-    typer.Argument(help="CSV file with a header, or a shipped table (see 'mechdesign data')."),
+    typer.Argument(
+        help="File with named columns: separated text (also .gz, .zst), Parquet, Feather, Arrow or "
+        ".xlsx; a folder or pattern of such files, - for standard input, or a shipped table (see "
+        "'mechdesign data')."
+    ),
+]
+Sep = Annotated[
+    str | None,
+    typer.Option(
+        "--sep", metavar="SIGN", help="Sign between cells of a text file, such as ; or tab; found."
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Encoding of a text file, such as latin-1; else UTF-8, or UTF-16 if marked."),
 ]
 Outputs = Annotated[
     str | None,
@@ -156,7 +171,9 @@ KernelFile = Annotated[
 ]
 PriorTable = Annotated[
     str | None,
-    typer.Option("--data", metavar="TABLE", help="CSV file or shipped table for the prior."),
+    typer.Option(
+        "--data", metavar="TABLE", help="Table for the prior: a file of any kind, or shipped."
+    ),
 ]
 Normalise = Annotated[
     bool, typer.Option("--normalise", help="Accept rows that do not sum to one, and divide.")
@@ -453,6 +470,8 @@ class PriorSource:
     prior: PriorText = None
     bins: BinsText = None
     bins_from: BinsFrom = None
+    sep: Sep = None
+    encoding: Encoding = None
 
     def read_prior(self) -> Prior:
         """The prior; :class:`InputError` where neither or both are given."""
@@ -475,11 +494,23 @@ class PriorSource:
 
             with waiting("counting", show=sys.stderr.isatty()):
                 return read_binned_prior(
-                    self.table, self.column, self.weights, self.missing, self.bins, self.bins_from
+                    self.table,
+                    self.column,
+                    self.weights,
+                    self.missing,
+                    self.bins,
+                    self.bins_from,
+                    Dialect(self.sep, self.encoding),
                 )
         with waiting("counting", show=sys.stderr.isatty()):
             return read_prior(
-                self.table, self.column, self.weights, self.missing, self.prior, self.max_symbols
+                self.table,
+                self.column,
+                self.weights,
+                self.missing,
+                self.prior,
+                self.max_symbols,
+                Dialect(self.sep, self.encoding),
             )
 
     def hint_at_bins(self, known: Prior) -> None:
@@ -567,6 +598,8 @@ class ReleaseOptions:
     only_reports: Annotated[
         bool, typer.Option("--only-reports", help="Write the columns of reports and no others.")
     ] = False
+    sep: Sep = None
+    encoding: Encoding = None
     show_values: ShowValues = False
 
     @property
@@ -588,8 +621,8 @@ class ReleaseOptions:
         """Raise :class:`InputError` for files of one name, among those read and written too."""
         from ..files import check_writable
         from ..release.folder_release import check_apart
-        from ..release.input_files import find_inputs
         from ..release.table_files import receipt_path
+        from ..tables.files import find_inputs
 
         inputs = find_inputs(table)
         if inputs is None:
@@ -666,6 +699,8 @@ class ReleaseOptions:
             show_values=self.show_values,
             drop=self.drop_column,
             only_reports=self.only_reports,
+            sep=self.sep,
+            encoding=self.encoding,
             **more,
         )
         if is_new:

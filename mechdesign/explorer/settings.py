@@ -149,6 +149,15 @@ class Column:
     column: str | tuple[str, ...]
     weights: str | None = None
     missing: str = "error"
+    sep: str | None = None
+    encoding: str | None = None
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What is said of how the table is read, by the names of options."""
+        given = {"weights": self.weights, "sep": self.sep, "encoding": self.encoding}
+        given["missing"] = None if self.missing == "error" else self.missing
+        return {name: value for name, value in given.items() if value is not None}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -558,8 +567,8 @@ def shell_lines(settings: Settings) -> str:
     if source is not None:
         arguments.append(source.table)
         arguments += [text for column in source.columns for text in ("--column", column)]
-        arguments += [] if source.weights is None else ["--weights", source.weights]
-        arguments += [] if source.missing == "error" else ["--missing", source.missing]
+        for name, text in source.options.items():
+            arguments += [f"--{name}", text]
     else:
         arguments += ["--prior", _masses_text(settings)]
     for notion in settings.required_notions():
@@ -605,8 +614,7 @@ def _prior_call(settings: Settings) -> str:
         return found + (f".with_schema({list(settings.joined)!r})" if settings.joined else "")
     column = source.column if isinstance(source.column, str) else list(source.column)
     arguments = [repr(source.table), repr(column)]
-    arguments += [] if source.weights is None else [f"weights={source.weights!r}"]
-    arguments += [] if source.missing == "error" else [f"missing={source.missing!r}"]
+    arguments += [f"{name}={value!r}" for name, value in source.options.items()]
     return f"md.Prior.from_csv({', '.join(arguments)})"
 
 

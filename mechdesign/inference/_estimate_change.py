@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, KernelError, asked_by, listed, quote
-from ..input_tables import DROPPED
 from ..labels import Label, counted, tidy
 from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import (
@@ -24,6 +23,7 @@ from ..release.identities import encode_identities
 from ..release.persons import plain_identity
 from ..release.receipts import trace
 from ..release.samples import CountedRows
+from ..tables.counting import DROPPED
 from ..utility.estimation import Asked
 from ._estimate import covariances, estimate
 from .references import CONFIDENCE, check_confidence, reference_of

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,10 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, MissingLibraryError, quote
 from ..mechanism import ImplicitKernel
+from ..tables.frames import find_column, pandas_values, polars_values
+from ..tables.parts import parts_of, side_by_side
 from .codes import ABSENT, cell_text
-from .column import ColumnRelease, check_distinct, check_rows, find_column
-from .parts import ROWS, parts_of, side_by_side
+from .column import ColumnRelease, check_distinct, check_rows
 from .receipts import KEY, receipts_of, receipts_to_text, with_receipt
 
 # Rows of a chunk of labels.
@@ -276,21 +276,6 @@ def _arrow_of_pandas(labels: Any) -> Any:
     return found.combine_chunks() if hasattr(found, "chunks") else found
 
 
-def pandas_values(series: Any) -> Any:
-    """An Arrow array, or a list where values of several types have no common Arrow type."""
-    pa = load_arrow()
-    try:
-        return pa.Array.from_pandas(series)
-    except (
-        pa.ArrowInvalid,
-        pa.ArrowTypeError,
-        pa.ArrowNotImplementedError,
-        OverflowError,
-        UnicodeError,
-    ):
-        return series.to_list()
-
-
 def _pandas_labels(outputs: tuple[Any, ...], dtype: Any) -> Any:
     """Labels as a series of the dtype where they fit it, else of their own."""
     import pandas as pd
@@ -344,8 +329,8 @@ def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
     columns, row = release.secret_columns, release.identity.column
     there = frame.select(selectors.by_name(row, *columns)).collect()
     check_rows(there.height)
-    codes = release.codes(lambda name: _polars_values(there.get_column(name)))
-    identities = release.identify(lambda name: _polars_values(there.get_column(name)), codes)
+    codes = release.codes(lambda name: polars_values(there.get_column(name)))
+    identities = release.identify(lambda name: polars_values(there.get_column(name)), codes)
     assert identities is not None
     checked = release.fixed(identities, codes)
 
@@ -385,7 +370,7 @@ class LazyDataError(DataError):
 
 def _polars_reports(frame: Any, release: ColumnRelease) -> list[Any]:
     """For each target a series of reports, under the name of the column that it stands for."""
-    found = release.draw_all(lambda name: _polars_values(frame.get_column(name)))
+    found = release.draw_all(lambda name: polars_values(frame.get_column(name)))
     return [_polars_series(frame, target, drawn) for target, drawn in found]
 
 
@@ -400,37 +385,6 @@ def _polars_series(frame: Any, target: Any, drawn: NDArray[Any]) -> Any:
     if isinstance(target.mechanism, ImplicitKernel):
         return places.cast(labels.dtype).alias(series.name)
     return labels.gather(places).alias(series.name)
-
-
-def _polars_values(series: Any) -> Any:
-    """An Arrow array, or a list where the values have no Arrow type."""
-    import polars as pl
-
-    if series.dtype == pl.Object:
-        return series.to_list()
-    series = series.alias("")  # a name with a zero byte is none to Arrow, and polars panics
-    try:
-        if series.dtype == pl.String and _reads_views():
-            return series.to_arrow(compat_level=pl.CompatLevel.newest())
-        if series.dtype == pl.Categorical and len(series) > ROWS:
-            parts = [series[part] for part in parts_of(len(series))]
-            return load_arrow().chunked_array(side_by_side(lambda part: part.to_arrow(), parts))
-        return series.to_arrow()
-    except load_arrow().ArrowInvalid:
-        return series.to_list()
-
-
-@cache
-def _reads_views() -> bool:
-    """Whether polars hands its text over as it is, and this version of Arrow reads it."""
-    import polars as pl
-
-    pa = load_arrow()
-    try:
-        pa.array([""], pa.string_view()).dictionary_encode()
-    except (AttributeError, pa.ArrowNotImplementedError):
-        return False
-    return hasattr(pl, "CompatLevel")
 
 
 def _polars_labels(target: Any, dtype: Any) -> Any:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, InputError
-from .adapters import pandas_values, privatize_batch, privatize_pandas, reported_schema
-from .column import ColumnRelease, check_distinct, check_rows, find_column
+from ..tables.frames import find_column, pandas_values
+from .adapters import privatize_batch, privatize_pandas, reported_schema
+from .column import ColumnRelease, check_distinct, check_rows
 from .identities import check_type, encode_some, missing_identity, repeated, shortened
 from .words import SeededWords, SystemWords
 

@@ -18,15 +18,16 @@ from typing import Any
 import numpy as np
 
 from ..errors import CountsWarning, DataError, StorageError, warn
-from ..input_tables import is_missing
 from ..prior import Prior
 from ..progress import counter
 from ..solve.columns_plan import KernelPlan
+from ..tables.counting import distinct_values, is_missing
+from ..tables.files import file_ending
+from ..tables.reading import Table, open_table
+from ..tables.writing import codes_are_written, new_table
 from .adapters import column_reader, privatize_batch, reported_schema
-from .codes import distinct_values
 from .column import ColumnRelease
 from .identities import SpooledAdmission, encode_identities, encode_some
-from .input_files import file_ending
 from .ledger import Ledger, Part, releases_beside
 from .persons import Budget, PersonDraws
 from .receipts import (
@@ -38,13 +39,10 @@ from .receipts import (
     with_receipt,
 )
 from .table_files import (
-    codes_are_written,
     file_digest,
     file_receipts,
-    new_table,
-    open_batches,
 )
-from .written_columns import Written
+from .written_columns import Beside, Written
 
 # Shares this close are those of the same counts, at any number of rows that a file has.
 _ROUNDING = Fraction(1, 10**10)
@@ -99,7 +97,7 @@ def survey(
     key: bytes,
     budget: Budget | None,
     folder: Path,
-    beside: Sequence[str] = (),
+    beside: Beside,
 ) -> Survey:
     """Read what is about to be released, and check its identities.
 
@@ -122,13 +120,13 @@ def _survey(
     person: str | None,
     key: bytes,
     budget: Budget | None,
-    beside: Sequence[str],
+    beside: Beside,
 ) -> Survey:
     """One pass over the files; its release takes the identities in."""
     secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
     several = release.secret_columns if len(release.secret_columns) > 1 else []
     parts = [Fingerprinter(key) for _ in several]
-    others = [Fingerprinter(key) for _ in beside]
+    others = [Fingerprinter(key) for _ in beside.asked]
     counts = [np.zeros(len(one.prior) + 1, dtype=np.int64) for one in release.held]
     repeats: dict[Any, int] = {}
     identity = release.identity
@@ -138,19 +136,16 @@ def _survey(
         column = str(release.column)
         person_draws = PersonDraws(key, identity, column, kernel, release.inputs)
     alone = person is not None and not (identity and identity.by_person)
-    columns = dict.fromkeys([*release.columns, *([person] if alone else []), *beside])
+    columns = dict.fromkeys([*release.columns, *([person] if alone else []), *beside.asked])
     rows_of = []
     for path in sources:
         release.rows = 0
-        with (
-            told_apart(path, sources),
-            open_batches(path, list(columns), release.coded) as (_, batches, _),
-        ):
-            for batch in batches:
+        with told_apart(path, sources):
+            for batch in open_table(path, beside.dialect, release.coded).batches([*columns]):
                 read = column_reader(batch)
                 values, places = release.secrets(read)
                 secrets.add_codes(values, places)
-                for one, column in zip([*parts, *others], [*several, *beside], strict=True):
+                for one, column in zip([*parts, *others], [*several, *beside.asked], strict=True):
                     own, at = distinct_values(read(column), column)
                     one.add_codes([*own, None], at)
                 for so_far, here in zip(
@@ -284,32 +279,37 @@ def intend(
 # Drawing and writing
 
 
+def schema_after(table: Table, release: ColumnRelease, written: Written) -> Any:
+    """The Arrow schema of the file of reports that is made of a table."""
+    after = reported_schema(table.schema, release)
+    if table.rows is not None:
+        told = [replace(one, rows=table.rows) for one in release.receipts(rows=False)]
+        after = with_receipt(after, *told)
+    return written.schema(after, release)
+
+
 def write_reports(
     source: Path,
     part: Path,
+    target: Path,
     release: ColumnRelease,
     stop_if_asked: Callable[[], None],
     progress: bool,
-    excel_safe: bool,
     written: Written,
 ) -> None:
     """Write the file with the column replaced to a hidden one."""
-    coded = release.coded if codes_are_written() else None
-    with open_batches(source, coded=coded) as (schema, batches, total):
-        after = reported_schema(schema, release)
-        if total is not None:
-            told = [replace(one, rows=total) for one in release.receipts(rows=False)]
-            after = with_receipt(after, *told)
-        after = written.schema(after, release)
-        with (
-            new_table(part, after, source, excel_safe=excel_safe) as write,
-            counter(total, "privatising", show=progress) as advance,
-            _writing_beside(write) as write_next,
-        ):
-            for batch in batches:
-                write_next(written.batch(privatize_batch(batch, release), release))
-                advance(batch.num_rows)
-                stop_if_asked()
+    is_coded = codes_are_written() and file_ending(target) == ".parquet"
+    table = open_table(source, written.dialect, release.coded if is_coded else None)
+    after = schema_after(table, release, written)
+    with (
+        new_table(part, target, after, table, excel_safe=written.excel_safe) as write,
+        counter(table.rows, "privatising", show=progress) as advance,
+        _writing_beside(write) as write_next,
+    ):
+        for batch in table.batches():
+            write_next(written.batch(privatize_batch(batch, release), release))
+            advance(batch.num_rows)
+            stop_if_asked()
 
 
 @contextmanager

@@ -23,6 +23,9 @@ from urllib.parse import unquote
 from ..errors import DataError, InputError, LeftoverWarning, StorageError, asked_by, quote, warn
 from ..files import OVERWRITTEN, check_folder, publish, read_json, write_text
 from ..progress import counter
+from ..tables.files import RUN, Inputs, file_ending, is_text
+from ..tables.reading import open_table
+from ..tables.writing import check_held
 from .adapters import column_reader
 from .column import ColumnRelease
 from .counts import warn_of_rows
@@ -31,6 +34,7 @@ from .file_passes import (
     check_source,
     finish,
     intend,
+    schema_after,
     survey,
     told_apart,
     warn_of_counts,
@@ -38,11 +42,10 @@ from .file_passes import (
     write_receipt_beside,
     write_reports,
 )
-from .input_files import RUN, Inputs, file_ending, is_csv
 from .ledger import Ledger
 from .persons import Budget, recalled
 from .receipts import Fingerprinter, Receipt
-from .table_files import file_digest, open_batches, receipt_path
+from .table_files import file_digest, receipt_path
 from .written_columns import Beside, Written
 
 _FORMAT = "mechdesign-run"
@@ -77,10 +80,12 @@ def check_apart(inputs: Inputs, target: Path) -> None:
         )
 
 
-def _check_tables(inputs: Inputs, release: ColumnRelease, person: str | None) -> None:
+def _check_tables(
+    inputs: Inputs, release: ColumnRelease, person: str | None, written: Written
+) -> None:
     """Raise an error for files that are no parts of one table, or whose names tell a secret."""
-    written = [target.column for target in release.targets]
-    told = {str(name) for name in [*release.columns, *written, person] if name is not None}
+    reports = [target.column for target in release.targets]
+    told = {str(name) for name in [*release.columns, *reports, person] if name is not None}
     for name in inputs.names:
         for part in PurePosixPath(name).parts[:-1]:
             column = unquote(part.partition("=")[0])
@@ -96,16 +101,17 @@ def _check_tables(inputs: Inputs, release: ColumnRelease, person: str | None) ->
         with told_apart(path, inputs.paths):
             for column in release.secret_columns:
                 check_source(path, str(column))
-            with open_batches(path) as (schema, _, _):
-                release.check_names(schema.names)
-                first = first or schema
-                if not schema.equals(first):
-                    raise DataError(
-                        "table",
-                        expected=f"the columns and types of {inputs.names[0]}",
-                        got="others",
-                        remedy="privatise files of other columns apart",
-                    )
+            schema = open_table(path, written.dialect).schema
+            release.check_names(schema.names)
+            first = first or schema
+            if not schema.equals(first):
+                raise DataError(
+                    "table",
+                    expected=f"the columns and types of {inputs.names[0]}",
+                    got="others",
+                    remedy="privatise files of other columns apart",
+                )
+    check_held(schema_after(open_table(path, written.dialect), release, written), path)
 
 
 # What is written
@@ -308,7 +314,7 @@ def _alone(target: Path) -> Iterator[None]:
 def _check_empty(inputs: Inputs, target: Path, *, overwrite: bool) -> None:
     """Raise :class:`StorageError` for a folder with files that would be replaced or mixed in."""
     own = {target / name for name in inputs.names}
-    own |= {receipt_path(path) for path in own if is_csv(path)}
+    own |= {receipt_path(path) for path in own if is_text(path)}
     files = (path for path in target.rglob("*") if not path.is_dir())
     # What begins with a dot is of a run that was stopped before anything was there, or no table.
     found = [p for p in files if not any(n[0] == "." for n in p.relative_to(target).parts)]
@@ -332,7 +338,6 @@ def privatize_folder(
     is_repeatable: bool,
     overwrite: bool,
     progress: bool,
-    excel_safe: bool,
     about: str | None,
     budget: Budget | None = None,
     written: Written,
@@ -344,7 +349,7 @@ def privatize_folder(
     is_repeatable : whether a key or a seed gives the same reports in another run
     """
     check_apart(inputs, target)
-    _check_tables(inputs, release, person)
+    _check_tables(inputs, release, person, written)
     with _alone(target):
         secret = b"" if book is None else book.key
         run = _Run(target, secret)
@@ -354,14 +359,13 @@ def privatize_folder(
         files = {name: run.digest(inputs.base / name) for name in inputs.names}
         asked = {
             **release.settings(is_repeatable, run.mark),
-            "excel_safe": excel_safe,
             "spent": None if budget is None else budget.on_spent,
             **written.settings,
         }
         if run.state is not None:
             run.check(asked, files, book)
         beside = Beside(inputs.paths, release, written, book)
-        found = survey(inputs.paths, release, person, secret, budget, target.parent, beside.asked)
+        found = survey(inputs.paths, release, person, secret, budget, target.parent, beside)
         base = inputs.base.resolve()
         beside.warn(found.beside, who_of(base, about), base.name)
         if person is not None:
@@ -391,7 +395,6 @@ def privatize_folder(
                 stop_if_asked,
                 overwrite=overwrite,
                 progress=progress,
-                excel_safe=excel_safe,
                 written=written,
             )
         except BaseException:
@@ -446,7 +449,6 @@ def _make_all(
     *,
     overwrite: bool,
     progress: bool,
-    excel_safe: bool,
     written: Written,
 ) -> None:
     """Draw, note and publish each file that is not there."""
@@ -459,8 +461,8 @@ def _make_all(
                 part = run.part(index, file_ending(path))
                 mine = release.from_row(start)
                 with told_apart(path, inputs.paths):
-                    write_reports(path, part, mine, stop_if_asked, False, excel_safe, written)
-                if is_csv(path):
+                    write_reports(path, part, output, mine, stop_if_asked, False, written)
+                if is_text(path):
                     write_receipt_beside(receipt_path(part), part, path, output, mine, written)
                 if mine.rows != rows:
                     raise DataError(
@@ -485,6 +487,5 @@ def _make_all(
 def _take_in(release: ColumnRelease, path: Path) -> None:
     """Add the reports of a finished file to the fingerprint of all."""
     columns = [str(target.column) for target in release.targets]
-    with open_batches(path, columns, release.coded) as (_, batches, _):
-        for batch in batches:
-            release.recall(column_reader(batch))
+    for batch in open_table(path, coded=release.coded).batches(columns):
+        release.recall(column_reader(batch))

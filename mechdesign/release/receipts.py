@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from .. import __version__
 from ..errors import DataError, InputError, StorageError, UnknownNameError, quote
 from ..files import parse_json, read_text, write_text
-from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import parse_labels, tidy
 from ..mechanism import kernel_of
 from ..published import (
@@ -31,8 +30,8 @@ from ..published import (
     shown_fingerprint,
     told_in_public,
 )
-from .codes import distinct_values
-from .parts import parts_of
+from ..tables.counting import MISSING_TEXT, distinct_values, is_missing
+from ..tables.parts import parts_of
 from .report_counts import ReportCounts
 
 KEY = "mechdesign"

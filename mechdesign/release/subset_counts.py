@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, UnknownNameError, asked_by, quote
-from ..input_tables import DROPPED, MISSING_TEXT, is_missing
 from ..subsets import SubsetSelection
+from ..tables.counting import DROPPED, MISSING_TEXT, is_missing
 from .counts import count_rows
 from .report_counts import ReportCounts
 

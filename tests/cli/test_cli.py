@@ -22,7 +22,7 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.cli.exit_codes import UNWRITTEN
 from mechdesign.errors import CertificateError, DataError, SolverError
-from mechdesign.input_tables import read_matrix
+from mechdesign.tables.matrices import read_matrix
 
 FLIP = "input,no,yes\nno,0.75,0.25\nyes,0.25,0.75\n"
 

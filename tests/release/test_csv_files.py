@@ -66,18 +66,24 @@ def test_a_compressed_file_that_is_cut_off_is_refused_whole(tmp_path, ending, mo
         call = lambda: md.privatize_file(source, target, "x", FOUND, ledger=False)  # noqa: E731
         refused(call, "in.csv", error=DataError)
         assert not target.exists()
-    source.write_bytes(text().encode())
-    refused(call, error=DataError)
     assert [p.name for p in tmp_path.iterdir()] == [source.name]
 
 
-def test_other_kinds_are_refused_as_one(tmp_path, capsys):
-    (tmp_path / "in.csv").write_text(text())
+def test_the_output_is_of_the_kind_that_its_name_says(tmp_path, capsys):
+    (tmp_path / "in.csv").write_text(text().replace(",", ";"))
     md.save(FOUND, tmp_path / "m.json")
-    arguments = ["apply", tmp_path / "m.json", tmp_path / "in.csv", "--column", "x"]
-    assert main([*map(str, arguments), "-o", str(tmp_path / "out.csv.gz")]) == 2
-    assert "ends in .csv, as the input" in capsys.readouterr().err
-    assert not (tmp_path / "out.csv.gz").exists()
+    arguments = ["apply", tmp_path / "m.json", tmp_path / "in.csv", "--column", "x", "--seed", "1"]
+    counts = []
+    for number, ending in enumerate((".csv", ".csv.gz", ".tsv", ".parquet", ".feather", ".arrows")):
+        out = tmp_path / f"{number}{ending}"
+        assert main([*map(str, arguments), "-o", str(out), "--ledger", str(tmp_path / "l")]) == 0
+        assert file_receipts(out, check=True)["x"].seeded
+        counts.append(count_file(out, ["x"], [FOUND]))
+    assert counts == counts[:1] * len(counts)
+    assert (tmp_path / "0.csv").read_text().startswith("id;x;note\n0;")
+    capsys.readouterr()
+    assert main([*map(str, arguments), "-o", str(tmp_path / "out.xlsx")]) == 2
+    assert "ends in .csv" in capsys.readouterr().err
 
 
 @pytest.mark.slow

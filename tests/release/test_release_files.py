@@ -212,8 +212,8 @@ def test_bad_files_leave_nothing_behind(people, tmp_path):
     refused(lambda: into(column="clas"), "'clas'", error=UnknownNameError)
     refused(lambda: into(column="id"), "3000 other values", "row 1;", error=DataError)
     refused(lambda: into(column="id", show_values=True), "'00000'", error=DataError)
-    refused(lambda: into("out.parquet"), "ends in .csv", error=DataError)
-    refused(lambda: into("out.txt", "people.txt"), ".parquet", error=DataError)
+    refused(lambda: into("out.xlsx"), "ends in .csv", error=DataError)
+    refused(lambda: into("out.sav", "people.sav"), ".parquet", error=DataError)
     refused(lambda: into(source="gone.csv"), "existing file", error=DataError)
     refused(lambda: into("out.parquet", "people.parquet", "id"), error=DataError)
     refused(lambda: into(missing="replace", replacement="5th"), "'5th'", error=DataError)
@@ -452,7 +452,7 @@ def test_mistakes_on_the_command_line(run, people, tmp_path):
         ([*apply, "id", "-o", "x.csv"], "inputs of the mechanism"),
         ([*apply, "class", "-o", "people.csv"], "exists"),
         ([*apply, "class", "-o", "people.csv", "--force"], "another file"),
-        ([*apply, "class", "-o", "x.parquet"], ".csv"),
+        ([*apply, "class", "-o", "x.xlsx"], ".csv"),
         ([*apply, "class", "-o", "x.csv", "--seed", -1], "rng"),
         ([*apply, "class", "-o", "x.csv", "--missing", "drop"], "replace"),
         ([*apply, "class", "-o", "x.csv", "--unseen", "replace", "--replacement", "9"], "'9'"),

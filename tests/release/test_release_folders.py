@@ -200,7 +200,7 @@ def spoil_kind(folder):
 
 
 def spoil_other(folder):
-    (folder / "day=2/notes.txt").write_text("notes")
+    (folder / "day=2/notes.sav").write_text("notes")
 
 
 def spoil_link(folder):
@@ -235,7 +235,7 @@ def spoil_hidden_partition(folder):
         (spoil_value, "part-9.parquet"),
         (spoil_identity, "400 rows whose identity came before"),
         (spoil_kind, "one kind"),
-        (spoil_other, "notes.txt"),
+        (spoil_other, "notes.sav"),
         (spoil_link, "one file"),
         (spoil_hard_link, "one file"),
         (spoil_loop, "a link"),
