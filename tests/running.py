@@ -136,7 +136,7 @@ class _Failures:
 def pytest_configure(config):
     config.pluginmanager.register(entropy.Seeded())
     checks.run_all = config.option.all
-    examples = 60 if checks.run_all else 20
+    examples = 40 if checks.run_all else 20
     settings.register_profile("repeatable", max_examples=examples, derandomize=True, deadline=None)
     settings.load_profile("repeatable")
     reporter = config.pluginmanager.get_plugin("terminalreporter")

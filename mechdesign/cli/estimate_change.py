@@ -63,7 +63,7 @@ def estimate_change(
     from ..kernel_files import is_plan_file, load_release
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
-    from ..release.table_files import rows_of_file
+    from ..release.reports import rows_of_file
     from ..views.plain import change_json
     from ..views.text import print_intervals
 

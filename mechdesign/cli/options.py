@@ -80,16 +80,6 @@ Table = Annotated[
         "'mechdesign data')."
     ),
 ]
-Sep = Annotated[
-    str | None,
-    typer.Option(
-        "--sep", metavar="SIGN", help="Sign between cells of a text file, such as ; or tab; found."
-    ),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(help="Encoding of a text file, such as latin-1; else UTF-8, or UTF-16 if marked."),
-]
 Outputs = Annotated[
     str | None,
     typer.Option(
@@ -283,18 +273,6 @@ def say_advice(found: Identification) -> None:
         say(f"{found.advice[0].upper()}{found.advice[1:]}.")
 
 
-def receipts_beside(reports: str, columns: list[str], receipt: Path | None) -> list[Any]:
-    """The receipt of each column: from the file named, else from where the reports are."""
-    from ..release.receipts import load_receipt
-    from ..release.table_files import file_receipts
-
-    if receipt is not None:
-        return [load_receipt(receipt, name) for name in columns]
-    # Counts of a collector name their kernel themselves.
-    known = {} if reports.lower().endswith(".json") else file_receipts(reports)
-    return [known.get(name) for name in columns]
-
-
 # What the texts of options name
 
 
@@ -459,7 +437,28 @@ def _are_numbers(text: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PriorSource:
+class TextForm:
+    """How a text file is written, as far as it is said."""
+
+    sep: Annotated[
+        str | None,
+        typer.Option(
+            "--sep", metavar="SIGN", help="Sign between cells of text, such as ; or tab; found."
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="Encoding of text, such as latin-1; else UTF-8, or UTF-16 if marked."),
+    ] = None
+
+    @property
+    def dialect(self) -> Dialect:
+        """The same as what opens tables takes it."""
+        return Dialect(self.sep, self.encoding)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriorSource(TextForm):
     """Where a prior comes from: a column of a table, or a text."""
 
     table: Table = None
@@ -470,8 +469,6 @@ class PriorSource:
     prior: PriorText = None
     bins: BinsText = None
     bins_from: BinsFrom = None
-    sep: Sep = None
-    encoding: Encoding = None
 
     def read_prior(self) -> Prior:
         """The prior; :class:`InputError` where neither or both are given."""
@@ -500,7 +497,7 @@ class PriorSource:
                     self.missing,
                     self.bins,
                     self.bins_from,
-                    Dialect(self.sep, self.encoding),
+                    self.dialect,
                 )
         with waiting("counting", show=sys.stderr.isatty()):
             return read_prior(
@@ -510,7 +507,7 @@ class PriorSource:
                 self.missing,
                 self.prior,
                 self.max_symbols,
-                Dialect(self.sep, self.encoding),
+                self.dialect,
             )
 
     def hint_at_bins(self, known: Prior) -> None:
@@ -530,7 +527,7 @@ class PriorOption(PriorSource):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReleaseOptions:
+class ReleaseOptions(TextForm):
     """How reports are drawn, and where that is recorded."""
 
     row: Annotated[
@@ -598,8 +595,6 @@ class ReleaseOptions:
     only_reports: Annotated[
         bool, typer.Option("--only-reports", help="Write the columns of reports and no others.")
     ] = False
-    sep: Sep = None
-    encoding: Encoding = None
     show_values: ShowValues = False
 
     @property

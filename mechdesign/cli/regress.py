@@ -22,7 +22,6 @@ from .options import (
     ShowValues,
     note,
     print_json,
-    receipts_beside,
 )
 
 
@@ -94,7 +93,7 @@ def regress(
     from ..kernel_files import check_order, is_plan_file, load_kernel, load_release
     from ..mechanism import kernel_of
     from ..published import kernel_fingerprint
-    from ..release.table_files import rows_of_file
+    from ..release.reports import rows_of_file
     from ..views.plain import regression_json
     from ..views.text import print_intervals
 
@@ -151,7 +150,7 @@ def regress(
                 column,
                 feature=read_feature(_single("--feature", feature, needed=False), mechanism),
                 reference=None if symbol is None else _symbol(symbol, mechanism),
-                receipt=receipts_beside(reports, [str(column)], receipt)[0],
+                receipt=receipt,
                 truth=None if truth is None else read_truth(truth),
                 **options,
             )

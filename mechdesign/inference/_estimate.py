@@ -11,13 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, MisfitWarning, PrecisionWarning, quote, warn
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Mechanism
 from ..release._identifiability import ask_as_designed, rank_of, report_weights
 from ..release.codes import check_choice
-from ..release.counts import count_reports
-from ..release.receipts import trace
-from ..release.samples import Sample, read_sample
-from ..release.several_estimates import one_kernel
+from ..release.reports import Sample, asked_of
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
 from ..utility.questions import Question
@@ -194,6 +191,13 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     0.7
     """
     check_options(method, intervals, target, misfit, confidence)
+    if not isinstance(column, (str, int, list, tuple)) and column is not None:
+        raise InputError(
+            "column",
+            expected="the name of the column of reports, or a list of them",
+            got=quote(column),
+            remedy="leave it out for reports without a table",
+        )
     survey = Survey(weights, strata, clusters, by_group, population, weighting)
     if isinstance(mechanism, SubsetSelection):
         refuse_other_than(method=(method, "inversion"), feature=(feature, None))
@@ -230,23 +234,13 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         for name, fit in fits.items():
             judge_fit(fit, misfit, f"reports in column {quote(name)}")
         return replace(many, fit=min(fits.values()))
-    beside = survey.columns if survey.asked else None
-    read = one_kernel(reports, mechanism, column, receipt, missing, beside)
-    reports, mechanism, column, receipt = read.reports, read.mechanism, read.column, read.receipt
-    found = mechanism_of(mechanism)
-    resamples, generator = bootstrap_options(resamples, rng)
-    if survey.asked or isinstance(reports, Sample):
+    bootstrap = bootstrap_options(resamples, rng)
+    if survey.asked:
         check_plain(method, intervals)
-        sample = read_sample(reports, found, column, survey.columns, missing)
-        counts = sample.tally(found)
-    else:
-        counts = count_reports(reports, found, column, missing=missing)
-        sample = Sample(np.flatnonzero(counts), counts[counts > 0], {})
+    read = asked_of(reports, mechanism, column, receipt, missing, survey.columns)
+    mechanism, found, sample, note = read.designed, read.kernel, read.sample, read.note
     question = ask_as_designed(mechanism, feature, by)
-    n = int(counts.sum())
-    carried = None if isinstance(reports, Sample) else column
-    known, note = trace(reports, carried, found, receipt, n)
-    note = note if read.note is None else read.note
+    n, counts = sample.size, sample.tally(len(found.outputs))
     likely, gap, _ = maximise(found.kernel, counts[None, :] / n)
     fit = fit_of(found.kernel, counts / n, likely[0], n, float(gap[0]))
     judge_fit(fit, misfit)
@@ -265,9 +259,9 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         confidence=confidence,
         target=target,
         fit=fit,
-        receipt=known,
+        receipt=read.receipt,
         note=note,
-        bootstrap=(resamples, generator),
+        bootstrap=bootstrap,
     )
     groups = asked.estimates(sample, survey)
     for each in groups.estimates:

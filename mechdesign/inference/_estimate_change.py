@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, KernelError, asked_by, listed, quote
-from ..labels import Label, counted, tidy
+from ..errors import DataError, InputError, KernelError, listed, quote
+from ..labels import counted
 from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import (
     AskedKernel,
@@ -17,13 +17,11 @@ from ..release._identifiability import (
     least_variance,
     question_of_rounds,
 )
-from ..release.codes import ABSENT, Codebook, check_choice
-from ..release.counts import count_rows
+from ..release.codes import check_choice
 from ..release.identities import encode_identities
 from ..release.persons import plain_identity
 from ..release.receipts import trace
-from ..release.samples import CountedRows
-from ..tables.counting import DROPPED
+from ..release.reports import coded, sample_of
 from ..utility.estimation import Asked
 from ._estimate import covariances, estimate
 from .references import CONFIDENCE, check_confidence, reference_of
@@ -164,10 +162,7 @@ def estimate_change(
         zip((first, second), columns, kernels, known, told, strict=True), 1
     ):
         counts = np.bincount(list(of.values()), minlength=len(kernel.outputs))
-        carried = name
-        if isinstance(table, CountedRows):
-            carried, receipt = None, receipt or table.receipts.get(name)
-        receipt, note = trace(table, carried, kernel, receipt, len(of), f"reports of round {i}")
+        receipt, note = trace(table, name, kernel, receipt, len(of), f"reports of round {i}")
         asked = AskedKernel(kernel, own)
         made.append(
             estimate(
@@ -248,47 +243,21 @@ def _reports_of(
             got=f"{quote(column, 40)} and {quote(person, 40)}",
             remedy="pass column= and person=",
         )
-    book = Codebook(kernel.outputs, "outputs of the mechanism", texts=_is_of_texts(table))
-    if isinstance(table, CountedRows):
-        pairs = list(table.of([person, column]))
-    else:
-        pairs = list(count_rows(table, [person, column]))
+    sample = sample_of(table, {column: kernel}, [person], missing, fewest=0)
+    people, rows = coded(sample.columns[person], person)
     # An empty cell of a text file is a missing identity.
-    blank_cell = "" if _is_of_texts(table) else None
-    people = [None if who == blank_cell else who for who, _ in pairs]
-    identities = encode_identities(people, person)
+    people = [None if who == "" and sample.texts else who for who in people]
+    identities = list(map(plain_identity, encode_identities(people, person)))
     found: dict[bytes, int] = {}
-    unseen: list[Label] = []
-    blank = 0
-    for identity, (_, report) in zip(map(plain_identity, identities), pairs, strict=True):
-        place = book.place(tidy(report))
-        if place == ABSENT:
-            if book.is_blank(report):
-                blank += 1
-            else:
-                unseen.append(report)
-        elif found.setdefault(identity, place) != place:
+    for row, place in zip(rows.tolist(), sample.reports.tolist(), strict=True):
+        if found.setdefault(identities[row], place) != place:
             raise DataError(
                 f"column {person!r}",
                 expected="one report of each person in a round",
                 got="several for one of them",
                 remedy="keep one row per person",
             )
-    if unseen:
-        raise book.refuse(f"reports in column {column!r}", unseen, "pass the mechanism")
-    if blank and missing == "error":
-        raise DataError(
-            f"reports in column {column!r}",
-            expected="no missing reports",
-            got=f"those of {counted(blank, 'person')}",
-            remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
-        )
     return found
-
-
-def _is_of_texts(table: Any) -> bool:
-    """Whether values were read from a text file."""
-    return isinstance(table, CountedRows) and table.texts
 
 
 def _two(given: Any, subject: str) -> list[Any]:

@@ -14,8 +14,8 @@ from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, 
 from ..labels import Label, listing, short_names
 from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import ask_as_designed, report_weights
-from ..release.counts import count_pairs
 from ..release.receipts import trace
+from ..release.reports import sample_of
 from ..solve.columns_plan import KernelPlan, product_kernel
 from ..utility.questions import Question
 from ._estimate import AskedReports, bootstrap_options, check_options, covariances, judge_fit
@@ -380,8 +380,9 @@ def estimate_joint(
     kernels = [mechanism_of(m) for m in mechanisms]
     pairs = zip(mechanisms, features, strict=True)
     questions = [ask_as_designed(designed, feature, by) for designed, feature in pairs]
-    counts = count_pairs(reports, kernels, columns, missing)
-    n = int(counts.sum())
+    named = dict(zip(map(str, columns), kernels, strict=True))
+    sample = sample_of(reports, named, (), missing)
+    counts, n = sample.tally(*(len(kernel.outputs) for kernel in kernels)), sample.size
     f = counts / n
     notes = []
     for k, mechanism in enumerate(kernels):

@@ -20,8 +20,8 @@ from ..release._identifiability import (
     rank_of,
 )
 from ..release.codes import check_choice
-from ..release.counts import count_pairs, count_reports
 from ..release.receipts import trace
+from ..release.reports import sample_of
 from ..theory._composition import Composition, compose
 from ..utility.estimation import Asked
 from ._estimate import AskedReports, estimate, judge_fit, warn_of_errors
@@ -135,7 +135,7 @@ def estimate_rounds(
     columns = _one_each(column, len(parts), "columns of rounds")
     known = _one_each(receipts, len(parts), "receipts of rounds")
     counts = [
-        count_reports(part, kernel, name, missing=missing)
+        sample_of(part, {name: kernel}, (), missing).tally(len(kernel.outputs))
         for part, kernel, name in zip(parts, kernels, columns, strict=True)
     ]
     sizes = [int(count.sum()) for count in counts]
@@ -200,11 +200,13 @@ def _of_the_same(
         )
     first, second = map(mechanism_of, designs)
     both = first.parallel(second)
-    counts = count_pairs(reports, [first, second], _one_each(column, 2, "columns"), missing)
+    names = [str(name or i) for i, name in enumerate(_one_each(column, 2, "columns"))]
+    named = dict(zip(names, (first, second), strict=True))
+    counts = sample_of(reports, named, (), missing).tally(len(first.outputs), len(second.outputs))
     reference = reference_of(designs[-1], second, truth)
-    named = dict(zip(both.outputs, counts.ravel().tolist(), strict=True))
+    pairs = dict(zip(both.outputs, counts.ravel().tolist(), strict=True))
     asked = AskedKernel(both, question_of_rounds(designs, [both]))
-    made = estimate(named, asked, truth=reference, **options)
+    made = estimate(pairs, asked, truth=reference, **options)
     n = made.reports
     shrunk = shrunk_truth(
         both.inputs,

@@ -24,9 +24,8 @@ from ..labels import Label, counted, listing
 from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import ask, ask_as_designed, designed_question
 from ..release.codes import check_choice
-from ..release.counts import check_tally
 from ..release.receipts import Receipt, trace
-from ..release.samples import CountedRows, Sample, read_columns
+from ..release.reports import Sample, sample_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
 from ..utility.questions import Question
@@ -219,18 +218,16 @@ def regress(
     terms = _asked(designs, response, family, *given)
     kernels = {name: mechanism_of(design) for name, design in designs.items()}
     survey = Survey(weights, strata, clusters)
-    sample, places = read_columns(table, kernels, [*others, *survey.columns], missing)
-    n, counted = int(sample.repeats.sum()), isinstance(table, CountedRows)
+    sample = sample_of(table, kernels, [*others, *survey.columns], missing)
+    n, places = sample.size, sample.places
     secrets, fits, receipts, notes = {}, [], [], []
     for name, kernel in kernels.items():
         where = f"reports in column {name!r}" if several else "reports"
-        counts = np.bincount(places[name], sample.repeats, kernel.shape[1]).astype(np.int64)
-        check_tally(counts, kernel)
+        counts = np.bincount(places[name], sample.repeats, kernel.shape[1])
         likely, gap, _ = maximise(kernel.kernel, counts[None] / n)
         fits.append(fit_of(kernel.kernel, counts / n, likely[0], n, float(gap[0])))
         judge_fit(fits[-1], misfit, where)
-        known = table.receipts.get(name) if counted and receipt is None else receipt
-        found = trace(table, None if counted else name, designs[name], known, n, where)
+        found = trace(table, name, designs[name], receipt, n, where)
         receipts.append(found[0])
         notes.append(found[1])
         best = reference_of(designs[name], kernel, truth)

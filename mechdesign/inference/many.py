@@ -10,7 +10,7 @@ is found when it is asked for; the secrets of all others are taken to be what co
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -21,11 +21,9 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..labels import Label, counted, short_names
-from ..release._identifiability import FEWEST, ask_as_designed, report_weights
+from ..release._identifiability import ask_as_designed, report_weights
 from ..release.receipts import Receipt, trace
-from ..release.samples import CountedRows, Sample, named_columns, read_columns
-from ..release.several_estimates import kernels_of, note_of_plan
-from ..release.subset_counts import count_subset_reports
+from ..release.reports import Sample, kernels_of, note_of_plan, sample_of
 from ..schema import Schema
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
 from ..subsets import SubsetSelection
@@ -184,16 +182,6 @@ def _check_errors(errors: Vector, n: int, what: str, remedy: str) -> None:
         )
 
 
-def _check_count(n: int) -> None:
-    if n < FEWEST:
-        raise DataError(
-            "reports",
-            expected=f"at least {FEWEST}",
-            got=str(n),
-            remedy="collect more; md.plan (mechdesign plan) says how many",
-        )
-
-
 def share_path(first: Vector, own: Vector, others: Vector) -> Mixed:
     """The path of shares ``(N,)`` from moments of scores of those who count and of all others.
 
@@ -213,7 +201,7 @@ def share_path(first: Vector, own: Vector, others: Vector) -> Mixed:
 def estimate_many(
     reports: Any,
     mechanism: SubsetSelection,
-    column: str | None,
+    column: Any,
     *,
     confidence: float,
     target: str,
@@ -221,11 +209,10 @@ def estimate_many(
     receipt: Any,
 ) -> ManyEstimates:
     """:func:`estimate` for reports of a subset selection, with every option checked."""
-    counted = count_subset_reports(reports, mechanism, column, missing)
-    n = counted.total
-    _check_count(n)
+    sample = sample_of(reports, {column: mechanism}, (), missing)
+    n = sample.size
     known, note = trace(reports, column, mechanism, receipt, n)
-    codes, counts = counted.result()
+    codes, counts = sample.totals()
     values = mechanism.shares_of(codes, counts)
     shares = np.clip(values, 0.0, 1.0)
     shares /= max(1.0, float(shares.sum()))
@@ -355,28 +342,9 @@ def estimate_combinations(
             remedy=f"estimate fewer columns at a time, such as column={names[:2]!r}",
         )
     note = note_of_plan(reports, kernels, receipt)
-    if isinstance(reports, Sample):
-        raise InputError(
-            "reports of many columns",
-            expected="a table, or counts of tuples of reports",
-            got="rows of a survey",
-            remedy="estimate fewer columns at a time",
-        )
-    if isinstance(reports, Mapping):
-        if survey.asked:
-            raise InputError(
-                "reports of a survey",
-                expected="a table with all columns",
-                got="counts",
-                remedy="pass the table",
-            )
-        reports = _of_counts(reports, names)
     others = sorted(set(survey.columns))
-    for name in kernels:
-        named_columns(name, others)
-    sample, places = read_columns(reports, kernels, others, missing)
-    n = int(sample.repeats.sum())
-    _check_count(n)
+    sample = sample_of(reports, kernels, others, missing)
+    n, places = sample.size, sample.places
     scores, fits, likely = [], {}, []
     for name, kernel in kernels.items():
         reference = reference_of(plan[name], kernel)
@@ -596,16 +564,3 @@ def contracted(
             made[group[rows]] += known[rows][:, :, None] * own[report]
         known = made.reshape(len(made), -1)
     return np.asarray(known[0])
-
-
-def _of_counts(counts: Any, names: Sequence[str]) -> CountedRows:
-    """Counts of tuples of reports as rows."""
-    wrong = next((k for k in counts if not isinstance(k, tuple) or len(k) != len(names)), None)
-    if wrong is not None:
-        raise DataError(
-            "counts of reports",
-            expected=f"tuples of {len(names)} reports as keys",
-            got=quote(wrong, 40),
-            remedy="pass the table, or {('a', 'x', 1): 12, …}",
-        )
-    return CountedRows(tuple(names), dict(counts), {}, texts=False)

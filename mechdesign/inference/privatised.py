@@ -18,7 +18,7 @@ from ..labels import Label, listing
 from ..mechanism import Mechanism
 from ..release._identifiability import hidden_answers, least_variance
 from ..release.codes import ABSENT, Codebook
-from ..release.samples import Sample
+from ..release.reports import Sample
 from ..utility.questions import Question
 from .surveys import Drawn, design_covariance
 

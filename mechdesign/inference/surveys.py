@@ -26,7 +26,7 @@ from ..errors import DataError, InputError, PrecisionWarning, quote, warn
 from ..labels import Label, listing, parse_labels
 from ..release._identifiability import FEWEST
 from ..release.codes import ABSENT, Codebook, check_choice
-from ..release.samples import Sample
+from ..release.reports import Sample
 from .intervals import Sampling
 
 Vector = NDArray[np.float64]

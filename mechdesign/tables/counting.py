@@ -20,7 +20,7 @@ from ..exact import fraction, is_whole, read_fraction
 from ..labels import Label, alike, counted, parse_labels, tidy
 from .frames import column_values
 from .parts import parts_of, processors, side_by_side
-from .reading import Table, open_table
+from .reading import Table, open_table, read_columns
 from .text import AS_FOUND, Dialect
 
 #: Different values of a column that are designed on without being asked for.
@@ -131,6 +131,17 @@ def _is_number(cell: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def read_labels(source: Any, columns: Sequence[str], dialect: Dialect) -> list[list[Any]]:
+    """The values of columns of a table, row by row: texts as labels, missing ones as ``None``."""
+    found = []
+    for cells in read_columns(source, columns, dialect):
+        texts = [cell for cell in dict.fromkeys(cells) if isinstance(cell, str)]
+        texts = [text for text in texts if text.strip().lower() not in MISSING_TEXT]
+        labels = dict(zip(texts, parse_labels(texts), strict=True))
+        found.append([labels.get(cell) if isinstance(cell, str) else cell for cell in cells])
+    return found
 
 
 # Distinct rows

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import DataError
-from .files import STANDARD_INPUT, file_ending, file_of, find_inputs
+from .files import STANDARD_INPUT, file_ending, file_of, find_inputs, is_text
 from .frames import batches_names, find_column, frame_names, frame_parts, listed_values
 from .text import AS_FOUND, Dialect, TextFile
 
@@ -89,9 +89,11 @@ def open_table(source: Any, dialect: Dialect = AS_FOUND, coded: str | None = Non
     return Table(frame_names(source), lambda columns: frame_parts(source, columns))
 
 
-def read_columns(source: Any, columns: Sequence[Any]) -> list[list[Any]]:
+def read_columns(
+    source: Any, columns: Sequence[Any], dialect: Dialect = AS_FOUND
+) -> list[list[Any]]:
     """The values of columns of a table, as Python has them; cells of text as they stand there."""
-    table = open_table(source)
+    table = open_table(source, dialect)
     table.check(columns)
     found: list[list[Any]] = [[] for _ in columns]
     for part in table.parts(columns):
@@ -138,8 +140,13 @@ def _open_file(source: Any, dialect: Dialect, coded: str | None) -> Table:
             return _arrow_stream(path, name, packing)
         if head.startswith(_ZIP):
             return _sheet(path, name)
-        if str(source) != STANDARD_INPUT and path.suffix:
-            file_ending(path)
+        if str(source) != STANDARD_INPUT and path.suffix and not is_text(path):
+            raise DataError(
+                f"table {name}",
+                expected=f"a {file_ending(path)} file",
+                got="other contents",
+                remedy="check the path",
+            )
         return _text(path, packing, name, dialect)
 
 

@@ -60,7 +60,7 @@ def is_right(case, weights):
     assert not faults(case, weights.tolist(), DENOMINATOR_BITS), str(case)
 
 
-@for_each("number", slow_but(8, range(72)))
+@for_each("number", slow_but(8, range(48)))
 def test_what_repair_returns_satisfies_everything(number):
     rng, case, problem = drawn(number)
     program = problem.program

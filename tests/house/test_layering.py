@@ -34,7 +34,6 @@ LAYERS = (
     ("files", "notebook"),
     ("schema",),
     ("tables", "roots"),
-    ("input_tables", "joint_tables"),
     ("_bins",),
     ("place_sets",),
     ("prior",),

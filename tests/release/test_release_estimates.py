@@ -482,7 +482,7 @@ def test_refusals():
     refused(lambda: md.estimate(frame, FLIP, "x"), "missing reports", error=DataError)
     assert md.estimate(frame, FLIP, "x", missing="drop").reports == 20
     refused(lambda: md.estimate_joint(ok, [FLIP]), "two mechanisms", error=InputError)
-    refused(lambda: md.estimate_joint(ok, [FLIP, FLIP]), "pairs", error=DataError)
+    refused(lambda: md.estimate_joint(ok, [FLIP, FLIP]), "tuples of 2", error=DataError)
     refused(lambda: md.estimate_joint({("no", "q"): 99}, [FLIP, FLIP]), "1 other", error=DataError)
     refused(lambda: md.estimate_joint({("no", "no"): 9}, [FLIP, FLIP]), "10", error=DataError)
 

@@ -20,7 +20,9 @@ from mechdesign.cli import main
 from mechdesign.errors import DataError, RepeatWarning, StorageError, UnknownNameError
 from mechdesign.release.ledger import Ledger
 from mechdesign.release.receipts import kernel_fingerprint, public_fingerprint
-from mechdesign.release.table_files import count_file, file_receipts, open_batches
+from mechdesign.release.reports import rows_of_file, sample_of
+from mechdesign.release.table_files import file_receipts
+from mechdesign.tables.reading import open_table
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -90,10 +92,13 @@ def test_receipts_of_files_name_the_mechanism(people, name):
     assert found.kernel == kernel_fingerprint(FOUND.mechanism)
     assert found.design == public_fingerprint(FOUND.mechanism, FOUND.notions)
     assert found.rows == 3000
-    counts = count_file(target, ["class"], [FOUND])
-    assert sum(counts.values()) == 3000
+    assert len(md.count_reports(rows_of_file(target, ["class"]), FOUND, "class")) == 3000
     other = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.4))
-    refused(lambda: count_file(target, ["class"], [other]), "another", error=DataError)
+    refused(
+        lambda: sample_of(rows_of_file(target, ["class"]), {"class": other}),
+        "another",
+        error=DataError,
+    )
     refused(lambda: md.privatize_file(target, "x" + target, "class", FOUND), "reports")
 
 
@@ -103,12 +108,14 @@ def test_counts_of_a_file_are_those_of_labels(tmp_path):
     texts = md.Mechanism(np.eye(2), ["none", "b"], ["none", "b"])
     path = tmp_path / "r.csv"
     path.write_text("n,w\n1,b\n1.0, b\n2,none\nNA,none\n2,\n")
-    assert count_file(path, ["n"], [numbers]) == {1: 2, 2: 2, None: 1}
-    assert count_file(path, ["w"], [texts]) == {"b": 2, "none": 2, None: 1}
-    pairs = {(1, "b"): 2, (2, "none"): 1, (None, "none"): 1, (2, None): 1}
-    assert count_file(path, ["n", "w"], [numbers, texts]) == pairs
+    kernels = {"n": numbers, "w": texts}
+    rows = rows_of_file(path, kernels)
+    told = sample_of(rows, kernels, missing="drop", fewest=0)
+    assert told.tally(3, 2).tolist() == [[0, 2], [1, 0], [0, 0]]
+    refused(lambda: sample_of(rows, {"w": texts}), "got 1 row without", error=DataError)
     path.write_text("n\n1\n4\n5\n")
-    found = refused(lambda: count_file(path, ["n"], [numbers]), "2 other values", error=DataError)
+    edited = rows_of_file(path, ["n"])
+    found = refused(lambda: sample_of(edited, {"n": numbers}), "2 other values", error=DataError)
     assert "4" not in str(found)
 
 
@@ -116,9 +123,9 @@ def test_a_report_file_that_was_edited_is_noticed(people):
     md.privatize_file("people.csv", "reports.csv", "class", FOUND)
     file = Path("reports.csv")
     file.write_text(file.read_text().replace("crew", "1st", 1))
-    refused(lambda: count_file("reports.csv", ["class"], [FOUND]), "other contents")
+    refused(lambda: rows_of_file("reports.csv", ["class"]), "other contents")
     Path("reports.csv.receipt.json").write_text("{}")
-    refused(lambda: count_file("reports.csv", ["class"], [FOUND]), "receipt")
+    refused(lambda: rows_of_file("reports.csv", ["class"]), "receipt")
 
 
 def test_other_columns_of_a_parquet_file_keep_their_types(tmp_path):
@@ -174,9 +181,9 @@ def test_batches_are_longer_where_all_rows_have_the_same_size(tmp_path):
     table = pa.table({"n": np.arange(rows), "x": pa.array(["a", "b"]).take(np.arange(rows) % 2)})
     parquet.write_table(table, tmp_path / "in.parquet")
     for coded, longest in (("x", 1 << 17), (None, 1 << 16)):
-        with open_batches(tmp_path / "in.parquet", coded=coded) as (_, batches, total):
-            found = [batch.num_rows for batch in batches]
-        assert (max(found), sum(found), total) == (longest, rows, rows)
+        read = open_table(tmp_path / "in.parquet", coded=coded)
+        found = [batch.num_rows for batch in read.batches()]
+        assert (max(found), sum(found), read.rows) == (longest, rows, rows)
 
 
 def test_numbers_in_csv_files_match_by_value(tmp_path):
@@ -492,8 +499,7 @@ def long_file(path, **columns):
     """A file that is read in several parts, with wide cells so that they are short."""
     rows = len(next(iter(columns.values())))
     pd.DataFrame({**columns, "note": ["n" * 200] * rows}).to_csv(path, index=False)
-    with open_batches(path) as (_, batches, _):
-        assert len(list(batches)) > 1
+    assert len(list(open_table(path).batches())) > 1
 
 
 @pytest.mark.parametrize(
@@ -525,8 +531,7 @@ def test_rows_without_a_value_are_told_with_the_rows_that_were_read(tmp_path):
     for i in (3, 5, rows - 1):
         values[i] = ""
     long_file(tmp_path / "a.csv", x=values)
-    with open_batches(tmp_path / "a.csv") as (_, batches, _):
-        read = next(batches).num_rows
+    read = next(open_table(tmp_path / "a.csv").batches()).num_rows
     message = f"2 in the {read} rows read"
     refused(
         lambda: md.privatize_file(tmp_path / "a.csv", tmp_path / "b.csv", "x", FOUND),

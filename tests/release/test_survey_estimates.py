@@ -18,8 +18,7 @@ from mechdesign.inference._estimate import covariances
 from mechdesign.inference.likelihood import maximise
 from mechdesign.inference.surveys import Survey, Units, drawn_by
 from mechdesign.release._identifiability import ask, report_weights
-from mechdesign.release.samples import Sample
-from mechdesign.release.table_files import count_file
+from mechdesign.release.reports import Sample, rows_of_file
 
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
 THREE = md.Mechanism([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]], list("abc"), list("abc"))
@@ -310,7 +309,7 @@ def test_totals_and_their_variance_are_unbiased_over_all_samples_and_all_reports
     for people in samples:
         for ys in itertools.product(range(2), repeat=asked):
             chance = np.prod([FLIP.kernel[secrets[i], y] for i, y in zip(people, ys, strict=True)])
-            sample = Sample(np.array(ys), np.ones(asked, dtype=np.int64), {})
+            sample = Sample({"y": np.array(ys)}, np.ones(asked, dtype=np.int64))
             drawn = drawn_by(survey, sample)
             groups = np.zeros(asked, dtype=np.int64)
             units = Units(sample, drawn, groups, scores, target="population", population=5)
@@ -439,8 +438,8 @@ def test_missing_answers_in_files(answers, tmp_path):
     md.privatize_file(path, tmp_path / "reports.csv", "v", kernel, rng=3)
     found = md.estimate(pd.read_csv(tmp_path / "reports.csv"), kernel, "v", missing="category")
     np.testing.assert_allclose(found.values, [0.5, 0.2, 0.3], atol=0.06)
-    counted = count_file(tmp_path / "reports.csv", ["v"], [kernel])
-    np.testing.assert_allclose(md.estimate(counted, kernel).values, found.values)
+    rows = rows_of_file(tmp_path / "reports.csv", ["v"])
+    np.testing.assert_allclose(md.estimate(rows, kernel, "v").values, found.values)
 
 
 def test_outputs_are_not_named_none(answers):

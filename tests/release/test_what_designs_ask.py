@@ -16,7 +16,7 @@ from checks import for_each, refused
 import mechdesign as md
 from mechdesign.errors import DataError
 from mechdesign.inference import many
-from mechdesign.release import several_estimates as several
+from mechdesign.release.reports import together
 from mechdesign.solve.columns_plan import ColumnsPlan, check_together
 from mechdesign.utility import Estimation
 
@@ -305,7 +305,7 @@ def test_many_columns_answer_shares_of_features_by_products(plan, table, monkeyp
 def test_reports_of_one_kernel_are_counted_as_before():
     """A control of the place where columns are put together: plans without questions ask none."""
     made = plan_of(kind=PLAIN, score=PLAIN)
-    assert several._asked_together(made.designs, list(made.kernels.values())) is None
+    assert together(made, made.names).question is None
 
 
 # Regressions

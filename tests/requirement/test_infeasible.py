@@ -37,7 +37,7 @@ import mechdesign as md
 from mechdesign.certificate import verify
 from mechdesign.errors import CertificateError, GapWarning, InfeasibleError, SolverError
 
-FAST, SLOW, PARTS = 150, 2000, 20
+FAST, SLOW, PARTS = 150, 500, 5
 EDGE = Fraction(1, 10**9)
 NARROW = 1e-6
 #: Relations of logarithms are not rational.

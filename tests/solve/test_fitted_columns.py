@@ -96,8 +96,8 @@ def test_symbols_of_equal_mass_are_fitted_one_by_one():
         ("atom", md.LDP(2)),
     ],
 )
-def test_a_thousand_symbols_are_certified(kind, notion):
-    prior = prior_of(kind, 1000)
+def test_many_symbols_are_certified(kind, notion):
+    prior = prior_of(kind, 500)
     found = md.design(prior, INFORMATION, notion)
     assert found.method == "fitted-columns"
     assert found.gap <= 1e-6

@@ -206,7 +206,7 @@ def test_stress_at_a_hundred_symbols(kind, goal):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", md.errors.DisclosureWarning)
-        for level in (1e-3, 0.1, 1.0, 3.0, 10.0):
+        for level in (1e-3, 1.0, 10.0):
             for privacy in (
                 md.LDP(level),
                 md.PML(level),
