@@ -20,16 +20,15 @@ from .tables.text import Dialect
 _MANY_NUMBERS = 20
 
 
-def read_binned_prior(
+def read_column_bins(
     table: str | None,
     columns: Sequence[str] | None,
-    weights: str | None,
-    missing: str,
     texts: Sequence[str],
     sample: str | None,
+    weights: str | None,
     dialect: Dialect,
-) -> Prior:
-    """The prior of columns, those of numbers by bins as :func:`read_bins` reads them.
+) -> dict[str, Bins]:
+    """The bins of columns of numbers, as :func:`read_bins` reads them.
 
     A text begins with the name of its column, as in ``age=0,18,65``, where there are several.
     """
@@ -59,15 +58,7 @@ def read_binned_prior(
         if sample is not None:
             others = _each_number(count_labels(sample, [name], **limits))
         known[name] = read_bins(rest, _each_number(numbers), others)
-    return Prior.from_csv(
-        table,
-        list(columns),
-        weights=weights,
-        missing=missing,
-        bins=known,
-        sep=dialect.sep,
-        encoding=dialect.encoding,
-    )
+    return known
 
 
 def hints_at_bins(prior: Prior, columns: Sequence[str]) -> list[str]:

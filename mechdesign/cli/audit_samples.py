@@ -86,7 +86,7 @@ def audit_samples(
     if report is not None:
         _expect_page(report, force=force)
     notions = read_notions(privacy)
-    known = None if prior is None else prior_of(None, None, None, "error", prior)
+    known = None if prior is None else prior_of(prior)
     given, reports = _source(table, form, column, reported, mechanism, inputs, known)
     with waiting("judging samples", show=sys.stderr.isatty()):
         found = run_audit(

@@ -486,28 +486,39 @@ class PriorSource(TextForm):
                 got="it alone",
                 remedy="say how bins are chosen",
             )
-        if self.bins:
-            from ..bin_arguments import read_binned_prior
+        from ..bin_arguments import read_column_bins
+        from ..prior import Prior
+        from ..tables.reading import open_table
 
-            with waiting("counting", show=sys.stderr.isatty()):
-                return read_binned_prior(
-                    self.table,
-                    self.column,
-                    self.weights,
-                    self.missing,
-                    self.bins,
-                    self.bins_from,
-                    self.dialect,
-                )
         with waiting("counting", show=sys.stderr.isatty()):
-            return read_prior(
+            read = (self.table, self.column, self.bins or [], self.bins_from, self.weights)
+            bins = read_column_bins(*read, self.dialect) if self.bins else None
+            if (self.table is None) == (self.prior is None):
+                raise InputError(
+                    "prior",
+                    expected="either a table or --prior",
+                    got="neither" if self.table is None else "both",
+                    remedy="give TABLE with --column, or --prior 0.5,0.3,0.2",
+                )
+            if self.prior is not None:
+                return read_prior(self.prior)
+            if not self.column:
+                first = open_table(self.table, self.dialect).names[0]
+                raise InputError(
+                    f"table {self.table}",
+                    expected="--column with the column of the secret",
+                    got="none",
+                    remedy=f"add for example --column {first}",
+                )
+            return Prior.from_data(
                 self.table,
                 self.column,
-                self.weights,
-                self.missing,
-                self.prior,
-                self.max_symbols,
-                self.dialect,
+                weights=self.weights,
+                missing=self.missing,
+                max_symbols=self.max_symbols,
+                bins=bins,
+                sep=self.sep,
+                encoding=self.encoding,
             )
 
     def hint_at_bins(self, known: Prior) -> None:

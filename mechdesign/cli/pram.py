@@ -151,7 +151,7 @@ def pram(
             strata=strata,
             pooled=pooled,
             subject_to=required,
-            prior=None if prior is None else read_prior(None, None, None, "error", prior),
+            prior=None if prior is None else read_prior(prior),
             weights=weights,
             **limits,
         )

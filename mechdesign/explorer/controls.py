@@ -397,7 +397,7 @@ def _is_large(path: str) -> bool:
 def _read(source: Column, path: str) -> md.Prior | str:
     """The prior, or the message of an error, which another process can return."""
     try:
-        return md.Prior.from_csv(path, source.column, **source.options)
+        return md.Prior.from_csv(path, source.column, **source.options)  # type: ignore[arg-type]
     except MechdesignError as problem:
         return message(problem)
 

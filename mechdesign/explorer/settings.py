@@ -5,8 +5,6 @@ Settings never change; every choice of the visitor makes new ones. Nothing here 
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import shlex
@@ -26,6 +24,7 @@ from ..errors import (
     quote,
 )
 from ..labels import Label, label_text, parse_labels
+from ..tables.writing import csv_text
 from .questions import Asked
 
 #: Symbols that the page has room for.
@@ -595,14 +594,11 @@ def _table_lines(settings: Settings) -> tuple[str, Column]:
     mass = "mass"
     while mass in settings.joined:
         mass += "_"
-    rows = io.StringIO()
-    writer = csv.writer(rows, lineterminator="\n")
-    writer.writerow([*settings.joined, mass])
-    for symbol, weight in zip(settings.symbols, settings.prior().weights, strict=True):
-        writer.writerow([*("" if part is None else part for part in symbol), weight])
+    pairs = zip(settings.symbols, settings.prior().weights, strict=True)
+    rows = csv_text([[*settings.joined, mass], *([*symbol, weight] for symbol, weight in pairs)])
     blank = any(part is None for symbol in settings.symbols for part in symbol)
     missing = "category" if blank else "error"
-    text = shlex.join(["printf", "%s\\n", *rows.getvalue().split("\n")[:-1]])
+    text = shlex.join(["printf", "%s\\n", *rows.split("\n")[:-1]])
     return f"{text} > {_TABLE}\n", Column(_TABLE, settings.joined, mass, missing)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import warnings
 from collections.abc import Mapping
@@ -32,7 +30,7 @@ from ..errors import (
 )
 from ..exact import Verdict
 from ..files import write_text
-from ..kernel_files import kernel_csv
+from ..kernel_files import kernel_rows
 from ..labels import Label, counted, excel_safe_cell
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
@@ -43,6 +41,7 @@ from ..solve._design import Design, design
 from ..tables.counting import count_labels
 from ..tables.reading import open_table
 from ..tables.text import AS_FOUND, Dialect
+from ..tables.writing import csv_text
 from ..utility import Hamming, LinearUtility, Utility
 from ._identifiability import identifiability
 from .codes import ABSENT, Encoder, Policy
@@ -208,19 +207,14 @@ class Pram:
         ``pram``. Entries read back as the same floats, and rows sum to one exactly. Where strata
         have kernels of their own, a first column ``stratum`` names them; take the rows of one.
         """
+        each = [kernel_rows(part.mechanism, excel_safe=excel_safe) for part in self.strata]
         if self.strata_column is None:
-            return kernel_csv(self.strata[0].mechanism, excel_safe=excel_safe)
+            return csv_text(each[0])
         cell = excel_safe_cell if excel_safe else str
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        for number, part in enumerate(self.strata):
-            lines = csv.reader(io.StringIO(kernel_csv(part.mechanism, excel_safe=excel_safe)))
-            for place, row in enumerate(lines):
-                if place:
-                    writer.writerow([cell(part.name), *row])
-                elif not number:
-                    writer.writerow(["stratum", *row])
-        return buffer.getvalue()
+        rows = [["stratum", *each[0][0]]]
+        for part, own in zip(self.strata, each, strict=True):
+            rows += [[cell(part.name), *row] for row in own[1:]]
+        return csv_text(rows)
 
     def save_matrix(
         self, path: str | Path, *, overwrite: bool = False, excel_safe: bool = False

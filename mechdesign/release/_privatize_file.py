@@ -8,7 +8,7 @@ and patterns of names are in ``folder_release``.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -27,27 +27,15 @@ from ..tables.writing import check_held
 from ._identifiability import warn_of_untold
 from .codes import Policy
 from .codes import show_values as quote_values
-from .column import ColumnRelease
-from .counts import warn_of_rows
-from .file_passes import (
-    check_source,
-    finish,
-    intend,
-    schema_after,
-    survey,
-    warn_of_counts,
-    who_of,
-    write_receipt_beside,
-    write_reports,
-)
+from .file_passes import FileRelease, check_source
 from .folder_release import privatize_folder
 from .ledger import Ledger
 from .of_columns import release_of
-from .persons import Budget, read_budget, recalled
-from .receipts import Fingerprinter, Receipt, save_receipt
+from .persons import Budget, read_budget
+from .receipts import Receipt, save_receipt
 from .several import resolved
 from .table_files import receipt_path
-from .written_columns import Beside, Written
+from .written_columns import Written
 
 
 def privatize_file(
@@ -208,35 +196,14 @@ def privatize_file(
             into=into,
             of_round=round,
         )
+        asked = FileRelease(
+            release, written, book, about, person, most, overwrite, progress, stop_if_asked
+        )
         if inputs is None:
-            made = _privatize_one(
-                source,
-                target,
-                release,
-                book,
-                stop_if_asked,
-                person,
-                overwrite,
-                progress,
-                about,
-                most,
-                written,
-            )
+            made = _privatize_one(source, target, asked)
         else:
-            made = privatize_folder(
-                inputs,
-                target,
-                release,
-                book,
-                stop_if_asked,
-                person=person,
-                is_repeatable=key is not None or isinstance(rng, (int, np.integer)),
-                overwrite=overwrite,
-                progress=progress,
-                about=about,
-                budget=most,
-                written=written,
-            )
+            is_repeatable = key is not None or isinstance(rng, (int, np.integer))
+            made = privatize_folder(inputs, target, asked, is_repeatable=is_repeatable)
         if receipt is not None:
             told = release.receipts(rows=False) if len(release.secret_columns) > 1 else [made]
             save_receipt(
@@ -245,74 +212,47 @@ def privatize_file(
     return made
 
 
-def _privatize_one(
-    source: Path,
-    target: Path,
-    release: ColumnRelease,
-    book: Ledger | None,
-    stop_if_asked: Callable[[], None],
-    person: str | None,
-    overwrite: bool,
-    progress: bool,
-    about: str | None,
-    budget: Budget | None,
-    written: Written,
-) -> Receipt:
+def _privatize_one(source: Path, target: Path, asked: FileRelease) -> Receipt:
     """One file, whole or not at all."""
     has_note = is_text(target)
-    table = open_table(source, written.dialect)
-    release.check_names(table.names)
-    check_held(schema_after(table, release, written), target)
-    with claimed(target, overwrite=overwrite) as claim:
+    table = open_table(source, asked.written.dialect)
+    asked.release.check_names(table.names)
+    check_held(asked.schema_after(source, table), target)
+    with claimed(target, overwrite=asked.overwrite) as claim:
         if has_note:
-            check_writable(receipt_path(target), overwrite=overwrite)
-        secret = b"" if book is None else book.key
-        beside = Beside([source], release, written, book)
-        found = survey([source], release, person, secret, budget, target.parent, beside)
-        beside.warn(found.beside, who_of(source, about), source.name)
-        if person is not None:
-            warn_of_rows(found.most_of_one, person, release.recorded)
-        warn_of_counts(found, release)
-        number = -1 if book is None else intend(book, found, release, source, target, about, budget)
+            check_writable(receipt_path(target), overwrite=asked.overwrite)
+        found = asked.survey([source], source, target.parent)
+        number = asked.intend(found, source, target)
         try:
-            reports = Fingerprinter(secret)
-            release = release.with_parts(
-                admission=None, reports=reports, recalled=recalled(found.person_draws)
-            )
+            asked = asked.drawing(found)
             part = claim.part()
-            write_reports(source, part, target, release, stop_if_asked, progress, written)
+            asked.write(source, part, target)
             # The metadata of a Parquet file come before its rows; the fingerprint is the
             # ledger's.
-            receipt = replace(release.receipt(), reports=None)
+            receipt = replace(asked.release.receipt(), reports=None)
             made = [(part, target)]
             if has_note:
                 # First, so that no file of reports is ever without its receipt.
                 note = claim.part()
-                write_receipt_beside(note, part, source, target, release, written)
+                asked.write_note(note, part, source, target)
                 made.insert(0, (note, receipt_path(target)))
-            stop_if_asked()
+            asked.stop_if_asked()
         except BaseException:
-            if book is not None:
-                book.close(number, None)
+            asked.give_up(number)
             raise
         # What is stopped from here on may have been seen, and stays on the books. An interrupt
         # comes too late: all is there.
-        _publish(claim, made, book, number, reports)
+        _publish(claim, made, asked, number)
     return receipt
 
 
 @unstopped
 def _publish(
-    claim: Claim,
-    made: Sequence[tuple[Path, Path]],
-    book: Ledger | None,
-    number: int,
-    reports: Fingerprinter,
+    claim: Claim, made: Sequence[tuple[Path, Path]], asked: FileRelease, number: int
 ) -> None:
     """Let files be seen, and write down that they are there."""
     claim.publish(*made)
-    if book is not None:
-        finish(book, number, claim.target, reports.result())
+    asked.finish(number, claim.target)
 
 
 def _warn_of_disclosure(designed: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, MissingLibraryError, quote
+from ..errors import DataError, InputError, quote
 from ..mechanism import ImplicitKernel
 from ..tables.frames import find_column, pandas_values, polars_values
 from ..tables.parts import parts_of, side_by_side
@@ -25,15 +25,6 @@ from .receipts import KEY, receipts_of, receipts_to_text, with_receipt
 
 # Rows of a chunk of labels.
 _CHUNK = 1 << 20
-
-
-def load_arrow() -> Any:
-    """The pyarrow module, or an error that says how to get it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingLibraryError("pyarrow", "frames") from None
-    return pyarrow
 
 
 # Arrow
@@ -51,7 +42,9 @@ def privatize_arrow(table: Any, release: ColumnRelease) -> Any:
 def privatize_reader(reader: Any, release: ColumnRelease) -> Any:
     """A RecordBatchReader, read in constant memory."""
     schema = reported_schema(reader.schema, release)
-    return load_arrow().RecordBatchReader.from_batches(schema, _stream(reader, release, schema))
+    import pyarrow as pa
+
+    return pa.RecordBatchReader.from_batches(schema, _stream(reader, release, schema))
 
 
 def privatize_batches(batches: Iterable[Any], release: ColumnRelease) -> Iterator[Any]:
@@ -76,7 +69,8 @@ def _stream(batches: Iterable[Any], release: ColumnRelease, schema: Any = None) 
 
 
 def _check_batch(batch: Any) -> None:
-    pa = load_arrow()
+    import pyarrow as pa
+
     if not isinstance(batch, (pa.RecordBatch, pa.Table)):
         raise DataError(
             "batches",
@@ -93,7 +87,8 @@ def column_reader(batch: Any) -> Callable[[Any], Any]:
 
 def privatize_batch(batch: Any, release: ColumnRelease) -> Any:
     """A RecordBatch or Table with its secrets replaced; everything else is as it was."""
-    pa = load_arrow()
+    import pyarrow as pa
+
     release.check_names(batch.schema.names)
     for target, drawn in release.draw_all(column_reader(batch)):
         place = find_column(batch.schema.names, target.source)
@@ -130,7 +125,8 @@ def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any) -> Any:
     """An Arrow array of output labels, of the given type where the labels fit it; of long columns
     one of several chunks.
     """
-    pa = load_arrow()
+    import pyarrow as pa
+
     outputs = release.mechanism.outputs
     indices = _arrow_places(drawn)
     if isinstance(release.mechanism, ImplicitKernel):
@@ -150,14 +146,16 @@ def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any) -> Any:
 
 def _arrow_places(drawn: NDArray[Any]) -> Any:
     """Positions as an Arrow array, null where they are -1."""
-    pa = load_arrow()
+    import pyarrow as pa
+
     is_whole = not len(drawn) or drawn.min() != ABSENT
     return pa.array(drawn, mask=None if is_whole else drawn == ABSENT)
 
 
 def _taken(labels: Any, drawn: NDArray[Any]) -> Any:
     """The labels at positions, of long columns in chunks that are made at once."""
-    pa = load_arrow()
+    import pyarrow as pa
+
     if len(drawn) <= _CHUNK:
         return labels.take(_arrow_places(drawn))
     taken = side_by_side(
@@ -168,7 +166,8 @@ def _taken(labels: Any, drawn: NDArray[Any]) -> Any:
 
 def _whole_numbers(kernel: ImplicitKernel, kind: Any) -> Any:
     """The Arrow type of reports that are integers: the given one where they fit it."""
-    pa = load_arrow()
+    import pyarrow as pa
+
     bits = (len(kernel.outputs) - 1).bit_length()
     if pa.types.is_integer(kind) and kind.bit_width - pa.types.is_signed_integer(kind) >= bits:
         return kind
@@ -190,7 +189,8 @@ def _labels_of(outputs: Sequence[Any], kind: Any) -> Any:
 
 def label_array(labels: Sequence[Any], kind: Any) -> Any:
     """Labels as an Arrow array: of the given type, else of their own, else as text."""
-    pa = load_arrow()
+    import pyarrow as pa
+
     for wanted in (kind, None):
         try:
             found = pa.array(list(labels), type=wanted)
@@ -272,7 +272,9 @@ def _arrow_of_pandas(labels: Any) -> Any:
 
     if not isinstance(labels.dtype, pd.StringDtype) or labels.dtype.storage != "pyarrow":
         return None
-    found = load_arrow().Array.from_pandas(labels)
+    import pyarrow as pa
+
+    found = pa.Array.from_pandas(labels)
     return found.combine_chunks() if hasattr(found, "chunks") else found
 
 

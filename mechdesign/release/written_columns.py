@@ -139,7 +139,6 @@ class Beside:
         written: Written,
         book: Ledger | None,
     ) -> None:
-        self.dialect = written.dialect
         names = open_table(sources[0], written.dialect).names
         written.check(names, release)
         own = {*map(str, release.secret_columns), *written.gone(names, release)}

@@ -257,9 +257,9 @@ def distinct_rows(parts: Iterable[Sequence[Any]], names: Sequence[Any]) -> Rows:
             codes = np.zeros(len(part[0]), dtype=np.int64)
             for size, (_, places) in zip(sizes, coded, strict=True):
                 codes = codes * size + places
-            met, times = np.unique(codes, return_counts=True)
+            met, times_met = np.unique(codes, return_counts=True)
             rows = [places.tolist() for places in np.unravel_index(met, sizes)]
-            repeats = times.tolist()
+            repeats = times_met.tolist()
         else:
             rows = [places.tolist() for _, places in coded]
             repeats = [1] * len(rows[0])

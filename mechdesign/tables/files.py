@@ -164,7 +164,7 @@ def find_inputs(source: Any) -> Inputs | None:
 
 
 def _listed(paths: Sequence[Path]) -> Inputs:
-    base = Path(os.path.commonpath([path.parent.absolute() for path in paths] or [os.curdir]))
+    base = Path(os.path.commonpath([path.parent.absolute() for path in paths] or [Path()]))
     names = [path.absolute().relative_to(base).as_posix() for path in paths]
     return Inputs(base, tuple(sorted(set(names))), False)
 

@@ -61,7 +61,7 @@ def new_table(
             packing = PACKINGS.get(Path(ending).suffix)
             file = opened.enter_context(pa.output_stream(str(part), compression=packing))
             safe = excel_safe_cell if excel_safe else None
-            file.write(_lines([map(safe or str, schema.names)], sep))
+            file.write(csv_text([map(safe or str, schema.names)], sep).encode())
             yield lambda batch: file.write(_text(batch, sep, safe))
         elif ending == ".parquet":
             writers: list[Any] = []
@@ -85,10 +85,15 @@ def new_table(
 # Text
 
 
-def _lines(rows: Iterable[Iterable[str | None]], sep: str) -> bytes:
+def csv_text(rows: Iterable[Iterable[Any]], sep: str = ",") -> str:
+    r"""Rows of cells as text, with quotes where a cell needs them.
+
+    >>> csv_text([["a", "b,c"], [1, None]])
+    'a,"b,c"\n1,\n'
+    """
     buffer = io.StringIO()
     csv.writer(buffer, delimiter=sep, lineterminator="\n").writerows(rows)
-    return buffer.getvalue().encode()
+    return buffer.getvalue()
 
 
 def _cells(column: Any) -> Any:
@@ -123,7 +128,8 @@ def _text(batch: Any, sep: str, safe: Callable[[Any], Any] | None) -> bytes:
         compute.any(compute.match_substring_regex(column, special)).as_py() for column in columns
     )
     if not plain:
-        return _lines(zip(*(column.to_pylist() for column in columns), strict=True), sep)
+        rows = zip(*(column.to_pylist() for column in columns), strict=True)
+        return csv_text(rows, sep).encode()
     sink = pa.BufferOutputStream()
     table = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
     options = WriteOptions(include_header=False, quoting_style="none", delimiter=sep)

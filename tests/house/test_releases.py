@@ -166,7 +166,7 @@ assert main(["audit", {path!r}]) == 0
 assert main(["verify", {path!r}]) == 0
 assert main(["doctor"]) == 0
 assert main([]) == 0
-base = {{"numpy", "highspy", "flint", "typer", "rich"}}
+base = {{"numpy", "highspy", "flint", "pyarrow", "typer", "rich"}}
 print(sorted(base - {{name.partition(".")[0] for name in sys.modules}}))
 """)
     assert done.returncode == 0, done.stderr
@@ -180,7 +180,6 @@ code = main(["design", "--prior", "0.5,0.3,0.2", "-p", "ldp:1", "-u", "estimatio
 print(code)
 import mechdesign as md
 for task in (
-    lambda: md.Prior.from_data(["a", "b"]),
     lambda: md.plot_kernel(md.Mechanism([[1.0]])),
 ):
     try:
@@ -200,7 +199,6 @@ except ModuleNotFoundError as problem:
     assert f"error: scipy {said} 'mechdesign[standard]' [MD602]" in done.stderr
     assert done.stdout.splitlines() == [
         "3",
-        f"MissingLibraryError narwhals {said} 'mechdesign[standard]'",
         f"MissingLibraryError matplotlib {said} 'mechdesign[plot]'",
         "None",
         "ModuleNotFoundError No module named 'scipy'",

@@ -300,7 +300,7 @@ def test_bad_tables_are_named(table):
     refused(lambda: md.privatize(np.array(["a"]), "x", exact), "ndarray", error=DataError)
     refused(lambda: list(md.privatize(["a"], "x", exact)), "Arrow batches", error=DataError)
     twice = table.rename(columns={"z": "x"})
-    refused(lambda: md.privatize(twice, "x", exact), "2 of that name", error=DataError)
+    refused(lambda: md.privatize(twice, "x", exact), "'x' more than once", error=DataError)
     lists = pd.DataFrame({"x": [["a"], ["b"]]})
     refused(lambda: md.privatize(lists, "x", exact), "one value per row", error=DataError)
     for make in (lambda f: f, pl.from_pandas, arrow):
