@@ -19,7 +19,7 @@ import mechdesign as md
 
 from ..data import EXAMPLES
 from ..errors import MechdesignError
-from ..tables.reading import open_table
+from ..tables import open_table
 from ..views.html import number
 from .results import LEVELS
 from .settings import (

@@ -24,7 +24,7 @@ from ..errors import (
     quote,
 )
 from ..labels import Label, label_text, parse_labels
-from ..tables.writing import csv_text
+from ..tables import csv_text
 from .questions import Asked
 
 #: Symbols that the page has room for.

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, quote
 from ..mechanism import ImplicitKernel
+from ..tables.counting import categories_of
 from ..tables.frames import find_column, pandas_values, polars_values
 from ..tables.parts import parts_of, side_by_side
 from .codes import ABSENT, cell_text
@@ -93,7 +94,7 @@ def privatize_batch(batch: Any, release: ColumnRelease) -> Any:
     for target, drawn in release.draw_all(column_reader(batch)):
         place = find_column(batch.schema.names, target.source)
         field = batch.schema.field(place)
-        array = _arrow_labels(drawn, target, field.type)
+        array = _arrow_labels(drawn, target, field.type, batch.column(place))
         if isinstance(array, pa.ChunkedArray) and isinstance(batch, pa.RecordBatch):
             array = array.combine_chunks()
         named = field.with_type(array.type).with_name(str(target.column))
@@ -121,9 +122,9 @@ def reported_schema(schema: Any, release: ColumnRelease) -> Any:
     return with_receipt(schema, *release.receipts(rows=False))
 
 
-def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any) -> Any:
+def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any, column: Any = None) -> Any:
     """An Arrow array of output labels, of the given type where the labels fit it; of long columns
-    one of several chunks.
+    one of several chunks. Ordered categories keep the order that they have in the column.
     """
     import pyarrow as pa
 
@@ -132,10 +133,15 @@ def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any) -> Any:
     if isinstance(release.mechanism, ImplicitKernel):
         return indices.cast(_whole_numbers(release.mechanism, kind))
     if pa.types.is_dictionary(kind):
+        ordered = bool(kind.ordered) and set(outputs) <= set(release.encoder.book.labels)
+        if ordered and column is not None:
+            known = [*categories_of(column)]
+            known += [label for label in outputs if label not in known]
+            places = [*map(known.index, outputs), ABSENT]
+            indices, outputs = _arrow_places(np.array(places)[drawn]), tuple(known)
         labels, width = _labels_of(outputs, kind.value_type), kind.index_type
         if len(labels) - 1 > np.iinfo(width.to_pandas_dtype()).max:
             width = pa.int32()
-        ordered = bool(kind.ordered) and outputs == release.encoder.book.labels
         return pa.DictionaryArray.from_arrays(indices.cast(width), labels, ordered=ordered)
     labels = _labels_of(outputs, kind)
     if "_view" in str(labels.type):
@@ -255,9 +261,12 @@ def _pandas_reports(drawn: NDArray[Any], target: Any, dtype: Any) -> Any:
         if absent.any():
             values = values.astype("Int64").mask(absent)
     elif isinstance(dtype, pd.CategoricalDtype):
-        ordered = bool(dtype.ordered) and outputs == target.encoder.book.labels
-        labels = pd.Index(list(outputs), tupleize_cols=False)
-        values = pd.Series(pd.Categorical.from_codes(drawn, categories=labels, ordered=ordered))
+        places = dtype.categories.get_indexer(list(outputs))
+        if (places < 0).any():
+            dtype = pd.CategoricalDtype(pd.Index(list(outputs), tupleize_cols=False))
+            places = np.arange(len(outputs))
+        codes = np.append(places, ABSENT)[drawn]
+        values = pd.Series(pd.Categorical.from_codes(codes, dtype=dtype))
     elif (arrow := _arrow_of_pandas(labels := _pandas_labels(outputs, dtype))) is not None:
         values = pd.Series(labels.dtype.__from_arrow__(_taken(arrow, drawn)))
     else:
@@ -398,7 +407,8 @@ def _polars_labels(target: Any, dtype: Any) -> Any:
         return pl.Series([], dtype=pl.Int64)
     if isinstance(dtype, pl.Enum):
         texts = _label_texts(outputs)
-        return pl.Series(texts, dtype=pl.Enum(texts))
+        is_known = set(texts) <= set(dtype.categories.to_list())
+        return pl.Series(texts, dtype=dtype if is_known else pl.Enum(texts))
     if isinstance(dtype, pl.Categorical):
         return pl.Series(_label_texts(outputs), dtype=dtype)
     plain = pl.String if dtype == pl.Object else dtype

@@ -5,3 +5,9 @@ any library, a relation of an engine, batches, columns.
 Out: names and types of columns, their values in Arrow arrays, part by part; how often each row of
 some of them occurs; files.
 """
+
+from .reading import open_table
+from .text import Dialect
+from .writing import csv_text
+
+__all__ = ["Dialect", "csv_text", "open_table"]

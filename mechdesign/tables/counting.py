@@ -245,7 +245,7 @@ def distinct_rows(parts: Iterable[Sequence[Any]], names: Sequence[Any]) -> Rows:
         if lengths == {0}:
             continue
         for known, column in zip(found.categories, part, strict=True):
-            known.update(_categories(column))
+            known.update(categories_of(column))
         if len(part) == 1:
             for value, times in _occurrences(part[0], names[0]):
                 found.counts[tidy(value),] += times
@@ -269,7 +269,8 @@ def distinct_rows(parts: Iterable[Sequence[Any]], names: Sequence[Any]) -> Rows:
     return found
 
 
-def _categories(column: Any) -> dict[Any, None]:
+def categories_of(column: Any) -> dict[Any, None]:
+    """The categories that the type of an Arrow column names, in their order."""
     if not hasattr(column, "dictionary_encode"):
         return {}
     import pyarrow as pa

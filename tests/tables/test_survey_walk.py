@@ -14,6 +14,7 @@ from mechdesign.cli import main
 from mechdesign.tables.reading import read_columns
 
 pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.parquet")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
@@ -92,3 +93,22 @@ def test_a_survey_in_every_form_has_one_design_and_one_set_of_reports(tmp_path, 
     ):
         made = md.privatize(frame, "job", expected, **by_key)
         assert read_columns(made, ["job"]) == [drawn]
+
+
+def test_reports_that_are_symbols_keep_the_categories_and_their_order(tmp_path):
+    """A design of a file has sorted labels; low < medium < high is what the column says."""
+    levels = ["low", "medium", "high"]
+    values = ["high", "low", "medium", "low"] * 9
+    prior = md.Prior.uniform(sorted(levels))
+    made = md.design(prior, md.utility.Hamming(), md.LDP(3), levels)
+    frame = pd.DataFrame({"x": pd.Categorical(values, levels, ordered=True)})
+    coded = pa.DictionaryArray.from_arrays([levels.index(v) for v in values], levels, ordered=True)
+    table = pa.table({"x": pa.chunked_array([coded[:5], coded[5:]])})
+    for given in (frame, pl.DataFrame({"x": values}, {"x": pl.Enum(levels)}), table):
+        out = md.privatize(given, "x", made, rng=1)["x"]
+        kind = given.schema.field("x").type if given is table else given["x"].dtype
+        assert (out.type if given is table else out.dtype) == kind
+        assert md.Prior.from_data(out).labels == tuple(levels)
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    md.privatize_file(tmp_path / "t.parquet", tmp_path / "o.parquet", "x", made, ledger=False)
+    assert md.Prior.from_data(tmp_path / "o.parquet", "x").labels == tuple(levels)
