@@ -405,10 +405,20 @@ def count_labels(
     wanted = [*columns, *(name for name in (by, weights) if name is not None)]
     table.check(wanted)
     made = [*(bins or [None] * len(columns)), *[None] * (len(wanted) - len(columns))]
-    coded = _Binned(table, made)
-    rows = distinct_rows(coded.parts(wanted), wanted)
-    coded.refuse_outside(rows, subjects)
+    outside: list[set[str]] = [set() for _ in wanted]
+    rows = distinct_rows(_in_bins(table, wanted, made, outside), wanted)
     total, size = sum(rows.counts.values()), len(columns)
+    for i, kinds in enumerate(outside):
+        if kinds:
+            beyond = sum(times for row, times in rows.counts.items() if row[i] < -1)
+            raise DataError(
+                subjects[i],
+                expected=made[i].reach,
+                got=f"{beyond} of {counted(total, 'value')} outside, of type "
+                + " or ".join(sorted(kinds)),
+                remedy="widen the bins (their ends may be -inf and inf), or correct the values; "
+                "convert dates and text to numbers first",
+            )
     if not total and table.name:
         raise DataError(
             f"table {table.name}", expected="at least one row", got="none", remedy="check the file"
@@ -478,47 +488,30 @@ def count_labels(
     return found[None] if by is None else {g: found[g] for g in of_each[size].order if g in found}
 
 
-@dataclass
-class _Binned:
-    """The columns of a table, those of numbers as positions of their bins."""
+def _in_bins(
+    table: Table, names: Sequence[Any], made: Sequence[Any], outside: list[set[str]]
+) -> Iterable[list[Any]]:
+    """The columns of a table, those of numbers as positions of their bins; the types of values in
+    no bin are noted.
+    """
+    for part in table.parts(names):
+        yield [
+            column if own is None else _codes(column, own, table.is_text, kinds)
+            for column, own, kinds in zip(part, made, outside, strict=True)
+        ]
 
-    table: Table
-    made: Sequence[Any]
-    kinds: set[str] = field(default_factory=set)
 
-    def parts(self, names: Sequence[Any]) -> Iterable[list[Any]]:
-        for part in self.table.parts(names):
-            pairs = zip(part, self.made, strict=True)
-            yield [column if own is None else self._codes(column, own) for column, own in pairs]
-
-    def _codes(self, column: Any, made: Any) -> NDArray[np.int64]:
-        if self.table.is_text:
-            cells, places = distinct_values(column)
-            numbers = [None if c.strip().lower() in MISSING_TEXT else c for c in cells]
-            found = made.codes([*numbers, None], texts=True)[places]
-        else:
-            found = made.codes(column)
-        for place in np.flatnonzero(found < -1)[:_PROBED].tolist():
-            value = column[place]
-            self.kinds.add(type(value.as_py() if hasattr(value, "as_py") else tidy(value)).__name__)
-        return np.asarray(found, dtype=np.int64)
-
-    def refuse_outside(self, rows: Rows, subjects: Sequence[str]) -> None:
-        """Raise :class:`DataError` for numbers that lie in no bin."""
-        for i, (own, subject) in enumerate(zip(self.made, subjects, strict=False)):
-            if own is None:
-                continue
-            outside = sum(n for row, n in rows.counts.items() if row[i] < -1)
-            if outside:
-                total = sum(rows.counts.values())
-                raise DataError(
-                    subject,
-                    expected=own.reach,
-                    got=f"{outside} of {counted(total, 'value')} outside, of type "
-                    + " or ".join(sorted(self.kinds)),
-                    remedy="widen the bins (their ends may be -inf and inf), or correct the "
-                    "values; convert dates and text to numbers first",
-                )
+def _codes(column: Any, made: Any, is_text: bool, kinds: set[str]) -> NDArray[np.int64]:
+    if is_text:
+        cells, places = distinct_values(column)
+        numbers = [None if c.strip().lower() in MISSING_TEXT else c for c in cells]
+        found = made.codes([*numbers, None], texts=True)[places]
+    else:
+        found = made.codes(column)
+    for place in np.flatnonzero(found < -1)[:_PROBED].tolist():
+        value = column[place]
+        kinds.add(type(value.as_py() if hasattr(value, "as_py") else tidy(value)).__name__)
+    return np.asarray(found, dtype=np.int64)
 
 
 def _combinations(

@@ -134,10 +134,8 @@ def _open_file(source: Any, dialect: Dialect, coded: str | None) -> Table:
         head, packing = _first_bytes(path)
         if head.startswith(_PARQUET):
             return _parquet(path, name, coded)
-        if head.startswith(_ARROW):
-            return _arrow_file(path, name)
-        if head.startswith(_STREAM):
-            return _arrow_stream(path, name, packing)
+        if head.startswith((_ARROW, _STREAM)):
+            return _arrow(path, name, packing, is_file=head.startswith(_ARROW))
         if head.startswith(_ZIP):
             return _sheet(path, name)
         if str(source) != STANDARD_INPUT and path.suffix and not is_text(path):
@@ -192,8 +190,6 @@ def _first_bytes(path: Path) -> tuple[bytes, str | None]:
 
 
 def _unpacked(path: Path, packing: str | None) -> BinaryIO:
-    if packing is None:
-        return open(path, "rb")
     import pyarrow as pa
 
     found: BinaryIO = pa.input_stream(str(path), compression=packing)
@@ -292,28 +288,22 @@ def _ahead(batches: Iterator[Any]) -> Iterator[Iterator[Any]]:
         yield taken()
 
 
-def _arrow_file(path: Path, name: str) -> Table:
+def _arrow(path: Path, name: str, packing: str | None, *, is_file: bool) -> Table:
     import pyarrow as pa
 
-    def read(columns: Sequence[str] | None) -> Iterator[Any]:
-        with pa.ipc.open_file(pa.memory_map(str(path))) as file:
-            for number in range(file.num_record_batches):
-                yield _selected(file.get_batch(number), columns)
-
-    with pa.ipc.open_file(pa.memory_map(str(path))) as file:
-        return _of_batches(file.schema, name, None, read)
-
-
-def _arrow_stream(path: Path, name: str, packing: str | None) -> Table:
-    import pyarrow as pa
+    def opened() -> Any:
+        if is_file:
+            return pa.ipc.open_file(pa.memory_map(str(path)))
+        return pa.ipc.open_stream(_unpacked(path, packing))
 
     def read(columns: Sequence[str] | None) -> Iterator[Any]:
-        with _unpacked(path, packing) as raw, pa.ipc.open_stream(raw) as stream:
-            for batch in stream:
+        with opened() as found:
+            batches = map(found.get_batch, range(found.num_record_batches)) if is_file else found
+            for batch in batches:
                 yield _selected(batch, columns)
 
-    with _unpacked(path, packing) as raw, pa.ipc.open_stream(raw) as stream:
-        return _of_batches(stream.schema, name, None, read)
+    with opened() as found:
+        return _of_batches(found.schema, name, None, read)
 
 
 def _selected(batch: Any, columns: Sequence[str] | None) -> Any:
