@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
-from ..labels import Label, counted, listing, parse_labels, tidy
+from ..labels import Label, counted, listing, tidy
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..progress import counter
 from ..schema import Schema
 from ..solve.columns_plan import KernelPlan, product_kernel
 from ..subsets import SubsetSelection
-from ..tables.counting import DROPPED, distinct_rows, distinct_values
+from ..tables.counting import DROPPED, distinct_rows, distinct_values, labels_of
 from ..tables.frames import column_values, plain_numbers
 from ..tables.reading import Table, open_table
 from ..tables.text import AS_FOUND, Dialect
@@ -203,16 +203,9 @@ class Sample:
                 got=f"{counted(int(self.repeats[blank].sum()), 'row')} without one",
                 remedy="name them, such as 'unknown', or leave those rows out of the table",
             )
-        if self.texts:
-            values = [value.strip() if isinstance(value, str) else value for value in values]
-        distinct = list(dict.fromkeys(values))
-        labels = parse_labels(list(map(str, distinct))) if self.texts else distinct
-        try:
-            order = sorted(range(len(labels)), key=labels.__getitem__)
-        except TypeError:
-            order = sorted(range(len(labels)), key=lambda i: (str(type(labels[i])), str(labels[i])))
-        place = {distinct[i]: k for k, i in enumerate(order)}
-        return [labels[i] for i in order], np.array([place[v] for v in values], np.int64)[places]
+        known = labels_of(values, (), None, self.texts)
+        place = {label: k for k, label in enumerate(known.order)}
+        return known.order, np.array([place[known.of[v]] for v in values], np.int64)[places]
 
 
 def coded(column: Any, name: str) -> tuple[list[Any], NDArray[Any]]:
@@ -248,8 +241,7 @@ def counted_rows(
     if isinstance(reports, ReportCounts):
         reports = reports.by_label(mechanism)
     is_named = None not in names
-    is_file = is_named and isinstance(reports, (str, Path))
-    receipts = file_receipts(reports, check=True) if is_file else receipts_of(reports)
+    receipts = receipts_of(reports)
     check_beside(names, others, receipts)
     is_counts = isinstance(reports, Mapping)
     if others and (is_counts or not is_named):
@@ -265,7 +257,7 @@ def counted_rows(
         return reports
     wanted = [*names, *dict.fromkeys(others)]
     if is_named:
-        return _rows_of(open_table(reports), wanted, receipts, texts=is_file)
+        return _rows_of(open_table(reports), wanted, receipts)
     if is_table(reports):
         raise DataError(
             "reports",
@@ -641,6 +633,9 @@ def asked_of(
     several = None if column is None else [column]
     if isinstance(column, (list, tuple)):
         several = list(Schema(tuple(column)).names)
+    if isinstance(reports, (str, Path)):
+        several = several or report_columns(designed) or ["report"]
+        reports = rows_of_file(reports, [*several, *others])
     note = None
     if isinstance(designed, KernelPlan):
         several = several or list(designed.names)

@@ -307,7 +307,7 @@ def _occurrences(column: Any, name: Any) -> Iterable[tuple[Any, int]]:
 
 
 @dataclass
-class _Labels:
+class Labels:
     """How the values of a column name symbols.
 
     Attributes
@@ -326,12 +326,11 @@ class _Labels:
     fractions: bool = False
 
 
-def _labels_of(
-    values: Sequence[Any], categories: Iterable[Any], made: Any, is_text: bool
-) -> _Labels:
+def labels_of(values: Sequence[Any], categories: Iterable[Any], made: Any, is_text: bool) -> Labels:
+    """How values name symbols: by the categories that their type has, by bins, or as text."""
     if made is not None:
         of = {code: made.labels[code] if code >= 0 else None for code in values}
-        return _Labels(of, list(made.labels), is_chosen=True)
+        return Labels(of, list(made.labels), is_chosen=True)
     if is_text:
         words = {value: value.strip() for value in values}
         texts = [w for w in dict.fromkeys(words.values()) if w.lower() not in MISSING_TEXT]
@@ -339,12 +338,12 @@ def _labels_of(
         spelled = frozenset(value for value, word in words.items() if word and word not in label_of)
         fractions = any("." in text and _is_number(text) for text in texts)
         of = {value: label_of.get(word) for value, word in words.items()}
-        return _Labels(of, _sorted(label_of.values()), spelled, fractions=fractions)
+        return Labels(of, _sorted(label_of.values()), spelled, fractions=fractions)
     of = {value: None if is_missing(value) else value for value in values}
     labels = [label for label in of.values() if label is not None]
     known = [tidy(value) for value in categories]
     fractions = any(isinstance(x, float) and not x.is_integer() for x in labels)
-    return _Labels(of, known or _sorted(labels), is_chosen=bool(known), fractions=fractions)
+    return Labels(of, known or _sorted(labels), is_chosen=bool(known), fractions=fractions)
 
 
 def _sorted(labels: Iterable[Label]) -> list[Label]:
@@ -424,7 +423,7 @@ def count_labels(
             f"table {table.name}", expected="at least one row", got="none", remedy="check the file"
         )
     of_each = [
-        _labels_of(list(dict.fromkeys(values)), categories, own, table.is_text and own is None)
+        labels_of(list(dict.fromkeys(values)), categories, own, table.is_text and own is None)
         for values, categories, own in zip(
             [*zip(*rows.counts, strict=True)] or [()] * len(wanted),
             rows.categories,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import glob
 import os
@@ -58,6 +59,7 @@ def is_text(path: str | Path) -> bool:
 def _copied_input() -> Any:
     """What comes from standard input, kept until the process ends, as some read it twice."""
     copy = tempfile.NamedTemporaryFile(prefix="mechdesign-")
+    atexit.register(copy.close)
     shutil.copyfileobj(sys.stdin.buffer, copy)
     copy.flush()
     return copy

@@ -29,7 +29,6 @@ LAYERS = (
         "extensions",
         "extras",
         "citations",
-        "former_names",
     ),
     ("files", "notebook"),
     ("schema",),
