@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from .errors import DataError, InputError, is_iterable, listed, quote
 from .labels import Label, check_labels, counted
 from .numeric import finite_number
-from .tables.counting import MISSING_TEXT
+from .tables.counting import MISSING_TEXT, is_missing
+from .tables.frames import listed_values, plain_numbers
 from .tables.reading import read_columns
 
 Array = NDArray[np.float64]
@@ -459,30 +460,29 @@ def read_points(
     return lat, lon, [list(row) for row in rows[2:]]
 
 
-def degrees(values: Sequence[Any], name: Any, *, texts: bool = False) -> Array:
+def degrees(values: Any, name: Any, *, texts: bool = False) -> Array:
     """Numbers of a column as floats, NaN where missing; raises :class:`DataError` for others.
 
     No value is quoted, as it is where somebody was.
     """
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
-        return values.astype(np.float64)
     found = np.full(len(values), math.nan)
-    for i, value in enumerate(values):
-        if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    numbers = plain_numbers(values)
+    if numbers is not None:
+        there = slice(None) if numbers[1] is None else ~numbers[1]
+        found[there] = numbers[0][there]
+        return found
+    for i, value in enumerate(listed_values(values)):
+        is_text = isinstance(value, str)
+        if is_missing(value) or (texts and is_text and value.strip().lower() in MISSING_TEXT):
             continue
-        if texts and isinstance(value, str):
-            text = value.strip()
-            if text.lower() in MISSING_TEXT:
-                continue
-            try:
-                found[i] = float(text)
-                continue
-            except ValueError:
-                raise _no_degrees(name, i, "text that is no number") from None
-        is_number = hasattr(value, "__float__") and not isinstance(value, (bool, np.bool_, str))
-        if not is_number:
-            raise _no_degrees(name, i, f"a value of type {type(value).__name__}")
-        found[i] = float(value)
+        is_number = hasattr(value, "__float__") and not isinstance(value, (bool, np.bool_))
+        try:
+            if not is_number and not (texts and is_text):
+                raise ValueError
+            found[i] = float(value)
+        except ValueError:
+            what = "text that is no number" if texts and is_text else ""
+            raise _no_degrees(name, i, what or f"a value of type {type(value).__name__}") from None
     return found
 
 

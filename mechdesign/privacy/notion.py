@@ -245,7 +245,6 @@ class PrivacyNotion(ABC):
         own = text and not text.startswith(f"{type(self).__name__}(")
         return text if own else f"{self}: it has no description."
 
-
     @property
     def spec(self) -> str:
         """How the notion is written on the command line, such as ``pml:0.5``."""

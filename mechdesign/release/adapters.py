@@ -18,10 +18,16 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, quote
 from ..mechanism import ImplicitKernel
 from ..tables.counting import categories_of
-from ..tables.frames import find_column, pandas_values, polars_values
+from ..tables.frames import (
+    check_columns,
+    checked_batches,
+    find_column,
+    pandas_values,
+    polars_values,
+)
 from ..tables.parts import parts_of, side_by_side
 from .codes import ABSENT, cell_text
-from .column import ColumnRelease, check_distinct, check_rows
+from .column import ColumnRelease, check_rows
 from .receipts import KEY, receipts_of, receipts_to_text, with_receipt
 
 # Rows of a chunk of labels.
@@ -51,8 +57,7 @@ def privatize_reader(reader: Any, release: ColumnRelease) -> Any:
 def privatize_batches(batches: Iterable[Any], release: ColumnRelease) -> Iterator[Any]:
     """An iterable of Arrow batches; those that are there already are checked at once."""
     if isinstance(batches, Sequence):
-        for batch in batches:
-            _check_batch(batch)
+        batches = list(checked_batches(batches))
         check_rows(sum(batch.num_rows for batch in batches))
         if release.identity is not None:
             for batch in batches:
@@ -62,23 +67,10 @@ def privatize_batches(batches: Iterable[Any], release: ColumnRelease) -> Iterato
 
 
 def _stream(batches: Iterable[Any], release: ColumnRelease, schema: Any = None) -> Iterator[Any]:
-    for batch in batches:
-        _check_batch(batch)
+    for batch in checked_batches(batches):
         schema = schema or reported_schema(batch.schema, release)
         yield privatize_batch(batch, release).replace_schema_metadata(schema.metadata)
     check_rows(release.rows)
-
-
-def _check_batch(batch: Any) -> None:
-    import pyarrow as pa
-
-    if not isinstance(batch, (pa.RecordBatch, pa.Table)):
-        raise DataError(
-            "batches",
-            expected="Arrow batches (pyarrow.RecordBatch or Table)",
-            got=f"a {type(batch).__name__}",
-            remedy="pass a table, or an iterable of batches",
-        )
 
 
 def column_reader(batch: Any) -> Callable[[Any], Any]:
@@ -428,7 +420,7 @@ def privatize_duckdb(relation: Any, release: ColumnRelease) -> Any:
     import duckdb
 
     table = relation.to_arrow_table()
-    check_distinct(table.schema.names)
+    check_columns(table.schema.names, table.schema.names)
     view, name = _fresh_name(), _fresh_name()
     try:
         asked = relation.query(

@@ -461,18 +461,6 @@ def check_name(what: str, name: Any) -> None:
         ) from None
 
 
-def check_distinct(names: Sequence[Any]) -> None:
-    """Raise :class:`DataError` for a table with two columns of one name."""
-    names = list(names)
-    if len(set(names)) < len(names):
-        raise DataError(
-            "table",
-            expected="distinct column names",
-            got=f"{next(name for name in names if names.count(name) > 1)!r} more than once",
-            remedy="rename the columns",
-        )
-
-
 def check_rows(rows: int) -> None:
     """Raise :class:`DataError` for a table without rows."""
     if rows == 0:

@@ -22,7 +22,7 @@ from ..progress import counter
 from ..schema import Schema
 from ..solve.columns_plan import KernelPlan, product_kernel
 from ..subsets import SubsetSelection
-from ..tables.counting import DROPPED, distinct_rows, distinct_values, labels_of
+from ..tables.counting import DROPPED, distinct_rows, distinct_values, labels_of, row_codes
 from ..tables.frames import column_values, plain_numbers
 from ..tables.reading import Table, open_table
 from ..tables.text import AS_FOUND, Dialect
@@ -571,15 +571,11 @@ def _distinct_rows(columns: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int
     probe = [part[:: 1 + rows // _PROBED].tolist() for part in codes]
     if 2 * len(set(zip(*probe, strict=True))) > len(probe[0]):
         return np.arange(rows), np.ones(rows, dtype=np.int64)
-    code, size = np.zeros(rows, dtype=np.int64), 1
-    for part, column in zip(codes, columns, strict=True):
-        if isinstance(column, np.ndarray):
-            part = np.unique(part, return_inverse=True)[1]
-        count = int(part.max(initial=0)) + 1
-        if size * count > 1 << 62:
-            values, code = np.unique(code, return_inverse=True)
-            size = len(values)
-        code, size = code * count + part, size * count
+    places = [
+        np.unique(part, return_inverse=True)[1] if isinstance(column, np.ndarray) else part
+        for part, column in zip(codes, columns, strict=True)
+    ]
+    code = row_codes(places, [int(part.max(initial=0)) + 1 for part in places])
     _, first, repeats = np.unique(code, return_index=True, return_counts=True)
     order = np.argsort(first)
     return first[order], repeats[order]

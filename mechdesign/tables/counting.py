@@ -119,13 +119,14 @@ def read_weight(value: Any, subject: str, where: str = "") -> Fraction:
             expected=f"a non-negative count in every row{where}",
             got="an empty cell"
             if is_blank
-            else ("another number" if _is_number(text) else "text that is no number"),
+            else ("another number" if is_number(text) else "text that is no number"),
             remedy="correct the cell, or choose another column of counts",
         ) from None
     return found
 
 
-def _is_number(cell: Any) -> bool:
+def is_number(cell: Any) -> bool:
+    """Whether a cell holds a number, or its text."""
     try:
         float(cell)
     except (TypeError, ValueError):
@@ -251,22 +252,26 @@ def distinct_rows(parts: Iterable[Sequence[Any]], names: Sequence[Any]) -> Rows:
                 found.counts[tidy(value),] += times
             continue
         coded = [distinct_values(c, name) for c, name in zip(part, names, strict=True)]
-        values = [[*map(tidy, own), None] for own, _ in coded]
-        sizes = [len(own) for own in values]
-        if math.prod(sizes) <= _MOST_CODES:
-            codes = np.zeros(len(part[0]), dtype=np.int64)
-            for size, (_, places) in zip(sizes, coded, strict=True):
-                codes = codes * size + places
-            met, times_met = np.unique(codes, return_counts=True)
-            rows = [places.tolist() for places in np.unravel_index(met, sizes)]
-            repeats = times_met.tolist()
-        else:
-            rows = [places.tolist() for _, places in coded]
-            repeats = [1] * len(rows[0])
-        named = (map(own.__getitem__, at) for own, at in zip(values, rows, strict=True))
-        for row, count in zip(zip(*named, strict=True), repeats, strict=True):
+        codes = row_codes([places for _, places in coded], [len(own) + 1 for own, _ in coded])
+        _, first, repeats = np.unique(codes, return_index=True, return_counts=True)
+        cells = (
+            map([*map(tidy, own), None].__getitem__, places[first].tolist())
+            for own, places in coded
+        )
+        for row, count in zip(zip(*cells, strict=True), repeats.tolist(), strict=True):
             found.counts[row] += count
     return found
+
+
+def row_codes(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """A number for each row of columns of so many different places, the same for the same row."""
+    codes, size = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for places, count in zip(columns, sizes, strict=True):
+        if size * count > _MOST_CODES:
+            values, codes = np.unique(codes, return_inverse=True)
+            size = len(values)
+        codes, size = codes * count + places, size * count
+    return codes
 
 
 def categories_of(column: Any) -> dict[Any, None]:
@@ -336,7 +341,7 @@ def labels_of(values: Sequence[Any], categories: Iterable[Any], made: Any, is_te
         texts = [w for w in dict.fromkeys(words.values()) if w.lower() not in MISSING_TEXT]
         label_of = dict(zip(texts, parse_labels(texts), strict=True))
         spelled = frozenset(value for value, word in words.items() if word and word not in label_of)
-        fractions = any("." in text and _is_number(text) for text in texts)
+        fractions = any("." in text and is_number(text) for text in texts)
         of = {value: label_of.get(word) for value, word in words.items()}
         return Labels(of, _sorted(label_of.values()), spelled, fractions=fractions)
     of = {value: None if is_missing(value) else value for value in values}

@@ -33,6 +33,12 @@ def find_column(names: Sequence[Any], column: Any, table: str = "") -> int:
     return names.index(column)
 
 
+def check_columns(names: Sequence[Any], columns: Iterable[Any], table: str = "") -> None:
+    """Raise an error for columns that are not there, or more than once."""
+    for column in columns:
+        find_column(names, column, table)
+
+
 def library_of(value: Any) -> str:
     """The library that a value is of."""
     return type(value).__module__.partition(".")[0]
@@ -206,25 +212,16 @@ def _arrow_parts(table: Any, columns: Sequence[Any]) -> Iterator[list[Any]]:
         yield [batch.column(list(batch.schema.names).index(name)) for name in columns]
 
 
-def batches_names(batches: Iterable[Any]) -> tuple[list[Any], Iterator[Any]]:
-    """Names of the columns of an iterable of Arrow batches, and all of the batches."""
-    import itertools
-
+def checked_batches(batches: Iterable[Any]) -> Iterator[Any]:
+    """The same, refused where they are no Arrow batches."""
     import pyarrow as pa
 
-    def checked() -> Iterator[Any]:
-        for batch in batches:
-            if not isinstance(batch, (pa.RecordBatch, pa.Table)):
-                raise DataError(
-                    "table",
-                    expected="a table, or Arrow batches",
-                    got=f"an iterable of {type(batch).__name__}",
-                    remedy="pass a data frame with the columns",
-                )
-            yield batch
-
-    found = checked()
-    first = next(found, None)
-    if first is None:
-        return [], found
-    return list(first.schema.names), itertools.chain([first], found)
+    for batch in batches:
+        if not isinstance(batch, (pa.RecordBatch, pa.Table)):
+            raise DataError(
+                "table",
+                expected="a table, or Arrow batches (pyarrow.RecordBatch or Table)",
+                got=f"an iterable of {type(batch).__name__}",
+                remedy="pass a data frame, or batches with the columns",
+            )
+        yield batch

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError
 from ..labels import Label, counted, parse_labels
+from .counting import is_number
 from .reading import open_table, read_columns
 
 
@@ -29,7 +30,7 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
             got=counted(1 + len(labels), "line"),
             remedy="see 'mechdesign design --csv' for the layout",
         )
-    decimals = all(map(_is_number, header[1:])) and any("." in cell for cell in header[1:])
+    decimals = all(map(is_number, header[1:])) and any("." in cell for cell in header[1:])
     if decimals and abs(sum(map(float, header[1:])) - 1) < 1e-6:
         raise DataError(
             f"matrix {name}",
@@ -38,7 +39,7 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
             remedy="put a line such as input,a,b above the rows",
         )
     for number, row in enumerate(zip(*columns, strict=True), start=2):
-        wrong = next((i for i, cell in enumerate(row, start=2) if not _is_number(cell)), None)
+        wrong = next((i for i, cell in enumerate(row, start=2) if not is_number(cell)), None)
         if wrong is not None:
             # Not what stands there: tables of people are passed by mistake.
             raise DataError(
@@ -51,11 +52,3 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
     texts = [label.strip() if isinstance(label, str) else label for label in labels]
     read = parse_labels(texts) if table.is_text else texts
     return matrix, read, parse_labels(header[1:])
-
-
-def _is_number(cell: object) -> bool:
-    try:
-        float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
-    return True

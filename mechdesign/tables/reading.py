@@ -9,12 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import DataError
 from .files import STANDARD_INPUT, file_ending, file_of, find_inputs, is_text
-from .frames import batches_names, find_column, frame_names, frame_parts, listed_values
+from .frames import (
+    check_columns,
+    checked_batches,
+    find_column,
+    frame_names,
+    frame_parts,
+    listed_values,
+)
 from .text import AS_FOUND, Dialect, TextFile
 
 # Rows of a batch: more where all of them have the same size, a few bytes for each column.
@@ -59,8 +67,7 @@ class Table:
 
     def check(self, columns: Iterable[Any]) -> None:
         """Raise an error for columns that are not there, or more than once."""
-        for column in columns:
-            find_column(self.names, column, self.name)
+        check_columns(self.names, columns, self.name)
 
 
 def open_table(source: Any, dialect: Dialect = AS_FOUND, coded: str | None = None) -> Table:
@@ -84,8 +91,10 @@ def open_table(source: Any, dialect: Dialect = AS_FOUND, coded: str | None = Non
     if isinstance(source, (str, os.PathLike)) or source is None:
         return _open_file(source, dialect, coded)
     if hasattr(source, "read_next_batch") or _is_batches(source):
-        names, batches = batches_names(source)
-        return Table(names, lambda columns: _columns_of(batches, columns))
+        batches = checked_batches(source)
+        first = list(islice(batches, 1))
+        names = first[0].schema.names if first else []
+        return Table(names, lambda columns: _columns_of(chain(first, batches), columns))
     return Table(frame_names(source), lambda columns: frame_parts(source, columns))
 
 
@@ -200,8 +209,7 @@ def _of_batches(
     schema: Any, name: str, rows: int | None, read: Callable[[Sequence[str] | None], Iterator[Any]]
 ) -> Table:
     def batches(columns: Sequence[str] | None = None) -> Iterator[Any]:
-        for column in columns or []:
-            find_column(schema.names, column, name)
+        check_columns(schema.names, columns or [], name)
         wanted = None if columns is None else list(dict.fromkeys(columns))
         with _refusals(name):
             yield from read(wanted)

@@ -20,7 +20,7 @@ _CHUNK, _HEAD = 1 << 19, 1 << 20
 # Bytes of a block, which holds a whole row; the larger ones where a row is longer. Arrow reads up
 # to 32 blocks ahead, so that most are small.
 _BLOCKS = (1 << 19, 1 << 22, 1 << 26)
-_SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "'|'"}
+_SEPARATORS = ",;\t|"
 # Rows that a separator must part alike.
 _SAMPLED = 100
 _MARK = "\0"
@@ -182,7 +182,7 @@ class TextFile:
         if len(best) > 1:
             raise self._refused(
                 "one sign between cells",
-                f"rows that {' and '.join(_SEPARATORS[sep] for sep in best)} part alike",
+                f"rows that {' and '.join(map(quote, best))} part alike",
                 "say which it is with sep= (--sep)",
             )
         return best[0] if best else ","

@@ -36,7 +36,6 @@ class Utility(ABC):
         text = inspect.cleandoc(type(self).__doc__ or "").split("\n\n")[0].replace("\n", " ")
         return text.replace("``", "") if not text.startswith(f"{type(self).__name__}(") else ""
 
-
     @property
     def spec(self) -> str:
         """A short text that names the utility."""

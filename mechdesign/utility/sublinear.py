@@ -45,7 +45,6 @@ class SublinearUtility(Utility):
     def values(self, columns: Vector, prior: Prior) -> Vector:
         """μ of each column of an ``(N, M)`` array of non-negative numbers, ``(M,)``."""
 
-
     def value(self, mechanism: Mechanism, prior: Prior) -> float:
         """Σ_y μ(K[:, y]) of a kernel."""
         mechanism.output_distribution(prior)  # refuses a prior over other symbols

@@ -200,7 +200,7 @@ def test_the_separator_is_found_or_asked_for(tmp_path):
     ):
         path.write_text(text)
         if found is None:
-            refused(lambda: open_table(path), "a comma and a semicolon", "--sep")
+            refused(lambda: open_table(path), "part alike", "--sep")
         else:
             assert open_table(path).dialect.sep == found
     path.write_text("a~b\n1~2\n")
