@@ -47,12 +47,13 @@ class Sample:
 def column_values(column: Any, subject: str) -> list[Any]:
     """The values of a column of any library; a :class:`DataError` where one is missing."""
     try:
-        listed = column if isinstance(column, np.ndarray) else values_in(column)
+        is_array = isinstance(column, np.ndarray)
+        listed = listed_values(column if is_array else values_in(column))
     except DataError as problem:
         raise DataError(
             subject, expected=problem.expected, got=problem.got, remedy=problem.remedy
         ) from None
-    values = [tuple(v) if isinstance(v, list) else tidy(v) for v in listed_values(listed)]
+    values = [tuple(v) if is_array and isinstance(v, list) else tidy(v) for v in listed]
     refuse_blank(values, subject)
     return values
 

@@ -192,24 +192,25 @@ def frame_parts(table: Any, columns: Sequence[Any]) -> Iterator[list[Any]]:
         # Spark resolves names with dots to something else.
         places = [f"c{table.columns.index(name)}" for name in columns]
         renamed = table.toDF(*(f"c{i}" for i in range(len(table.columns))))
-        yield from _arrow_parts(renamed.select(places).toArrow(), places)
+        yield from arrow_parts(renamed.select(places).toArrow(), places)
     elif root in ("duckdb", "_duckdb"):
         named = ", ".join('"{}"'.format(name.replace('"', '""')) for name in columns)
         batches = table.project(named)
         batches = getattr(batches, "to_arrow_reader", None) or batches.fetch_arrow_reader
-        yield from _arrow_parts(batches(ROWS), columns)
+        yield from arrow_parts(batches(ROWS), columns)
     elif root == "pyarrow":
-        yield from _arrow_parts(table, columns)
+        yield from arrow_parts(table, columns)
     else:
         import narwhals.stable.v1 as nw
 
         chosen = nw.from_native(table).lazy().select(*columns).collect("pyarrow")
-        yield from _arrow_parts(chosen.to_native(), columns)
+        yield from arrow_parts(chosen.to_native(), columns)
 
 
-def _arrow_parts(table: Any, columns: Sequence[Any]) -> Iterator[list[Any]]:
-    for batch in [table] if hasattr(table, "column") else table:
-        yield [batch.column(list(batch.schema.names).index(name)) for name in columns]
+def arrow_parts(batches: Any, columns: Sequence[Any]) -> Iterator[list[Any]]:
+    """The columns of an Arrow table, or of several, part by part."""
+    for batch in [batches] if hasattr(batches, "column") else batches:
+        yield [batch.column(find_column(batch.schema.names, name)) for name in columns]
 
 
 def checked_batches(batches: Iterable[Any]) -> Iterator[Any]:

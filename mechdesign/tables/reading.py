@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 from ..errors import DataError
 from .files import STANDARD_INPUT, file_ending, file_of, find_inputs, is_text
 from .frames import (
+    arrow_parts,
     check_columns,
     checked_batches,
-    find_column,
     frame_names,
     frame_parts,
     listed_values,
@@ -61,7 +61,7 @@ class Table:
     is_text: bool = False
     rows: int | None = None
     schema: Any = None
-    batches: Callable[..., Iterator[Any]] = lambda *_: iter(())
+    batches: Any = None
     dialect: Dialect = AS_FOUND
     codec: str | None = None
 
@@ -94,7 +94,7 @@ def open_table(source: Any, dialect: Dialect = AS_FOUND, coded: str | None = Non
         batches = checked_batches(source)
         first = list(islice(batches, 1))
         names = first[0].schema.names if first else []
-        return Table(names, lambda columns: _columns_of(chain(first, batches), columns))
+        return Table(names, lambda columns: arrow_parts(chain(first, batches), columns))
     return Table(frame_names(source), lambda columns: frame_parts(source, columns))
 
 
@@ -114,12 +114,6 @@ def read_columns(
 def _is_batches(source: Any) -> bool:
     frames = ("columns", "schema", "dtype", "keys")
     return hasattr(source, "__iter__") and not any(hasattr(source, name) for name in frames)
-
-
-def _columns_of(batches: Iterable[Any], columns: Sequence[Any]) -> Iterator[list[Any]]:
-    for batch in batches:
-        names = list(batch.schema.names)
-        yield [batch.column(find_column(names, column)) for column in columns]
 
 
 def _several(paths: Sequence[Path], dialect: Dialect, coded: str | None) -> Table:
@@ -215,7 +209,7 @@ def _of_batches(
             yield from read(wanted)
 
     def parts(columns: Sequence[str]) -> Iterator[list[Any]]:
-        return _columns_of(batches(columns), columns)
+        return arrow_parts(batches(columns), columns)
 
     return Table(schema.names, parts, name, rows=rows, schema=schema, batches=batches)
 

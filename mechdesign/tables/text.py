@@ -164,9 +164,12 @@ class TextFile:
             )
         self._start = sum(len(line.encode()) for line in taken)
 
-    def _stream(self, end: str = "") -> io.BufferedReader:
+    def _stream(self, start: int = 0, end: str = "") -> io.BufferedReader:
+        """The text from a byte on, with more behind it."""
         text = _CheckedText(self._opened(), self._name, self._encoding, end)
-        return io.BufferedReader(text, _CHUNK)
+        stream = io.BufferedReader(text, _CHUNK)
+        stream.read(start)
+        return stream
 
     def _refused(self, expected: str, got: str, remedy: str = "") -> DataError:
         remedy = remedy or "check quotes and separators"
@@ -203,9 +206,9 @@ class TextFile:
             again = done
             try:
                 with (
-                    self._stream(end) as stream,
+                    self._stream(self._start, end) as stream,
                     arrow_csv.open_csv(
-                        _after(stream, self._start),
+                        stream,
                         arrow_csv.ReadOptions(
                             block_size=block,
                             use_threads=False,
@@ -289,10 +292,3 @@ def _sample(text: str, sep: str, is_whole: bool) -> list[list[str]]:
     except csv.Error:
         pass
     return rows
-
-
-def _after(stream: io.BufferedReader, start: int) -> io.BufferedReader:
-    """The stream behind its first bytes."""
-    while start:
-        start -= len(stream.read(start))
-    return stream
