@@ -39,9 +39,16 @@ def answers(kernel, counts, sampling=None, *, symbol=0, values=None, these=False
         maximise(kernel, frequencies)[0],
         values,
         rule.matrix_moments(kernel, scores, values),
-        how.size,
     )
-    return rule.Answers((frequencies @ scores).ravel(), path, how)
+    means, squares = ((frequencies @ part).ravel() for part in (scores, scores**2))
+    return rule.Answers(means, path, how, squares)
+
+
+def contained(found, t, alpha):
+    """Whether intervals hold answers, one for each, without looking for their ends."""
+    which = np.arange(len(t))
+    tails = found.tails(t, which, t <= found.projected, alpha / 2)
+    return (tails >= alpha / 2) | (t == found.projected)
 
 
 def limits(*arguments, alpha=0.05, **keywords):
@@ -85,8 +92,9 @@ REFERENCES = {
 
 def difference(correlation):
     first, second = answers(FLIP, [20, 80]), answers(FLIP, [35, 65])
-    arms = [(arm.estimates, *arm.limits(), np.ones(1)) for arm in (first, second)]
-    low, high = rule.difference_limits(*arms, second.projected - first.projected, correlation)
+    arms = [(arm.estimates, *arm.limits()) for arm in (first, second)]
+    between = second.projected - first.projected
+    low, high = rule.difference_limits(*arms, between, np.ones(1), correlation)
     return low[0], high[0]
 
 
@@ -104,29 +112,31 @@ MISTAKES = {
     "sign of the skewness": ("third = how.skewness", "third = -how.skewness"),
     "skewness forgotten": ("third = how.skewness", "third = 0 * how.skewness"),
     "skewness of weights forgotten": ("third = how.skewness", "third = np.sign(how.skewness)"),
-    "side of a tail": ("np.where(above, x, m - x)", "np.where(above, m - x, x)"),
+    "side of a tail": ("np.where(above, e - t, t - e)", "np.where(above, t - e, e - t)"),
     "side of the skewness of these people": ("above, moments[UP]", "~above, moments[UP]"),
-    "quantile of the ends": ("tail = alpha / sum(sides)", "tail = alpha"),
-    "no Student quantile": ("if np.isinf(self.sampling.freedom)", "if True"),
+    "quantile of 90 %": ("alpha / sum(sides)", "alpha"),
+    "no Student quantile": ("stdtrit(how.freedom, tail)", "ndtri(tail)"),
     "no floor of known noise": ("np.maximum(larger, noise)", "larger"),
+    "sign of a quantile": ("ndtri(chance) - ndtri(tail)", "ndtri(chance) + ndtri(tail)"),
     "no doubt of design effects": ("(1 + events / 2) ** -2", "0 * events"),
+    "no design effects": ("how.variance * how.size / variance, 1.0", "1.0, 1.0"),
     "estimates left where they are": (
         "return np.clip(self.estimates, self.path.low, self.path.high)",
         "return self.estimates",
     ),
     "heads left where they are": (
-        "np.clip(m * (e - t) / (r * s) + m * heads, 0, m)",
-        "m * (e - t) / (r * s) + m * heads",
+        "np.clip(m * x, 0, m)",
+        "m * x",
     ),
     "spread of secrets for these people": (
-        "(1 - fraction) * np.maximum(moments[SQUARE]",
-        "np.maximum(moments[SQUARE]",
+        "(1 - fraction) * np.maximum(square",
+        "np.maximum(square",
     ),
-    "noise of secrets left out": ("- t**2, 0) + noise, noise", "- t**2, 0), noise"),
+    "noise of secrets left out": ("np.maximum(second - square, 0)", "0 * second"),
     "third moment not central": ("+ 2 * t**3", "+ t**3"),
-    "one tail for both": ("tail = alpha / sum(sides)", "tail = alpha / 4"),
+    "one tail for both": ("alpha / sum(sides)", "alpha / 4"),
     "sign of the correlation": ("- 2 * correlation", "+ 2 * correlation"),
-    "ends of arms exchanged": ("(y - low2, high1 - x, -1)", "(y - low2, x - low1, -1)"),
+    "ends of arms exchanged": ("(y - low2, high1 - x)", "(y - low2, x - low1)"),
 }
 
 

@@ -154,8 +154,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     weights, strata, clusters, by_group : name of a column of the table, optional
         For how many people each one stands (zero or more); how the sample was drawn: strata, and
         clusters within them, drawn alike; and groups, each of which is estimated on its own. Errors
-        are then those of the design, with Student's t for the clusters (or people) less the strata
-        [Saerndal1992].
+        are then those of the design [Saerndal1992], with Student's t for the clusters (or people)
+        less the strata, or fewer where few of them weigh most [Satterthwaite1946].
     population : size, or mapping from stratum to size, optional
         Of a finite population, the sample included, in clusters where there are any. What asking
         fewer than all adds to the error shrinks with it; what the mechanism adds does not. Without
@@ -352,11 +352,12 @@ class AskedReports(_Options):
             check_single(drawn, survey.strata)
         names, places = groups_of(survey, sample, drawn)
         total = drawn.population if survey.weighting != "hajek" else None
-        units = Units(sample, drawn, places, self.scores, target=self.target, population=total)
+        units = Units(sample, drawn, places, self.scores, total)
         likely, gap, steps = maximise(self.matrix, units.frequencies)
         seen_of, noises = [], []
         for i in range(len(names)):
-            own = units.sampling.of(i)
+            part = units.parts[i]
+            own = part.sampling(self.target)
             if not survey.asked:
                 own = Sampling(own.size, fraction=own.fraction)
             noise, spread = (
@@ -383,7 +384,7 @@ class AskedReports(_Options):
                     own,
                     covariance,
                     seen,
-                    float(units.totals[i]),
+                    float(part.weights @ part.repeats),
                 )
             )
         count = len(self.question.labels)
@@ -391,7 +392,11 @@ class AskedReports(_Options):
         made = []
         for i, name in enumerate(names):
             one = self.estimate(
-                seen_of[i], int(units.reports[i]), float(gap[i]), steps, (ends[0, i], ends[1, i])
+                seen_of[i],
+                int(units.parts[i].repeats.sum()),
+                float(gap[i]),
+                steps,
+                (ends[0, i], ends[1, i]),
             )
             made.append(
                 replace(
@@ -453,7 +458,7 @@ class AskedReports(_Options):
             self.note,
             shrunk_truth(self.mechanism.inputs, p, self.prior, rounds, self.rank),
             self.mechanism.schema,
-            freedom=observed.sampling.freedom,
+            freedom=float(observed.sampling.freedom),
             effective=effective,
             observed=observed,
         )

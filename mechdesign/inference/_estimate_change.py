@@ -24,6 +24,7 @@ from ..release.receipts import trace
 from ..release.reports import coded, sample_of
 from ..utility.estimation import Asked
 from ._estimate import covariances, estimate
+from .observed import arms_of
 from .references import CONFIDENCE, check_confidence, reference_of
 from .results import Estimate, Intervals, difference_of, joined_notes
 from .surveys import at_least
@@ -182,7 +183,10 @@ def estimate_change(
     both = [(y, told[1][who]) for who, y in told[0].items() if who in told[1]]
     apart, cross = _covariances(told, scores, both)
     covariance = at_least(apart - cross - cross.T, _known_noise(made, len(both)))
-    difference = difference_of(made[0], made[1], covariance, np.diagonal(cross), len(both))
+    ends = [arms_of([one._observed()], 1 - confidence)[:, 0] for one in made]
+    difference = difference_of(
+        made[0], made[1], (ends[0], ends[1]), covariance, np.diagonal(cross), len(both)
+    )
     labels = [[kernel.outputs[y] for y in range(len(kernel.outputs))] for kernel in kernels]
     equal = sum(labels[0][y] == labels[1][z] for y, z in both)
     return ChangeEstimate(

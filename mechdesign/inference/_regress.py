@@ -274,7 +274,7 @@ def regress(
     freedom = math.inf
     if errors_by == "sandwich":
         lost = size - 1 if drawn.clusters is None else 0
-        freedom = float(max(min(drawn.freedom - lost, people - 1), 1))
+        freedom = float(max(min(drawn.sampling("population").freedom - lost, people - 1), 1))
     compared = tuple(secret.terms.compared for secret in beside)
     return Regression(
         tuple(names),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -30,7 +30,7 @@ from ..subsets import SubsetSelection
 from .intervals import CUBE, DOWN, SECOND, SQUARE, THIRD, UP, Answers, Mixed, Sampling
 from .likelihood import fit_of, maximise
 from .references import check_confidence, reference_of
-from .surveys import Drawn, Survey, check_single, drawn_by, freedom_of
+from .surveys import Drawn, Survey, check_single, drawn_by
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -116,7 +116,7 @@ class ManyEstimates:
         which = np.flatnonzero(self.values > 0)
         zeros, tail = np.zeros(len(which)), (1 - confidence) / 2 / len(self.labels)
         above = np.ones(len(which), dtype=bool)
-        some = self.answers.tails(zeros, which, above, self.answers.quantile_ratio(tail)) < tail
+        some = self.answers.tails(zeros, which, above, tail) < tail
         return self._together(which[some], confidence)
 
     def _together(self, places: NDArray[Any], confidence: float) -> list[dict[str, Any]]:
@@ -487,28 +487,15 @@ def _drawn_shares(
     values = tables.sum(n * share)
     centre = values if ratio else np.zeros_like(values)
     squares = float(share**2 @ n)
-    fixed = np.ones(len(n)) if target == "sample" else drawn.fractions[drawn.strata]
-    fraction = float((n * share**2) @ fixed) / squares
+    sampling = replace(drawn, weights=share).sampling(target)
     known = squares * _noise(kernels, tables.weights, np.clip(values, 0, 1))
     # Values are 0 or 1, so that z² − z is without bias for the variance that the mechanism leaves.
     noise = np.maximum(tables.squares(n * share**2) - tables.sum(n * share**2), known)
-    variance, seen, clusters = noise, None, 1.0
-    if target == "population":
-        between = np.maximum(_between(tables, n, share, centre, drawn), 0)
-        seen = between + fraction * noise
-        variance = np.maximum(seen, known)
-        if drawn.clusters is not None:
-            sizes = np.bincount(drawn.clusters, share * n)
-            clusters = float(sizes @ sizes) / squares
-    sampling = Sampling(
-        1 / squares,
-        float(share**3 @ n) / squares**2,
-        fraction,
-        seen,
-        clusters,
-        freedom_of(drawn, target),
-    )
-    return values, np.sqrt(variance), sampling
+    if target == "sample":
+        return values, np.sqrt(noise), sampling
+    between = np.maximum(_between(tables, n, share, centre, drawn), 0)
+    seen = between + sampling.fraction * noise
+    return values, np.sqrt(np.maximum(seen, known)), replace(sampling, variance=seen)
 
 
 def _between(tables: _Tables, n: Vector, share: Vector, centre: Vector, drawn: Drawn) -> Vector:

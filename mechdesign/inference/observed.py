@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..roots import crossings
-from .intervals import Answers, Sampling, matrix_moments, path_of, standing
+from .intervals import Answers, Flags, Positions, Sampling, ends_of, matrix_moments, path_of
 
 Vector = NDArray[np.float64]
 
@@ -25,27 +24,36 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
     one = groups[0]
     weights = np.eye(one.scores.shape[1]) if weights is None else weights
     scores, values = one.scores @ weights, one.values @ weights
-    one_sided = any(np.any(each.sampling.fraction) for each in groups)
-    moments = matrix_moments(one.kernel, scores, values, one_sided=one_sided)
-    frequencies, likely = (
-        np.stack([getattr(each, name) for each in groups]) for name in ("frequencies", "likely")
+    fixed = any(np.any(each.sampling.fraction) for each in groups)
+    moments = matrix_moments(one.kernel, scores, values, one_sided=fixed)
+    frequencies, likely, totals = (
+        np.stack([getattr(each, name) for each in groups])
+        for name in ("frequencies", "likely", "total")
     )
-    sizes = np.array([float(each.sampling.size) for each in groups])
-    path = path_of(one.kernel, frequencies, likely, values, moments, sizes)
-    estimates = np.concatenate([each.estimates @ weights for each in groups])
-    variance = None
+    path = path_of(one.kernel, frequencies, likely, values, moments)
+    parts = {
+        name: np.repeat([getattr(each.sampling, name) for each in groups], weights.shape[1])
+        for name in vars(one.sampling)
+        if name != "variance"
+    }
     if one.seen is not None:
         seen = np.stack([each.seen for each in groups if each.seen is not None])
         found = np.einsum("fk,nfg,gk->nk", weights, seen, weights, optimize=True)
-        variance = np.maximum(found.ravel(), 0.0)
-    count = weights.shape[1]
-    names = ("size", "skewness", "fraction", "clusters")
-    parts = {
-        name: np.repeat([getattr(each.sampling, name) for each in groups], count).astype(float)
-        for name in names
-    }
-    sampling = Sampling(**parts, variance=variance, freedom=one.sampling.freedom)
-    return Answers(estimates, path, sampling)
+        parts["variance"] = np.maximum(found.ravel(), 0.0)
+    means, squares = (
+        (totals[:, None] * (frequencies @ part)).ravel() for part in (scores, scores**2)
+    )
+    return Answers(means, path, Sampling(**parts), squares)
+
+
+def arms_of(groups: Sequence[Observed], alpha: float) -> Vector:
+    """Estimates of groups and ends of their intervals, ``(3, G, F)``, as differences need them:
+    nothing is moved into what is possible, as what is moved is known better than it seems.
+    """
+    answers, scores = answers_of(groups), groups[0].scores
+    within = [np.tile(end, len(groups)) for end in (scores.min(axis=0), scores.max(axis=0))]
+    found = answers.estimates, *answers.limits(alpha, within=within)
+    return np.reshape(found, (3, len(groups), -1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,16 +105,11 @@ class Observed:
         with np.errstate(divide="ignore", invalid="ignore"):
             each = np.where(w > 0, v / w, np.nan)
         low, high = np.nanmin(each, axis=0), np.nanmax(each, axis=0)
-        count = len(values)
-        middle = np.clip(values, low, high)
 
-        def kept(r: Vector, places: NDArray[np.intp]) -> Vector:
-            one = places % count
+        def tails(r: Vector, one: Positions, is_upper: Flags) -> Vector:
             answers = self.answers(above[:, one] - r * below[:, one])
-            zero, which = np.zeros(len(r)), np.arange(len(r))
             # A larger ratio has a smaller difference.
-            return standing(answers.tails(zero, which, places < count), alpha / 2)
+            return answers.tails(np.zeros(len(r)), np.arange(len(r)), is_upper, alpha / 2)
 
-        ends = crossings(kept, np.concatenate([middle] * 2), np.concatenate([low, high]))
-        lower, upper = np.minimum(ends[:count], middle), np.maximum(ends[count:], middle)
-        return values, np.sqrt(np.maximum(errors, 0.0)), lower, upper
+        ends = ends_of(tails, np.clip(values, low, high), low, high, alpha / 2)
+        return values, np.sqrt(np.maximum(errors, 0.0)), *ends

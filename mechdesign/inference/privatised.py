@@ -181,9 +181,7 @@ class Setting:
 
     def meat(self, scores: Vector) -> Vector:
         """Covariance of Σ w · score, for the design of the sample."""
-        return design_covariance(
-            self.drawn.weights[:, None] * scores, self.sample.repeats, self.drawn
-        )
+        return design_covariance(self.drawn.weights[:, None] * scores, self.drawn)
 
     def sandwich(self, scores: Vector, bread: Vector) -> Vector:
         """Covariance of the root of Σ w · score, ``bread`` being the inverse of its slope."""

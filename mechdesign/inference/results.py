@@ -19,7 +19,7 @@ from ..schema import Schema
 from .intervals import difference_limits
 from .likelihood import Convergence
 from .number_answers import NumberAnswers
-from .observed import Observed
+from .observed import Observed, arms_of
 from .references import check_confidence
 
 Vector = NDArray[np.float64]
@@ -279,6 +279,11 @@ class GroupEstimates:
     def _between(self, i: int, j: int) -> tuple[Vector, int]:
         return (self.estimates[i].covariance, 0) if i == j else self.cross(i, j)
 
+    @cached_property
+    def _arms(self) -> Vector:
+        observed = [each._observed() for each in self.estimates]
+        return arms_of(observed, 1 - self.estimates[0].confidence)
+
     def _place(self, group: Label) -> int:
         if group not in self.groups:
             raise UnknownNameError(f"group of {quote(self.column)}", group, map(str, self.groups))
@@ -299,7 +304,8 @@ class GroupEstimates:
         one, other = self.estimates[i], self.estimates[j]
         cross, both = self._between(i, j)
         found = one.covariance + other.covariance - cross - cross.T
-        return difference_of(other, one, found, np.diagonal(cross), both, (first, second))
+        arms = self._arms[:, j], self._arms[:, i]
+        return difference_of(other, one, arms, found, np.diagonal(cross), both, (first, second))
 
     def differences(self) -> list[Difference]:
         """Each group minus the first one."""
@@ -328,6 +334,7 @@ class GroupEstimates:
 def difference_of(
     first: Estimate,
     second: Estimate,
+    arms: tuple[Vector, Vector],
     covariance: Vector,
     cross: Vector,
     both: int,
@@ -335,18 +342,18 @@ def difference_of(
 ) -> Difference:
     """A second estimate less a first, with the covariance of that and of the two, ``(F,)``.
 
-    ``both`` is the number of people, or clusters, that are in both.
+    ``arms`` are those of :func:`arms_of`, ``(3, F)``; ``both`` is the number of people, or
+    clusters, that are in both.
     """
-    rooms = [np.ptp(arm._observed().values, axis=0) for arm in (first, second)]
     product = first.errors * second.errors
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = np.where(product > 0, np.clip(cross / product, -1, 1), 0.0)
     # Few people in both say little of how alike the two are.
     correlation = correlation * both / (both + 4)
     lower, upper = difference_limits(
-        (first.values, first.lower, first.upper, rooms[0]),
-        (second.values, second.lower, second.upper, rooms[1]),
+        *arms,
         second.projected - first.projected,
+        np.ptp(first._observed().values, axis=0),
         correlation,
     )
     errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))

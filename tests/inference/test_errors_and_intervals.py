@@ -54,10 +54,11 @@ def test_reference_values_of_estimates():
         {"r": ["a"] * 20 + ["b"] * 80 + ["a"] * 35 + ["b"] * 65, "g": [1] * 100 + [2] * 100}
     )
     arms = [md.estimate(groups[groups.g == g].r, FLIP) for g in (1, 2)]
-    found = md.inference.results.difference_of(*arms, np.eye(2), np.zeros(2), 0)
+    ends = [md.inference.observed.arms_of([arm.observed], 0.05)[:, 0] for arm in arms]
+    found = md.inference.results.difference_of(*arms, ends, np.eye(2), np.zeros(2), 0)
     assert (found.lower[0], found.upper[0]) == pytest.approx((0.024378, 0.344387), abs=1e-6)
     cross = 0.5 * arms[0].errors * arms[1].errors
-    paired = md.inference.results.difference_of(*arms, np.eye(2), cross, 100)
+    paired = md.inference.results.difference_of(*arms, ends, np.eye(2), cross, 100)
     assert (paired.lower[0], paired.upper[0]) == pytest.approx((0.069956, 0.303217), abs=1e-6)
 
 

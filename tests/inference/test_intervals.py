@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interval_references import USELESS, answers, departures, limits, response, scores_of
+from interval_references import (
+    USELESS,
+    answers,
+    contained,
+    departures,
+    limits,
+    response,
+    scores_of,
+)
 from scipy import optimize, stats
 
 import mechdesign as md
@@ -100,7 +108,7 @@ def test_what_intervals_keep(kernel, n, seed, these, numbers):
             assert (low < high).all()
         for t in (low + slack * 3, high - slack * 3):
             # Noise of 1e-13 is known to a hundredth, as the square of the answer is taken off.
-            assert found.contains(np.clip(t, low, high), alpha).all() or hides_nothing
+            assert contained(found, np.clip(t, low, high), alpha).all() or hides_nothing
         one_sided = found.limits(alpha / 2, sides=(True, False))
         np.testing.assert_allclose(one_sided[0], low, rtol=0, atol=2 * slack)
         assert one_sided[1] == top
@@ -139,7 +147,9 @@ def test_many_groups_and_questions_are_the_same_as_each_alone():
     moments = matrix_moments(USELESS, scores_of(USELESS, values), values)
     frequencies = counts / 50
     path = path_of(USELESS, frequencies, maximise(USELESS, frequencies)[0], values, moments)
-    both = Answers((frequencies @ scores_of(USELESS, values)).ravel(), path, Sampling(50))
+    scores = scores_of(USELESS, values)
+    means, squares = ((frequencies @ part).ravel() for part in (scores, scores**2))
+    both = Answers(means, path, Sampling(50), squares)
     found = np.stack(both.limits()).reshape(2, 4, 2)
     for g, row in enumerate(counts):
         for f in range(2):

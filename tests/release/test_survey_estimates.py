@@ -197,6 +197,37 @@ def test_equal_weights_change_nothing_but_the_degrees_of_freedom():
     assert found.freedom == 599
 
 
+@pytest.mark.parametrize("clusters", [False, True])
+def test_degrees_of_freedom_are_those_of_the_weights(clusters):
+    """Satterthwaite's: (Σ v_h)² / Σ v_h²/d_h, with v_h the squares of what units of a stratum weigh
+    and d_h = units less one; six people who stand for half of all leave six or so.
+    """
+    few = pd.DataFrame(
+        {
+            "r": list("abc") * 10,
+            "w": [0.5 / 24] * 24 + [0.5 / 6] * 6,
+            "s": [0] * 24 + [1] * 6,
+            "c": np.arange(30) // 2,
+        }
+    )
+    options = {"weights": "w", "strata": "s"} | ({"clusters": "c"} if clusters else {})
+    unit = "c" if clusters else few.index
+    heavy = few.groupby(["s", unit])["w"].sum() ** 2
+    spread, units = (getattr(heavy.groupby(level=0), of)() for of in ("sum", "size"))
+    expected = spread.sum() ** 2 / (spread**2 / (units - 1)).sum()
+    found = md.estimate(few, THREE, "r", misfit="warn", **options)
+    assert found.freedom == pytest.approx(expected)
+    assert found.freedom < units.sum() / 3
+    # A stratum of which everybody was asked varies no more, and groups are as free as alone.
+    if not clusters:
+        sizes = {0: 24, 1: 60}
+        part = md.estimate(few, THREE, "r", misfit="warn", population=sizes, **options)
+        assert part.freedom == pytest.approx(5)
+    halves = few.assign(g=few["c"] < 6)
+    both = md.estimate(halves, THREE, "r", misfit="warn", by_group="g", weights="w")
+    assert both[True].freedom == pytest.approx(11)
+
+
 def test_frequencies_as_weights_are_as_if_rows_were_repeated():
     """The values; not the errors, as a person of weight three is no three people."""
     whole = TABLE.assign(w=np.arange(600) % 3 + 1)
@@ -312,11 +343,12 @@ def test_totals_and_their_variance_are_unbiased_over_all_samples_and_all_reports
             sample = Sample({"y": np.array(ys)}, np.ones(asked, dtype=np.int64))
             drawn = drawn_by(survey, sample)
             groups = np.zeros(asked, dtype=np.int64)
-            units = Units(sample, drawn, groups, scores, target="population", population=5)
+            units = Units(sample, drawn, groups, scores, population=5)
+            (part,) = units.parts
             chances.append(chance / len(samples))
-            values.append(units.values[0])
+            values.append(part.weights.sum() * units.frequencies[0] @ scores)
             variances.append(units.between(0, 0)[0] + asked / 5 * noise)
-            assert units.sampling.fraction[0] == pytest.approx(asked / 5)
+            assert part.sampling("population").fraction == pytest.approx(asked / 5)
     chances = np.array(chances)
     assert chances.sum() == pytest.approx(1)
     np.testing.assert_allclose(chances @ np.array(values), [0.4, 0.6], atol=1e-12)
