@@ -337,12 +337,14 @@ def labels_of(values: Sequence[Any], categories: Iterable[Any], made: Any, is_te
         of = {code: made.labels[code] if code >= 0 else None for code in values}
         return Labels(of, list(made.labels), is_chosen=True)
     if is_text:
-        words = {value: value.strip() for value in values}
-        texts = [w for w in dict.fromkeys(words.values()) if w.lower() not in MISSING_TEXT]
+        stripped = {value: value.strip() for value in values}
+        texts = [w for w in dict.fromkeys(stripped.values()) if w.lower() not in MISSING_TEXT]
         label_of = dict(zip(texts, parse_labels(texts), strict=True))
-        spelled = frozenset(value for value, word in words.items() if word and word not in label_of)
+        spelled = frozenset(
+            value for value, cell in stripped.items() if cell and cell not in label_of
+        )
         fractions = any("." in text and is_number(text) for text in texts)
-        of = {value: label_of.get(word) for value, word in words.items()}
+        of = {value: label_of.get(cell) for value, cell in stripped.items()}
         return Labels(of, _sorted(label_of.values()), spelled, fractions=fractions)
     of = {value: None if is_missing(value) else value for value in values}
     labels = [label for label in of.values() if label is not None]
@@ -399,11 +401,11 @@ def count_labels(
     most = _checked_most(max_symbols)
     if columns is None:
         table, columns = Table(["column"], lambda _: iter([[column_values(source)]])), ["column"]
-        subjects = ["column"]
+        named = ["column"]
     else:
         table = open_table(source, dialect)
         of_table = f" of {table.name}" if table.name else ""
-        subjects = [f"column {quote(name)}{of_table}" for name in columns]
+        named = [f"column {quote(name)}{of_table}" for name in columns]
     if weights is None and isinstance(source, str) and source in EXAMPLES:
         weights = EXAMPLES[source].weights
     wanted = [*columns, *(name for name in (by, weights) if name is not None)]
@@ -416,7 +418,7 @@ def count_labels(
         if kinds:
             beyond = sum(times for row, times in rows.counts.items() if row[i] < -1)
             raise DataError(
-                subjects[i],
+                named[i],
                 expected=made[i].reach,
                 got=f"{beyond} of {counted(total, 'value')} outside, of type "
                 + " or ".join(sorted(kinds)),
@@ -463,7 +465,7 @@ def count_labels(
             got=f"{unnamed} of {counted(total, 'row')} without one",
             remedy="give those rows a group of their own, such as 'unknown', or take them out",
         )
-    subject = subjects[0]
+    subject = named[0]
     if size > 1:
         subject = f"columns {', '.join(map(quote, columns))}{of_table}"
     refuse_missing(subject, dropped, total, missing, spelled=spelled)
@@ -471,7 +473,7 @@ def count_labels(
     if weights is not None:
         people = sum(sum(own.values()) for own in counts.values())
         people = None if Fraction(people).denominator > 1 else people
-    for own, own_blank, of_column in zip(of_each, blank, subjects, strict=False):
+    for own, own_blank, of_column in zip(of_each, blank, named, strict=False):
         if not own.is_chosen:
             here = people if weights is not None or missing == "category" else total - own_blank
             _check_symbols(of_column, len(own.order), here, most, own.fractions)

@@ -227,9 +227,9 @@ class TextFile:
                         rows = batch.num_rows
                         is_ended = bool(rows) and batch.column(0)[rows - 1].as_py() == _MARK
                         # Of a file that is read again, what came before is not taken twice.
-                        seen = min(again, rows)
-                        again -= seen
-                        fresh = batch.slice(seen, rows - seen - is_ended)
+                        skipped = min(again, rows)
+                        again -= skipped
+                        fresh = batch.slice(skipped, rows - skipped - is_ended)
                         done += fresh.num_rows
                         if fresh.num_rows:
                             yield pa.RecordBatch.from_arrays(fresh.columns, schema=schema)
