@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import DataError
+from ..errors import DataError, is_iterable
 from .files import STANDARD_INPUT, file_ending, file_of, find_inputs, is_text
 from .frames import (
     arrow_parts,
@@ -90,7 +91,9 @@ def open_table(source: Any, dialect: Dialect = AS_FOUND, coded: str | None = Non
         return _several(inputs.paths, dialect, coded)
     if isinstance(source, (str, os.PathLike)) or source is None:
         return _open_file(source, dialect, coded)
-    if hasattr(source, "read_next_batch") or _is_batches(source):
+    of_frames = ("columns", "schema", "dtype", "keys")
+    is_reader = hasattr(source, "read_next_batch")
+    if is_reader or (is_iterable(source) and not any(map(partial(hasattr, source), of_frames))):
         batches = checked_batches(source)
         first = list(islice(batches, 1))
         names = first[0].schema.names if first else []
@@ -109,11 +112,6 @@ def read_columns(
         for values, column in zip(found, part, strict=True):
             values += listed_values(column)
     return found
-
-
-def _is_batches(source: Any) -> bool:
-    frames = ("columns", "schema", "dtype", "keys")
-    return hasattr(source, "__iter__") and not any(hasattr(source, name) for name in frames)
 
 
 def _several(paths: Sequence[Path], dialect: Dialect, coded: str | None) -> Table:
