@@ -551,8 +551,8 @@ def _limits(ends: Any) -> tuple[Edge, Edge]:
 
 def _sample(sample: Any) -> NDArray[np.float64]:
     """The numbers of a sample, without missing ones; raises :class:`DataError` for others."""
-    values = listed_values(column_values(sample))
-    codes = Bins([-math.inf, math.inf]).codes(sample).tolist()
+    column = column_values(sample)
+    values, codes = listed_values(column), Bins([-math.inf, math.inf]).codes(column).tolist()
     outside = [tidy(v) for v, code in zip(values, codes, strict=True) if code == OUTSIDE]
     if outside:
         kinds = sorted({type(v).__name__ for v in outside})

@@ -47,7 +47,7 @@ class Sample:
 def column_values(column: Any, subject: str) -> list[Any]:
     """The values of a column of any library; a :class:`DataError` where one is missing."""
     try:
-        is_array = isinstance(column, np.ndarray)
+        is_array = isinstance(column, np.ndarray) and column.ndim > 0
         listed = listed_values(column if is_array else values_in(column))
     except DataError as problem:
         raise DataError(

@@ -295,8 +295,8 @@ def rows_of_file(
     Raises :class:`DataError` for a file that cannot be read, and for text that is not what its
     receipt was written for; :class:`UnknownNameError` for columns that it lacks.
     """
-    receipts = file_receipts(path, check=True)
     table = counting(open_table(path, dialect), progress)
+    receipts = file_receipts(path, check=True)
     return _rows_of(table, list(dict.fromkeys(columns)), receipts, texts=True)
 
 
@@ -325,9 +325,9 @@ def subsets_of_file(
 
     Raises :class:`DataError` as :func:`rows_of_file` does, and for what is no report.
     """
+    table = counting(open_table(path, dialect), progress)
     receipts = file_receipts(path, check=True)
     found, waiting = [np.zeros((2, 0), dtype=np.int64)], 0
-    table = counting(open_table(path, dialect), progress)
     table.check([column])
     for (values,) in table.parts([column]):
         read = sample_of(values, {None: mechanism}, (), missing, fewest=0)
