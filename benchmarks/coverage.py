@@ -55,9 +55,9 @@ PUBLIC, PUBLIC_CELL = 10, (0.1, 100)
 ENOUGH, THESE = 0.94, 0.925
 #: How wide intervals may be beside Wald's where those hold.
 WIDEST = 1.1
-#: What is recorded of a cell: our rate and Wald's, and where they are asked for the ratio of widths
-#: and our rate when simulated again.
-CELL = ("share", "reports", "held", "wald", "width", "again")
+#: What is recorded of a cell: our rate and Wald's, where they are asked for the ratio of widths and
+#: the number of events, and our rate when simulated again.
+CELL = ("share", "reports", "held", "wald", "width", "events", "again")
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 
@@ -79,12 +79,14 @@ class Kind:
     ----------
     simulate, kernels, sizes : how, under which kernels, with how many reports
     these : whether intervals are about these people alone
+    compared : whether widths are compared with Wald's: not where a group has a share of zero
     """
 
     simulate: Simulation
     kernels: tuple[str, ...] = THREE
     sizes: tuple[int, ...] = SIZES
     these: bool = False
+    compared: bool = True
 
     @property
     def enough(self) -> float:
@@ -105,7 +107,7 @@ KINDS = {
     # Ten people and more in each round: the public function refuses fewer.
     "rounds, other people": Kind(of_rounds(False), SMALL, SIZES[1:]),
     "differences of groups": Kind(of_differences(False), SMALL),
-    "differences from a group that has none": Kind(of_differences(True), SMALL),
+    "differences from a group that has none": Kind(of_differences(True), SMALL, compared=False),
     "changes of the same people": Kind(of_changes(1.0), SMALL),
     "changes of rounds that share half": Kind(of_changes(0.5), SMALL),
     "weights 1 and 2": Kind(of_samples(weights_of_two)),
@@ -136,15 +138,15 @@ def simulated(
     return KINDS[kind].simulate(kernel, share, n, rng, repetitions), rng
 
 
-def compared(share: float, n: int) -> bool:
+def compared(kind: str, share: float, n: int) -> bool:
     """Whether widths are compared with Wald's."""
-    return n >= 100 and share >= 0.1
+    return KINDS[kind].compared and n >= 100 and share >= 0.1
 
 
 def measure(kind: str, kernel: str, share: float, n: int, repetitions: int = REPETITIONS) -> Held:
     """One cell."""
     surveys, rng = simulated(kind, kernel, share, n, repetitions)
-    return surveys.held(compared(share, n), rng)
+    return surveys.held(compared(kind, share, n), rng)
 
 
 def apart(kind: str, kernel: str, share: float, n: int, count: int = PUBLIC) -> float:
@@ -168,6 +170,7 @@ def measured(kind: str, kernel: str, repetitions: int, again: int) -> dict[str, 
                 rate,
                 found.wald / found.surveys,
                 None if found.width is None else round(found.width, 4),
+                None if found.events is None else round(found.events, 1),
                 None if more is None else more.ours / more.surveys,
             )
             cells.append(dict(zip(CELL, cell, strict=True)))

@@ -171,12 +171,15 @@ class Held:
     surveys, ours, wald : how many there were, and in how many each way held it
     width : mean width of ours over that of Wald's; ``None`` where these are not to hold, or next to
         nothing varies
+    events : mean number of tosses on the rarer side of the coin of our intervals, where widths are
+        compared
     """
 
     surveys: int
     ours: int
     wald: int
     width: float | None = None
+    events: float | None = None
 
 
 @dataclass(frozen=True)
@@ -189,6 +192,7 @@ class Judged:
     holds : whether our intervals hold answers ``(R,)``
     limits : our ends at some positions
     z : Wald's quantile
+    events : how many tosses fall on the rarer side of the coin that an interval comes from
     """
 
     estimates: Vector
@@ -196,16 +200,25 @@ class Judged:
     holds: Callable[[Vector], NDArray[np.bool_]]
     limits: Callable[[NDArray[np.intp]], tuple[Vector, Vector]]
     z: float = Z
+    events: Callable[[], Vector] | None = None
 
     @classmethod
     def of(cls, answers: intervals.Answers, variances: Vector, z: float = Z) -> Judged:
         def holds(t: Vector) -> NDArray[np.bool_]:
             # Without looking for the ends.
             tails = answers.tails(t, np.arange(len(t)), t <= answers.projected, ALPHA / 2)
-            return np.asarray((tails >= ALPHA / 2) | (t == answers.projected))
+            # Rounding takes nothing from intervals of no width.
+            return np.asarray((tails >= ALPHA / 2) | (np.abs(t - answers.projected) <= 1e-9))
 
         errors = np.sqrt(np.maximum(variances, 0))
-        return cls(answers.estimates, errors, holds, lambda k: answers.limits(ALPHA, k), z)
+        return cls(
+            answers.estimates,
+            errors,
+            holds,
+            lambda k: answers.limits(ALPHA, k),
+            z,
+            answers.events,
+        )
 
     @classmethod
     def difference(
@@ -250,12 +263,11 @@ class Simulated:
             order = rng.permutation(len(first))
             counts, truths, repeats = counts[first[order]], truths[first[order]], repeats[order]
         at_once = max(1, AT_ONCE // flat.shape[1])
-        held, wald, ratio = 0, 0, None
+        held, wald, ratio, events = 0, 0, None, None
         for start in range(0, len(counts), at_once):
             part = slice(start, start + at_once)
             found, t, times = self.judge(counts[part]), truths[part], repeats[part]
             held += int(times @ found.holds(t))
-            # Rounding takes nothing from Wald's intervals of no width.
             wald += int(times @ (np.abs(found.estimates - t) <= found.z * found.errors + 1e-9))
             if widths and not start:
                 which = np.arange(min(len(t), WIDTHS))
@@ -263,7 +275,9 @@ class Simulated:
                 usual = 2 * found.z * times[which] @ found.errors[which]
                 if usual > 1e-7 * times[which].sum():
                     ratio = float(times[which] @ (high - low) / usual)
-        return Held(len(self.counts), held, wald, ratio)
+                    if found.events is not None:
+                        events = float(np.average(found.events(), weights=times))
+        return Held(len(self.counts), held, wald, ratio, events)
 
     def apart(self, count: int) -> float:
         """How far estimates and ends by the public function are from ours, in some surveys."""

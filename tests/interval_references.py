@@ -116,7 +116,7 @@ MISTAKES = {
     "side of the skewness of these people": ("above, moments[UP]", "~above, moments[UP]"),
     "quantile of 90 %": ("alpha / sum(sides)", "alpha"),
     "no Student quantile": ("stdtrit(how.freedom, tail)", "ndtri(tail)"),
-    "no floor of known noise": ("np.maximum(larger, noise)", "larger"),
+    "no floor of known noise": ("alike * spread, known)", "alike * spread, 0)"),
     "sign of a quantile": ("ndtri(chance) - ndtri(tail)", "ndtri(chance) + ndtri(tail)"),
     "no doubt of design effects": ("(1 + events / 2) ** -2", "0 * events"),
     "no design effects": ("how.variance * how.size / variance, 1.0", "1.0, 1.0"),

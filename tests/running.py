@@ -21,7 +21,7 @@ import entropy  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-from mechdesign.solve import clock  # noqa: E402
+from mechdesign import clock  # noqa: E402
 
 
 class CountedClock:

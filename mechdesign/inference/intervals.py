@@ -319,8 +319,9 @@ class Answers:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if how.variance is not None:
                 effect, alike = self._design_effects[:, which]
-                larger = effect * variance + alike * spread
-                m = m * np.where(variance > 0, variance / np.maximum(larger, noise), 1.0)
+                known = moments[SECOND] - moments[SQUARE]
+                larger = np.maximum(effect * variance + alike * spread, known)
+                m = m * np.where(variance > 0, variance / larger, 1.0)
             s = np.sqrt(variance)
             return m, s, third / s**3
 

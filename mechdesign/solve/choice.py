@@ -8,21 +8,28 @@ from functools import cache
 from typing import Any
 
 from ..errors import InputError, NoMethodError, SolverError, UnknownNameError, quote
-from .backends.clarabel import Clarabel, EpigraphClarabel
-from .backends.cvxpy import Cvxpy, installed_solvers
-from .backends.highs import SIMPLEX_ENTRIES, EpigraphHighs, HighsInteriorPoint, HighsSimplex
-from .backends.linearised import Linearised
-from .backends.refined import HighsRefined
+from ..linear.highs import SIMPLEX_ENTRIES
+from ..program.problem import Problem
+from ..program.program import EstimationProgram, LinearProgram, Program
+from .backends import (
+    Clarabel,
+    Cvxpy,
+    EpigraphClarabel,
+    EpigraphHighs,
+    HighsInteriorPoint,
+    HighsRefined,
+    HighsSimplex,
+    Linearised,
+    OutputSearch,
+    installed_solvers,
+)
 from .closed_form import CLOSED_FORMS, SIMPLICES
 from .differences import Differences
-from .few_outputs import OutputSearch
-from .interior_point import Blockwise, Structured
+from .interior_point import Structured
 from .method import Handles, Method
-from .problem import Problem
-from .program import EstimationProgram, LinearProgram, Program
 
 SIMPLEX, INTERIOR, REFINED = HighsSimplex(), HighsInteriorPoint(), HighsRefined()
-STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
+STRUCTURED, CLARABEL = Structured(), Clarabel()
 DIFFERENCES = Differences()
 OUTPUTS = OutputSearch()
 #: Different masses above which fitted columns come before a search, and above which windows do.
@@ -106,17 +113,12 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
     if program.is_restricted:
         sums = (*sums, REFINED)
     if n * m <= SIMPLEX_ENTRIES:
-        return (
-            *CLOSED_FORMS,
-            SIMPLEX,
-            STRUCTURED,
-            DIFFERENCES,
-            BLOCKWISE,
-            CLARABEL,
-            INTERIOR,
-            *sums,
-        )
-    return (*CLOSED_FORMS, STRUCTURED, DIFFERENCES, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *sums)
+        general: tuple[Method, ...] = (SIMPLEX, STRUCTURED, DIFFERENCES, CLARABEL, INTERIOR)
+    elif program.cone.count < n:  # few rows that are dense, so that systems would fill up
+        general = (STRUCTURED, DIFFERENCES, SIMPLEX, INTERIOR, CLARABEL)
+    else:
+        general = (STRUCTURED, DIFFERENCES, CLARABEL, INTERIOR, SIMPLEX)
+    return (*CLOSED_FORMS, *general, *sums)
 
 
 def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
@@ -126,7 +128,7 @@ def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
 
     Parameters
     ----------
-    problem : from :func:`mechdesign.solve.problem.state_problem`
+    problem : from :func:`mechdesign.program.problem.state_problem`
     solver : ``"auto"``, the name of a method or of a cvxpy solver, or a :class:`Method`
 
     Raises
@@ -209,7 +211,6 @@ def own_methods() -> dict[str, Method]:
     general = (
         STRUCTURED,
         DIFFERENCES,
-        BLOCKWISE,
         CLARABEL,
         SIMPLEX,
         INTERIOR,

@@ -19,7 +19,7 @@ from mechdesign.certificate.feasible import (
 )
 from mechdesign.errors import CertificateError, InfeasibleError
 from mechdesign.exact import DENOMINATOR_BITS, to_weights
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.problem import state_problem
 
 PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
 HAMMING = md.utility.Hamming()

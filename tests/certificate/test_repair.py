@@ -33,7 +33,7 @@ from mechdesign.exact import Verdict, to_weights
 from mechdesign.privacy import Bound, Hypotheses
 from mechdesign.privacy.constraint import check_bound
 from mechdesign.privacy.rows import cone_rows
-from mechdesign.solve.program import Cone
+from mechdesign.program.program import Cone
 
 #: What the weights of each row add up to.
 DENOMINATOR_BITS, DENOMINATOR = 53, 2**53

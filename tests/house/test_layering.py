@@ -29,6 +29,7 @@ LAYERS = (
         "extensions",
         "extras",
         "citations",
+        "clock",
     ),
     ("files", "notebook"),
     ("schema",),
@@ -40,7 +41,10 @@ LAYERS = (
     ("privacy", "utility"),
     ("requirement", "published"),
     ("subsets",),
-    ("solve", "certificate"),
+    ("program",),
+    ("linear",),
+    ("certificate",),
+    ("solve",),
     ("theory", "noise", "_audit", "evidence", "_determined_prior"),
     ("_public_form",),
     ("channels",),
@@ -59,9 +63,8 @@ LAYERS = (
     ("cli",),
     ("__main__",),
 )
-# Rooms of one layer that know each other: proofs read the program, a design needs proofs; reports
-# are read for estimates, which say what is released.
-TOGETHER = ({"solve", "certificate"}, {"release", "inference"})
+# Rooms that know each other: reports are read for estimates, which say what is released.
+TOGETHER = ({"release", "inference"},)
 RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
 
 

@@ -577,7 +577,7 @@ def test_bounds_of_sets_hold_for_duals_of_any_quality(seed):
     """Weights that name no prior of the set are moved into it, so the bound stays one."""
     rng = np.random.default_rng(seed)
     from mechdesign.certificate.bounds import multiplier_bound
-    from mechdesign.solve.problem import state_problem
+    from mechdesign.program.problem import state_problem
 
     notion = MAKERS[["robust floor", "robust box", "robust ball"][seed % 3]](0.5)
     prior = md.Prior.from_counts(rng.integers(1, 9, N).tolist())

@@ -22,9 +22,9 @@ from mechdesign.errors import (
     StorageError,
 )
 from mechdesign.exact import Verdict
+from mechdesign.program.problem import state_problem
 from mechdesign.requirement import Convex, Sums
 from mechdesign.solve import Duals
-from mechdesign.solve.problem import state_problem
 
 cp = pytest.importorskip("cvxpy")
 

@@ -17,6 +17,7 @@ from checks import for_each, slow_but
 from naive_estimates import exact_risk
 
 import mechdesign as md
+from mechdesign import clock
 from mechdesign.errors import (
     GapWarning,
     MechdesignError,
@@ -25,7 +26,7 @@ from mechdesign.errors import (
     UtilityError,
 )
 from mechdesign.labels import name_outputs, name_subsets
-from mechdesign.solve import clock
+from mechdesign.program.problem import state_problem
 from mechdesign.solve.estimation import at_most
 from mechdesign.solve.estimation.block_designs import (
     block_design,
@@ -34,7 +35,6 @@ from mechdesign.solve.estimation.block_designs import (
     symmetric_design,
 )
 from mechdesign.solve.estimation.cyclic_designs import cyclic_design, most_outputs
-from mechdesign.solve.problem import state_problem
 from mechdesign.storage import from_json, to_json
 from mechdesign.utility import Estimation
 from mechdesign.views.tables import kernel_table

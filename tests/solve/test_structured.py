@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mechdesign as md
+from mechdesign.program.problem import state_problem
 from mechdesign.solve.choice import choose
 from mechdesign.solve.interior_point import Structured
 from mechdesign.solve.interior_point.newton import StructuredOptions
 from mechdesign.solve.interior_point.pricing import best_columns
 from mechdesign.solve.interior_point.structured import cone_of, solve_columns
-from mechdesign.solve.problem import state_problem
 
 NOTIONS = {
     "LDP": md.LDP,
