@@ -167,7 +167,7 @@ class TextFile:
     def _stream(self, start: int = 0, end: str = "") -> io.BufferedReader:
         """The text from a byte on, with more behind it."""
         text = _CheckedText(self._opened(), self._name, self._encoding, end)
-        stream = io.BufferedReader(text, _CHUNK)
+        stream: io.BufferedReader = io.BufferedReader(text, _CHUNK)
         stream.read(start)
         return stream
 
