@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import math
 import time
 import zlib
 from dataclasses import dataclass
@@ -55,6 +54,15 @@ PUBLIC, PUBLIC_CELL = 10, (0.1, 100)
 ENOUGH, THESE = 0.94, 0.925
 #: How wide intervals may be beside Wald's where those hold.
 WIDEST = 1.1
+#: Tosses of a coin on its rarer side below which nothing is normal: 100 reports at a share of .1.
+FEW_EVENTS = 10
+#: Cells whose intervals are wider all the same, by reason.
+WIDE = {
+    reason: {tuple(key) for key in keys}
+    for reason, keys in json.loads(
+        Path(__file__).with_name("coverage_wide.json").read_text(encoding="utf-8")
+    ).items()
+}
 #: What is recorded of a cell: our rate and Wald's, where they are asked for the ratio of widths and
 #: the number of events, and our rate when simulated again.
 CELL = ("share", "reports", "held", "wald", "width", "events", "again")
@@ -240,8 +248,61 @@ def too_wide(cell: dict[str, Any]) -> bool:
     return wald_holds(cell) and cell["width"] > WIDEST
 
 
+def key_of(cell: dict[str, Any]) -> tuple[str, str, float, int]:
+    """Which cell it is."""
+    return cell["kind"], cell["kernel"], cell["share"], cell["reports"]
+
+
+def few_events(cell: dict[str, Any]) -> bool:
+    """Whether hardly anything that is left to chance falls on the rarer side.
+
+    Of these people nothing but what the mechanism does is: where few of their reports are wrong,
+    the number of reports says nothing of how normal an estimate is.
+    """
+    return KINDS[cell["kind"]].these and cell["events"] < FEW_EVENTS
+
+
 def _where(cell: dict[str, Any]) -> str:
     return f"{cell['kernel']}; share {cell['share']:g}, {cell['reports']:,} reports"
+
+
+def _table(head: str, rows: list[list[Any]]) -> list[str]:
+    """A table below a blank line."""
+    columns = head.split(" | ")
+    lines = [columns, ["---"] * len(columns), *rows]
+    return ["", *("| " + " | ".join(map(str, line)) + " |" for line in lines)]
+
+
+def _lowest(cells: list[dict[str, Any]]) -> dict[str, Any]:
+    return min(cells, key=lambda cell: cell["rate"])
+
+
+def _exceptions(cells: list[dict[str, Any]]) -> list[str]:
+    """All cells whose intervals are wider than they may be, and why."""
+    wide = [cell for cell in cells if too_wide(cell)]
+    few = [cell for cell in wide if few_events(cell)]
+    lines = ["", f"## Wider than {WIDEST} of Wald's", ""]
+    lines += [
+        f"{len(wide)} cells, all there are. Of these people ({len(few)} of these cells) chance has "
+        "nothing but the mechanism: where on average fewer than ten tosses of the coin that an "
+        "interval comes from fall on its rarer side, as next to no report is wrong, Wald's "
+        "intervals are as wide as what was seen of wrong reports, which may be none.",
+    ]
+    shown: dict[tuple[str, str], list[str]] = {}
+    for cell in few:
+        what = f"{cell['share']:g}, {cell['reports']:,}: {cell['width']:.2f}"
+        shown.setdefault((cell["kind"], cell["kernel"]), []).append(what)
+    rows = [[*key, "; ".join(what)] for key, what in shown.items()]
+    lines += _table("what is estimated | kernel | share, reports: width of Wald's", rows)
+    for reason, keys in WIDE.items():
+        mine = [cell for cell in wide if key_of(cell) in keys and not few_events(cell)]
+        lines += ["", f"{reason}:"]
+        rows = [
+            [c["kind"], _where(c), f"{c['width']:.2f}", f"{c['rate']:.4f}", f"{c['wald']:.4f}"]
+            for c in mine
+        ]
+        lines += _table("what is estimated | where | width | held | Wald's held", rows)
+    return lines
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
@@ -249,83 +310,79 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     cells = cells_of(rows)
     dates = sorted({row["date"] for row in rows})
     last = {(row["kind"], row["kernel"]): row for row in rows}.values()
-    low = [cell for cell in cells if cell["again"] is not None]
-    about = {
-        "the population": [c for c in cells if KINDS[c["kind"]].enough == ENOUGH],
-        "these people alone": [c for c in cells if "these people" in c["kind"]],
-        "a population nearly all of which has the one of twenty secrets that reports do not tell": [
-            c for c in cells if "untold" in c["kind"]
-        ],
-    }
-    held = [cell for cell in cells if wald_holds(cell)]
+    again = [cell for cell in cells if cell["again"] is not None]
+    low = sum(too_low(cell) for cell in cells)
+    wide = np.array([cell["width"] for cell in cells if wald_holds(cell)])
     lines = [
         f"Intervals of 95 % in {len(cells):,} cells of {len({c['kernel'] for c in cells})} "
         f"kernels, {max(row['repetitions'] for row in rows):,} surveys each, simulated "
         + " to ".join(dict.fromkeys((dates[0], dates[-1])))
         + f" in {sum(row['seconds'] for row in last) / 60:.0f} minutes of one processor "
-        f"({', '.join(sorted({row['machine'] for row in rows}))}). {len(low)} cells that held "
+        f"({', '.join(sorted({row['machine'] for row in rows}))}). {len(again)} cells that held "
         f"fewer than {ENOUGH:.0%} were simulated again with {AGAIN:,} surveys; theirs is the rate "
-        "that is given.",
+        f"that is given. {low or 'None'} of all cells {'hold' if low else 'holds'} less than "
+        f"{ENOUGH:.0%}, or less than {THESE:.1%} where intervals are about these people alone.",
+        "",
+        f"{PUBLIC} surveys of each kind and kernel were estimated by the public functions too "
+        "(`estimate`, `estimate_joint`, `estimate_rounds`, differences of groups, "
+        "`estimate_change`): no end differs by more than "
+        f"{max(row['public'] for row in last):.0e} from what is simulated.",
         "",
     ]
-    for name, some in about.items():
+    for name, these in (("the population", False), ("these people alone", True)):
+        some = [cell for cell in cells if KINDS[cell["kind"]].these == these]
         if some:
-            cell = min(some, key=lambda cell: cell["rate"])
+            cell = _lowest(some)
             lines += [
                 f"The lowest about {name}: **{cell['rate']:.4f}** ({cell['kind']}: "
                 f"{_where(cell)}).",
                 "",
             ]
-    if held:
-        wide = np.array([cell["width"] for cell in held])
+    if wide.size:
         lines += [
-            f"Where Wald's intervals hold {ENOUGH:.0%} to 97.5 % (100 reports and more, shares .1 "
-            f"and .5: {len(held)} cells), widths are {np.median(wide):.3f} of theirs in the "
-            f"median, and more than 1.1 of theirs in {int((wide > 1.1).sum())} cells.",
-            "",
+            f"Where Wald's intervals hold {ENOUGH:.0%} (100 reports and more, shares .1 and .5: "
+            f"{len(wide)} cells), widths are {np.median(wide):.3f} of theirs in the median, and "
+            f"more than {WIDEST} of theirs in {int((wide > WIDEST).sum())} cells, which are listed "
+            "below.",
         ]
-    lines += [
-        "| what is estimated | cells | lowest | where | Wald's lowest | cells where Wald's hold "
-        "less than 92.5 % | median width | largest |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    found: list[list[Any]] = []
     for kind in KINDS:
         mine = [cell for cell in cells if cell["kind"] == kind]
-        if not mine:
-            continue
-        worst = min(mine, key=lambda cell: cell["rate"])
-        widths = [c["width"] for c in mine if wald_holds(c)] or [math.nan]
-        lines.append(
-            f"| {kind} | {len(mine)} | {worst['rate']:.4f} | {_where(worst)} "
-            f"| {min(c['wald'] for c in mine):.3f} | {sum(c['wald'] < THESE for c in mine)} "
-            f"| {np.median(widths):.3f} | {max(widths):.3f} |"
-        )
-    lines += [
-        "",
-        "Lowest rate by share and reports, Wald's in brackets:",
-        "",
-        "| share | " + " | ".join(f"{n:,}" for n in SIZES) + " |",
-        "| --- | " + " | ".join("---" for _ in SIZES) + " |",
-    ]
+        if mine:
+            widths = [c["width"] for c in mine if wald_holds(c)]
+            worst = _lowest(mine)
+            found.append(
+                [
+                    kind,
+                    len(mine),
+                    f"{worst['rate']:.4f}",
+                    _where(worst),
+                    f"{min(c['wald'] for c in mine):.3f}",
+                    sum(c["wald"] < THESE for c in mine),
+                    f"{np.median(widths):.3f}" if widths else "",
+                    f"{max(widths):.3f}" if widths else "",
+                ]
+            )
+    head = "what is estimated | cells | lowest | where | Wald's lowest | cells where Wald's hold "
+    lines += _table(head + "less than 92.5 % | median width | largest", found)
+    lines += ["", "Lowest rate by share and reports, Wald's in brackets:"]
+    found = []
     for share in SHARES:
-        found = []
+        row = [f"{share:g}"]
         for n in SIZES:
             mine = [c for c in cells if (c["share"], c["reports"]) == (share, n)]
-            found.append(
-                f"{min(c['rate'] for c in mine):.3f} ({min(c['wald'] for c in mine):.3f})"
-                if mine
-                else ""
-            )
-        lines.append(f"| {share:g} | " + " | ".join(found) + " |")
-    lines += ["", "| kernel | cells | lowest | Wald's lowest |", "| --- | --- | --- | --- |"]
+            least = min((c["wald"] for c in mine), default=0)
+            row.append(f"{_lowest(mine)['rate']:.3f} ({least:.3f})" if mine else "")
+        found.append(row)
+    lines += _table("share | " + " | ".join(f"{n:,}" for n in SIZES), found)
+    found = []
     for name in KERNELS:
         mine = [cell for cell in cells if cell["kernel"] == name]
         if mine:
-            lines.append(
-                f"| {name} | {len(mine)} | {min(c['rate'] for c in mine):.4f} "
-                f"| {min(c['wald'] for c in mine):.3f} |"
-            )
-    return "\n".join(lines)
+            least = min(c["wald"] for c in mine)
+            found.append([name, len(mine), f"{_lowest(mine)['rate']:.4f}", f"{least:.3f}"])
+    lines += _table("kernel | cells | lowest | Wald's lowest", found)
+    return "\n".join([*lines, *_exceptions(cells)])
 
 
 @app.command()

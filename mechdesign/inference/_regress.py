@@ -21,7 +21,7 @@ from ..release.reports import Sample, sample_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
 from ..utility.questions import Question
-from ._estimate import judge_fit
+from .estimator import judge_fit
 from .latent import maximise_latent
 from .likelihood import fit_of, maximise
 from .privatised import Secret, Setting, corrected_moments, refuse_few, secret_of, setting_of
@@ -115,8 +115,9 @@ def regress(
 
     Linear, secret as covariate with values V_x: for weights with K a = V and K B = V Vᵀ the moments
     Σ a_y r, Σ a_y cᵀ and Σ B_y have the means of Σ V r, Σ V cᵀ and Σ V Vᵀ, whatever the
-    distribution of secrets and errors [Carroll2006]. Standard errors are those of the sandwich, and
-    no less than the noise that the kernels are known to add.
+    distribution of secrets and errors [Carroll2006]. Standard errors are those of the sandwich,
+    times (n − 1)/(n − k) for k coefficients and G/(G − 1) for G clusters, and no less than the
+    noise that the kernels are known to add.
 
     Linear, secret as response: a_y in its place.
 
@@ -132,11 +133,12 @@ def regress(
     show it: add covariates, such as squares, with which the model holds. Linear regressions need no
     such model.
 
-    Below five effective events of a symbol (of a symbol with either response, for a logistic
+    Below five effective events of a symbol (of a symbol with each response, for a logistic
     regression) intervals fail, and the regression is refused. A share p estimated with variance s²
-    has p²(1 − p)/s² of them: the number of people where nothing is private. Intervals of
-    a linear regression are Student's with at most one degree of freedom less than the people of the
-    rarest symbol.
+    has p²(1 − p)/s² of them: the number of people where nothing is private, or of clusters, where
+    all people of each are alike. Intervals by the sandwich are Student's with at most one degree of
+    freedom less than the fewest of these events, k, of which errors of many people or clusters are
+    too small by √((k − 1)/k): intervals and p-values make up for that.
 
     Parameters
     ----------
@@ -145,10 +147,11 @@ def regress(
         What made the reports in ``column``, independently of all other columns.
     column : name of the privatised column, or of several; all of a plan or mapping when left out
         Several have their terms side by side; ``feature`` and ``reference`` are mappings from them
-        then, and ``receipt`` and ``truth`` are left out.
+        then, ``receipt`` is a file with those of all, and ``truth`` is left out.
     response : name of the response; ``column`` itself, or one of several, where that is privatised
         A number for a linear regression, one of two values for a logistic one; a privatised
-        response of more than two symbols gets coefficients for each against the reference.
+        response of more than two symbols, alone or beside privatised covariates, gets coefficients
+        for each against the reference.
     covariates : names of public columns
         Numbers, or values of which the first in order is the reference.
     family : {"linear", "logistic"}
@@ -199,7 +202,8 @@ def regress(
         for name in given if isinstance(given, (list, tuple, Mapping)) else [given]:
             if given is not None and not (isinstance(name, str) and name in mechanism):
                 raise UnknownNameError(f"privatised column of {what}=", name, map(str, mechanism))
-    features, references = feature or {}, reference or {}
+    features: Any = feature or {}
+    references: Any = reference or {}
     names = [name for name in names if name != response] + [response] * (response in mechanism)
     kernels = {name: mechanism_of(mechanism[name]) for name in names}
     survey = Survey(weights, strata, clusters)
@@ -222,35 +226,36 @@ def regress(
         secrets.append(secret_of(name, question, references.get(name), *about))
     drawn = drawn_by(survey, sample)
     check_single(drawn, strata)
-    reported = secrets.pop() if response in names else None
+    reported: Any = secrets.pop() if response in names else None
     compared = tuple(secret.compared for secret in secrets or [reported])
     setting = setting_of(sample, drawn, covariates, secrets)
     width, size = setting.public.shape[1], len(setting.terms)
     # Those of secrets stand after the intercept.
     order = np.r_[:1, width:size, 1:width]
-    labels, back = [setting.terms[i] for i in order], setting.back[order]
-    by_sandwich, value = family == "linear" or bool(survey.asked), None
-    if family == "logistic":
+    labels = [setting.terms[i] for i in order]
+    back: Any = setting.back[order]
+    logistic, value = family == "logistic", None
+    by_sandwich = not logistic or bool(survey.asked)
+    if logistic:
         reported = reported or _open_response(sample, response)
-    events = setting.fewest_events(reported if family == "logistic" else None)
-    if family == "linear":
+    events = setting.fewest_events(reported if logistic else None)
+    if logistic:
+        values, covariance, noise, value = _logistic(setting, reported, by_sandwich)
+        back = np.kron(np.eye(len(reported.names) - 1), back)
+        if len(reported.names) > 2:
+            ends = ["", *(f": {label}" for label in labels[1:])]
+            labels = [name + end for name in reported.names[1:] for end in ends]
+    else:
         response_of_row = reported or sample.numbers(response, "response")
         values, covariance, noise = corrected_moments(setting, response_of_row)
         back = back * (reported.scale if reported else 1)
-    else:
-        values, covariance, noise, value = _logistic(setting, reported, by_sandwich)
-        if (count := len(reported.names) - 1) > 1:
-            back = np.kron(np.eye(count), back)
-            ends = ["", *(f": {label}" for label in labels[1:])]
-            labels = [name + end for name in reported.names[1:] for end in ends]
     values = back @ values
     covariance = back @ at_least(covariance, noise) @ back.T
     errors = np.sqrt(np.maximum(covariance.diagonal(), 0))
     base = freedom = math.inf
     if by_sandwich:
-        base = max(
-            drawn.sampling("population").freedom - (drawn.clusters is None) * (len(values) - 1), 1
-        )
+        lost = (drawn.clusters is None) * (len(values) - 1)
+        base = max(float(drawn.sampling("population").freedom) - lost, 1.0)
         freedom = float(max(min(base, events - 1), 1))
     # Sandwiches of few events are too small by as much as those of few people or clusters.
     wide = errors * math.sqrt((1 + 1 / freedom) / (1 + 1 / base))
@@ -408,7 +413,7 @@ def _logistic(
             "regression is about people with other symbols",
             PrecisionWarning,
         )
-    covariance = np.linalg.inv(information)
+    covariance: Any = np.linalg.inv(information)
     noise = (covariance - np.linalg.inv(known)) * setting.heavy.sum() / setting.mass.sum()
     if by_sandwich:
         covariance = setting.sandwich(scores[:, kept], covariance, size)

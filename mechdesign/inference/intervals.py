@@ -50,6 +50,7 @@ _EDGE = 1e-9
 # A mass beside which any other is the whole.
 _NOBODY = 1e-200
 # Moments that differ less, relative to the largest, are the same.
+_ROUNDING = 1e-14
 _SAME = 1e-9
 
 
@@ -333,6 +334,8 @@ class Answers:
         second, third, square, cube, up, down = found
         noise = np.maximum(second - square, 0)
         spread = (1 - fraction) * np.maximum(square - t**2, 0)
+        # What is less is rounding: the noise of a mechanism of 30 nats is ten times as much.
+        noise, spread = (np.where(part > _ROUNDING * second, part, 0.0) for part in (noise, spread))
         if self.squares is not None:
             # Covariances of values with second moments, and of squares with scores.
             between = (third + 2 * cube - up + down) / 3 - t * second

@@ -37,23 +37,22 @@ def parts(
     mass : ``(R,)`` weight times number of people
     values : ``(S, F)`` columns of the design of the response for each symbol
     """
-    step = 1 + _MOST_NUMBERS // (chances[0].size * (1 + len(at)))
-    found = (
-        _parts(at, *(each[start : start + step] for each in (chances, public, mass)), values)
-        for start in range(0, len(mass), step)
-    )
-    of_rows, scores, *sums = zip(*found, strict=True)
-    return [np.concatenate(of_rows), np.concatenate(scores), *map(sum, sums)]
-
-
-def _parts(
-    at: Vector, chances: Vector, public: Vector, mass: Vector, values: Vector
-) -> tuple[Vector, ...]:
     from scipy.linalg import block_diag
     from scipy.special import logsumexp
 
-    rows, symbols, levels = chances.shape
-    design = [public[:, None].repeat(symbols, axis=1), values[None].repeat(rows, axis=0)]
+    step = 1 + _MOST_NUMBERS // (chances[0].size * (1 + len(at)))
+    if len(mass) > step:
+        starts = range(0, len(mass), step)
+        blocks = (slice(k, k + step) for k in starts)
+        found = (parts(at, chances[b], public[b], mass[b], values) for b in blocks)
+        of_rows, mean, *sums = zip(*found, strict=True)
+        return [
+            np.concatenate(of_rows),
+            np.concatenate(mean),
+            *(np.sum(part, axis=0) for part in sums),
+        ]
+    _, symbols, levels = chances.shape
+    design = [public[:, None].repeat(symbols, axis=1), values[None].repeat(len(mass), axis=0)]
     both = np.concatenate(design, axis=2)
     size = (levels - 1) * both.shape[2]
     response, of_response = _logit(both, at[:size], levels)
@@ -70,7 +69,7 @@ def _parts(
         _gram(of_secret, mass[:, None] * np.exp(secret)),
     )
     hidden = _gram(scores, heavy) - _gram(mean, mass)
-    return best, mean, known, known - hidden, heavy.sum(axis=(0, 2))
+    return [best, mean, known, known - hidden, heavy.sum(axis=(0, 2))]
 
 
 def _logit(design: Vector, coefficients: Vector, count: int) -> tuple[Vector, Vector]:

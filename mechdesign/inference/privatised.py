@@ -138,7 +138,7 @@ class Setting:
         """Covariance of Σ w · score, for the design of the sample."""
         return design_covariance(self.drawn.weights[:, None] * scores, self.drawn)
 
-    def sandwich(self, scores: Vector, bread: Vector, size: int) -> Vector:
+    def sandwich(self, scores: Vector, bread: NDArray[np.floating], size: int) -> Vector:
         """Covariance of the root of Σ w · score for so many coefficients, ``bread`` being the
         inverse of its slope.
         """

@@ -135,7 +135,8 @@ class Drawn:
         return Sampling(
             1 / second,
             squares @ self.weights / second**2,
-            squares @ fractions[self.strata] / second,
+            # One where all are, with nothing left to rounding.
+            1 - squares @ (1 - fractions)[self.strata] / second,
             clusters=spread.sum() / second,
             freedom=max(left.sum() ** 2 / lost, 1.0) if lost > 0 else np.inf,
         )

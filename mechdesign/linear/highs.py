@@ -264,3 +264,49 @@ def solve_columns(
         f"HiGHS found no optimum for {program} ({'; '.join(tried)}); {why} are too extreme "
         "for this solver: try another one with solver="
     )
+
+
+# The program of one column
+
+
+def column_model(rows: Any, p: Array, zeros: NDArray[np.bool_] | None = None) -> Model:
+    """Columns (k, t) ≥ 0 with rows @ (k, t) ≤ 0 and pᵀk = 1, k zero where ``zeros`` says so."""
+    from scipy import sparse
+
+    count, size = rows.shape
+    mass = np.zeros((1, size))
+    mass[0, : len(p)] = p
+    most = np.full(size, np.inf)
+    if zeros is not None:
+        most[: len(p)][zeros] = 0.0
+    model = Model()
+    model.load(
+        np.zeros(size),
+        sparse.vstack([rows, sparse.csr_array(mass)]),
+        np.append(np.full(count, -np.inf), 1.0),
+        np.append(np.zeros(count), 1.0),
+        most=most,
+    )
+    return model
+
+
+def column_duals(
+    rows: Any, p: Array, residual: Array, zeros: NDArray[np.bool_] | None = None
+) -> Array:
+    """Dual variables of the rows at the best column for each residual, ``(rows, M)``."""
+    count, size = rows.shape
+    model, found = column_model(rows, p, zeros), np.zeros((count, residual.shape[1]))
+    for y, values in enumerate(residual.T):
+        scale = float(np.abs(values).max()) or 1.0
+        cost = np.zeros(size)
+        cost[: len(p)] = values / scale
+        model.set_cost(cost)
+        answer = model.run()
+        if answer.duals is None:
+            raise SolverError(
+                f"the program of one column was not solved (HiGHS: {answer.status}), so the prices "
+                "of its constraints are not known; design again with solver='highs-simplex', which "
+                "finds them itself"
+            )
+        found[:, y] = np.maximum(answer.duals[:count], 0.0) * scale
+    return found

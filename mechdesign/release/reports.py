@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import reduce
 from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,7 @@ from ..tables.counting import DROPPED, distinct_rows, distinct_values, labels_of
 from ..tables.frames import column_values, plain_numbers
 from ..tables.reading import Table, open_table
 from ..tables.text import AS_FOUND, Dialect
-from ..utility.questions import Question
-from ._identifiability import FEWEST, AskedKernel, designed_question, told_by
+from ._identifiability import FEWEST
 from .codes import ABSENT, Codebook, check_choice, is_blank
 from .receipts import Receipt, check_receipt, load_receipt, read_receipts, receipts_of, trace
 from .report_counts import ReportCounts, checked_count
@@ -612,19 +610,19 @@ def asked_of(
     missing: str,
     others: Sequence[str] = (),
 ) -> Asked:
-    """Reports of a design, of a kernel on tuples, or of columns of a plan.
+    """Reports of a design, or of a kernel on tuples.
 
     Parameters
     ----------
-    column : name of the column of reports, or of several; where left out, all of a plan, and those
-        that a kernel on tuples was designed for
-    receipt : Receipt or path, of a plan also a mapping from column to one
+    column : name of the column of reports, or of several; where left out, those that a kernel on
+        tuples was designed for
+    receipt : Receipt or path
     others : names of other columns, which the sample has
 
     Raises
     ------
     DataError, InputError, UnknownNameError
-        As :func:`sample_of`, and for columns that are none of a plan's.
+        As :func:`sample_of`, and for columns in another order.
     """
     several = None if column is None else [column]
     if isinstance(column, (list, tuple)):
@@ -632,14 +630,6 @@ def asked_of(
     if isinstance(reports, (str, Path)):
         several = several or report_columns(designed) or ["report"]
         reports = rows_of_file(reports, [*several, *others])
-    note = None
-    if isinstance(designed, KernelPlan):
-        several = several or list(designed.names)
-        if len(several) == 1:
-            designed = designed[several[0]]
-        else:
-            note = note_of_plan(reports, kernels_of(designed, several), receipt)
-            designed = together(designed, several)
     elif several is None and is_table(reports):
         several = report_columns(designed)
     kernel = mechanism_of(designed)
@@ -648,15 +638,12 @@ def asked_of(
         name = several[0] if len(several) == 1 else None
         sample = sample_of(reports, {name: kernel}, others, missing)
     else:
-        if note is None:
-            check_order(several, () if kernel.schema is None else kernel.schema.names)
+        check_order(several, () if kernel.schema is None else kernel.schema.names)
         name = joined(several)
         tuples = _of_tuples(reports, several, kernel, others)
         check_missing(missing, kernel)
         sample = _checked(tuples, {name: kernel}, missing, FEWEST)
-    known = None
-    if note is None:
-        known, note = trace(reports, name, kernel, receipt, sample.size)
+    known, note = trace(reports, name, kernel, receipt, sample.size)
     return Asked(designed, kernel, sample, known, note)
 
 
@@ -708,34 +695,12 @@ def _of_tuples(
     return Sample({joined(names): places}, read.repeats, read.columns, read.texts)
 
 
-def kernels_of(plan: KernelPlan, names: Sequence[str]) -> dict[str, Mechanism]:
-    """The kernel of each of these columns of a plan.
-
-    Raises :class:`UnknownNameError` for columns that are none of its, :class:`InputError` for one
-    that is named twice.
-    """
-    return {name: mechanism_of(plan[name]) for name in Schema(tuple(names)).names}
-
-
-def together(plan: KernelPlan, names: Sequence[str]) -> AskedKernel:
-    """Columns of a plan as one kernel, with the products of what their designs ask, of others the
-    share of every symbol.
-    """
-    kernels = list(kernels_of(plan, names).values())
-    bins = [None if k.schema is None else k.schema.bins[0] for k in kernels]
+def together(plan: KernelPlan, names: Sequence[str]) -> Mechanism:
+    """Columns of a plan as one kernel."""
+    kernels = [mechanism_of(plan[name]) for name in names]
+    bins = [None if kernel.schema is None else kernel.schema.bins[0] for kernel in kernels]
     made = product_kernel(kernels, list(product(*(kernel.inputs for kernel in kernels))))
-    made = made.with_schema(Schema(tuple(names), tuple(bins)))
-    asked = [designed_question(plan[name]) for name in names]
-    if not any(asked):
-        return AskedKernel(made, None)
-    parts = [
-        Question(kernel.inputs, np.eye(kernel.shape[0]))
-        if own is None
-        else told_by(own, [kernel]) or own
-        for own, kernel in zip(asked, kernels, strict=True)
-    ]
-    weights: Any = reduce(np.kron, (one.weights for one in parts))  # type: ignore[arg-type]
-    return AskedKernel(made, Question(tuple(product(*(one.labels for one in parts))), weights))
+    return made.with_schema(Schema(tuple(names), tuple(bins)))
 
 
 def note_of_plan(reports: Any, kernels: Mapping[str, Mechanism], receipt: Any) -> str:

@@ -23,6 +23,7 @@ from ..errors import (
 )
 from ..exact import DENOMINATOR_BITS, Verdict, to_weights
 from ..labels import Label, check_labels
+from ..linear.highs import column_duals
 from ..mechanism import Mechanism
 from ..numeric import finite_matrix
 from ..prior import Prior, as_prior
@@ -32,7 +33,6 @@ from ..program.program import LinearProgram
 from ..utility.base import Utility
 from ..utility.linear import OutputUtility, default_utility
 from ._design import GIVEN_METHOD, Design, run_solver
-from .columns import column_duals
 
 Array = NDArray[np.float64]
 

@@ -25,11 +25,11 @@ from .backends import (
 )
 from .closed_form import CLOSED_FORMS, SIMPLICES
 from .differences import Differences
-from .interior_point import Structured
+from .interior_point import Blockwise, Structured
 from .method import Handles, Method
 
 SIMPLEX, INTERIOR, REFINED = HighsSimplex(), HighsInteriorPoint(), HighsRefined()
-STRUCTURED, CLARABEL = Structured(), Clarabel()
+STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
 DIFFERENCES = Differences()
 OUTPUTS = OutputSearch()
 #: Different masses above which fitted columns come before a search, and above which windows do.
@@ -112,12 +112,13 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
     sums = EPIGRAPHS if program.sums else ()
     if program.is_restricted:
         sums = (*sums, REFINED)
+    general: tuple[Method, ...] = (STRUCTURED, DIFFERENCES, BLOCKWISE, CLARABEL, INTERIOR)
     if n * m <= SIMPLEX_ENTRIES:
-        general: tuple[Method, ...] = (SIMPLEX, STRUCTURED, DIFFERENCES, CLARABEL, INTERIOR)
+        general = (SIMPLEX, *general)
     elif program.cone.count < n:  # few rows that are dense, so that systems would fill up
-        general = (STRUCTURED, DIFFERENCES, SIMPLEX, INTERIOR, CLARABEL)
+        general = (STRUCTURED, DIFFERENCES, SIMPLEX, *general[2:])
     else:
-        general = (STRUCTURED, DIFFERENCES, CLARABEL, INTERIOR, SIMPLEX)
+        general = (*general, SIMPLEX)
     return (*CLOSED_FORMS, *general, *sums)
 
 
@@ -211,6 +212,7 @@ def own_methods() -> dict[str, Method]:
     general = (
         STRUCTURED,
         DIFFERENCES,
+        BLOCKWISE,
         CLARABEL,
         SIMPLEX,
         INTERIOR,

@@ -31,7 +31,7 @@ from ..certificate.bounds import (
 from ..certificate.shape import sides_outside
 from ..errors import InputError, SolverError, quote
 from ..labels import Label, counted, shorten
-from ..linear.highs import Model
+from ..linear.highs import Model, column_duals
 from ..mechanism import Mechanism
 from ..notebook import notebook_table
 from ..privacy.notion import PrivacyNotion
@@ -44,7 +44,6 @@ from ..utility.estimation import Estimation
 from ..utility.linear import LinearUtility
 from ..utility.worst_case import WorstCase
 from ._design import Design
-from .columns import column_duals
 
 Array = NDArray[np.float64]
 

@@ -40,6 +40,7 @@ LAYERS = (
     ("mechanism",),
     ("privacy", "utility"),
     ("requirement", "published"),
+    ("kernel",),
     ("subsets",),
     ("program",),
     ("linear",),

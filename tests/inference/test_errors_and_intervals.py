@@ -184,3 +184,12 @@ def test_conditional_shares_hold_at_rare_conditions():
         held += bool(found.lower[0, 0] <= 2 / 3 <= found.upper[0, 0])
     assert told > 120
     assert held / told > 0.92
+
+
+def test_what_is_known_has_no_width_whatever_rounding_leaves():
+    """Spread and noise of rounding made coins so skewed that intervals ended at a half, or at 1."""
+    open_answers = md.Mechanism(np.eye(10))
+    counts = dict(enumerate([5, 31, 20, 15, 9, 7, 9, 1, 2, 1]))
+    found = md.estimate(counts, open_answers, target="sample")
+    assert found.lower == pytest.approx(found.values, abs=1e-12)
+    assert found.upper == pytest.approx(found.values, abs=1e-12)

@@ -17,7 +17,7 @@ import mechdesign as md
 from mechdesign.errors import PrecisionWarning
 from mechdesign.inference import latent, privatised
 
-FLIP = md.Mechanism([[0.8, 0.2], [0.2, 0.8]], [0, 1], [0, 1])
+FLIP = md.Mechanism([[0.85, 0.15], [0.25, 0.75]], [0, 1], [0, 1])
 THREE = md.Mechanism([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]], list("abc"), list("abc"))
 OPEN, TOLD = (md.Mechanism(np.eye(k.shape[0]), k.inputs, k.outputs) for k in (THREE, FLIP))
 BOTH = {"y": THREE, "z": FLIP}

@@ -14,8 +14,8 @@ from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError, PrecisionWarning, UnknownNameError
-from mechdesign.inference._estimate import covariances
 from mechdesign.inference.likelihood import maximise
+from mechdesign.inference.observed import covariances
 from mechdesign.inference.surveys import Survey, Units, drawn_by
 from mechdesign.release._identifiability import ask, report_weights
 from mechdesign.release.reports import Sample, rows_of_file
@@ -213,8 +213,8 @@ def test_degrees_of_freedom_are_those_of_the_weights(clusters):
     options = {"weights": "w", "strata": "s"} | ({"clusters": "c"} if clusters else {})
     unit = "c" if clusters else few.index
     heavy = few.groupby(["s", unit])["w"].sum() ** 2
-    spread, units = (getattr(heavy.groupby(level=0), of)() for of in ("sum", "size"))
-    expected = spread.sum() ** 2 / (spread**2 / (units - 1)).sum()
+    squares, units = (getattr(heavy.groupby(level=0), of)() for of in ("sum", "size"))
+    expected = squares.sum() ** 2 / (squares**2 / (units - 1)).sum()
     found = md.estimate(few, THREE, "r", misfit="warn", **options)
     assert found.freedom == pytest.approx(expected)
     assert found.freedom < units.sum() / 3

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...linear.highs import Model
+from ...linear.highs import column_model
 from ...privacy.constraint import Rounding
 from ...program.program import Cone, TwoSided
 from ..columns.families import LARGEST_RATIO
@@ -32,18 +32,10 @@ class ConeSearch:
     """
 
     def __init__(self, cone: Cone, truth: Array) -> None:
-        from scipy import sparse
-
         self.prior, self.truth = cone.prior.probabilities, truth
         rows = cone.matrix()
         self.size = rows.shape[1]
-        mass = np.zeros((1, self.size))
-        mass[0, : len(self.prior)] = self.prior
-        matrix = sparse.vstack([rows, sparse.csr_array(mass)]).tocsr()
-        lower = np.append(np.full(rows.shape[0], -np.inf), 1.0)
-        upper = np.append(np.zeros(rows.shape[0]), 1.0)
-        self.model = Model()
-        self.model.load(np.zeros(self.size), matrix, lower, upper)
+        self.model = column_model(rows, self.prior)
 
     def vertices(self, gains: Array) -> Array:
         """The best vertex for each column of linear gains, ``(n, m)``."""

@@ -1,13 +1,14 @@
 """How is a linear utility maximised with many outputs? By primal-dual interior points.
 
-In: a linear program whose outputs all have the same two-sided cone, so that only the row sums
-couple them.
+In: a linear program whose outputs all have the same cone, so that only the row sums couple them.
 Out: a candidate: a kernel, dual prices of the rows, and a warm start for nearby levels.
 
-Columns are eliminated from every Newton system in closed form, which leaves one N×N system in the
-prices.
+Columns are eliminated from every Newton system, which leaves one N×N system in the prices.
+:class:`~.structured.Structured` does that in closed form for one two-sided cone,
+:class:`~.blockwise.Blockwise` by a factorisation per output for any other bounds.
 """
 
+from .blockwise import Blockwise
 from .structured import Structured
 
-__all__ = ["Structured"]
+__all__ = ["Blockwise", "Structured"]
