@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..privacy.notion import PrivacyNotion
     from ..release._identifiability import Identification
     from ..release.receipts import Receipt
+    from ..release.reports import ReportFile
     from ..requirement import Requirement
     from ..solve._design import Design
     from ..solve.method import Method
@@ -456,6 +457,12 @@ class TextForm:
         """The same as what opens tables takes it."""
         return Dialect(self.sep, self.encoding)
 
+    def reports(self, path: str) -> ReportFile:
+        """A file of reports that is written so, with a bar for those who wait."""
+        from ..release.reports import ReportFile
+
+        return ReportFile(path, self.dialect, sys.stderr.isatty())
+
 
 @dataclass(frozen=True, kw_only=True)
 class PriorSource(TextForm):
@@ -627,7 +634,7 @@ class ReleaseOptions(TextForm):
         """Raise :class:`InputError` for files of one name, among those read and written too."""
         from ..files import check_writable
         from ..release.folder_release import check_apart
-        from ..release.table_files import receipt_path
+        from ..release.receipts import receipt_path
         from ..tables.files import find_inputs
 
         inputs = find_inputs(table)

@@ -32,9 +32,8 @@ from .folder_release import privatize_folder
 from .ledger import Ledger
 from .of_columns import release_of
 from .persons import Budget, read_budget
-from .receipts import Receipt, save_receipt
+from .receipts import Receipt, receipt_path, save_receipt
 from .several import resolved
-from .table_files import receipt_path
 from .written_columns import Written
 
 

@@ -35,13 +35,11 @@ from .receipts import (
     Fingerprint,
     Fingerprinter,
     PairFingerprinter,
+    file_digest,
+    file_receipts,
     names_reports,
     receipts_to_text,
     with_receipt,
-)
-from .table_files import (
-    file_digest,
-    file_receipts,
 )
 from .written_columns import Beside, Written
 

@@ -30,8 +30,7 @@ from .adapters import column_reader
 from .column import ColumnRelease
 from .file_passes import FileRelease, Survey, check_source, told_apart
 from .ledger import Ledger
-from .receipts import Receipt
-from .table_files import file_digest, receipt_path
+from .receipts import Receipt, file_digest, receipt_path
 
 _FORMAT = "mechdesign-run"
 _SCHEMA = 1

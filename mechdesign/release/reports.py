@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any
@@ -20,17 +21,23 @@ from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..progress import counter
 from ..schema import Schema
 from ..solve.columns_plan import KernelPlan, product_kernel
-from ..subsets import SubsetSelection
 from ..tables.counting import DROPPED, distinct_rows, distinct_values, labels_of, row_codes
 from ..tables.frames import column_values, plain_numbers
 from ..tables.reading import Table, open_table
 from ..tables.text import AS_FOUND, Dialect
 from ._identifiability import FEWEST
 from .codes import ABSENT, Codebook, check_choice, is_blank
-from .receipts import Receipt, check_receipt, load_receipt, read_receipts, receipts_of, trace
+from .receipts import (
+    Receipt,
+    check_receipt,
+    file_receipts,
+    load_receipt,
+    read_receipts,
+    receipts_of,
+    trace,
+)
 from .report_counts import ReportCounts, checked_count
 from .several import check_order, joined
-from .table_files import file_receipts
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -201,7 +208,8 @@ class Sample:
                 got=f"{counted(int(self.repeats[blank].sum()), 'row')} without one",
                 remedy="name them, such as 'unknown', or leave those rows out of the table",
             )
-        known = labels_of(values, (), None, self.texts)
+        is_text = self.texts and all(isinstance(value, str) for value in values)
+        known = labels_of(values, (), None, is_text)
         place = {label: k for k, label in enumerate(known.order)}
         return known.order, np.array([place[known.of[v]] for v in values], np.int64)[places]
 
@@ -221,7 +229,8 @@ def coded(column: Any, name: str) -> tuple[list[Any], NDArray[Any]]:
 def is_table(reports: Any) -> bool:
     """Whether reports have columns."""
     # Lazy frames compute theirs where they are asked for them.
-    return isinstance(reports, CountedRows) or hasattr(type(reports), "columns")
+    is_read = isinstance(reports, (CountedRows, ReportFile, str, Path))
+    return is_read or hasattr(type(reports), "columns")
 
 
 def counted_rows(
@@ -231,7 +240,8 @@ def counted_rows(
 
     Parameters
     ----------
-    reports : table, column, or mapping from outputs (of several columns tuples of them) to counts
+    reports : table, path of one, column, or mapping from outputs (of several columns tuples of
+        them) to counts
     names : of the columns of reports; ``None`` for a column or counts without a name
     others : of columns beside them
     mechanism : what made reports that come as :class:`mechdesign.ReportCounts`
@@ -239,6 +249,8 @@ def counted_rows(
     if isinstance(reports, ReportCounts):
         reports = reports.by_label(mechanism)
     is_named = None not in names
+    if isinstance(reports, (str, Path)):
+        reports = ReportFile(reports)
     receipts = receipts_of(reports)
     check_beside(names, others, receipts)
     is_counts = isinstance(reports, Mapping)
@@ -254,6 +266,10 @@ def counted_rows(
     if is_named and isinstance(reports, CountedRows):
         return reports
     wanted = [*names, *dict.fromkeys(others)]
+    if is_named and isinstance(reports, ReportFile):
+        if isinstance(mechanism, ImplicitKernel) and len(wanted) == 1:
+            return reports.subsets(wanted[0], mechanism)
+        return _rows_of(reports.table, wanted, receipts, texts=True)
     if is_named:
         return _rows_of(open_table(reports), wanted, receipts)
     if is_table(reports):
@@ -281,60 +297,56 @@ def _rows_of(
     return CountedRows(tuple(names), [_rows(part, kept) for part in cells], repeats, receipts)
 
 
-def rows_of_file(
-    path: str | Path,
-    columns: Sequence[str],
-    dialect: Dialect = AS_FOUND,
-    *,
-    progress: bool = False,
-) -> CountedRows:
-    """The distinct rows of columns of a file, whatever they hold, with its receipts.
+@dataclass(frozen=True)
+class ReportFile:
+    """A file of reports, or several, of which columns are read when they are asked for.
 
-    Raises :class:`DataError` for a file that cannot be read, and for text that is not what its
-    receipt was written for; :class:`UnknownNameError` for columns that it lacks.
+    Attributes
+    ----------
+    path : of what :func:`mechdesign.tables.open_table` takes
+    dialect : how a text file is written
+    progress : whether it is shown how far it is read
     """
-    table = counting(open_table(path, dialect), progress)
-    receipts = file_receipts(path, check=True)
-    return _rows_of(table, list(dict.fromkeys(columns)), receipts, texts=True)
 
+    path: str | Path
+    dialect: Dialect = AS_FOUND
+    progress: bool = False
 
-def counting(table: Table, progress: bool) -> Table:
-    """A table that says how far it is read."""
+    @cached_property
+    def receipts(self) -> dict[str, Receipt]:
+        """Its receipts; raises :class:`DataError` for text that they were not written for."""
+        return file_receipts(self.path, check=True)
 
-    def parts(columns: Sequence[Any]) -> Iterator[list[Any]]:
-        with counter(table.rows, "counting", show=progress) as advance:
-            for part in table.parts(columns):
-                yield part
-                advance(len(part[0]))
+    @cached_property
+    def table(self) -> Table:
+        """The opened file; raises :class:`DataError` for what is none."""
+        table = open_table(self.path, self.dialect)
 
-    return replace(table, parts=parts)
+        def parts(columns: Sequence[Any]) -> Iterator[list[Any]]:
+            with counter(table.rows, "counting", show=self.progress) as advance:
+                for part in table.parts(columns):
+                    yield part
+                    advance(len(part[0]))
 
+        return replace(table, parts=parts)
 
-def subsets_of_file(
-    path: str | Path,
-    column: str,
-    mechanism: SubsetSelection,
-    dialect: Dialect = AS_FOUND,
-    *,
-    missing: str = "error",
-    progress: bool = False,
-) -> CountedRows:
-    """The distinct reports of a subset selection in a column of a file, read batch by batch.
-
-    Raises :class:`DataError` as :func:`rows_of_file` does, and for what is no report.
-    """
-    table = counting(open_table(path, dialect), progress)
-    receipts = file_receipts(path, check=True)
-    found, waiting = [np.zeros((2, 0), dtype=np.int64)], 0
-    table.check([column])
-    for (values,) in table.parts([column]):
-        read = sample_of(values, {None: mechanism}, (), missing, fewest=0)
-        found.append(np.stack([read.reports, read.repeats]))
-        waiting += len(read.repeats)
-        if waiting > _PENDING:
-            found, waiting = [_totals(found)], 0
-    reports, repeats = _totals(found)
-    return CountedRows((column,), [reports], repeats, receipts)
+    def subsets(self, column: str, mechanism: ImplicitKernel) -> CountedRows:
+        """The distinct reports in a column of what has no matrix, put together part by part."""
+        found, waiting = [np.zeros((2, 0), dtype=np.int64)], 0
+        self.table.check([column])
+        for (values,) in self.table.parts([column]):
+            once = np.ones(len(values), dtype=np.int64)
+            rows = CountedRows((column,), [_cells(values, column)], once, {})
+            read = _read(rows, {column: mechanism.outputs}, ())
+            found.append(np.stack([read.reports, read.repeats]))
+            waiting += len(read.repeats)
+            if waiting > _PENDING:
+                found, waiting = [_totals(found)], 0
+        reports, repeats = _totals(found)
+        cells: Any = reports
+        if len(reports) and reports[0] == ABSENT:
+            cells = reports[1:].tolist(), np.arange(-1, len(reports) - 1) % len(reports)
+        return CountedRows((column,), [cells], repeats, self.receipts)
 
 
 def _totals(parts: list[Places]) -> Places:
@@ -627,11 +639,8 @@ def asked_of(
     several = None if column is None else [column]
     if isinstance(column, (list, tuple)):
         several = list(Schema(tuple(column)).names)
-    if isinstance(reports, (str, Path)):
-        several = several or report_columns(designed) or ["report"]
-        reports = rows_of_file(reports, [*several, *others])
-    elif several is None and is_table(reports):
-        several = report_columns(designed)
+    if several is None and is_table(reports):
+        several = report_columns(designed, reports)
     kernel = mechanism_of(designed)
     several = several or [None]
     if len(several) == 1 or isinstance(reports, (Mapping, ReportCounts)):
@@ -647,11 +656,21 @@ def asked_of(
     return Asked(designed, kernel, sample, known, note)
 
 
-def report_columns(designed: Any) -> list[str]:
-    """The columns that reports of a design or plan are in, unless they were given other names."""
+def report_columns(designed: Any, reports: Any) -> list[str]:
+    """The columns that reports of a design or plan are in, unless they were given other names: in
+    files that lack those of a design they are called "report".
+    """
     if isinstance(designed, KernelPlan):
         return list(designed.names)
-    kernel = kernel_of(designed)
+    found = _designed_columns(kernel_of(designed))
+    if isinstance(reports, (str, Path)):
+        reports = ReportFile(reports)
+    if isinstance(reports, ReportFile) and not (found and {*found} <= {*reports.table.names}):
+        return ["report"]
+    return found
+
+
+def _designed_columns(kernel: Any) -> list[str]:
     schema = None if isinstance(kernel, ImplicitKernel) else kernel.schema
     names = [] if schema is None else list(schema.names)
     if len(names) < 2 or all(isinstance(y, tuple) and len(y) == len(names) for y in kernel.outputs):

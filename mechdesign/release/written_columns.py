@@ -15,9 +15,8 @@ from ..tables.text import AS_FOUND, Dialect
 from .column import ColumnRelease
 from .ledger import Ledger
 from .receipts import KEY as RECEIPTS
-from .receipts import Fingerprint, names_reports, receipts_to_text, schema_receipts
+from .receipts import Fingerprint, file_receipts, names_reports, receipts_to_text, schema_receipts
 from .several import columns_of
-from .table_files import file_receipts
 
 
 @dataclass(frozen=True)

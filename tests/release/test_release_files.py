@@ -19,9 +19,8 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, RepeatWarning, StorageError, UnknownNameError
 from mechdesign.release.ledger import Ledger
-from mechdesign.release.receipts import kernel_fingerprint, public_fingerprint
-from mechdesign.release.reports import rows_of_file, sample_of
-from mechdesign.release.table_files import file_receipts
+from mechdesign.release.receipts import file_receipts, kernel_fingerprint, public_fingerprint
+from mechdesign.release.reports import sample_of
 from mechdesign.tables.reading import open_table
 
 pa = pytest.importorskip("pyarrow")
@@ -92,10 +91,10 @@ def test_receipts_of_files_name_the_mechanism(people, name):
     assert found.kernel == kernel_fingerprint(FOUND.mechanism)
     assert found.design == public_fingerprint(FOUND.mechanism, FOUND.notions)
     assert found.rows == 3000
-    assert len(md.count_reports(rows_of_file(target, ["class"]), FOUND, "class")) == 3000
+    assert len(md.count_reports(target, FOUND, "class")) == 3000
     other = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.4))
     refused(
-        lambda: sample_of(rows_of_file(target, ["class"]), {"class": other}),
+        lambda: sample_of(target, {"class": other}),
         "another",
         error=DataError,
     )
@@ -109,13 +108,11 @@ def test_counts_of_a_file_are_those_of_labels(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("n,w\n1,b\n1.0, b\n2,none\nNA,none\n2,\n")
     kernels = {"n": numbers, "w": texts}
-    rows = rows_of_file(path, kernels)
-    told = sample_of(rows, kernels, missing="drop", fewest=0)
+    told = sample_of(path, kernels, missing="drop", fewest=0)
     assert told.tally(3, 2).tolist() == [[0, 2], [1, 0], [0, 0]]
-    refused(lambda: sample_of(rows, {"w": texts}), "got 1 row without", error=DataError)
+    refused(lambda: sample_of(path, {"w": texts}), "got 1 row without", error=DataError)
     path.write_text("n\n1\n4\n5\n")
-    edited = rows_of_file(path, ["n"])
-    found = refused(lambda: sample_of(edited, {"n": numbers}), "2 other values", error=DataError)
+    found = refused(lambda: sample_of(path, {"n": numbers}), "2 other values", error=DataError)
     assert "4" not in str(found)
 
 
@@ -123,9 +120,9 @@ def test_a_report_file_that_was_edited_is_noticed(people):
     md.privatize_file("people.csv", "reports.csv", "class", FOUND)
     file = Path("reports.csv")
     file.write_text(file.read_text().replace("crew", "1st", 1))
-    refused(lambda: rows_of_file("reports.csv", ["class"]), "other contents")
+    refused(lambda: md.count_reports("reports.csv", FOUND, "class"), "other contents")
     Path("reports.csv.receipt.json").write_text("{}")
-    refused(lambda: rows_of_file("reports.csv", ["class"]), "receipt")
+    refused(lambda: md.count_reports("reports.csv", FOUND, "class"), "receipt")
 
 
 def test_other_columns_of_a_parquet_file_keep_their_types(tmp_path):

@@ -18,8 +18,8 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, LeftoverWarning, RepeatWarning, StorageError
 from mechdesign.release.ledger import Ledger
-from mechdesign.release.reports import rows_of_file
-from mechdesign.release.table_files import file_receipts
+from mechdesign.release.receipts import file_receipts
+from mechdesign.release.reports import ReportFile, counted_rows
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -562,5 +562,5 @@ def test_estimates_take_the_folder_that_apply_wrote(data, capsys):
 def test_counts_of_a_stopped_folder_say_so(data):
     stopped()
     with pytest.warns(LeftoverWarning, match="only some"):
-        found = rows_of_file("out", ["x"])
+        found = counted_rows(ReportFile("out"), ["x"])
     assert found.repeats.sum() == 800

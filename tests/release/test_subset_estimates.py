@@ -92,7 +92,8 @@ def test_every_form_of_reports_gives_the_same(monkeypatch, tmp_path):
     table.to_csv(tmp_path / "reports.csv", index=False)
     pq.write_table(arrow, tmp_path / "reports.parquet")
     for name in ("reports.csv", "reports.parquet"):
-        rows = release_reports.subsets_of_file(tmp_path / name, "x", selection)
+        assert md.estimate(tmp_path / name, selection, "x").values == pytest.approx(want, abs=1e-12)
+        rows = release_reports.counted_rows(tmp_path / name, ["x"], (), selection)
         np.testing.assert_array_equal([*rows.cells, rows.repeats], [codes, counts])
 
 
