@@ -39,7 +39,7 @@ from ..published import (
     told_in_public,
 )
 from ..tables.counting import MISSING_TEXT, distinct_values, is_missing
-from ..tables.files import RUN, find_inputs, is_text
+from ..tables.files import RUN, file_of, find_inputs, is_text
 from ..tables.parts import parts_of
 from ..tables.reading import open_table
 from .report_counts import ReportCounts
@@ -430,7 +430,8 @@ def file_receipts(path: str | Path, *, check: bool = False) -> dict[str, Receipt
                 LeftoverWarning,
             )
         return _receipts_of_all([file_receipts(one, check=check) for one in inputs.paths])
-    if Path(path).suffix and not is_text(path):
+    _, place = file_of(path)
+    if place.suffix and not is_text(place):
         return schema_receipts(open_table(path).schema)
     beside = receipt_path(path)
     if not beside.exists():
