@@ -18,7 +18,7 @@ EXTRAS = {
         *("scipy", "clarabel", "threadpoolctl", "joblib"),
         *("narwhals", "filelock", "platformdirs"),
     ),
-    "frames": ("pandas", "polars", "pyarrow"),
+    "frames": ("pandas", "polars"),
     "plot": ("matplotlib",),
     "report": ("jinja2",),
     "explore": ("nicegui",),

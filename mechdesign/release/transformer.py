@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, MissingLibraryError, RepeatWarning, warn
-from ..input_tables import is_missing
 from ..labels import counted
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP
 from ..solve._design import design
+from ..tables.counting import is_missing
 from ..theory._composition import largest_ratios
 from ..utility import Hamming
 from .codes import ABSENT, Policy

@@ -15,11 +15,9 @@ from checks import for_each
 from entropy import draws_decide_nothing
 
 import mechdesign as md
-from mechdesign import former_names
 from mechdesign.citations import bibtex
-from mechdesign.errors import FormerNameWarning, InputError, MissingLibraryError
+from mechdesign.errors import MissingLibraryError
 from mechdesign.extras import EXTRAS, _MissingLibraries, answer_for_missing
-from mechdesign.former_names import former_name, former_parameter
 
 ROOT = Path(md.__file__).parent
 HOUSE = ROOT.parent
@@ -166,7 +164,7 @@ assert main(["audit", {path!r}]) == 0
 assert main(["verify", {path!r}]) == 0
 assert main(["doctor"]) == 0
 assert main([]) == 0
-base = {{"numpy", "highspy", "flint", "typer", "rich"}}
+base = {{"numpy", "highspy", "flint", "pyarrow", "typer", "rich"}}
 print(sorted(base - {{name.partition(".")[0] for name in sys.modules}}))
 """)
     assert done.returncode == 0, done.stderr
@@ -180,7 +178,6 @@ code = main(["design", "--prior", "0.5,0.3,0.2", "-p", "ldp:1", "-u", "estimatio
 print(code)
 import mechdesign as md
 for task in (
-    lambda: md.Prior.from_data(["a", "b"]),
     lambda: md.plot_kernel(md.Mechanism([[1.0]])),
 ):
     try:
@@ -200,7 +197,6 @@ except ModuleNotFoundError as problem:
     assert f"error: scipy {said} 'mechdesign[standard]' [MD602]" in done.stderr
     assert done.stdout.splitlines() == [
         "3",
-        f"MissingLibraryError narwhals {said} 'mechdesign[standard]'",
         f"MissingLibraryError matplotlib {said} 'mechdesign[plot]'",
         "None",
         "ModuleNotFoundError No module named 'scipy'",
@@ -242,53 +238,6 @@ def test_the_finder_answers_this_package(modules):
     before = len(sys.meta_path)
     answer_for_missing()
     assert len(sys.meta_path) == before
-
-
-# Names that go
-
-
-def test_a_former_name_works_and_warns(monkeypatch):
-    monkeypatch.setattr(former_names, "FORMER", [])
-
-    @former_parameter("size", "count", "9.0")
-    def repeat(text, count=2):
-        return text * count
-
-    again = former_name("again", repeat, "9.0")
-    with pytest.warns(FormerNameWarning, match="again is called repeat now.*version 9.0") as warned:
-        assert again("a") == "aa"
-    assert warned[0].filename == __file__
-    with pytest.warns(FormerNameWarning, match="size of repeat is called count now"):
-        assert repeat("a", size=3) == "aaa"
-    assert repeat("a", count=3) == "aaa"
-    with pytest.raises(InputError, match="former name size"):
-        repeat("a", 3, size=3)
-    with pytest.raises(TypeError, match="no parameter other"):
-        former_parameter("size", "other", "9.0")(repeat)
-    assert len(former_names.FORMER) == 2
-    assert issubclass(FormerNameWarning, DeprecationWarning)
-
-
-def overdue(former, version):
-    return [name for name, _, until in former if _parts(until) <= _parts(version)]
-
-
-def _parts(version):
-    return [int(part) for part in (version + ".0.0").split(".")[:3]]
-
-
-def test_names_go_in_the_version_that_was_said():
-    """Those of modules that are imported here, which is every one that uses the helper."""
-    users = [
-        path
-        for path in ROOT.rglob("*.py")
-        if path.name != "former_names.py" and "former_names" in path.read_text(encoding="utf-8")
-    ]
-    for path in users:
-        parts = path.relative_to(HOUSE).with_suffix("").parts
-        __import__(".".join(part for part in parts if part != "__init__"))
-    assert overdue(former_names.FORMER, md.__version__) == []
-    assert overdue([("old", "new", "0.2.0"), ("old", "new", "0.3")], "0.2.0") == ["old"]
 
 
 # Citing

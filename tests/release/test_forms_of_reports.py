@@ -14,7 +14,8 @@ from engines import needed
 from numpy.testing import assert_allclose
 
 import mechdesign as md
-from mechdesign.release import table_files
+from mechdesign.release import reports as release_reports
+from mechdesign.tables import reading
 
 CLEAR = md.Mechanism([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]], list("abc"), list("abc"))
 NAMES = ["job", "vote"]
@@ -98,12 +99,13 @@ def test_subset_selections_in_every_form(monkeypatch, tmp_path):
     for wrong in ({-1: 3}, {len(selection.outputs): 3}, {"0x1": 3}, {True: 2}):
         refused(lambda wrong=wrong: md.ReportCounts(selection, wrong))
     # Of a file they are put together wherever so many were read.
-    monkeypatch.setattr(table_files, "_PENDING", 700)
-    monkeypatch.setattr(table_files, "_FIXED_ROWS", 300)
+    monkeypatch.setattr(release_reports, "_PENDING", 700)
+    monkeypatch.setattr(reading, "_FIXED_ROWS", 300)
     table.to_csv(tmp_path / "r.csv", index=False)
     table.to_parquet(tmp_path / "r.parquet")
     for name in ("r.csv", "r.parquet"):
-        rows = table_files.subsets_of_file(tmp_path / name, "r", selection)
+        same(md.estimate(tmp_path / name, selection, "r"), expected)
+        rows = release_reports.counted_rows(tmp_path / name, ["r"], (), selection)
         assert dict(zip(*rows.cells, rows.repeats, strict=True)) == Counter(drawn.tolist())
 
 

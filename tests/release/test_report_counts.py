@@ -120,7 +120,8 @@ def test_damaged_files_are_refused(tmp_path):
         paths.append(tmp_path / f"{len(paths)}.json")
         paths[-1].write_text(json.dumps({**content, **part} if isinstance(part, dict) else part))
     for path in paths:
-        refused(lambda path=path: md.ReportCounts.load(path), "counts of reports: expected")
+        about = f"table {path.name}" if path == paths[2] else "counts of reports"
+        refused(lambda path=path: md.ReportCounts.load(path), f"{about}: expected")
 
 
 # Engines
