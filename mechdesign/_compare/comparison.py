@@ -278,7 +278,7 @@ class Comparison:
                 "backend of a data frame",
                 expected="'pandas', 'polars' or 'pyarrow', installed",
                 got=f"{quote(backend)} ({problem})",
-                remedy="install it with: pip install 'mechdesign[frames]'",
+                remedy="install the one you name, such as: pip install pandas",
             ) from None
 
     def to_csv(

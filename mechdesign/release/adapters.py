@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, MissingLibraryError, quote
+from ..errors import DataError, InputError, quote
 from ..mechanism import ImplicitKernel
 from .codes import ABSENT, cell_text
 from .column import ColumnRelease, check_distinct, check_rows, find_column
@@ -28,11 +28,9 @@ _CHUNK = 1 << 20
 
 
 def load_arrow() -> Any:
-    """The pyarrow module, or an error that says how to get it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingLibraryError("pyarrow", "frames") from None
+    """The pyarrow module."""
+    import pyarrow
+
     return pyarrow
 
 

@@ -191,7 +191,7 @@ def collected():
 
 
 def test_duckdb_counts_where_the_reports_are(collected):
-    duckdb = needed("duckdb", "duckdb")
+    duckdb = needed("duckdb")
     frame, twice, expected = collected
     assert len(frame) == len(expected)
     with duckdb.connect() as engine:
@@ -211,9 +211,9 @@ def test_duckdb_counts_where_the_reports_are(collected):
 def test_dask_polars_and_arrow_count_where_the_reports_are(collected):
     frame, _, expected = collected
     dd, pl, pa = (
-        needed("dask.dataframe", "dask"),
-        needed("polars", "frames"),
-        needed("pyarrow", "x"),
+        needed("dask.dataframe"),
+        needed("polars"),
+        needed("pyarrow"),
     )
     table = pa.Table.from_pandas(frame, preserve_index=False)
     forms = [

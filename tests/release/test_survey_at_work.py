@@ -50,7 +50,7 @@ def test_four_engines_give_the_same_reports(people, plan):
     expected = md.privatize(people, mechanism=plan, row="id", key=KEY)
     names = list(expected.columns)
     frame = pl.from_pandas(people)
-    duckdb = needed("duckdb", "duckdb")
+    duckdb = needed("duckdb")
     found = [
         md.privatize(frame.lazy(), mechanism=plan, row="id", key=KEY).collect().to_pandas(),
         md.privatize(
@@ -142,7 +142,7 @@ def test_real_ages_are_planned_under_one_level(women, by_pml):
 @pytest.mark.slow
 def test_real_ages_have_equal_reports_in_four_engines(women, by_pml):
     expected = md.privatize(women, mechanism=by_pml, row="id", key=KEY)
-    frame, duckdb = pl.from_pandas(women), needed("duckdb", "duckdb")
+    frame, duckdb = pl.from_pandas(women), needed("duckdb")
     arrow = pa.Table.from_pandas(women, preserve_index=False)
     found = [
         md.privatize(frame.lazy(), mechanism=by_pml, row="id", key=KEY).collect().to_pandas(),
