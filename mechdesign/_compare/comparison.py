@@ -273,7 +273,7 @@ class Comparison:
         columns = {name: [row[name] for row in rows] for name in self.columns}
         try:
             return nw.from_dict(columns, backend=backend).to_native()
-        except (ImportError, ValueError, TypeError) as problem:
+        except (ImportError, ValueError, TypeError, AssertionError) as problem:
             raise InputError(
                 "backend of a data frame",
                 expected="'pandas', 'polars' or 'pyarrow', installed",
