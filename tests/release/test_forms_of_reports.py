@@ -53,8 +53,8 @@ def engines_of(frame):
         pl.from_pandas(frame).lazy(),
         table,
         table.to_reader(100),
-        needed("duckdb", "duckdb").connect().from_arrow(table),
-        needed("dask.dataframe", "dask").from_pandas(frame, npartitions=3),
+        needed("duckdb").connect().from_arrow(table),
+        needed("dask.dataframe").from_pandas(frame, npartitions=3),
         iter(table.to_batches(max_chunksize=70)),
     ]
 

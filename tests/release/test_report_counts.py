@@ -131,7 +131,7 @@ def test_counts_are_made_where_the_reports_are():
     """Reports as collectors keep them, some of them in two collectors: each nonce counts once."""
     frame = pd.DataFrame({"report": REPORTS, "nonce": [f"{i:032x}" for i in range(2000)]})
     twice = pd.concat([frame, frame[:300]], ignore_index=True)
-    dask, duckdb = needed("dask.dataframe", "dask"), needed("duckdb", "duckdb")
+    dask, duckdb = needed("dask.dataframe"), needed("duckdb")
     table = pa.Table.from_pandas(frame, preserve_index=False)
     with duckdb.connect() as engine:
         engine.register("collected", frame)
