@@ -134,7 +134,7 @@ def test_a_small_design_from_a_terminal_loads_one_command_and_no_scipy():
     assert {"mechdesign.cli.design", "mechdesign.linear.plain"} <= found
     unneeded = ("mechdesign.solve.estimation", "mechdesign.solve.column_generation")
     assert not [name for name in found if name.startswith(unneeded)]
-    used = {"numpy", "highspy", "flint", "typer", "rich"}
+    used = {"numpy", "pyarrow", "highspy", "flint", "typer", "rich"}
     assert not found & {"mechdesign.cli.estimate", *BASE} - used
 
 
