@@ -37,7 +37,7 @@ from .privacy.binding_bounds import bounds_that_bind
 from .privacy.notion import AverageNotion, LikelihoodBound, PrivacyNotion
 from .requirement import Requirement
 from .solve._design import Design
-from .subsets import GroupedSelection
+from .subsets import SubsetSelection
 from .utility import Estimation, LinearUtility, SublinearUtility, Utility
 
 Array = NDArray[np.float64]
@@ -139,14 +139,14 @@ def determined_prior(design: Any) -> DeterminedPrior:
     >>> round(md.determined_prior(coarse).most, 3)
     1.0
     """
-    if not isinstance(design, (Design, GroupedSelection)):
+    prior = getattr(design, "prior", None)
+    if not isinstance(design, (Design, SubsetSelection)) or prior is None:
         raise InputError(
             "design",
             expected="what md.design found, which knows its prior",
             got=quote(design),
             remedy="pass the design itself, not its kernel or its public form",
         )
-    prior = design.prior
     live, whole = prior.support, math.log10(prior.total)
     nothing = DeterminedPrior(prior.labels, (0.0,) * len(prior), 0, len(live) - 1, (), whole)
     if len({prior.weights[x] for x in live}) == 1:
@@ -190,7 +190,7 @@ class _Asked:
     groups: tuple[NDArray[np.intp], ...] = ()
 
     @classmethod
-    def of(cls, design: Design | GroupedSelection) -> _Asked | None:
+    def of(cls, design: Design | SubsetSelection) -> _Asked | None:
         """Of a design, or of a selection whose matrix can be written; ``None`` for larger ones."""
         prior = design.prior
         if isinstance(design, Design):

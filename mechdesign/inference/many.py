@@ -280,13 +280,12 @@ def fit_of_directions(mechanism: SubsetSelection, codes: Integers, counts: Integ
     reports mostly lie elsewhere. With t = n·KL(f‖q) over k groups of directions it is
     e^-t (et/(k−1))^(k−1), a bound for every number of reports [Agrawal2020].
     """
-    family, directions, counts = mechanism.directions_of(codes, counts)
-    total, lines = int(counts.sum()), family.directions
-    groups = min(_GROUPS, lines)
-    ends = [-(-k * lines // groups) for k in range(groups + 1)]
+    lines, directions, counts = mechanism.directions_of(codes, counts)
+    total, groups = int(counts.sum()), min(_GROUPS, lines)
+    ends = np.array([-(-k * lines // groups) for k in range(groups + 1)])
     place = np.searchsorted(ends, directions, side="right") - 1
     met = np.bincount(place, counts, groups)
-    expected = np.diff([family.share_below(end) for end in ends[:-1]] + [1.0])
+    expected = np.diff(ends) / lines
     used = met > 0
     share = met[used] / total
     distance = total * float((share * np.log(share / expected[used])).sum())

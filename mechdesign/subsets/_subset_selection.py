@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -10,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, LevelError, listed, quote
-from ..exact import is_whole
 from ..labels import check_labels
+from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.notion import as_notions
-from .bounds import check_any_masses
+from .bounds import asked_parts
 from .choice import best_types
 from .report_types import Layout
-from .selection import GroupedSelection, SubsetSelection
+from .selection import SubsetSelection
 
 #: Symbols, and groups of equal mass, that there may be.
 MOST_SYMBOLS, MOST_GROUPS = 1 << 24, 6
@@ -83,21 +82,13 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
     if isinstance(symbols, Mapping):  # masses or counts, as a prior takes them
         symbols = Prior.from_counts(symbols)
     notions = as_notions(privacy)
-    known = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, bool)
-    if not known or not 0 <= tolerance < math.inf:
-        raise InputError(
-            "tolerance",
-            expected="a number from 0 on",
-            got=quote(tolerance),
-            remedy="leave it out, or pass 0 for the least risk",
-        )
-    if isinstance(symbols, Prior) and len(set(symbols.weights)) > 1:
-        layout = _groups(symbols)
-        for notion in notions:
-            check_any_masses(notion)
-    else:
-        symbols = check_symbols(symbols)
-        layout = Layout.alike(len(symbols))
+    remedy = "leave it out, or pass 0 for the least risk"
+    tolerance = finite_number(tolerance, "tolerance", 0, remedy=remedy)
+    are_alike = not isinstance(symbols, Prior) or len(set(symbols.weights)) == 1
+    symbols = check_symbols(symbols) if are_alike else _checked(symbols)
+    layout = Layout.of(len(symbols) if are_alike else symbols)
+    for notion in notions:
+        asked_parts(notion, any_masses=not are_alike)
     found = best_types(layout, notions, Fraction(tolerance))
     if found is None:
         raise LevelError(
@@ -106,13 +97,12 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
             got="bounds that leave equal rows only, in 53 bits",
             remedy="ask for larger levels",
         )
-    if isinstance(symbols, Prior):
-        return GroupedSelection(symbols, notions, layout, *found)
-    return SubsetSelection(symbols, notions, layout, found[0])
+    types, prices = found
+    return SubsetSelection(symbols, notions, layout, types, None if are_alike else prices)
 
 
-def _groups(prior: Prior) -> Layout:
-    """The groups of a prior of a few masses."""
+def _checked(prior: Prior) -> Prior:
+    """A prior of a few masses."""
     groups = len(set(prior.weights))
     if groups > MOST_GROUPS or len(prior) > MOST_SYMBOLS or not min(prior.weights) > 0:
         raise InputError(
@@ -122,15 +112,15 @@ def _groups(prior: Prior) -> Layout:
             remedy="leave symbols without mass out, round masses to those of a few groups, pass "
             "labels alone (LDP does not depend on masses), or use md.design",
         )
-    return Layout.of(prior)
+    return prior
 
 
 def check_symbols(symbols: Any) -> Any:
     """Distinct labels of symbols that are alike, a range for their number."""
-    if isinstance(symbols, Prior):
-        symbols = symbols.labels
     if isinstance(symbols, (int, np.integer)) and not isinstance(symbols, bool):
-        labels, size = None, int(symbols)
+        labels = range(max(0, symbols))
+    elif isinstance(symbols, Prior):
+        labels = symbols.labels
     else:
         labels = listed(
             symbols,
@@ -139,12 +129,15 @@ def check_symbols(symbols: Any) -> Any:
             InputError,
             "pass for example 1_000_000 or ['a', 'b']",
         )
-        size = len(labels)
-    if not is_whole(size, 2, MOST_SYMBOLS):
+    if not 2 <= len(labels) <= MOST_SYMBOLS:
         raise InputError(
             "symbols",
             expected=f"2 to {MOST_SYMBOLS:,} symbols",
-            got=quote(size),
+            got=quote(symbols),
             remedy="pass their number or a list of labels",
         )
-    return range(size) if labels is None else check_labels(labels, size, "symbols", InputError)
+    return (
+        labels
+        if isinstance(labels, range)
+        else check_labels(labels, len(labels), "symbols", InputError)
+    )

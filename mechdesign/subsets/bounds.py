@@ -25,7 +25,8 @@ _ROUNDING = 1e-12
 # have 53 bits, and what floats hold of larger factors is no more than that of these.
 _HIGHEST = Fraction(40)
 _KINDS = {"points points": "ratio", "points prior": "upper", "prior points": "lower"}
-_REMEDY = "name LDP, PML, PMC, LIP or ALIP, or design for a prior of fewer symbols with md.design"
+# Counts of symbols at which a notion is asked: of equal masses, and of others.
+_EQUAL, _UNEQUAL = [(1,) * 3, (1,) * 5], [(2, 1, 1), (5, 3, 1, 1, 2)]
 
 
 class Shape(NamedTuple):
@@ -36,6 +37,26 @@ class Shape(NamedTuple):
     low: Fraction
     high: Fraction
     ratio: Fraction | None = None
+
+    def spread(self, n: int) -> Fraction:
+        """The largest Σ (r − 1)² of n entries r of mean one; zero where there are none."""
+        low, high, ratio = self
+        if not low <= 1 <= high or low == high or ratio == 1:
+            return Fraction(0)
+        if ratio is None:
+            # As many entries as possible at the upper end, and one between the ends.
+            count = min(int((1 - low) * n / (high - low)), n - 1)
+            rest = n - count * high - (n - count - 1) * low
+            return count * (high - 1) ** 2 + (rest - 1) ** 2 + (n - count - 1) * (1 - low) ** 2
+        # With d entries up the lower value is n/(n + d(c − 1)); the spread has one maximum.
+        fewest = max(1, math.ceil(n * (ratio / high - 1) / (ratio - 1)))
+        most = min(n - 1, math.floor(n * (1 / low - 1) / (ratio - 1)) if low else n - 1)
+        best, middle = Fraction(0), int(n / (ratio + 1))
+        for d in (middle, middle + 1) if fewest <= most else ():
+            share = Fraction(min(max(d, fewest), most), n)
+            step = (ratio - 1) / (share * ratio + 1 - share)
+            best = max(best, n * share * (1 - share) * step**2)
+        return best
 
 
 @dataclass(frozen=True)
@@ -51,6 +72,11 @@ class LiftBounds:
     lower: Fraction = Fraction(0)
     upper: Fraction | None = None
     ratio: Fraction | None = None
+
+    @property
+    def are_by_mean(self) -> bool:
+        """Whether entries are compared with their mean."""
+        return self.lower > 0 or self.upper is not None
 
     def shapes(self, least_mass: Fraction) -> list[Shape]:
         """The columns that are extreme among those that keep the bounds.
@@ -72,27 +98,7 @@ class LiftBounds:
 
     def largest_spread(self, n: int) -> Fraction:
         """The largest Σ (r − 1)² of n entries r of mean one that keep the bounds."""
-        return max(_spread(n, *shape) for shape in self.shapes(Fraction(1, n)))
-
-
-def _spread(n: int, low: Fraction, high: Fraction, ratio: Fraction | None) -> Fraction:
-    """The largest Σ (r − 1)² of a shape of columns; zero where it has none."""
-    if not low <= 1 <= high or low == high or ratio == 1:
-        return Fraction(0)
-    if ratio is None:
-        # As many entries as possible at the upper end, and one between the ends.
-        count = min(int((1 - low) * n / (high - low)), n - 1)
-        rest = n - count * high - (n - count - 1) * low
-        return count * (high - 1) ** 2 + (rest - 1) ** 2 + (n - count - 1) * (1 - low) ** 2
-    # With d entries up the lower value is n/(n + d(c − 1)); the spread has one maximum.
-    fewest = max(1, math.ceil(n * (ratio / high - 1) / (ratio - 1)))
-    most = min(n - 1, math.floor(n * (1 / low - 1) / (ratio - 1)) if low else n - 1)
-    best, middle = Fraction(0), int(n / (ratio + 1))
-    for d in (middle, middle + 1) if fewest <= most else ():
-        share = Fraction(min(max(d, fewest), most), n)
-        step = (ratio - 1) / (share * ratio + 1 - share)
-        best = max(best, n * share * (1 - share) * step**2)
-    return best
+        return max(shape.spread(n) for shape in self.shapes(Fraction(1, n)))
 
 
 def least_risk(symbols: int, bounds: LiftBounds) -> Fraction:
@@ -106,50 +112,43 @@ def least_risk(symbols: int, bounds: LiftBounds) -> Fraction:
     return Fraction((symbols - 1) ** 2) / bounds.largest_spread(symbols)
 
 
-# Notions
-
-
-def check_any_masses(notion: PrivacyNotion) -> None:
-    """Raise :class:`LevelError` for a notion whose levels depend on masses of symbols."""
-    if asked_parts(notion) != asked_parts(notion, ((2, 1, 1), (5, 3, 1, 1, 2))):
-        raise _unlike(notion, "whatever the masses of the symbols are", "symbols of equal mass")
-
-
 def asked_parts(
-    notion: PrivacyNotion, counts: Iterable[tuple[int, ...]] = ((1,) * 3, (1,) * 5)
+    notion: PrivacyNotion, *, any_masses: bool = False
 ) -> list[tuple[str, int, Fraction | None]]:
     """What a notion bounds (lower or upper lift, or ratio), by which of its levels, and those.
 
-    It is read from the hypotheses that the notion names for small priors.
+    It is read from the hypotheses that the notion names for small priors. Raises
+    :class:`LevelError` where levels depend on the number of symbols or, with ``any_masses``, on
+    their masses.
     """
     found = []
-    for masses in counts:
-        prior, parts = Prior.from_counts(masses), []
-        bounds = notion.checked_bounds(prior) if isinstance(notion, LikelihoodBound) else [None]
-        for bound in bounds:
-            kind = None if bound is None else _KINDS.get(bound.kinds(prior) or "")
-            if bound is None or kind is None:
-                raise LevelError(
-                    f"privacy notion {notion}",
-                    expected="one that bounds likelihoods of symbols by those of others or of the "
-                    "prior, whatever the symbols are",
-                    got="one of another kind",
-                    remedy=_REMEDY,
+    for masses in _EQUAL + _UNEQUAL * any_masses:
+        prior = Prior.from_counts(masses)
+        found.append(
+            [
+                (
+                    _KINDS.get(bound.kinds(prior) or "", ""),
+                    bound.parameter,
+                    None if bound.epsilon == math.inf else Fraction(bound.epsilon),
                 )
-            level = None if bound.epsilon == math.inf else Fraction(bound.epsilon)
-            parts.append((kind, bound.parameter, level))
-        found.append(parts)
-    if found[0] != found[1]:
-        raise _unlike(notion, "for any number of symbols", "3 and for 5")
-    return found[0]
-
-
-def _unlike(notion: PrivacyNotion, where: str, other: str) -> LevelError:
-    return LevelError(
+                for bound in notion.checked_bounds(prior)
+            ]
+            if isinstance(notion, LikelihoodBound)
+            else [("", 0, None)]
+        )
+    if not all(kind for kind, *_ in found[0]):
+        asked = "one that bounds likelihoods of symbols by those of others or of the prior"
+        got = "one of another kind"
+    elif any(each != found[0] for each in found):
+        asked, got = "the same levels whatever the symbols are", "others for other symbols"
+    else:
+        return found[0]
+    raise LevelError(
         f"privacy notion {notion}",
-        expected=f"the same levels {where}",
-        got=f"other ones for {other}",
-        remedy=_REMEDY,
+        expected=asked,
+        got=got,
+        remedy="name LDP, PML, PMC, LIP or ALIP, or design for a prior of fewer symbols with "
+        "md.design",
     )
 
 
@@ -160,7 +159,7 @@ def asked_bounds(notions: Iterable[PrivacyNotion], *, outside: bool = False) -> 
         for kind, _, level in asked_parts(notion):
             if level is not None and not (outside and level > _HIGHEST):
                 found[kind].append(exp_bounds(min(level, _HIGHEST))[outside])
-    low, high, ratio = (min(found[kind], default=None) for kind in ("lower", "upper", "ratio"))
+    low, high, ratio = (min(limits, default=None) for limits in found.values())
     return LiftBounds(Fraction(0) if low is None else 1 / low, high, ratio)
 
 
@@ -173,12 +172,11 @@ def levels_from_ratio(
     at least the same of 1/R. Nothing needs to be known of p, which is 0 then.
     """
     own = -math.log(least_mass) if least_mass else math.inf
-    if log_ratio == math.inf:
-        upper, lower = own, math.inf
-    else:
-        upper = -float(np.logaddexp(-own, math.log1p(-least_mass) - log_ratio))
-        lower = float(np.logaddexp(-own, math.log1p(-least_mass) + log_ratio))
-    known = {"ratio": log_ratio, "upper": upper, "lower": lower}
+    known = {"ratio": log_ratio, "upper": own, "lower": math.inf}
+    if log_ratio < math.inf:
+        rest = math.log1p(-least_mass)
+        known["upper"] = -float(np.logaddexp(-own, rest - log_ratio))
+        known["lower"] = float(np.logaddexp(-own, rest + log_ratio))
     found: dict[int, float] = {}
     for kind, parameter, _ in asked_parts(notion):
         level = max(0.0, known[kind]) * (1 + _ROUNDING) + _ROUNDING

@@ -10,41 +10,37 @@ from typing import Any
 import numpy as np
 
 from ..errors import CertificateError, InputError
-from ..exact import DENOMINATOR, read_fraction, read_integer, write_fraction, write_integer
+from ..exact import is_whole, read_fraction, read_integer, write_fraction, write_integer
 from ..labels import check_labels
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ._subset_selection import MOST_GROUPS, MOST_SYMBOLS
-from .family import AffineFamily
-from .permuted import PermutedFamily
+from .parts import Part
+from .placements import Placements
 from .program import Prices
-from .report_types import Layout, Part, Profile, ReportType
-from .selection import GroupedSelection, PublicSelection, SubsetSelection
+from .report_types import Layout, ReportType
+from .selection import PublicSelection, SubsetSelection
 
-# Points of a space that estimates make an array of.
-_MOST_POINTS = 1 << 30
 # How far bounds from the same prices may be apart, relatively.
-_AGREEMENT = 1e-8
-_PRICES = ("inside", "across", "row")
+_AGREEMENT = Fraction(1, 10**8)
 
 
 def to_numbers(item: SubsetSelection) -> dict[str, Any]:
     """All of a selection but labels or prior, and notions."""
-    found: dict[str, Any] = {"fingerprint": item.fingerprint}
+    types = [
+        {
+            "chances": list(map(write_integer, one.chances)),
+            "parts": [None if part is None else _part_out(part) for part in one.parts],
+        }
+        for one in item.types
+    ]
+    found = {"types": types, **_claims(item)}
     if isinstance(item, PublicSelection):
-        return {"groups": item.layout.group.tolist(), "types": _types_out(item), **found}
-    certificate = item.certificate
-    found |= {
-        "achieved": [["inf" if v == math.inf else v for v in row] for row in _levels(item)],
-        "risk_exact": write_fraction(certificate.risk_exact),
-        "bound_exact": write_fraction(certificate.bound_exact),
-    }
-    if not isinstance(item, GroupedSelection):
-        part = item.types[0].split[0]
-        alone = {"symbols": part.family.size, "projective": part.family.projective}
-        return {**alone, **_part_out(part), **found}
-    prices = {name: getattr(item.prices, name).tolist() for name in _PRICES}
-    return {"types": _types_out(item), "prices": prices, **found}
+        return found | {"groups": item.layout.group.tolist()}
+    if item.prices is None:
+        return found | {"symbols": len(item.inputs)}
+    prices = item.prices._asdict().items()
+    return found | {"prices": {name: part.tolist() for name, part in prices}}
 
 
 def from_numbers(
@@ -58,132 +54,86 @@ def from_numbers(
     Raises :class:`CertificateError` for levels that are not kept and for claims that the numbers do
     not bear out, ``ValueError`` and the like for numbers that are those of no kernel.
     """
+    groups, size, prices = content.get("groups"), content.get("symbols"), None
     if isinstance(symbols, Prior):
-        layout, prices = Layout.of(symbols), _prices_in(content["prices"])
-        types = _types_in(content, _checked(layout))
-        made: SubsetSelection = GroupedSelection(symbols, notions, layout, types, prices)
-        if prices.row.shape != (len(layout.masses),):
+        layout = Layout.of(symbols)
+        given = (np.array(content["prices"][name], dtype=float) for name in Prices._fields)
+        prices, g = Prices(*given), len(layout.masses)
+        shapes = [part.shape for part in prices if np.isfinite(part).all()]
+        if shapes != [(g,), (g, g), (g,)]:
             raise ValueError("prices of another form")
-    elif "groups" in content:
-        layout = _public_layout(content["groups"])
-        types, labels = _types_in(content, layout), _labels(symbols, len(layout.group))
-        made = PublicSelection(labels, notions, layout, types, stated)
+    elif groups is None:
+        layout = Layout.of(size if is_whole(size, 2, MOST_SYMBOLS) else 0)
     else:
-        size = content["symbols"]
-        if not 2 <= size <= MOST_SYMBOLS:
-            raise ValueError(f"{size} symbols")
-        types = [ReportType((DENOMINATOR,), (_part_in(content, size, content["projective"]),))]
-        made = SubsetSelection(_labels(symbols, size), notions, Layout.alike(size), types)
-    claims = [("a fingerprint", content["fingerprint"] == made.fingerprint)]
-    if "groups" not in content:
-        certificate, bound = made.certificate, read_fraction(content["bound_exact"])
-        if write_fraction(bound) != content["bound_exact"]:
-            raise ValueError("a bound in another form")
-        away = abs(bound - certificate.bound_exact)
-        claims += [
-            ("levels", _bear_out(content["achieved"], made)),
-            ("a risk", read_fraction(content["risk_exact"]) == certificate.risk_exact),
-            # Prices are searched in floats.
-            ("a bound", away <= isinstance(symbols, Prior) * _AGREEMENT * certificate.bound_exact),
-        ]
-    for claim, good in claims:
-        if not good:
-            raise CertificateError(f"{claim} that its numbers do not bear out")
-    return made
-
-
-def _labels(labels: Any, size: int) -> Any:
-    return range(size) if labels is None else check_labels(labels, size, "symbols", InputError)
-
-
-def _checked(layout: Layout) -> Layout:
-    symbols, groups = len(layout.group), len(layout.masses)
-    if not 2 <= symbols <= MOST_SYMBOLS or not 2 <= groups <= MOST_GROUPS:
-        raise ValueError(f"{symbols} symbols in {groups} groups")
-    return layout
-
-
-def _public_layout(given: Any) -> Layout:
-    if not isinstance(given, list) or not all(type(i) is int for i in given):
-        raise TypeError("groups that are no list of numbers")
-    count = len(set(given))
-    if set(given) != set(range(count)) or count > MOST_GROUPS:
-        raise ValueError("groups that are not numbered from 0 on")
-    return _checked(Layout.of_groups(np.array(given), [Fraction(1)] * count))
-
-
-def _prices_in(content: dict[str, Any]) -> Prices:
-    prices = Prices(*(np.array(content[name], dtype=float) for name in _PRICES))
-    g = len(prices.row)
-    fits = (prices.inside.shape, prices.across.shape) == ((g,), (g, g))
-    if not fits or not all(np.isfinite(getattr(prices, name)).all() for name in _PRICES):
-        raise ValueError("prices of another form")
-    return prices
-
-
-def _levels(item: SubsetSelection) -> list[list[float]]:
-    return [list(check.achieved) for check in item.certificate.checks]
-
-
-def _bear_out(said: list[list[Any]], item: SubsetSelection) -> bool:
-    """Whether levels are those of a selection; of groups some were bounded less tightly."""
-    rows = zip(said, _levels(item), strict=True)
-    pairs = [(float(a), b) for one, own in rows for a, b in zip(one, own, strict=True)]
-    return all(a == b or (isinstance(item, GroupedSelection) and a > b) for a, b in pairs)
-
-
-def _types_out(item: SubsetSelection) -> list[dict[str, Any]]:
-    return [
-        {
-            "chances": [write_integer(weight) for weight in one.chances],
-            "parts": [None if part is None else _part_out(part) for part in one.parts],
-        }
-        for one in item.types
-    ]
-
-
-def _types_in(content: dict[str, Any], layout: Layout) -> list[ReportType]:
-    return [
+        count = len(set(groups))
+        if not all(is_whole(i, 0, count - 1) for i in groups):
+            raise ValueError("groups that are not numbered from 0 on")
+        layout = Layout((Fraction(1),) * count, np.array(groups, dtype=np.uint8))
+    n, g = len(layout.group), len(layout.masses)
+    if n > MOST_SYMBOLS or not 1 + (size is None) <= g <= MOST_GROUPS:
+        raise ValueError(f"{n} symbols in {g} groups")
+    if not isinstance(symbols, Prior):
+        symbols = range(n) if symbols is None else check_labels(symbols, n, "symbols", InputError)
+    types = [
         ReportType(
             tuple(map(read_integer, one["chances"])),
             tuple(
-                None if part is None else _part_in(part, size)
-                for part, size in zip(one["parts"], layout.sizes, strict=True)
+                None if part is None else _part_in(part, n)
+                for part, n in zip(one["parts"], layout.sizes, strict=True)
             ),
         )
         for one in content["types"]
     ]
+    if groups is not None:
+        made: SubsetSelection = PublicSelection(symbols, notions, layout, types, stated)
+    else:
+        made = SubsetSelection(symbols, notions, layout, types, prices)
+    own = _claims(made)
+    if prices is not None:  # they are searched in floats
+        bound = read_fraction(content["bound_exact"])
+        if abs(bound - made.certificate.bound_exact) <= _AGREEMENT * bound:
+            own["bound_exact"] = write_fraction(bound)
+    for name, value in own.items():
+        if content[name] != value:
+            raise CertificateError(f"{name}: other than its numbers bear out")
+    return made
 
 
-def _part_out(part: Part) -> dict[str, Any]:
-    family, placed = part.family, dict[str, Any]()
-    if isinstance(family, PermutedFamily):
-        parts = zip(family.placements, family.masses, strict=True)
-        placed["placements"] = [{"elements": list(p), "mass": write_integer(m)} for p, m in parts]
-    return {
-        "base": family.base,
-        "dimension": family.dimension,
-        "profiles": [
-            {"count": p.count, "high": write_integer(p.high), "middle": write_integer(p.middle)}
-            for p in part.profiles
-        ],
-        **placed,
+def _claims(item: SubsetSelection) -> dict[str, Any]:
+    found: dict[str, Any] = {"fingerprint": item.fingerprint}
+    if isinstance(item, PublicSelection):
+        return found
+    certificate = item.certificate
+    levels = [check.achieved for check in certificate.checks]
+    return found | {
+        "achieved": [["inf" if v == math.inf else v for v in row] for row in levels],
+        "risk_exact": write_fraction(certificate.risk_exact),
+        "bound_exact": write_fraction(certificate.bound_exact),
     }
 
 
-def _part_in(content: dict[str, Any], size: int, projective: Any = False) -> Part:
-    base, dimension = content["base"], content["dimension"]
-    profiles = tuple(
-        Profile(base, part["count"], read_integer(part["high"]), read_integer(part["middle"]))
-        for part in content["profiles"]
-    )
-    if "placements" not in content:
-        family = AffineFamily(size, base, dimension, projective)
-        if family.points > _MOST_POINTS:
-            raise ValueError("a space that estimates could not hold")
-        return Part(family, profiles)
-    if base != size or dimension != 1 or projective is not False:
-        raise ValueError("permutations of another number of residues")
-    placements = tuple(tuple(part["elements"]) for part in content["placements"])
-    masses = tuple(read_integer(part["mass"]) for part in content["placements"])
-    return Part(PermutedFamily(size, profiles[0].count, placements, masses), profiles)
+def _part_out(part: Part) -> dict[str, Any]:
+    profiles = [
+        {"count": part.count, "high": write_integer(high), "middle": write_integer(middle)}
+        for high, middle in part.weights
+    ]
+    found = {"base": part.base, "dimension": part.dimension, "profiles": profiles}
+    if (placements := part.placements) is None:
+        return found
+    lists = zip(placements.elements, placements.masses, strict=True)
+    rows = [{"elements": list(each), "mass": write_integer(mass)} for each, mass in lists]
+    return found | {"placements": rows}
+
+
+def _part_in(content: dict[str, Any], size: int) -> Part:
+    base, dimension, profiles = (content[name] for name in ("base", "dimension", "profiles"))
+    (count,) = {profile["count"] for profile in profiles}
+    weights = tuple(tuple(read_integer(p[name]) for name in ("high", "middle")) for p in profiles)
+    placements = None
+    if "placements" in content:
+        rows = content["placements"]
+        elements, masses = zip(
+            *((tuple(row["elements"]), read_integer(row["mass"])) for row in rows)
+        )
+        placements = Placements(size, count, elements, masses)
+    return Part(size, base, dimension, count, weights, placements)
