@@ -7,7 +7,9 @@ integers. Everything is an integer between entropy and report, each from a word 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..exact import DENOMINATOR, DENOMINATOR_BITS
 from ..subsets import SubsetSelection
-from ..subsets.parts import Directions, Drawn, Part
+from ..subsets.parts import Directions, Part
 from .words import Words, integer_below
 
 _WORD_BITS = 64
@@ -38,7 +40,7 @@ class SubsetTable:
         # The words after those that decide on type, level and residue: the type of one group needs
         # none, and a single placement of it none either.
         self._alone = len(mechanism.layout.masses) == 1
-        self._words = 3 + max(2 * len(one.slots) + len(one.split) for one in types)
+        self._words = 3 + max(2 * len(one.slots) + len(one.parts) for one in types)
         if self._alone:
             ((directions, _),) = types[0].slots
             self._words = 3 + (directions.number > directions.each)
@@ -66,20 +68,21 @@ class SubsetTable:
         self, t: int, symbols: NDArray[np.int64], word: NDArray[np.uint64], spare: SpareBits
     ) -> NDArray[np.int64]:
         one, layout = self._kernel.types[t], self._kernel.layout
-        used, numbers, drawn = 3, list[NDArray[np.int64]](), dict[int, Drawn]()
+        used, numbers, drawn = 3, list[NDArray[np.int64]](), dict[int, NDArray[np.int64]]()
         for directions, groups in one.slots:
             number = directions_of(directions, word[:, used : used + 2], spare, self.bits)
             numbers.append(number)
             drawn |= dict.fromkeys(groups, directions.at(number))
             used += 2
-        for i, part in one.split.items():
+        for i, part in one.parts.items():
             own = np.flatnonzero(layout.group[symbols] == i)
             shifts = np.zeros(len(symbols), dtype=np.int64)
             if len(own) < len(symbols):
                 shifts = below(np.full(len(symbols), part.base), word[:, used], spare, self.bits)
-            mine = Drawn(*(each[own] for each in drawn[i]))
-            residues = self._residues(part, mine.classes, word[own], spare.of(own))
-            shifts[own] = part.shifts_at(mine, layout.place[symbols[own]], residues)
+            mine = drawn[i][:, own]
+            residues = self._residues(part, mine[1], word[own], spare.of(own))
+            places = np.searchsorted(layout.rows[i], symbols[own])
+            shifts[own] = part.shifts_at(mine, places, residues)
             numbers.append(shifts)
             used += 1
         return np.asarray(np.ravel_multi_index(numbers, one.radices)) if numbers else 0 * symbols
@@ -116,11 +119,17 @@ def directions_of(
 ) -> NDArray[np.int64]:
     """Directions: uniform at a placement, which comes by its mass, of two words each."""
     found = below(np.full(len(words), directions.each), words[:, 0], spare, bits)
-    if (placements := directions.placements) is None:
+    if len(directions.masses) == 1:
         return found
-    total = placements.ends[-1]
-    at = placements.at(words[:, 1], lambda row: integer_below(total, spare.stream(row)))
-    return np.asarray(at * directions.each + found)
+    *inner, total = accumulate(directions.masses)
+    inner = [end << _WORD_BITS for end in inner]
+    # Words in which an end lies, that a uniform integer below all masses decides on.
+    cut = np.array([end // total for end in inner], dtype=np.uint64)
+    placements = np.searchsorted(cut, words[:, 1])
+    for row in np.flatnonzero(np.isin(words[:, 1], cut)).tolist():
+        place = int(words[row, 1]) * total + integer_below(total, spare.stream(row))
+        placements[row] = bisect_right(inner, place)
+    return np.asarray(placements * directions.each + found)
 
 
 def below(

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, LevelError, listed, quote
-from ..labels import check_labels
+from ..errors import InputError, LevelError
 from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.notion import as_notions
-from .bounds import asked_parts
 from .choice import best_types
 from .report_types import Layout
 from .selection import SubsetSelection
@@ -79,16 +77,25 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
     >>> round(found.risk, 3), found.gap < 1e-6
     (116.124, True)
     """
-    if isinstance(symbols, Mapping):  # masses or counts, as a prior takes them
-        symbols = Prior.from_counts(symbols)
-    notions = as_notions(privacy)
     remedy = "leave it out, or pass 0 for the least risk"
     tolerance = finite_number(tolerance, "tolerance", 0, remedy=remedy)
-    are_alike = not isinstance(symbols, Prior) or len(set(symbols.weights)) == 1
-    symbols = check_symbols(symbols) if are_alike else _checked(symbols)
-    layout = Layout.of(len(symbols) if are_alike else symbols)
-    for notion in notions:
-        asked_parts(notion, any_masses=not are_alike)
+    notions = as_notions(privacy)
+    if isinstance(symbols, Mapping):  # masses or counts, as a prior takes them
+        symbols = Prior.from_counts(symbols)
+    if isinstance(symbols, (int, np.integer)) and not isinstance(symbols, bool):
+        size, masses = int(symbols), [1]
+    else:
+        symbols = symbols if isinstance(symbols, Prior) else Prior.uniform(symbols)
+        size, masses = len(symbols), sorted({*symbols.weights})
+    if not 2 <= size <= MOST_SYMBOLS or len(masses) > MOST_GROUPS or masses[0] <= 0:
+        raise InputError(
+            "symbols",
+            expected=f"2 to {MOST_SYMBOLS:,} symbols of at most {MOST_GROUPS} masses above zero",
+            got=f"{size} of {len(masses)} masses, the least {float(masses[0]):.3g}",
+            remedy="pass their number or labels alone (LDP does not depend on masses), leave "
+            "symbols without mass out, round masses to those of a few groups, or use md.design",
+        )
+    layout = Layout.of(symbols) if isinstance(symbols, Prior) else Layout(np.zeros(size, np.uint8))
     found = best_types(layout, notions, Fraction(tolerance))
     if found is None:
         raise LevelError(
@@ -98,46 +105,5 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
             remedy="ask for larger levels",
         )
     types, prices = found
-    return SubsetSelection(symbols, notions, layout, types, None if are_alike else prices)
-
-
-def _checked(prior: Prior) -> Prior:
-    """A prior of a few masses."""
-    groups = len(set(prior.weights))
-    if groups > MOST_GROUPS or len(prior) > MOST_SYMBOLS or not min(prior.weights) > 0:
-        raise InputError(
-            "symbols",
-            expected=f"at most {MOST_SYMBOLS:,} symbols of at most {MOST_GROUPS} masses above zero",
-            got=f"{len(prior)} with {groups} masses from {float(min(prior.probabilities)):.3g} on",
-            remedy="leave symbols without mass out, round masses to those of a few groups, pass "
-            "labels alone (LDP does not depend on masses), or use md.design",
-        )
-    return prior
-
-
-def check_symbols(symbols: Any) -> Any:
-    """Distinct labels of symbols that are alike, a range for their number."""
-    if isinstance(symbols, (int, np.integer)) and not isinstance(symbols, bool):
-        labels = range(max(0, symbols))
-    elif isinstance(symbols, Prior):
-        labels = symbols.labels
-    else:
-        labels = listed(
-            symbols,
-            "symbols",
-            "a number of symbols or a list of labels",
-            InputError,
-            "pass for example 1_000_000 or ['a', 'b']",
-        )
-    if not 2 <= len(labels) <= MOST_SYMBOLS:
-        raise InputError(
-            "symbols",
-            expected=f"2 to {MOST_SYMBOLS:,} symbols",
-            got=quote(symbols),
-            remedy="pass their number or a list of labels",
-        )
-    return (
-        labels
-        if isinstance(labels, range)
-        else check_labels(labels, len(labels), "symbols", InputError)
-    )
+    given = symbols if isinstance(symbols, Prior) else range(size)
+    return SubsetSelection(given, notions, layout, types, prices if len(masses) > 1 else None)

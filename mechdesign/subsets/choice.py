@@ -18,7 +18,7 @@ import numpy as np
 from ..exact import DENOMINATOR, Verdict
 from ..privacy.notion import PrivacyNotion
 from .bounds import LiftBounds, asked_bounds
-from .parts import MOST_RESIDUES, Floats, Part, class_ends
+from .parts import IN_ORDER, MOST_RESIDUES, Floats, Part, class_ends
 from .placements import MOST_DIVISORS, balanced, divisors
 from .program import Mixture, Prices, Program
 from .report_types import Layout, ReportType, check_levels
@@ -54,60 +54,41 @@ def best_types(
     told = Program(layout, bounds, outside=True).best(layout.tolerance)
     if told is None:
         return None
-    raised = told.types[:, :-2].max(axis=0).tolist()
-    plans = dict.fromkeys(_plans(layout.sizes, raised, by_mean=bounds.are_by_mean))
+    plans = dict.fromkeys(_plans(layout.sizes, told.types.max(axis=0).tolist(), bounds.are_by_mean))
     found = [made for plan in plans for made in types_of(layout, notions, plan)]
     least = min((risk for risk, *_ in found), default=Fraction(0)) * (1 + tolerance)
-    near = [made[1:] for made in found if made[0] <= least]
+    near = [(reports, types) for risk, reports, types in found if risk <= least]
     return (min(near, key=lambda made: made[0])[1], told.prices) if near else None
 
 
-def _plans(sizes: list[int], raised: list[float], *, by_mean: bool) -> Iterator[Plan]:
+def _plans(sizes: list[int], raised: list[float], are_by_mean: bool) -> Iterator[Plan]:
     """Permutations where they are few enough, and geometries of several bases.
 
-    Bounds against the mean of a column (``by_mean``) leave little to small groups in a large space,
-    and less where groups do not share their directions.
+    Bounds against the mean of a column leave little to small groups in a large space, and less
+    where groups do not share their directions.
     """
-    largest = max(sizes)
-    limits, primes = (
-        {_SMALL, largest},
-        [_prime_root(largest, k) for k in range(2, _MOST_SHARED + 1)],
-    )
-    if len(sizes) == 1:
-        # One residue has the best share, or all but one.
-        shares = [share for share in (raised[0] / largest, 1 - raised[0] / largest) if share > 0]
-        primes += [_prime_root(min(round(1 / share), largest), 1) for share in shares]
-        limits.add(0)
-    elif by_mean:
-        limits |= {*sizes}
-    most = _PRIMES if len(sizes) == 1 else _FEW_PRIMES * (not by_mean)
-    primes += [q for q in range(2, most + 1) if not divisors(q)]
-    for limit in limits:
+    most = _PRIMES if len(sizes) == 1 else _FEW_PRIMES * (not are_by_mean)
+    primes = [q for q in range(2, most + 1) if not divisors(q)]
+    for k in range(2, _MOST_SHARED + 1):
+        q = max(2, int(max(sizes) ** (1 / k)))
+        while q**k < max(sizes) or divisors(q):
+            q += 1
+        primes.append(q)
+    for limit in {_SMALL * (len(sizes) > 1), *sizes}:
         permuted = [
             n == 1 or (n <= limit and k <= _MOST_RAISED and len(divisors(n)) <= MOST_DIVISORS)
-            for n, k in zip(sizes, raised, strict=True)
+            for n, k in zip(sizes, raised, strict=False)
         ]
         for q in primes:
             plan = tuple(
                 (n, 1) if own else (q, next(k for k in range(1, 25) if q**k >= n))
                 for n, own in zip(sizes, permuted, strict=True)
             )
-            shared = {space for space, own in zip(plan, permuted, strict=True) if not own}
-            points = max((q**k for _, k in shared), default=1)
-            if (
-                q <= MOST_RESIDUES
-                and points <= max(_MOST_POINTS * largest, _ALWAYS)
-                and (len(shared) < 2 or not by_mean)
-            ):
+            spaces = {space for space, own in zip(plan, permuted, strict=True) if not own}
+            points = max((q**k for _, k in spaces), default=1)
+            is_small = points <= max(_MOST_POINTS * max(sizes), _ALWAYS) and q <= MOST_RESIDUES
+            if is_small and (len(spaces) < 2 or not are_by_mean):
                 yield plan
-
-
-def _prime_root(size: int, power: int) -> int:
-    """The least prime whose power is not below a size."""
-    found = max(2, int(size ** (1 / power)))
-    while found**power < size or divisors(found):
-        found += 1
-    return found
 
 
 def types_of(
@@ -145,9 +126,9 @@ def _weighted(
     # What is mixed in comes as often at all symbols.
     chances = (1 - mixed) * own * best.means + mixed * (own * best.means @ shares)[:, None]
     weights = (chances * DENOMINATOR).astype(np.int64)
-    largest, each = weights.argmax(axis=0), np.arange(len(shares))
-    weights[largest, each] += DENOMINATOR - weights.sum(axis=0)
-    upper, lower, types = float(bounds.upper or _NONE), float(bounds.lower), list[ReportType]()
+    weights[weights.argmax(axis=0), range(len(shares))] += DENOMINATOR - weights.sum(axis=0)
+    limits = np.array([float(bounds.upper or _NONE), float(bounds.lower)])
+    signs, types = np.array([1, -1]), list[ReportType]()
     for t, row in enumerate(chances):
         *counts, low, high = best.types[t].tolist()
         drafts, ends = dict[int, Any](), np.zeros((len(row), max(m for _, m in plan), 4))
@@ -159,27 +140,23 @@ def _weighted(
                 raised = max(1, int(count))
                 sizes = raised, 1, q - 1 - raised
                 ends[i, :m] = [class_ends(layout.sizes[i], q, c, away, sizes) for c in range(m)]
-                has_middle = count % 1 > 0 and 1 < count < q - 1
-                drafts[i] = q, m, raised, has_middle, away / row[i]
+                drafts[i] = raised, count % 1 > 0 and 1 < count < q - 1, away / row[i]
+        # Entries and means but for what is told apart, and with that as far as groups give way.
         even = full[:, None, None]
-        fixed, moving = row[:, None] + (ends * even)[:, 0], ends * ~even
-        means, often = np.tensordot(shares, moving, 1), row @ shares
-        slack = np.array([upper * often - fixed[:, 0], fixed[:, 1] - lower * often])[..., None]
-        slope = np.array(
-            [moving[..., 0] - upper * means[:, 2], lower * means[:, 3] - moving[..., 1]]
-        )
-        most = np.ones_like(slope)
-        np.divide(slack + 0 * slope, slope, out=most, where=(slope > 0) & (slope > slack))
-        scales = np.maximum(most.min(axis=(0, 1)), 0.0) * _BELOW
-        parts: list[Part | None] = [None] * len(row)
-        for i, (q, m, raised, has_middle, away) in drafts.items():
-            cells = []
+        fixed, moving = row[:, None] + (ends * even)[:, 0, :2], ends * ~even
+        slack = signs * (limits * (row @ shares) - fixed)[:, None]
+        slope = signs * (moving[..., :2] - limits * np.tensordot(shares, moving, 1)[:, 2:])
+        with np.errstate(all="ignore"):
+            ratios = np.where((slope > 0) & (slope > slack), slack / slope, 1.0)
+        scales = np.maximum(ratios.min(axis=(0, 2)), 0.0) * _BELOW
+        parts = dict[int, Part]()
+        for i, (raised, has_middle, away) in drafts.items():
+            (q, m), cells = plan[i], []
             for scale in np.ones(m) if full[i] else scales[:m]:
-                _, middle, rest = np.maximum(1 + scale * away, 0.0) * DENOMINATOR // q
-                cells.append(
-                    (DENOMINATOR - int(middle) - int(rest) * (q - raised - 1), int(middle))
-                )
-            placements = balanced(q, raised, middle=has_middle) if divisors(q) else None
+                levels = np.maximum(1 + scale * away, 0.0) * DENOMINATOR // q
+                _, middle, rest = levels.astype(int).tolist()
+                cells.append((DENOMINATOR - middle - rest * (q - raised - 1), middle))
+            placements = balanced(q, raised, middle=has_middle) if divisors(q) else IN_ORDER
             parts[i] = Part(layout.sizes[i], q, m, raised, tuple(cells), placements)
-        types.append(ReportType(tuple(weights[t].tolist()), tuple(parts)))
+        types.append(ReportType(tuple(weights[t].tolist()), parts))
     return types

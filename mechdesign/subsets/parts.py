@@ -22,33 +22,25 @@ residue, over the number of reports. Residues of other groups are uniform.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exact import DENOMINATOR, is_whole
-from .placements import Placements
+from .placements import Placements, are_balanced, divisors
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 #: Residues with which estimates take time in proportion, and points of a space that they hold.
 MOST_RESIDUES, MOST_POINTS = 2048, 1 << 30
-# Symbols that are looked at at once.
-_CHUNK = 1 << 20
-
-
-class Drawn(NamedTuple):
-    """Directions: the point u of each, its class, and the number of its placement."""
-
-    vectors: Integers
-    classes: Integers
-    placements: Integers
+#: The elements in their order.
+IN_ORDER: Placements = (), (1,)
 
 
 @dataclass(frozen=True)
@@ -58,13 +50,13 @@ class Directions:
     Attributes
     ----------
     base, dimension : q and m
-    placements : of the elements, if any
+    masses : of the placements
     are_lines : whether one direction stands for all of its multiples
     """
 
     base: int
     dimension: int
-    placements: Placements | None
+    masses: tuple[int, ...]
     are_lines: bool
 
     @cached_property
@@ -74,35 +66,35 @@ class Directions:
         return some[np.gcd(some, self.base) == 1]
 
     @cached_property
-    def ends(self) -> Integers:
+    def lines(self) -> Integers:
         """How many lines there are in the classes below each, and in all."""
         return np.cumsum([0, *(self.base**i for i in reversed(range(self.dimension)))])
 
     @cached_property
     def each(self) -> int:
         """Number of directions at a placement, which are alike."""
-        return int(self.ends[-1]) * len(self.units)
+        return int(self.lines[-1]) * len(self.units)
 
     @property
     def number(self) -> int:
         """Number of directions."""
-        return self.each * (len(self.placements.masses) if self.placements else 1)
+        return self.each * len(self.masses)
 
     def chance(self, direction: int) -> Fraction:
         """The probability of a direction."""
-        if self.placements is None:
-            return Fraction(1, self.each)
-        mass = self.placements.masses[direction // self.each]
-        return Fraction(mass, self.each * self.placements.ends[-1])
+        return Fraction(self.masses[direction // self.each], self.each * sum(self.masses))
 
-    def at(self, directions: Integers) -> Drawn:
-        """Directions by their numbers: placements, then lines by their class, then multiples."""
+    def at(self, directions: Integers) -> Integers:
+        """The point u of directions, their class and the number of their placement, ``(3, n)``.
+
+        They are numbered by placements, then lines by their class, then multiples.
+        """
         placements, rest = np.divmod(directions, self.each)
         line, unit = np.divmod(rest, len(self.units))
-        classes = np.searchsorted(self.ends[1:], line, side="right")
-        above = line - self.ends[classes]
+        classes = np.searchsorted(self.lines[1:], line, side="right")
+        above = line - self.lines[classes]
         vectors = self.base**classes * (self.units[unit] + above * self.base)
-        return Drawn(vectors, classes, placements)
+        return np.array([vectors, classes, placements])
 
 
 @dataclass(frozen=True)
@@ -115,7 +107,7 @@ class Part:
     base, dimension : q and m, with n ≤ q^m
     count : how many residues have the high weight
     weights : of each class the high weight of these together, and the middle weight
-    placements : of the elements, where q = n is no prime
+    placements : lists of the elements with these residues and their masses, where q = n is no prime
     """
 
     size: int
@@ -123,77 +115,54 @@ class Part:
     dimension: int
     count: int
     weights: tuple[tuple[int, int], ...]
-    placements: Placements | None = None
+    placements: Placements = IN_ORDER
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for numbers that make no part."""
         q, m, n = self.base, self.dimension, self.size
-        good = is_whole(n, 2) and is_whole(q, 2, max(n, MOST_RESIDUES)) and is_whole(m, 1, 30)
-        good = good and n <= q**m <= MOST_POINTS and is_whole(self.count, 1, q - 1)
-        if not good or len(self.weights) != m or (q > MOST_RESIDUES and q != n):
-            raise ValueError(f"expected {n} symbols in a space of {q}^{m}, and some residues")
-        for high, middle in self.weights:
-            low = DENOMINATOR - high - middle
-            if not all(is_whole(w, 0, DENOMINATOR) for w in (high, middle, low)) or (
-                low and self.count == q - 1
-            ):
-                raise ValueError("expected weights of residues")
-        if self.placements is None:
-            good = all(q % d for d in range(2, int(q**0.5) + 1))
+        whole = is_whole(n, 2) and is_whole(q, 2, max(n, MOST_RESIDUES)) and is_whole(m, 1, 30)
+        if not whole or not n <= q**m <= MOST_POINTS or MOST_RESIDUES < q != n:
+            raise ValueError(f"expected a space for {n} symbols, got {q}^{m}")
+        weights = [
+            w for high, middle in self.weights for w in (high, middle, DENOMINATOR - high - middle)
+        ]
+        whole = is_whole(self.count, 1, q - 1) and all(is_whole(w, 0) for w in weights)
+        if not whole or len(weights) != 3 * m or (self.count == q - 1 and any(weights[2::3])):
+            raise ValueError("expected weights of residues, for each class")
+        if self.placements == IN_ORDER:
+            is_balanced = not divisors(q)
         else:
-            listed = len(self.placements.elements[0])
-            good = (self.placements.size, self.placements.count, m) == (n, self.count, 1) and n == q
-            good = good and (listed > self.count or self._others == 1)
-        if not good:
-            raise ValueError("expected a prime, or placements of all symbols")
+            is_balanced = (q, m) == (n, 1) and are_balanced(n, self.count, self.placements)
+            is_balanced &= self.others_are_alike or len(self._listed[0]) > self.count
+        if not is_balanced:
+            raise ValueError("expected a prime, or placements that balance all pairs")
 
     @cached_property
-    def sizes(self) -> tuple[int, ...]:
+    def sizes(self) -> list[int]:
         """How many residues have each weight, where any has."""
-        return tuple(n for n in (self.count, 1, self.base - self.count - 1) if n)
+        return [n for n in (self.count, 1, self.base - self.count - 1) if n]
 
     @cached_property
     def values(self) -> list[list[Fraction]]:
         """ρ of these residues, for each class."""
-        return [
-            [
-                Fraction(self.base * w, DENOMINATOR * n)
-                for w, n in zip((high, middle, DENOMINATOR - high - middle), self.sizes)
-            ]
-            for high, middle in self.weights
-        ]
-
-    def moment(self, i: int, power: int) -> Fraction:
-        """Mean over residues of (ρ − 1)^power in a class."""
-        return (
-            sum((n * (v - 1) ** power for v, n in zip(self.values[i], self.sizes)), Fraction(0))
-            / self.base
-        )
+        rows = [(high, middle, DENOMINATOR - high - middle) for high, middle in self.weights]
+        scale = Fraction(self.base, DENOMINATOR)
+        return [[scale * w / n for w, n in zip(row, self.sizes, strict=False)] for row in rows]
 
     @property
-    def _others(self) -> int:
-        """How many weights there are besides the high one, at most."""
-        return max(len({*values[1:]}) for values in self.values)
-
-    @property
-    def slot(self) -> tuple[int, int, Placements | None]:
-        """Groups with equal ones share a direction."""
-        return self.base, self.dimension, self.placements
+    def others_are_alike(self) -> bool:
+        """Whether residues that are not raised have one weight."""
+        return all(len({*values[1:]}) == 1 for values in self.values)
 
     @property
     def is_one_residue(self) -> bool:
         """Whether one residue is told from all others."""
-        return self.count == 1 and self._others == 1
+        return self.count == 1 and self.others_are_alike
 
     @property
     def is_full(self) -> bool:
         """Whether every point is a symbol."""
-        return self.size == self.points
-
-    @property
-    def points(self) -> int:
-        """Points of the space."""
-        return self.base**self.dimension
+        return self.size == self.base**self.dimension
 
     @cached_property
     def classes(self) -> list[tuple[Fraction, ...]]:
@@ -203,29 +172,36 @@ class Part:
         given = enumerate(self.values)
         return [class_ends(self.size, self.base, c, values, self.sizes) for c, values in given]
 
+    def ends(self, c: int | None) -> Sequence[Fraction]:
+        """Those of one class, or the outer ones of all classes."""
+        if c is not None:
+            return self.classes[min(c, self.dimension - 1)]
+        columns = zip(*self.classes, strict=True)
+        return [f(each) for f, each in zip((max, min, min, max), columns, strict=True)]
+
     # Residues
+
+    def levels_at(self, drawn: Integers, shifts: Integers, symbols: Integers) -> Integers:
+        """Which of the weights symbols have at reports."""
+        elements = (self._phases(drawn[0], symbols) + shifts) % self.base
+        met = self._listed[drawn[2]] == elements[:, None]
+        ranks = np.where(met.any(axis=1), met.argmax(axis=1), self.base - 1)
+        return np.searchsorted(np.cumsum(self.sizes), ranks, side="right")
+
+    def shifts_at(self, drawn: Integers, symbols: Integers, residues: Integers) -> Integers:
+        """The shifts with which symbols have residues at directions."""
+        elements = residues.copy()
+        for b, listed in enumerate(self._listed):
+            # That of others is their place among those that are not listed.
+            rank = residues - len(listed)
+            behind = np.searchsorted(np.sort(listed) - np.arange(len(listed)), rank, side="right")
+            own = np.where(rank < 0, listed[np.minimum(rank, -1)], rank + behind)
+            elements = np.where(drawn[2] == b, own, elements)
+        return (elements - self._phases(drawn[0], symbols)) % self.base
 
     def digits(self, points: Integers) -> Integers:
         """Digits of points to the base, the lowest first."""
         return points[..., None] // self.base ** np.arange(self.dimension) % self.base
-
-    def shifts_at(self, drawn: Drawn, symbols: Integers, residues: Integers) -> Integers:
-        """The shifts with which symbols have residues at directions."""
-        elements = residues.copy()
-        for b in np.unique(drawn.placements).tolist() if self.placements else ():
-            rows, listed = drawn.placements == b, self._listed[b]
-            # That of others is their place among those that are not listed.
-            rank = residues[rows] - len(listed)
-            behind = np.searchsorted(np.sort(listed) - np.arange(len(listed)), rank, side="right")
-            elements[rows] = np.where(rank < 0, listed[np.minimum(rank, -1)], rank + behind)
-        return (elements - self._phases(drawn.vectors, symbols)) % self.base
-
-    def value_at(self, drawn: Drawn, shift: int, symbol: int) -> Fraction:
-        """ρ of a symbol at the first of some directions."""
-        (element,) = (self._phases(drawn.vectors[:1], np.array([symbol])) + shift) % self.base
-        places = np.flatnonzero(self._listed[drawn.placements[0]] == element)
-        level = np.searchsorted(np.cumsum(self.sizes), [*places, self.base - 1], side="right")[0]
-        return self.values[drawn.classes[0]][level]
 
     def _phases(self, vectors: Integers, symbols: Integers) -> Integers:
         return (self.digits(vectors) * self.digits(symbols)).sum(axis=-1) % self.base
@@ -233,44 +209,37 @@ class Part:
     @cached_property
     def _listed(self) -> Integers:
         """The elements with the first residues, of each placement."""
-        if self.placements is None:
-            return np.arange(min(self.count + 1, self.base))[None]
-        return np.array(self.placements.elements)
+        elements, _ = self.placements
+        return np.array(elements or [range(self.base - self.sizes[-1])])
 
     def transform(
-        self, drawn: Drawn, shifts: Integers, counts: Integers, scores: list[list[float]]
+        self, drawn: Integers, shifts: Integers, counts: Integers, scores: Floats
     ) -> Floats:
-        """Σ over reports of count · score[class][level of x], for every symbol x, ``(n,)``.
+        """Σ over reports of count · score[class, level of x], for every symbol x, ``(n,)``.
 
         Scores of a class have the mean zero over all residues. In one dimension a report takes time
         in proportion to the residues that are raised. Else one Fourier transform over the space
         does: a score is a sum of q characters of the residue, and a character of ⟨u, x⟩ is one of
         x. It takes time and memory of order q^m, beside the reports.
         """
-        q, m = self.base, self.dimension
+        q, m, (vectors, classes, placements) = self.base, self.dimension, drawn
+        table = np.repeat(scores, self.sizes, axis=1)
         if m == 1:
-            ((*raised, rest),) = scores
-            listed = self._listed[:, : self.base - self.sizes[-1]]
-            weights = np.repeat(raised, self.sizes[:-1])[: listed.shape[1]] - rest
-            total = np.full(q, rest * float(counts.sum()))
-            inverse = {u: pow(u, -1, q) for u in np.unique(drawn.vectors).tolist()}
-            step = max(1, _CHUNK // len(weights))
-            for start in range(0, len(counts), step):
-                rows = slice(start, start + step)
-                units = np.array([inverse[u] for u in drawn.vectors[rows].tolist()])
-                away = listed[drawn.placements[rows]] - shifts[rows, None]
-                symbols = units[:, None] * away % q
-                total += np.bincount(symbols.ravel(), (counts[rows, None] * weights).ravel(), q)
+            total = np.full(q, table[0, -1] * counts.sum())
+            units, which = np.unique(vectors, return_inverse=True)
+            units = np.array([pow(u, -1, q) for u in units.tolist()])[which]
+            for rank, score in enumerate(table[0, : len(self._listed[0])] - table[0, -1]):
+                symbols = units * (self._listed[placements, rank] - shifts) % q
+                np.add.at(total, symbols, counts * score)
             return total[: self.size]
-        table = np.fft.fft([np.repeat(row, self.sizes) for row in scores], axis=1) / q
-        digits, powers = self.digits(drawn.vectors), q ** np.arange(m)
-        spectrum = np.zeros(self.points, dtype=np.complex128)
+        spectrum, digits = np.zeros(q**m, dtype=complex), self.digits(vectors)
+        table = np.fft.fft(table, axis=1) * q ** (m - 1) * (1 + (q > 2))
         # The coefficient at −k is the conjugate of that at k; for q = 2 they are one.
         for k in range(1, q // 2 + 1):
-            turns = np.exp(2j * np.pi * (k * np.arange(q) % q) / q)[shifts] * counts
-            np.add.at(spectrum, digits * k % q @ powers, table[drawn.classes, k] * turns)
-        whole = np.fft.ifftn(spectrum.reshape((q,) * m)).ravel()[: self.size]
-        return np.asarray((1 + (q > 2)) * self.points * whole.real)
+            turns = np.exp(2j * np.pi / q * (k * np.arange(q) % q))[shifts] * counts
+            points = digits * k % q @ q ** np.arange(m)
+            np.add.at(spectrum, points, table[classes, k] * turns)
+        return np.fft.ifftn(spectrum.reshape((q,) * m)).real.ravel()[: self.size]
 
 
 def class_ends(
@@ -286,10 +255,9 @@ def class_ends(
     whole, rest = divmod(size, cell * base)
     levels, means = sorted((v, n) for v, n in zip(values, sizes, strict=False) if n), []
     for order in (levels, levels[::-1]):
-        left, total = Fraction(rest, cell), 0 * levels[0][0]
+        left, total = Fraction(rest, cell), 0
         for value, n in order:
-            taken = min(n, left)
-            left -= taken
-            total += value * cell * (whole * n + taken)
+            total += value * cell * (whole * n + min(n, left))
+            left -= min(n, left)
         means.append(total / size)
     return levels[-1][0], levels[0][0], *means

@@ -139,11 +139,15 @@ class Program:
             wanted = tolerance * self.constant(prices)
             most = float(self.worth(prices, types).max()) + wanted
             _, found = self.search(prices, most, wanted)
-            types, shares = types[shares > _USED], shares[shares > _USED]
+            used, shares = types[shares > _USED], shares[shares > _USED]
             if not len(found):
                 break
-            types = _joined([types, found])
-        means, spreads = self.moments(types)
+            types = _joined([used, found])
+        means, spreads = self.moments(used)
+        if len(self.cells) == 1:
+            used, means, spreads, shares = (
+                part[[spreads.argmax()]] for part in (used, means, spreads, shares)
+            )
         # Few types with the same moments.
         upper = np.triu_indices(len(self.cells))
         squares = ((means - 1)[:, :, None] * (means - 1)[:, None])[:, *upper]
@@ -151,10 +155,10 @@ class Program:
         table /= np.maximum(np.abs(table).max(axis=0), _TINY)
         few, _ = nnls(table.T, shares @ table)
         kept = few > _TOLD
-        types, means, few = types[kept], means[kept], few[kept]
+        used, means, few = used[kept], means[kept], few[kept]
         # Means are one but for types that weights hardly tell.
         few += np.linalg.lstsq(means.T, 1 - few @ means)[0]
-        return Mixture(types, means, few, prices)
+        return Mixture(used, means, few, prices)
 
     def least(self, prices: Prices, tolerance: float) -> float:
         """What the objective is at least, from any prices.
@@ -253,25 +257,27 @@ class Program:
                     limit = max(limit, best + wanted + _MORE * (best - most))
                 # A box of one type is known.
                 lower, upper = (part[(upper > lower).any(axis=1)] for part in (lower, upper))
-                over, rate = self._tops(prices, kind, limit, lower, upper)
+                over = self._tops(prices, kind, limit, lower, upper)
                 looked += len(lower)
                 if looked > _MOST_BOXES:
                     limit += max(0.0, float(over.max(initial=0.0)))
                     break
-                # Halves of the side that adds most.
-                rate[upper <= lower] = -1
-                side = np.arange(rate.shape[1]) == rate.argmax(axis=1)[:, None]
+                # Halves of the widest side.
+                wide = (upper - lower) / self.cells
+                side = np.arange(len(self.cells)) == wide.argmax(axis=1)[:, None]
                 cut = np.floor((lower + upper) / 2)
-                lower = np.stack([lower, np.where(side, cut + 1, lower)], axis=1)[over > 0]
-                upper = np.stack([np.where(side, cut, upper), upper], axis=1)[over > 0]
-                lower, upper = (part.reshape(-1, len(self.cells)) for part in (lower, upper))
+                halves = (
+                    (lower, np.where(side, cut + 1, lower)),
+                    (np.where(side, cut, upper), upper),
+                )
+                lower, upper = (np.vstack([part[over > 0] for part in ends]) for ends in halves)
         found = _joined(kept)
         return limit, found[np.argsort(-self.worth(prices, found), kind="stable")[:_KEPT]]
 
     def _tops(
         self, prices: Prices, kind: Kind, most: float, lower: Floats, upper: Floats
-    ) -> tuple[Floats, Floats]:
-        """How much more than ``most`` a type of each box may be worth, and what each side adds.
+    ) -> Floats:
+        """How much more than ``most`` a type of each box may be worth.
 
         With means m that are affine in the shares x of raised cells it is a quadratic form in x,
         over (masses · m)², which is one at least, where the columns are not scaled.
@@ -302,7 +308,7 @@ class Program:
         value = constant + ((toward + middle @ square) * middle + rate).sum(axis=1)
         at, spare = watched @ start + middle @ (watched @ turn), half @ np.abs(watched @ turn)
         outside = (at + spare < first - _USED) | (at - spare > last + _USED)
-        return np.where(outside, -np.inf, value), rate
+        return np.where(outside, -np.inf, value)
 
 
 def _joined(parts: Iterable[Floats]) -> Floats:

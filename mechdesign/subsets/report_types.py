@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
 from math import prod
-from operator import mul
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,69 +16,46 @@ from numpy.typing import NDArray
 from ..exact import DENOMINATOR, Verdict, compare_with_exp, log_upper
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
-from .bounds import asked_parts
+from .bounds import KINDS, asked_parts
 from .parts import Directions, Integers, Part
-
 
 #: Bounds on 1/lift, lift and ratio at the reports of a type, and whether they are attained.
 Lifts = dict[str, tuple[Fraction | float, bool]]
 
-# Symbols up to which bounds are told to the smaller of two tolerances.
-_FEW, _FINE, _COARSE = 5000, 1e-9, 1e-6
-# Combinations of classes of directions that are looked at.
-_MOST_CLASSES = 1 << 12
 
-
-@dataclass(frozen=True)
 class Layout:
     """Which group each symbol is in.
 
     Attributes
     ----------
-    masses : of a symbol of each group, that of the largest first
+    masses : of a symbol of each group, that of the largest first; equal ones if left out
     group : of each symbol
+    sizes : numbers of symbols
+    shares : masses of whole groups
     """
 
-    masses: tuple[Fraction, ...]
-    group: NDArray[np.integer] = field(compare=False)
+    def __init__(self, group: NDArray[np.integer], masses: Sequence[Fraction] = ()) -> None:
+        self.group, self.sizes = group.astype(np.uint8), np.bincount(group).tolist()
+        self.masses = masses or [Fraction(1, len(group))] * len(self.sizes)
+        self.shares = [n * mass for n, mass in zip(self.sizes, self.masses, strict=True)]
 
     @classmethod
-    def of(cls, prior: Prior | int) -> Layout:
-        """The groups of a prior by falling masses, or one of so many symbols."""
-        if isinstance(prior, int):
-            return cls((Fraction(1, prior),), np.zeros(prior, dtype=np.uint8))
+    def of(cls, prior: Prior) -> Layout:
+        """The groups of a prior by falling masses."""
         masses = sorted(set(prior.weights), reverse=True)
         codes = {mass: i for i, mass in enumerate(masses)}
-        group = np.array([codes[mass] for mass in prior.weights], dtype=np.uint8)
-        return cls(tuple(Fraction(mass) / sum(prior.weights) for mass in masses), group)
+        group = np.array([codes[mass] for mass in prior.weights])
+        return cls(group, [Fraction(mass) / sum(prior.weights) for mass in masses])
 
     @cached_property
     def rows(self) -> list[Integers]:
         """The symbols of each group."""
-        return [np.flatnonzero(self.group == i) for i in range(len(self.masses))]
-
-    @cached_property
-    def sizes(self) -> list[int]:
-        """Numbers of symbols."""
-        return [len(rows) for rows in self.rows]
-
-    @cached_property
-    def place(self) -> Integers:
-        """Which each symbol is in its group."""
-        found = np.zeros(len(self.group), dtype=np.int32)
-        for rows in self.rows:
-            found[rows] = np.arange(len(rows))
-        return found
+        return [np.flatnonzero(self.group == i) for i in range(len(self.sizes))]
 
     @property
     def tolerance(self) -> float:
-        """To what share of it the least risk is told."""
-        return _FINE if len(self.group) <= _FEW else _COARSE
-
-    @cached_property
-    def shares(self) -> list[Fraction]:
-        """Masses of whole groups."""
-        return [n * mass for n, mass in zip(self.sizes, self.masses, strict=True)]
+        """To what share of it the least risk is told, of few and of many symbols."""
+        return 1e-9 if len(self.group) <= 5000 else 1e-6
 
 
 @dataclass(frozen=True)
@@ -89,32 +65,29 @@ class ReportType:
     Attributes
     ----------
     chances : weights over 2⁵³ with which a symbol of each group has a report of this type
-    parts : of each group; ``None`` where all of its symbols are alike
+    parts : of each group whose symbols are not alike
     """
 
     chances: tuple[int, ...]
-    parts: tuple[Part | None, ...]
-
-    @cached_property
-    def split(self) -> dict[int, Part]:
-        """The parts of the groups that have one."""
-        return {i: part for i, part in enumerate(self.parts) if part is not None}
+    parts: dict[int, Part]
 
     @cached_property
     def slots(self) -> list[tuple[Directions, list[int]]]:
         """Directions that are drawn, and the groups that share each."""
-        found: dict[object, list[int]] = {}
-        for i, part in self.split.items():
-            found.setdefault(part.slot, []).append(i)
-        return [
-            (Directions(*slot, all(self.split[i].is_one_residue for i in groups)), groups)
-            for slot, groups in found.items()
-        ]
+        found: dict[Any, list[int]] = {}
+        for i, part in self.parts.items():
+            found.setdefault((part.base, part.dimension, part.placements), []).append(i)
+        slots = []
+        for (base, dimension, (_, masses)), groups in found.items():
+            # Where one residue is told from all others, one direction of each line is enough.
+            are_lines = all(self.parts[i].is_one_residue for i in groups)
+            slots.append((Directions(base, dimension, masses, are_lines), groups))
+        return slots
 
     @cached_property
     def radices(self) -> list[int]:
         """Numbers of directions of the slots, then of shifts of the groups that are split."""
-        shifts = [part.base for part in self.split.values()]
+        shifts = [part.base for part in self.parts.values()]
         return [*(directions.number for directions, _ in self.slots), *shifts]
 
     @property
@@ -122,57 +95,38 @@ class ReportType:
         """How many reports there are of the type."""
         return prod(self.radices)
 
-    def of_group(self, reports: Integers, i: int) -> tuple[Directions, Integers, Integers]:
-        """The directions of a group that is split, and the direction and shift of each report."""
-        numbers = np.unravel_index(reports, self.radices)
-        k, (directions, _) = next((k, slot) for k, slot in enumerate(self.slots) if i in slot[1])
-        return directions, numbers[k], numbers[len(self.slots) + [*self.split].index(i)]
-
-    def probability(self, report: int, i: int, place: int) -> Fraction:
-        """The probability of a report of the type about a symbol of a group."""
-        found = Fraction(self.chances[i], DENOMINATOR)
-        numbers = np.unravel_index(report, self.radices)
-        for (directions, _), number in zip(self.slots, numbers, strict=False):
-            found *= directions.chance(int(number))
-        found /= prod(part.base for part in self.split.values())
-        if (own := self.parts[i]) is None:
-            return found
-        directions, number, shift = self.of_group(np.array([report]), i)
-        return found * own.value_at(directions.at(number), int(shift[0]), place)
+    def of_group(self, reports: Integers, i: int) -> tuple[Integers, Integers]:
+        """The direction and the shift of a group that is split at each report."""
+        numbers, k = np.unravel_index(reports, self.radices), [*self.parts].index(i)
+        for (directions, groups), number in zip(self.slots, numbers, strict=False):
+            if i in groups:
+                drawn = directions.at(number)
+        return drawn, numbers[k - len(self.parts)]
 
     def lifts(self, shares: Sequence[Fraction]) -> Lifts:
         """Bounds on 1/lift, lift and ratio for masses of groups, and whether they are attained.
 
-        A report has one class of each direction, at which means over symbols are between two ends.
+        At a report of some class means over symbols are between two ends. Where classes are those
+        of several directions, ends of all classes are taken.
         """
-        chances = [Fraction(weight, DENOMINATOR) for weight in self.chances]
-        masses, split = list(map(mul, shares, chances)), self.split.values()
-        worst = dict[str, Fraction | float](lower=0, upper=0, ratio=0)
-        kinds = [range(directions.dimension) for directions, _ in self.slots]
-        if prod(map(len, kinds)) > _MOST_CLASSES:
-            raise ValueError("too many classes of reports")
-        for classes in product(*kinds):
-            rows = [(Fraction(1),) * 4] * len(masses)
-            for (_, groups), c in zip(self.slots, classes, strict=True):
-                for i in groups:
-                    rows[i] = self.split[i].classes[c]
-            highs, lows, least, most = (
-                list(map(mul, a, b))
-                for a, b in zip(
-                    (chances, chances, masses, masses), zip(*rows, strict=True), strict=True
-                )
-            )
-            high, low = max(highs), min(lows)
-            for kind, over, under in (
-                ("lower", sum(most), low),
-                ("upper", high, sum(least)),
-                ("ratio", high, low),
-            ):
-                worst[kind] = max(worst[kind], over / under if under else math.inf)
-        is_full = all(part.is_full for part in split)
-        is_alike = is_full or all(len(set(part.weights)) == 1 for part in split)
-        attained = is_full, is_full, is_alike
-        return dict(zip(worst, zip(worst.values(), attained, strict=True), strict=True))
+        chances = np.array([Fraction(weight, DENOMINATOR) for weight in self.chances])
+        masses, parts = chances * shares, self.parts.values()
+        spaces = {(part.dimension, part.base) for part in parts if part.dimension > 1}
+        worst: list[Any] = [0, 0, 0]
+        for c in [None] if len(spaces) > 1 else range(max(spaces, default=(1,))[0]):
+            ends = np.ones((len(masses), 4), dtype=object)
+            for i, part in self.parts.items():
+                ends[i] = part.ends(c)
+            most, least, below, above = ends.T
+            high, low = (chances * most).max(), (chances * least).min()
+            pairs = (masses @ above, low), (high, masses @ below), (high, low)
+            worst = [
+                max(v, a / b if b else math.inf) for v, (a, b) in zip(worst, pairs, strict=True)
+            ]
+        are_alike = all(len({*part.weights}) == 1 for part in parts)
+        is_exact = are_alike and all(part.is_full for part in parts)
+        attained = is_exact, is_exact, are_alike
+        return dict(zip(KINDS, zip(worst, attained, strict=True), strict=True))
 
 
 @dataclass(frozen=True)
@@ -191,19 +145,17 @@ class LevelCheck:
     achieved: tuple[float, ...]
 
 
-def check_levels(
-    notion: PrivacyNotion, lifts: Sequence[Lifts], *, any_masses: bool = False
-) -> LevelCheck:
+def check_levels(notion: PrivacyNotion, lifts: Sequence[Lifts]) -> LevelCheck:
     """The levels of a notion from bounds on lifts and ratios at all types of reports."""
     worst, verdicts = dict[int, float](), {Verdict.YES}
-    for kind, parameter, level in asked_parts(notion, any_masses=any_masses):
+    for kind, parameter, level in asked_parts(notion):
         for value, is_attained in (row[kind] for row in lifts):
-            reached, answer = math.inf, Verdict.NO
-            if isinstance(value, Fraction):
-                reached = max(0.0, log_upper(value))
-                answer = compare_with_exp(value, level or Fraction(0))
+            reached, answer = math.inf, Verdict.YES if level == math.inf else Verdict.NO
+            if value < math.inf:
+                reached = max(0.0, log_upper(Fraction(value)))
+                if level < math.inf:
+                    answer = compare_with_exp(Fraction(value), Fraction(level))
             worst[parameter] = max(worst.get(parameter, 0.0), reached)
-            if level is not None:
-                verdicts.add(answer if is_attained or answer is Verdict.YES else Verdict.UNDECIDED)
+            verdicts.add(Verdict.UNDECIDED if answer is Verdict.NO and not is_attained else answer)
     verdict = next(v for v in (Verdict.NO, Verdict.UNDECIDED, Verdict.YES) if v in verdicts)
     return LevelCheck(notion, verdict, tuple(worst[k] for k in sorted(worst)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -94,9 +95,9 @@ class SubsetSelection(ImplicitKernel):
         self.notions, self.layout, self.types = tuple(notions), layout, tuple(types)
         self.prices, sizes = prices, layout.sizes
         fits = all(
-            len(one.chances) == len(one.parts) == len(sizes)
+            len(one.chances) == len(sizes)
             and min(one.chances) >= 0 < max(one.chances)
-            and all(part.size == sizes[i] for i, part in one.split.items())
+            and all(part.size == sizes[i] for i, part in one.parts.items())
             for one in self.types
         )
         sums = {sum(row) for row in zip(*(one.chances for one in self.types), strict=False)}
@@ -127,9 +128,9 @@ class SubsetSelection(ImplicitKernel):
     @property
     def prior(self) -> Prior | None:
         """The prior that notions of a prior are kept under; ``None`` where none is told."""
-        if len(self.layout.masses) > 1:
-            return self._prior
-        return Prior.uniform(self.inputs if self.has_names else len(self.inputs))
+        if self._prior is None and len(self.layout.sizes) == 1:
+            return Prior.uniform(self.inputs if self.has_names else len(self.inputs))
+        return self._prior
 
     @property
     def outputs(self) -> range:
@@ -234,7 +235,7 @@ class SubsetSelection(ImplicitKernel):
                 got="the public form of a selection, which does not tell its prior",
                 remedy="check it with the file of the design",
             )
-        return check_levels(notion, self._lifts, any_masses=len(self.layout.masses) > 1)
+        return check_levels(notion, self._lifts)
 
     # Reports
 
@@ -253,8 +254,9 @@ class SubsetSelection(ImplicitKernel):
         met[[not one.slots for one in self.types]] = -1
         t = int(np.argmax(met))
         one, rows = self.types[t], kinds == t
-        directions, numbers, _ = one.of_group(reports[rows] - self.offsets[t], one.slots[0][1][0])
-        return directions.each, numbers % directions.each, counts[rows]
+        numbers, *_ = np.unravel_index(reports[rows] - self.offsets[t], one.radices)
+        each = one.slots[0][0].each
+        return each, numbers % each, counts[rows]
 
     def probability(self, symbol: Label, report: int) -> Fraction:
         """P(report | symbol), exactly.
@@ -265,9 +267,20 @@ class SubsetSelection(ImplicitKernel):
         Fraction(1, 1)
         """
         row, number = self.inputs.index(symbol), self.outputs[report]
-        t = int(np.searchsorted(self.offsets, number, side="right")) - 1
-        one, i = self.types[t], int(self.layout.group[row])
-        return one.probability(number - self.offsets[t], i, int(self.layout.place[row]))
+        t, i = bisect_right(self.offsets, number) - 1, self.layout.group[row]
+        one, inside = self.types[t], np.array([number - self.offsets[t]])
+        found = Fraction(one.chances[i], DENOMINATOR)
+        for part in one.parts.values():
+            found /= part.base
+        numbers = np.unravel_index(inside, one.radices)
+        for (directions, _), direction in zip(one.slots, numbers, strict=False):
+            found *= directions.chance(int(direction[0]))
+        if i in one.parts:
+            drawn, shifts = one.of_group(inside, i)
+            place = np.searchsorted(self.layout.rows[i], [row])
+            (level,) = one.parts[i].levels_at(drawn, shifts, place)
+            found *= one.parts[i].values[drawn[1, 0]][level]
+        return found
 
     # The kernel
 
@@ -330,8 +343,7 @@ class PublicSelection(SubsetSelection):
     ) -> None:
         told, named = told_in_public(notions)
         self.stated = (*named, *stated)
-        even = (Fraction(1, len(layout.group)),) * len(layout.masses)
-        super().__init__(inputs, told, Layout(even, layout.group), types)
+        super().__init__(inputs, told, Layout(layout.group), types)
 
     @classmethod
     def of(cls, selection: SubsetSelection) -> PublicSelection:

@@ -15,8 +15,7 @@ from ..labels import check_labels
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from ._subset_selection import MOST_GROUPS, MOST_SYMBOLS
-from .parts import Part
-from .placements import Placements
+from .parts import IN_ORDER, Part
 from .program import Prices
 from .report_types import Layout, ReportType
 from .selection import PublicSelection, SubsetSelection
@@ -30,7 +29,7 @@ def to_numbers(item: SubsetSelection) -> dict[str, Any]:
     types = [
         {
             "chances": list(map(write_integer, one.chances)),
-            "parts": [None if part is None else _part_out(part) for part in one.parts],
+            "parts": [_part_out(one.parts.get(i)) for i in range(len(one.chances))],
         }
         for one in item.types
     ]
@@ -58,18 +57,18 @@ def from_numbers(
     if isinstance(symbols, Prior):
         layout = Layout.of(symbols)
         given = (np.array(content["prices"][name], dtype=float) for name in Prices._fields)
-        prices, g = Prices(*given), len(layout.masses)
+        prices, g = Prices(*given), len(layout.sizes)
         shapes = [part.shape for part in prices if np.isfinite(part).all()]
         if shapes != [(g,), (g, g), (g,)]:
             raise ValueError("prices of another form")
     elif groups is None:
-        layout = Layout.of(size if is_whole(size, 2, MOST_SYMBOLS) else 0)
+        layout = Layout(np.zeros(size if is_whole(size, 2, MOST_SYMBOLS) else 0, dtype=np.uint8))
     else:
         count = len(set(groups))
         if not all(is_whole(i, 0, count - 1) for i in groups):
             raise ValueError("groups that are not numbered from 0 on")
-        layout = Layout((Fraction(1),) * count, np.array(groups, dtype=np.uint8))
-    n, g = len(layout.group), len(layout.masses)
+        layout = Layout(np.array(groups))
+    n, g = len(layout.group), len(layout.sizes)
     if n > MOST_SYMBOLS or not 1 + (size is None) <= g <= MOST_GROUPS:
         raise ValueError(f"{n} symbols in {g} groups")
     if not isinstance(symbols, Prior):
@@ -77,10 +76,11 @@ def from_numbers(
     types = [
         ReportType(
             tuple(map(read_integer, one["chances"])),
-            tuple(
-                None if part is None else _part_in(part, n)
-                for part, n in zip(one["parts"], layout.sizes, strict=True)
-            ),
+            {
+                i: _part_in(part, n)
+                for i, (part, n) in enumerate(zip(one["parts"], layout.sizes, strict=True))
+                if part is not None
+            },
         )
         for one in content["types"]
     ]
@@ -112,28 +112,28 @@ def _claims(item: SubsetSelection) -> dict[str, Any]:
     }
 
 
-def _part_out(part: Part) -> dict[str, Any]:
+def _part_out(part: Part | None) -> dict[str, Any] | None:
+    if part is None:
+        return None
     profiles = [
         {"count": part.count, "high": write_integer(high), "middle": write_integer(middle)}
         for high, middle in part.weights
     ]
     found = {"base": part.base, "dimension": part.dimension, "profiles": profiles}
-    if (placements := part.placements) is None:
-        return found
-    lists = zip(placements.elements, placements.masses, strict=True)
-    rows = [{"elements": list(each), "mass": write_integer(mass)} for each, mass in lists]
-    return found | {"placements": rows}
+    rows = [
+        {"elements": list(each), "mass": write_integer(mass)}
+        for each, mass in zip(*part.placements, strict=False)
+    ]
+    return found | ({"placements": rows} if rows else {})
 
 
 def _part_in(content: dict[str, Any], size: int) -> Part:
     base, dimension, profiles = (content[name] for name in ("base", "dimension", "profiles"))
     (count,) = {profile["count"] for profile in profiles}
     weights = tuple(tuple(read_integer(p[name]) for name in ("high", "middle")) for p in profiles)
-    placements = None
+    placements = IN_ORDER
     if "placements" in content:
         rows = content["placements"]
-        elements, masses = zip(
-            *((tuple(row["elements"]), read_integer(row["mass"])) for row in rows)
-        )
-        placements = Placements(size, count, elements, masses)
+        elements = tuple(tuple(row["elements"]) for row in rows)
+        placements = elements, tuple(read_integer(row["mass"]) for row in rows)
     return Part(size, base, dimension, count, weights, placements)
