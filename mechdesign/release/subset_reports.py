@@ -85,7 +85,7 @@ class SubsetTable:
             shifts[own] = part.shifts_at(mine, places, residues)
             numbers.append(shifts)
             used += 1
-        return np.asarray(np.ravel_multi_index(numbers, one.radices)) if numbers else 0 * symbols
+        return np.asarray(np.ravel_multi_index([*numbers, 0 * symbols], one.radices))
 
     def _residues(
         self, part: Part, classes: NDArray[Any], word: NDArray[np.uint64], spare: SpareBits

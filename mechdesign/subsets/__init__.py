@@ -7,7 +7,7 @@ mixtures of types of these: weights of a few levels in integers, levels and risk
 bound on the risk of every kernel by symmetry.
 """
 
-from ._subset_selection import subset_selection
+from .choice import subset_selection
 from .report_types import LevelCheck, ReportType
 from .selection import PublicSelection, SubsetSelection, SymmetryCertificate
 

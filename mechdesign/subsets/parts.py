@@ -5,8 +5,7 @@ A report names a direction u and a shift c, and each symbol x has the *residue* 
 For a prime q and all u ≠ 0, residues of two points are equal with probability
 (q^(m−1) − 1)/(q^m − 1), and otherwise every pair of different residues is equally likely. So
 whatever probability a kernel gives to residues, the marginals of one and two points are exact: the
-blocks with residue below t are a 2-design. For m = 1 and q = n, a prime or not, u is a unit, and a
-placement says which elements have the first residues (:mod:`.placements`). Where one residue is
+blocks with residue below t are a 2-design. Where one residue is
 told from all others, multiples of a direction give the same blocks, so that one direction of each
 line is enough: projective geometry, and for q = 2 Hadamard matrices.
 
@@ -18,25 +17,42 @@ At a direction of class i, t residues of a group have the weight ``high`` togeth
 ``middle`` and the others the rest, all over 2⁵³. With ρ(s) the probability of residue s times their
 number q, a symbol of the group has a report of a type with the chance of its group times ρ of its
 residue, over the number of reports. Residues of other groups are uniform.
+
+Where all points are symbols, m = 1 and q = n is no prime, u is a unit of the ring Z_n, and a
+*placement* lists the elements with the high weights, then the one with the middle weight, if any:
+an element has its place in the list as its rank, and those that are not listed follow in their
+order. The residue of x is the rank of u·x + c. Over all u and c, two symbols come to every pair of
+elements whose difference has the same common divisor with n as theirs equally often. So the levels
+of two symbols are distributed as for a random permutation if, for each divisor of n, pairs of high
+elements (and those of a high and the middle one) that are equal modulo it are as many as chance has
+them, in the mean over placements, which have masses.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exact import DENOMINATOR, is_whole
-from .placements import Placements, are_balanced, divisors
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+#: Lists of elements, and how often each comes.
+Placements = tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]
 
+#: Divisors of N whose pairs are balanced in reasonable time.
+MOST_DIVISORS = 64
+# Placements that are drawn for each condition at first, and how often twice as many are.
+_DRAWN, _DOUBLED, _SEED = 4, 5, 23
+# Shares below which a placement is not used.
+_USED = 1e-9
 #: Residues with which estimates take time in proportion, and points of a space that they hold.
 MOST_RESIDUES, MOST_POINTS = 2048, 1 << 30
 #: The elements in their order.
@@ -227,7 +243,7 @@ class Part:
         if m == 1:
             total = np.full(q, table[0, -1] * counts.sum())
             units, which = np.unique(vectors, return_inverse=True)
-            units = np.array([pow(u, -1, q) for u in units.tolist()])[which]
+            units = np.array([pow(u, -1, q) for u in units.tolist()], dtype=int)[which]
             for rank, score in enumerate(table[0, : len(self._listed[0])] - table[0, -1]):
                 symbols = units * (self._listed[placements, rank] - shifts) % q
                 np.add.at(total, symbols, counts * score)
@@ -261,3 +277,76 @@ def class_ends(
             left -= min(n, left)
         means.append(total / size)
     return levels[-1][0], levels[0][0], *means
+
+
+# Placements
+
+
+def divisors(size: int) -> list[int]:
+    """All but one and the number itself: none of a prime."""
+    small = [d for d in range(2, math.isqrt(size) + 1) if size % d == 0]
+    return sorted({*small, *(size // d for d in small)})
+
+
+@cache
+def are_balanced(size: int, count: int, placements: Placements) -> bool:
+    """Whether lists of elements, ``count`` of which are high ones, balance all pairs."""
+    elements, masses = placements
+    for each in elements:
+        inside = all(is_whole(x, 0, size - 1) for x in each)
+        if not inside or len(set(each)) != len(each) or len(each) - count not in (0, 1):
+            return False
+    are_masses = all(is_whole(mass, 1, 1 << 8192) for mass in masses)
+    if not are_masses or len(masses) != len(elements) or len(divisors(size)) > MOST_DIVISORS:
+        return False
+    rows = np.array(_excesses(size, count, elements), dtype=object)
+    return not (rows @ np.array(masses, dtype=object)).any()
+
+
+@cache
+def balanced(size: int, count: int, *, middle: bool) -> Placements:
+    """Placements that balance all pairs; raises ``ValueError`` where none are found.
+
+    ``middle`` says whether the element after the high ones has a weight of its own.
+    """
+    from flint import fmpz_mat
+    from scipy.optimize import linprog
+
+    length, rng = count + middle, np.random.default_rng(_SEED)
+    drawn, more = [tuple(range(length))], _DRAWN * len(divisors(size)) * (1 + middle)
+    for _ in range(_DOUBLED):
+        drawn += [tuple(rng.choice(size, length, replace=False).tolist()) for _ in range(more)]
+        drawn, more = [*dict.fromkeys(drawn)], len(drawn)
+        excesses = _excesses(size, count, drawn)
+        table = np.array([[1.0] * len(drawn), *excesses])
+        table /= np.maximum(np.abs(table).max(axis=1, keepdims=True), 1.0)
+        right = np.eye(1, len(table))[0]
+        found = linprog(np.zeros(len(drawn)), A_eq=table, b_eq=right, method="highs-ds")
+        if found.status == 0:
+            used = np.flatnonzero(found.x > _USED).tolist()
+            basis, nullity = fmpz_mat([[row[b] for b in used] for row in excesses]).nullspace()
+            masses = [int(basis[i, 0]) for i in range(len(used))]
+            common = math.gcd(*masses) * (1 if masses[0] > 0 else -1)
+            if nullity == 1 and min(mass // common for mass in masses) > 0:
+                return tuple(drawn[b] for b in used), tuple(mass // common for mass in masses)
+    raise ValueError("no placements that balance all pairs")
+
+
+def _excesses(size: int, count: int, elements: Sequence[Sequence[int]]) -> list[list[int]]:
+    """How many more pairs than by chance there are at each placement, times N − 1.
+
+    For each divisor: pairs of high elements that are equal modulo it, and pairs of a high one and
+    the middle one.
+    """
+    found, listed = [], np.array(elements)
+    for divisor in divisors(size):
+        rest = listed % divisor
+        high, by_chance = rest[:, :count], size // divisor - 1
+        codes = high + divisor * np.arange(len(listed))[:, None]
+        places, each = np.unique(codes, return_counts=True)
+        pairs = np.bincount(places // divisor, each * (each - 1)).astype(np.int64)
+        found.append((pairs * (size - 1) - count * (count - 1) * by_chance).tolist())
+        if rest.shape[1] > count:
+            pairs = (high == rest[:, count:]).sum(axis=1)
+            found.append((pairs * (size - 1) - count * by_chance).tolist())
+    return found

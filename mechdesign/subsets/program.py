@@ -201,7 +201,7 @@ class Program:
         cost = -np.concatenate([2 * within, 2 * np.diag(between).ravel(), -np.ones(g)])
         right = cone(0 * cost)
         settings = clarabel.DefaultSettings()
-        settings.verbose = False
+        settings.verbose, settings.max_step_fraction = False, 0.999
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _CONIC
         found = clarabel.DefaultSolver(
             sparse.csc_matrix((cost.size, cost.size)),

@@ -19,6 +19,8 @@ from ..privacy.notion import PrivacyNotion
 from .bounds import KINDS, asked_parts
 from .parts import Directions, Integers, Part
 
+#: Reports are machine integers.
+MOST_REPORTS = 1 << 62
 #: Bounds on 1/lift, lift and ratio at the reports of a type, and whether they are attained.
 Lifts = dict[str, tuple[Fraction | float, bool]]
 
@@ -86,22 +88,24 @@ class ReportType:
 
     @cached_property
     def radices(self) -> list[int]:
-        """Numbers of directions of the slots, then of shifts of the groups that are split."""
+        """Numbers of directions of the slots, then of shifts of the groups that are split; one."""
         shifts = [part.base for part in self.parts.values()]
-        return [*(directions.number for directions, _ in self.slots), *shifts]
+        return [*(directions.number for directions, _ in self.slots), *shifts, 1]
 
     @property
     def reports(self) -> int:
         """How many reports there are of the type."""
         return prod(self.radices)
 
-    def of_group(self, reports: Integers, i: int) -> tuple[Integers, Integers]:
-        """The direction and the shift of a group that is split at each report."""
-        numbers, k = np.unravel_index(reports, self.radices), [*self.parts].index(i)
-        for (directions, groups), number in zip(self.slots, numbers, strict=False):
-            if i in groups:
-                drawn = directions.at(number)
-        return drawn, numbers[k - len(self.parts)]
+    def drawn(self, reports: Integers) -> dict[int, tuple[Integers, Integers]]:
+        """For each group that is split the direction and the shift at each report."""
+        numbers = np.unravel_index(reports, self.radices)
+        shifts = dict(zip(self.parts, numbers[len(self.slots) :], strict=False))
+        return {
+            i: (directions.at(number), shifts[i])
+            for (directions, groups), number in zip(self.slots, numbers, strict=False)
+            for i in groups
+        }
 
     def lifts(self, shares: Sequence[Fraction]) -> Lifts:
         """Bounds on 1/lift, lift and ratio for masses of groups, and whether they are attained.
@@ -147,15 +151,15 @@ class LevelCheck:
 
 def check_levels(notion: PrivacyNotion, lifts: Sequence[Lifts]) -> LevelCheck:
     """The levels of a notion from bounds on lifts and ratios at all types of reports."""
-    worst, verdicts = dict[int, float](), {Verdict.YES}
+    achieved, verdicts = dict[int, float](), {Verdict.YES}
     for kind, parameter, level in asked_parts(notion):
-        for value, is_attained in (row[kind] for row in lifts):
-            reached, answer = math.inf, Verdict.YES if level == math.inf else Verdict.NO
-            if value < math.inf:
-                reached = max(0.0, log_upper(Fraction(value)))
-                if level < math.inf:
-                    answer = compare_with_exp(Fraction(value), Fraction(level))
-            worst[parameter] = max(worst.get(parameter, 0.0), reached)
+        value, is_attained = max(row[kind] for row in lifts)
+        reached = math.inf if value == math.inf else max(0.0, log_upper(Fraction(value)))
+        achieved[parameter] = max(achieved.get(parameter, 0.0), reached)
+        if reached > level:
+            answer = Verdict.NO
+            if reached < math.inf:
+                answer = compare_with_exp(Fraction(value), Fraction(level))
             verdicts.add(Verdict.UNDECIDED if answer is Verdict.NO and not is_attained else answer)
     verdict = next(v for v in (Verdict.NO, Verdict.UNDECIDED, Verdict.YES) if v in verdicts)
-    return LevelCheck(notion, verdict, tuple(worst[k] for k in sorted(worst)))
+    return LevelCheck(notion, verdict, tuple(achieved[k] for k in sorted(achieved)))

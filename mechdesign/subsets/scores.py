@@ -13,10 +13,10 @@ that the estimate is unbiased for every distribution.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -33,53 +33,58 @@ class _Group:
 
     Attributes
     ----------
-    widths : how many points are alike from each digit on, the lowest first
     totals : β of each type over the number of points
     types, values : ``(k,)`` of each value that the score of a symbol has, and that value
-    given : ``(k, 1 + m + G)`` chances of these where the secret is the symbol, where it is another
-        one of the group that differs from it in a digit and in none above, and where it is one of
-        each group, in the mean over all others of the own one
+    given : ``(k, 1 + G)`` chances of these where the secret is the symbol, and where it is another
+        one of each group, in the mean over all others of the own one
     second : mean squares of the score in these cases
     """
 
-    def __init__(self, i: int, layout: Layout, types: Sequence[ReportType], tables: Any) -> None:
-        n, (chances, often, totals) = layout.sizes[i], tables
+    def __init__(self, i: int, n: int, types: Sequence[ReportType], tables: Any) -> None:
+        chances, often, totals = tables
         spaces = {(one.parts[i].base, one.parts[i].dimension) for one in types if i in one.parts}
         if len(spaces) != (n > 1):
             raise ValueError("a group whose symbols are alike, or in several spaces")
         ((q, m),) = spaces or {(2, 0)}
-        v, self.widths = q**m, [q**c for c in range(m)]
-        self.totals, directions = totals[i] / v, [(q - 1) * w for w in reversed(self.widths)]
-        # Each ρ with its type and class, and its chance where residues are independent.
-        atoms = []
-        for t, one in enumerate(types):
-            part = one.parts.get(i)
+        v, self.totals = q**m, totals[i] / q**m
+        # How often two symbols have one residue at directions of each class: where they differ in
+        # lower digits alone, and by chance where in higher ones.
+        agree = [(n // q**c) * q ** (2 * c) + (n % q**c) ** 2 for c in range(m + 1)]
+        same = [(a - n + Fraction(n * n - b, q)) / (n * n - n) for a, b in pairwise(agree)]
+        weights, parts = chances[:, i] / often, [one.parts.get(i) for one in types]
+        told = [
+            sum(
+                chances[t, i] * weights[t] * count * (rho - 1) ** 2 / q
+                for t, part in enumerate(parts)
+                if part is not None
+                for rho, count in zip(part.values[c], part.sizes, strict=True)
+            )
+            for c in range(m)
+        ]
+        if not all(told):
+            raise ValueError("a group whose symbols are alike in a class")
+        self.types, values, given = list[int](), list[Any](), list[Any]()
+        for t, part in enumerate(parts):
             for c, row in enumerate(part.values if part else [[_ONE]]):
                 for rho, count in zip(row, part.sizes if part else [1], strict=True):
-                    even = Fraction(directions[c] * count, (v - 1) * q) if part else _ONE
-                    atoms.append((t, c, rho, even))
-        weights, told = chances[:, i] / often, [Fraction(0)] * max(m, 1)
-        for t, c, rho, even in atoms:
-            told[c] += chances[t, i] * weights[t] * even * (rho - 1) ** 2
-        if not all(told[:m]):
-            raise ValueError("a group whose symbols are alike in a class")
-        values, given = list[Any](), list[Any]()
-        for t, c, rho, even in atoms:
-            score = directions[c] * weights[t] / v / told[c] * (rho - 1) if rho != 1 else 0
-            values.append(self.totals[t] + score)
-            # Cut apart by the digit in which they differ, the same below it.
-            inside = [rho] * (c + 1) + [(q - rho) / (q - 1)] + [_ONE] * (m - 1 - c)
-            row = [chances[t, i] * each for each in inside[: m + 1]]
-            given.append([each * even for each in (*row, *chances[t])])
-        self.types = np.array([t for t, *_ in atoms])
+                    even, inside, score = _ONE, Fraction(n > 1), Fraction(0)
+                    if part is not None:
+                        even = Fraction((q - 1) * q ** (m - 1 - c) * count, (v - 1) * q)
+                        inside = same[c] * rho + (1 - same[c]) * (q - rho) / (q - 1)
+                        score = weights[t] * (v - 1) / v / told[c] * (rho - 1)
+                    self.types.append(t)
+                    values.append(self.totals[t] + score)
+                    given.append(even * np.array([rho * chances[t, i], *chances[t]]))
+                    given[-1][1 + i] *= inside
         self.values, self.given = np.array(values), np.array(given)
-        agree = [(n // w) * w * w + (n % w) ** 2 for w in self.widths]
-        pairs = np.array([Fraction(b - a, n * n - n) for a, b in pairwise([*agree, n * n])][:m])
-        self.given[:, m + 1 + i] = self.given[:, 1 : m + 1] @ pairs if m else 0
         self.second = self.values**2 @ self.given
 
+    def variance(self, i: int, own: Any, shares: Any, second: Any) -> Any:
+        """N times the variance of the estimate of a symbol's share."""
+        return own * (second[0] - second[1 + i] - own) + shares @ second[1:]
 
-class Scores:
+
+class Scored:
     """Estimates and errors of a mixture of types.
 
     Raises ``ValueError`` where some symbols of a group, or groups, cannot be told apart.
@@ -88,89 +93,98 @@ class Scores:
     def __init__(self, layout: Layout, types: Sequence[ReportType]) -> None:
         from flint import fmpq, fmpq_mat
 
-        self._layout, self._types = layout, types
+        self.layout, self.types = layout, tuple(types)
         chances = np.array([[Fraction(w, DENOMINATOR) for w in one.chances] for one in types])
         # How often each type comes where symbols have their masses.
-        often = chances @ np.array(layout.shares)
-        exact, weighted = (
+        often = chances @ layout.shares
+        weighted = (chances / often[:, None]).T
+        matrix, right = (
             fmpq_mat([[fmpq(a.numerator, a.denominator) for a in row] for row in table.tolist()])
-            for table in (chances, chances / often[:, None])
+            for table in (weighted @ chances, weighted)
         )
-        matrix = weighted.transpose() * exact
         if matrix.det() == 0:
             raise ValueError("groups that types do not tell apart")
-        rows = (matrix.inv() * weighted.transpose()).tolist()
+        rows = matrix.solve(right).tolist()
         totals = np.array([[Fraction(int(x.p), int(x.q)) for x in row] for row in rows])
         tables = chances, often, totals
-        self._groups = [_Group(i, layout, types, tables) for i in range(len(layout.sizes))]
+        self._groups = [_Group(i, n, types, tables) for i, n in enumerate(layout.sizes)]
 
     @cached_property
-    def risk(self) -> Fraction:
+    def offsets(self) -> list[int]:
+        """Where the reports of each type begin, and where those of the last one end."""
+        return [0, *accumulate(one.reports for one in self.types)]
+
+    @cached_property
+    def risk_exact(self) -> Fraction:
         """N times the squared error summed over the symbols, which have their masses."""
-        total = Fraction(0)
-        for i, (group, n) in enumerate(zip(self._groups, self._layout.sizes, strict=True)):
-            mass, others = self._layout.masses[i], np.array(self._layout.shares)
-            others[i] -= mass
-            outside = others @ group.second[-len(others) :]
-            total += n * (mass * group.second[0] + outside - mass**2)
+        total, layout = Fraction(0), self.layout
+        for i, (group, n) in enumerate(zip(self._groups, layout.sizes, strict=True)):
+            total += n * group.variance(i, layout.masses[i], np.array(layout.shares), group.second)
         return total
 
+    def risk_at(self, truth: Iterable[float]) -> float:
+        """The risk where symbols have the given shares."""
+        return float(self.variances(np.array([*truth], dtype=float)).sum())
+
     def variances(self, truth: Floats) -> Floats:
-        """N times the variance of the estimate of each share at a distribution, ``(N,)``."""
-        found, rows = np.empty(len(truth)), self._layout.rows
-        shares = np.array([truth[each].sum() for each in rows])
+        """N times the variance of the estimate of each share, where they are as given, ``(N,)``."""
+        truth, rows = np.asarray(truth, dtype=float), self.layout.rows
+        found, shares = np.empty(len(truth)), np.array([truth[each].sum() for each in rows])
         for i, group in enumerate(self._groups):
-            own, second = truth[rows[i]], group.second.astype(float)
-            outside = np.delete(shares, i) @ np.delete(second[-len(shares) :], i)
-            value, inner = second[0] * own + outside - own**2, own
-            for k, width in enumerate([*group.widths[1:], len(truth)][: len(group.widths)]):
-                outer = np.add.reduceat(own, np.arange(0, len(own), width)).repeat(width)[
-                    : len(own)
-                ]
-                value += second[k + 1] * (outer - inner)
-                inner = outer
-            found[rows[i]] = value
+            second = group.second.astype(float)
+            found[rows[i]] = group.variance(i, truth[rows[i]], shares, second)
         return np.maximum(found, 0.0)
 
     @cached_property
-    def worst(self) -> float:
-        """The largest n times the variance of any share's estimate over all distributions.
+    def worst_variance(self) -> float:
+        """The largest n times the variance of any share's estimate, over all distributions.
 
         With share p of the symbol, the others add most where all of them are of one group, and in
         its own differ from it in the same digit; what is left is concave in p.
         """
         worst = Fraction(0)
         for same, *others in (group.second for group in self._groups):
-            most = max(others)
-            share = min(max((same - most) / 2, Fraction(0)), _ONE)
-            worst = max(worst, share * same + (1 - share) * most - share**2)
+            share = min(max((same - max(others)) / 2, Fraction(0)), _ONE)
+            worst = max(worst, share * same + (1 - share) * max(others) - share**2)
         return float(worst)
 
-    @cached_property
-    def moments(self) -> tuple[Floats, Floats]:
-        """Moments of scores given the secret, see :meth:`.SubsetSelection.score_moments`."""
-        own, other = list[Floats](), list[Floats]()
+    def score_moments(self) -> tuple[Floats, Floats]:
+        """Moments of the score of a symbol, whose mean :meth:`shares_of` is, given the secret.
+
+        Raw moments of order one to three, and E (a − v)₊³ and E (a − v)₋³ for the value v that is
+        estimated: one where the symbol is the secret, zero elsewhere.
+
+        Returns
+        -------
+        own : ``(5, G)``
+            Where the secret is the symbol, by its group.
+        other : ``(5, G, G)``
+            Where it is another one, by the group of the symbol and that of the secret. In one group
+            it is the mean over all other symbols, of which each has the same where classes of
+            directions have equal profiles: wherever a group fills its space, and under bounds on
+            ratios alone.
+        """
+        found = list[Floats]()
         for group in self._groups:
             values, given = group.values.astype(float), group.given.astype(float)
-            for mean, rows in ((1.0, own), (0.0, other)):
+            powers, g = [values, values**2, values**3], len(self._groups)
+            for mean, chances in ((1.0, given[:, :1]), (0.0, given[:, -g:])):
                 sides = [np.maximum(sign * (values - mean), 0) ** 3 for sign in (1, -1)]
-                rows.append(np.array([values, values**2, values**3, *sides]) @ given)
-        g = len(self._groups)
-        return np.array([m[:, 0] for m in own]).T, np.stack([m[:, -g:] for m in other], axis=1)
+                found.append(np.array([*powers, *sides]) @ chances)
+        return np.hstack(found[::2]), np.stack(found[1::2], axis=1)
 
-    def shares_of(self, offsets: Sequence[int], reports: Integers, counts: Integers) -> Floats:
-        """Estimates of all shares, ``(N,)``, from distinct reports in rising order."""
-        ends, total = np.searchsorted(reports, offsets), counts.sum()
-        spans = [slice(a, b) for a, b in pairwise(ends.tolist())]
-        often = np.array([counts[span].sum() for span in spans]) / total
-        found = np.empty(len(self._layout.group))
-        for i, (rows, group) in enumerate(zip(self._layout.rows, self._groups, strict=True)):
+    def shares_of(self, reports: Integers, counts: Integers) -> Floats:
+        """Unbiased estimates of all shares, from distinct reports in rising order."""
+        spans = [slice(*ends) for ends in pairwise(np.searchsorted(reports, self.offsets).tolist())]
+        often = np.array([counts[span].sum() for span in spans]) / counts.sum()
+        found = np.empty(len(self.layout.group))
+        for rows, group in zip(self.layout.rows, self._groups, strict=True):
             found[rows] = often @ group.totals.astype(float)
-            for t, (one, span) in enumerate(zip(self._types, spans, strict=True)):
-                if i in one.parts:
-                    drawn, shifts = one.of_group(reports[span] - offsets[t], i)
-                    scores = (group.values[group.types == t] - group.totals[t]).astype(float)
-                    table = scores.reshape(one.parts[i].dimension, -1)
-                    sums = one.parts[i].transform(drawn, shifts, counts[span], table)
-                    found[rows] += sums / total
+        for t, (one, span) in enumerate(zip(self.types, spans, strict=True)):
+            for i, drawn in one.drawn(reports[span] - self.offsets[t]).items():
+                part, group = one.parts[i], self._groups[i]
+                own = group.values[np.array(group.types) == t] - group.totals[t]
+                table = own.astype(float).reshape(part.dimension, -1)
+                sums = part.transform(*drawn, counts[span], table)
+                found[self.layout.rows[i]] += sums / counts.sum()
         return found

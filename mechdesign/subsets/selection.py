@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -31,11 +30,10 @@ from ..privacy import LDP
 from ..privacy.notion import PrivacyNotion
 from ..published import told_in_public
 from .bounds import asked_bounds, least_risk
-from .choice import MOST_REPORTS
-from .parts import Floats, Integers
+from .parts import Integers
 from .program import Prices, Program
-from .report_types import Layout, LevelCheck, ReportType, check_levels
-from .scores import Scores
+from .report_types import MOST_REPORTS, Layout, LevelCheck, ReportType, check_levels
+from .scores import Scored
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class SymmetryCertificate:
         return max(0.0, float_at_least(self.risk_exact / self.bound_exact - 1))
 
 
-class SubsetSelection(ImplicitKernel):
+class SubsetSelection(Scored, ImplicitKernel):
     """A kernel whose reports stand for subsets of the symbols, see :func:`subset_selection`.
 
     Whatever draws or takes reports takes it like a mechanism; it holds no matrix.
@@ -76,10 +74,6 @@ class SubsetSelection(ImplicitKernel):
     certificate : what is proved of levels and risk
     """
 
-    notions: tuple[PrivacyNotion, ...]
-    layout: Layout
-    types: tuple[ReportType, ...]
-
     def __init__(
         self,
         symbols: Prior | Sequence[Label],
@@ -92,8 +86,8 @@ class SubsetSelection(ImplicitKernel):
         labels: Any = symbols.labels if isinstance(symbols, Prior) else symbols
         has_names = any(type(x) is not int or x != i for i, x in enumerate(labels))
         self.inputs = labels if has_names else range(len(labels))
-        self.notions, self.layout, self.types = tuple(notions), layout, tuple(types)
-        self.prices, sizes = prices, layout.sizes
+        self.notions, self.prices, sizes = tuple(notions), prices, layout.sizes
+        super().__init__(layout, [*types])
         fits = all(
             len(one.chances) == len(sizes)
             and min(one.chances) >= 0 < max(one.chances)
@@ -103,7 +97,6 @@ class SubsetSelection(ImplicitKernel):
         sums = {sum(row) for row in zip(*(one.chances for one in self.types), strict=False)}
         if not fits or sums != {DENOMINATOR} or self.offsets[-1] > MOST_REPORTS:
             raise ValueError("expected parts of the groups, and chances with sum one")
-        self._scores = Scores(layout, self.types)
         self._lifts = [one.lifts(layout.shares) for one in self.types]
         known = [notion for notion in self.notions if self._knows(notion)]
         checks = tuple(map(self.check, known))
@@ -119,11 +112,11 @@ class SubsetSelection(ImplicitKernel):
             # Nor is any risk below that of an open survey.
             certain = sum(map(Fraction.__mul__, layout.shares, layout.masses))
             bound = max(Fraction(least), Fraction(1)) - certain
-        self.certificate = SymmetryCertificate(checks, self._scores.risk, bound)
+        self.certificate = SymmetryCertificate(checks, self.risk_exact, bound)
 
     def _knows(self, notion: PrivacyNotion) -> bool:
         """Whether it can tell how far a notion is kept."""
-        return self.prior is not None or not notion.uses_prior
+        return True
 
     @property
     def prior(self) -> Prior | None:
@@ -136,11 +129,6 @@ class SubsetSelection(ImplicitKernel):
     def outputs(self) -> range:
         """The reports, integers from 0 on."""
         return range(self.offsets[-1])
-
-    @cached_property
-    def offsets(self) -> list[int]:
-        """Where the reports of each type begin, and where those of the last one end."""
-        return [0, *accumulate(one.reports for one in self.types)]
 
     @property
     def has_names(self) -> bool:
@@ -188,37 +176,6 @@ class SubsetSelection(ImplicitKernel):
         error = finite_number(error, "error", 1e-300, remedy=remedy)
         return math.ceil(self.certificate.risk_exact / Fraction(error) ** 2)
 
-    def risk_at(self, truth: Iterable[float]) -> float:
-        """The risk where symbols have the given shares."""
-        return float(self.variances(np.array([*truth], dtype=float)).sum())
-
-    def variances(self, truth: Floats) -> Floats:
-        """N times the variance of the estimate of each share, where they are as given, ``(N,)``."""
-        return self._scores.variances(np.asarray(truth, dtype=float))
-
-    @property
-    def worst_variance(self) -> float:
-        """The largest n times the variance of any share's estimate, over all distributions."""
-        return self._scores.worst
-
-    def score_moments(self) -> tuple[Floats, Floats]:
-        """Moments of the score of a symbol, whose mean :meth:`shares_of` is, given the secret.
-
-        Raw moments of order one to three, and E (a − v)₊³ and E (a − v)₋³ for the value v that is
-        estimated: one where the symbol is the secret, zero elsewhere.
-
-        Returns
-        -------
-        own : ``(5, G)``
-            Where the secret is the symbol, by its group.
-        other : ``(5, G, G)``
-            Where it is another one, by the group of the symbol and that of the secret. In one group
-            it is the mean over all other symbols, of which each has the same where classes of
-            directions have equal profiles: wherever a group fills its space, and under bounds on
-            ratios alone.
-        """
-        return self._scores.moments
-
     def check(self, notion: PrivacyNotion) -> LevelCheck:
         """Decide exactly whether it keeps a notion, and at which levels.
 
@@ -238,10 +195,6 @@ class SubsetSelection(ImplicitKernel):
         return check_levels(notion, self._lifts)
 
     # Reports
-
-    def shares_of(self, reports: Integers, counts: Integers) -> Floats:
-        """Unbiased estimates of all shares, from distinct reports in rising order."""
-        return self._scores.shares_of(self.offsets, reports, counts)
 
     def directions_of(self, reports: Integers, counts: Integers) -> tuple[int, Integers, Integers]:
         """Uniform integers that reports hold whatever the symbols are, how many there may be, and
@@ -276,10 +229,9 @@ class SubsetSelection(ImplicitKernel):
         for (directions, _), direction in zip(one.slots, numbers, strict=False):
             found *= directions.chance(int(direction[0]))
         if i in one.parts:
-            drawn, shifts = one.of_group(inside, i)
-            place = np.searchsorted(self.layout.rows[i], [row])
-            (level,) = one.parts[i].levels_at(drawn, shifts, place)
-            found *= one.parts[i].values[drawn[1, 0]][level]
+            part, drawn = one.parts[i], one.drawn(inside)[i]
+            (level,) = part.levels_at(*drawn, np.searchsorted(self.layout.rows[i], [row]))
+            found *= part.values[drawn[0][1, 0]][level]
         return found
 
     # The kernel
@@ -344,6 +296,9 @@ class PublicSelection(SubsetSelection):
         told, named = told_in_public(notions)
         self.stated = (*named, *stated)
         super().__init__(inputs, told, Layout(layout.group), types)
+
+    def _knows(self, notion: PrivacyNotion) -> bool:
+        return not notion.uses_prior
 
     @classmethod
     def of(cls, selection: SubsetSelection) -> PublicSelection:
