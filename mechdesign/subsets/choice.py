@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, LevelError
-from ..exact import DENOMINATOR, Verdict
+from ..exact import DENOMINATOR, Verdict, to_weights
 from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, as_notions
@@ -155,7 +155,7 @@ def best_types(
     told = Program(layout, bounds, outside=True).best(layout.tolerance)
     if told is None:
         return None
-    plans = dict.fromkeys(_plans(layout.sizes, told.types.max(axis=0).tolist(), bounds.are_by_mean))
+    plans = dict.fromkeys(_plans(layout.sizes, told.types.max(axis=0, initial=0).tolist(), bounds.are_by_mean))
     found = [made for plan in plans for made in types_of(layout, notions, plan)]
     least = min((risk for risk, *_ in found), default=Fraction(0)) * (1 + tolerance)
     near = [(reports, types) for risk, reports, types in found if risk <= least]
@@ -226,8 +226,7 @@ def _weighted(
     own = best.shares[:, None] / (best.shares @ best.means)
     # What is mixed in comes as often at all symbols.
     chances = (1 - mixed) * own * best.means + mixed * (own * best.means @ shares)[:, None]
-    weights = (chances * DENOMINATOR).astype(np.int64)
-    weights[weights.argmax(axis=0), range(len(shares))] += DENOMINATOR - weights.sum(axis=0)
+    weights = to_weights(chances.T).T
     limits = np.array([float(bounds.upper or _NONE), float(bounds.lower)])
     signs, types = np.array([1, -1]), list[ReportType]()
     for t, row in enumerate(chances):

@@ -50,14 +50,15 @@ def test_estimates_are_means_of_scores_without_the_transform():
     selection, rng = md.subset_selection(40, md.LIP(1)), np.random.default_rng(1)
     reports = md.Sampler(selection, rng=1).draw_codes(rng.integers(0, 40, 500))
     made = md.estimate(reports, selection)
-    part = selection.types[0].split[0]
-    v, want = part.family.points, np.full(40, 1 / part.family.points)
-    for report in reports:
-        residues, classes = part.family.residues(np.full(40, report), np.arange(40))
-        for x in range(40):
-            profile = part.profiles[classes[x]]
-            score = (profile.ratios[residues[x]] - 1) / float(profile.moment(2))
-            want[x] += (v - 1) / v * score / len(reports)
+    (one,) = selection.types
+    part = one.parts[0]
+    v, drawn = part.base**part.dimension, one.drawn(reports)[0]
+    values = np.array(part.values, dtype=float) - 1
+    scores = values / (values**2 @ part.sizes / part.base)[:, None]
+    want = np.empty(40)
+    for x in range(40):
+        levels = part.levels_at(*drawn, np.full(500, x))
+        want[x] = 1 / v + (v - 1) / v * scores[drawn[0][1], levels].mean()
     assert made.values == pytest.approx(want, abs=1e-10)
     assert [row["label"] for row in made.top(5)] == np.argsort(-made.values)[:5].tolist()
 
