@@ -90,12 +90,14 @@ class SubsetTable:
     def _residues(
         self, part: Part, classes: NDArray[Any], word: NDArray[np.uint64], spare: SpareBits
     ) -> NDArray[np.int64]:
-        """A level by its weight, and one of its residues."""
+        """A level by its weight, and one of its residues; any where none is told from others."""
         sizes = np.array([part.count, 1, part.base - part.count - 1])
         levels = Thresholds([(*w, DENOMINATOR - sum(w)) for w in part.weights])
-        found = levels.reached(classes, word[:, 1])
+        found = levels.reached(np.minimum(classes, part.dimension - 1), word[:, 1])
         inside = below(sizes[found], word[:, 2], spare, self.bits)
-        return np.asarray((np.cumsum(sizes) - sizes)[found] + inside)
+        even = below(np.full(len(word), part.base), word[:, 2], spare, self.bits)
+        own = (np.cumsum(sizes) - sizes)[found] + inside
+        return np.asarray(np.where(classes < part.dimension, own, even))
 
 
 class Thresholds:

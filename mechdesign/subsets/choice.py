@@ -31,7 +31,7 @@ from .parts import (
     class_ends,
     divisors,
 )
-from .program import Mixture, Prices, Program
+from .program import Mixture, Program
 from .report_types import MOST_REPORTS, Layout, ReportType, check_levels
 from .scores import Scored
 from .selection import SubsetSelection
@@ -45,12 +45,10 @@ _MOST_RAISED, _SMALL = 1 << 11, 64
 _PRIMES, _FEW_PRIMES = 257, 31
 # Dimensions in which groups share a direction; points of a space for one symbol, or in all.
 _MOST_SHARED, _MOST_POINTS, _ALWAYS = 5, 64, 1 << 24
-# To what share of it the risk of a plan is told.
-_TOLERANCE = 1e-9
 # How much of what tells nothing is mixed into weights.
 _MIXED = [0.0, *(2.0 ** -np.arange(52.0, 3.0, -3.0))]
 # Below this part of them classes give way, as floats are rounded; no bound.
-_BELOW, _NONE = 1 - 2.0**-34, 1 << 60
+_BELOW, _NONE = 1 - 2.0**-20, 1 << 60
 
 #: For each group base and dimension of its space.
 Plan = tuple[tuple[int, int], ...]
@@ -132,41 +130,30 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
             "symbols without mass out, round masses to those of a few groups, or use md.design",
         )
     layout = Layout.of(symbols) if isinstance(symbols, Prior) else Layout(np.zeros(size, np.uint8))
-    found = best_types(layout, notions, Fraction(tolerance))
-    if found is None:
+    bounds = asked_bounds(notions, outside=True)
+    found, told = list[Any](), Program(layout, bounds, outside=True).best()
+    if told is not None:
+        raised = told.types.max(axis=0, initial=0).tolist()
+        for plan in dict.fromkeys(_plans(layout.sizes, raised, bounds.are_by_mean)):
+            found += types_of(layout, notions, plan)
+    if told is None or not found:
         raise LevelError(
             "privacy levels",
             expected="levels at which symbols can be told apart",
             got="bounds that leave equal rows only, in 53 bits",
             remedy="ask for larger levels",
         )
-    types, prices = found
+    limit = min(risk for risk, *_ in found) * (1 + Fraction(tolerance))
+    *_, types = min((made for made in found if made[0] <= limit), key=lambda made: made[1])
     given = symbols if isinstance(symbols, Prior) else range(size)
-    return SubsetSelection(given, notions, layout, types, prices if len(masses) > 1 else None)
-
-
-def best_types(
-    layout: Layout, notions: Sequence[PrivacyNotion], tolerance: Fraction
-) -> tuple[list[ReportType], Prices] | None:
-    """The types with fewest reports among those whose risk is next to the least, and prices that
-    bound it; ``None`` where no symbols can be told apart.
-    """
-    bounds = asked_bounds(notions, outside=True)
-    told = Program(layout, bounds, outside=True).best(layout.tolerance)
-    if told is None:
-        return None
-    plans = dict.fromkeys(_plans(layout.sizes, told.types.max(axis=0, initial=0).tolist(), bounds.are_by_mean))
-    found = [made for plan in plans for made in types_of(layout, notions, plan)]
-    least = min((risk for risk, *_ in found), default=Fraction(0)) * (1 + tolerance)
-    near = [(reports, types) for risk, reports, types in found if risk <= least]
-    return (min(near, key=lambda made: made[0])[1], told.prices) if near else None
+    prices = told.prices if len(masses) > 1 else None
+    return SubsetSelection(given, notions, layout, types, prices)
 
 
 def _plans(sizes: list[int], raised: list[float], are_by_mean: bool) -> Iterator[Plan]:
     """Permutations where they are few enough, and geometries of several bases.
 
-    Bounds against the mean of a column leave little to small groups in a large space, and less
-    where groups do not share their directions.
+    Bounds against the mean of a column leave little to small groups in a large space.
     """
     most = _PRIMES if len(sizes) == 1 else _FEW_PRIMES * (not are_by_mean)
     primes = [q for q in range(2, most + 1) if not divisors(q)]
@@ -185,10 +172,8 @@ def _plans(sizes: list[int], raised: list[float], are_by_mean: bool) -> Iterator
                 (n, 1) if own else (q, next(k for k in range(1, 25) if q**k >= n))
                 for n, own in zip(sizes, permuted, strict=True)
             )
-            spaces = {space for space, own in zip(plan, permuted, strict=True) if not own}
-            points = max((q**k for _, k in spaces), default=1)
-            is_small = points <= max(_MOST_POINTS * max(sizes), _ALWAYS) and q <= MOST_RESIDUES
-            if is_small and (len(spaces) < 2 or not are_by_mean):
+            points = max(q**k for q, k in plan)
+            if q <= MOST_RESIDUES and points <= max(_MOST_POINTS * max(sizes), _ALWAYS):
                 yield plan
 
 
@@ -197,7 +182,7 @@ def types_of(
 ) -> Iterator[tuple[Fraction, int, list[ReportType]]]:
     """Types that keep the notions over the spaces of a plan, with risk and number of reports."""
     bounds, sizes = asked_bounds(notions), layout.sizes
-    best = Program(layout, bounds, plan, outside=False).best(_TOLERANCE)
+    best = Program(layout, bounds, plan, outside=False).best()
     full = [q**m == n or not bounds.are_by_mean for (q, m), n in zip(plan, sizes, strict=True)]
     least: Fraction | float = math.inf
     for mixed in _MIXED if best else ():
@@ -222,21 +207,18 @@ def _weighted(
     Groups that are not ``full`` have entries and means at each class of directions that are linear
     in how far their residues are told apart there, which is as far as bounds leave it.
     """
-    shares = np.array(layout.shares, dtype=float)
-    own = best.shares[:, None] / (best.shares @ best.means)
     # What is mixed in comes as often at all symbols.
-    chances = (1 - mixed) * own * best.means + mixed * (own * best.means @ shares)[:, None]
-    weights = to_weights(chances.T).T
-    limits = np.array([float(bounds.upper or _NONE), float(bounds.lower)])
-    signs, types = np.array([1, -1]), list[ReportType]()
-    for t, row in enumerate(chances):
+    chances = best.shares[:, None] * ((1 - mixed) * best.means + mixed)
+    weights, types = to_weights(chances.T).T, list[ReportType]()
+    limits, signs = np.array([float(bounds.upper or _NONE), float(bounds.lower)]), np.array([1, -1])
+    for t, (row, often) in enumerate(zip(chances, best.shares, strict=True)):
         *counts, low, high = best.types[t].tolist()
         drafts, ends = dict[int, Any](), np.zeros((len(row), max(m for _, m in plan), 4))
         for i, ((q, m), count) in enumerate(zip(plan, counts, strict=True)):
             if 0 < count < q > 1:
                 values = [high, low + count % 1 * (high - low), low, low]
                 values = np.array(values[:3] if count >= 1 else values[1:])
-                away = (1 - mixed * full[i]) * own[t, i] * (values - best.means[t, i])
+                away = (1 - mixed * full[i]) * often * (values - best.means[t, i])
                 raised = max(1, int(count))
                 sizes = raised, 1, q - 1 - raised
                 ends[i, :m] = [class_ends(layout.sizes[i], q, c, away, sizes) for c in range(m)]
@@ -244,8 +226,9 @@ def _weighted(
         # Entries and means but for what is told apart, and with that as far as groups give way.
         even = full[:, None, None]
         fixed, moving = row[:, None] + (ends * even)[:, 0, :2], ends * ~even
-        slack = signs * (limits * (row @ shares) - fixed)[:, None]
-        slope = signs * (moving[..., :2] - limits * np.tensordot(shares, moving, 1)[:, 2:])
+        means = np.tensordot(np.array(layout.shares, dtype=float), moving, 1)
+        slack = signs * (limits * often - fixed)[:, None]
+        slope = signs * (moving[..., :2] - limits * means[:, 2:])
         with np.errstate(all="ignore"):
             ratios = np.where((slope > 0) & (slope > slack), slack / slope, 1.0)
         scales = np.maximum(ratios.min(axis=(0, 2)), 0.0) * _BELOW

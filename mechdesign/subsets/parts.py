@@ -136,7 +136,7 @@ class Part:
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for numbers that make no part."""
         q, m, n = self.base, self.dimension, self.size
-        whole = is_whole(n, 2) and is_whole(q, 2, max(n, MOST_RESIDUES)) and is_whole(m, 1, 30)
+        whole = is_whole(q, 2, max(n, MOST_RESIDUES)) and is_whole(m, 1, 30)
         if not whole or not n <= q**m <= MOST_POINTS or MOST_RESIDUES < q != n:
             raise ValueError(f"expected a space for {n} symbols, got {q}^{m}")
         weights = [
@@ -171,29 +171,17 @@ class Part:
         return all(len({*values[1:]}) == 1 for values in self.values)
 
     @property
-    def is_one_residue(self) -> bool:
-        """Whether one residue is told from all others."""
-        return self.count == 1 and self.others_are_alike
-
-    @property
     def is_full(self) -> bool:
         """Whether every point is a symbol."""
         return self.size == self.base**self.dimension
 
-    @cached_property
-    def classes(self) -> list[tuple[Fraction, ...]]:
-        """For each class of directions the largest and the smallest ρ, and between what its mean
-        over the symbols of the group is.
+    def ends(self, c: int) -> Sequence[Fraction]:
+        """The largest and the smallest ρ at directions of a class, and between what its mean over
+        the symbols of the group is.
         """
-        given = enumerate(self.values)
-        return [class_ends(self.size, self.base, c, values, self.sizes) for c, values in given]
-
-    def ends(self, c: int | None) -> Sequence[Fraction]:
-        """Those of one class, or the outer ones of all classes."""
-        if c is not None:
-            return self.classes[min(c, self.dimension - 1)]
-        columns = zip(*self.classes, strict=True)
-        return [f(each) for f, each in zip((max, min, min, max), columns, strict=True)]
+        if c >= self.dimension:
+            return (Fraction(1),) * 4
+        return class_ends(self.size, self.base, c, self.values[c], self.sizes)
 
     # Residues
 
@@ -238,12 +226,12 @@ class Part:
         does: a score is a sum of q characters of the residue, and a character of ⟨u, x⟩ is one of
         x. It takes time and memory of order q^m, beside the reports.
         """
-        q, m, (vectors, classes, placements) = self.base, self.dimension, drawn
+        q, m, told = self.base, self.dimension, drawn[1] < self.dimension
+        (vectors, classes, placements), shifts, counts = drawn[:, told], shifts[told], counts[told]
         table = np.repeat(scores, self.sizes, axis=1)
         if m == 1:
             total = np.full(q, table[0, -1] * counts.sum())
-            units, which = np.unique(vectors, return_inverse=True)
-            units = np.array([pow(u, -1, q) for u in units.tolist()], dtype=int)[which]
+            units = np.array([pow(u, -1, q) for u in vectors.tolist()], dtype=int)
             for rank, score in enumerate(table[0, : len(self._listed[0])] - table[0, -1]):
                 symbols = units * (self._listed[placements, rank] - shifts) % q
                 np.add.at(total, symbols, counts * score)
@@ -292,12 +280,11 @@ def divisors(size: int) -> list[int]:
 def are_balanced(size: int, count: int, placements: Placements) -> bool:
     """Whether lists of elements, ``count`` of which are high ones, balance all pairs."""
     elements, masses = placements
+    good = all(is_whole(mass, 1, 1 << 8192) for mass in masses) and len(masses) == len(elements)
     for each in elements:
-        inside = all(is_whole(x, 0, size - 1) for x in each)
-        if not inside or len(set(each)) != len(each) or len(each) - count not in (0, 1):
-            return False
-    are_masses = all(is_whole(mass, 1, 1 << 8192) for mass in masses)
-    if not are_masses or len(masses) != len(elements) or len(divisors(size)) > MOST_DIVISORS:
+        good = good and all(is_whole(x, 0, size - 1) for x in each)
+        good = good and len(set(each)) == len(each) and len(each) - count in (0, 1)
+    if not good or len(divisors(size)) > MOST_DIVISORS:
         return False
     rows = np.array(_excesses(size, count, elements), dtype=object)
     return not (rows @ np.array(masses, dtype=object)).any()

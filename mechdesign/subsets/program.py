@@ -28,9 +28,9 @@ from .bounds import LiftBounds
 from .parts import Floats
 from .report_types import Layout
 
-# Accuracy of the conic solver, rounds of the program, and shares of a type that count in it and
-# in weights.
-_CONIC, _ROUNDS, _USED, _TOLD = 1e-12, 60, 1e-9, 1e-7
+# Accuracy of the conic solver, rounds of the program, shares of a type that count in it and in
+# weights, and how much more sums of means do than other moments.
+_CONIC, _ROUNDS, _USED, _TOLD, _SURE = 1e-12, 60, 1e-9, 1e-7, 1e4
 # Weights of errors between groups that floats still tell beside those inside, relatively.
 _LEAST_BETWEEN = 1e-9
 # Boxes that are looked at before a bound is left as it is, types that are kept of each pass, and
@@ -98,6 +98,8 @@ class Program:
         self.cells, self.masses = cells, np.array(layout.shares, dtype=float)
         # Weights of errors inside of groups, and of the groups' shares.
         self.within, self.between = n * (1 - 1 / v) ** 2, n / v**2
+        # To what share of it the objective is told, of few and of many symbols.
+        self.tolerance = 1e-9 if n.sum() <= 5000 else 1e-6
         up, down = (float_at_least, float_at_most) if outside else (float_at_most, float_at_least)
         self.kinds = [
             Kind(down(low), up(high), ratio and up(ratio), free)
@@ -124,19 +126,19 @@ class Program:
         inside = np.sqrt(self.within) @ prices.inside + self.between @ np.diag(prices.across)
         return float(2 * inside - prices.row.sum())
 
-    def best(self, tolerance: float) -> Mixture | None:
+    def best(self) -> Mixture | None:
         """The best mixture of types, ``None`` where symbols cannot be told apart."""
         from scipy.optimize import nnls
 
         each = max(3, round(_START ** (1 / len(self.cells))))
         axes = [np.unique(np.round(np.linspace(0, n, each))) for n in self.cells]
-        grid = np.array(list(product(*axes)))
+        grid = np.array([*product(*axes)])
         types = _joined(self._placed(kind, grid) for kind in self.kinds)
         for _ in range(_ROUNDS):
             if (solved := self._master(types)) is None:
                 return None
             shares, prices = solved
-            wanted = tolerance * self.constant(prices)
+            wanted = self.tolerance * self.constant(prices)
             most = float(self.worth(prices, types).max()) + wanted
             _, found = self.search(prices, most, wanted)
             used, shares = types[shares > _USED], shares[shares > _USED]
@@ -145,28 +147,23 @@ class Program:
             types = _joined([used, found])
         means, spreads = self.moments(used)
         if len(self.cells) == 1:
-            used, means, spreads, shares = (
-                part[[spreads.argmax()]] for part in (used, means, spreads, shares)
-            )
-        # Few types with the same moments.
+            shares = np.eye(len(used))[spreads.argmax()]
+        # Few types with the same moments, and means of one whatever the solver left.
         upper = np.triu_indices(len(self.cells))
         squares = ((means - 1)[:, :, None] * (means - 1)[:, None])[:, *upper]
-        table = np.hstack([means, spreads, squares])
+        table = np.hstack([spreads, squares])
         table /= np.maximum(np.abs(table).max(axis=0), _TINY)
-        few, _ = nnls(table.T, shares @ table)
-        kept = few > _TOLD
-        used, means, few = used[kept], means[kept], few[kept]
-        # Means are one but for types that weights hardly tell.
-        few += np.linalg.lstsq(means.T, 1 - few @ means)[0]
-        return Mixture(used, means, few, prices)
+        right = np.append(_SURE * np.ones(len(self.cells)), shares @ table)
+        columns, kept = np.hstack([_SURE * means, table]).T, np.arange(len(used))
+        for _ in range(2):
+            few, _ = nnls(columns[:, kept], right)
+            kept, few = kept[few > _TOLD], few[few > _TOLD]
+        return Mixture(used[kept], means[kept], few, prices)
 
-    def least(self, prices: Prices, tolerance: float) -> float:
-        """What the objective is at least, from any prices.
-
-        It is told to ``tolerance``, relatively, where that takes few steps.
-        """
+    def least(self, prices: Prices) -> float:
+        """What the objective is at least, from any prices: tightly where that takes few steps."""
         constant = self.constant(prices)
-        wanted = tolerance * abs(constant)
+        wanted = self.tolerance * abs(constant)
         limit, _ = self.search(prices, wanted, wanted)
         return constant - limit - _ROUNDING * abs(constant)
 
@@ -181,12 +178,12 @@ class Program:
         from scipy import sparse
 
         means, spreads = self.moments(types)
-        (n, g), told = means.shape, self.within > 0
-        if not n or not spreads[:, told].max(axis=0).all():
+        n, g = means.shape
+        if not n or (self.within * ~spreads.any(axis=0)).any():
             return None
         # Everything is measured in the risk of all types equally often.
-        unit = float(self.within[told] @ (1 / spreads[:, told].mean(axis=0)))
-        unit = unit or float(self.between.sum())
+        inside = self.within / np.maximum(spreads.mean(axis=0), _TINY)
+        unit = float(inside.sum()) or float(self.between.sum())
         within = np.sqrt(self.within / unit)
         between = np.sqrt(np.maximum(self.between / unit, _LEAST_BETWEEN))
 
@@ -201,7 +198,7 @@ class Program:
         cost = -np.concatenate([2 * within, 2 * np.diag(between).ravel(), -np.ones(g)])
         right = cone(0 * cost)
         settings = clarabel.DefaultSettings()
-        settings.verbose, settings.max_step_fraction = False, 0.999
+        settings.verbose = settings.equilibrate_enable = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _CONIC
         found = clarabel.DefaultSolver(
             sparse.csc_matrix((cost.size, cost.size)),
@@ -245,8 +242,8 @@ class Program:
         """
         limit, kept = most, [np.zeros((0, len(self.cells) + 2))]
         for kind in self.kinds:
-            lower, upper, looked = 0 * self.cells[None], self.cells[None].copy(), 0
-            upper[:, [] if kind.free is None else kind.free] = 0
+            lower, looked, sides = 0 * self.cells[None], 0, np.arange(len(self.cells))
+            upper = np.where(sides == kind.free, 0, self.cells)[None]
             while len(lower):
                 inside = self._placed(kind, np.floor((lower + upper) / 2))
                 worth = self.worth(prices, inside)
@@ -263,14 +260,11 @@ class Program:
                     limit += max(0.0, float(over.max(initial=0.0)))
                     break
                 # Halves of the widest side.
-                wide = (upper - lower) / self.cells
-                side = np.arange(len(self.cells)) == wide.argmax(axis=1)[:, None]
+                lower, upper = lower[over > 0], upper[over > 0]
+                side = sides == ((upper - lower) / self.cells).argmax(axis=1)[:, None]
                 cut = np.floor((lower + upper) / 2)
-                halves = (
-                    (lower, np.where(side, cut + 1, lower)),
-                    (np.where(side, cut, upper), upper),
-                )
-                lower, upper = (np.vstack([part[over > 0] for part in ends]) for ends in halves)
+                left, right = np.where(side, cut, upper), np.where(side, cut + 1, lower)
+                lower, upper = np.vstack([lower, right]), np.vstack([left, upper])
         found = _joined(kept)
         return limit, found[np.argsort(-self.worth(prices, found), kind="stable")[:_KEPT]]
 

@@ -54,11 +54,6 @@ class Layout:
         """The symbols of each group."""
         return [np.flatnonzero(self.group == i) for i in range(len(self.sizes))]
 
-    @property
-    def tolerance(self) -> float:
-        """To what share of it the least risk is told, of few and of many symbols."""
-        return 1e-9 if len(self.group) <= 5000 else 1e-6
-
 
 @dataclass(frozen=True)
 class ReportType:
@@ -78,13 +73,22 @@ class ReportType:
         """Directions that are drawn, and the groups that share each."""
         found: dict[Any, list[int]] = {}
         for i, part in self.parts.items():
-            found.setdefault((part.base, part.dimension, part.placements), []).append(i)
+            found.setdefault((part.base, part.placements), []).append(i)
         slots = []
-        for (base, dimension, (_, masses)), groups in found.items():
+        for (base, (_, masses)), groups in found.items():
+            parts = [self.parts[i] for i in groups]
             # Where one residue is told from all others, one direction of each line is enough.
-            are_lines = all(self.parts[i].is_one_residue for i in groups)
+            are_lines = all(part.count == 1 and part.others_are_alike for part in parts)
+            dimension = max(part.dimension for part in parts)
             slots.append((Directions(base, dimension, masses, are_lines), groups))
         return slots
+
+    def class_share(self, i: int, c: int) -> Fraction:
+        """How many of the directions of a group are of a class."""
+        (directions,) = (directions for directions, groups in self.slots if i in groups)
+        return Fraction(
+            directions.base ** (directions.dimension - 1 - c), int(directions.lines[-1])
+        )
 
     @cached_property
     def radices(self) -> list[int]:
@@ -110,17 +114,19 @@ class ReportType:
     def lifts(self, shares: Sequence[Fraction]) -> Lifts:
         """Bounds on 1/lift, lift and ratio for masses of groups, and whether they are attained.
 
-        At a report of some class means over symbols are between two ends. Where classes are those
-        of several directions, ends of all classes are taken.
+        Reports have a class of directions, at which means over symbols are between two ends.
         """
         chances = np.array([Fraction(weight, DENOMINATOR) for weight in self.chances])
         masses, parts = chances * shares, self.parts.values()
-        spaces = {(part.dimension, part.base) for part in parts if part.dimension > 1}
+        dimensions = [directions.dimension for directions, _ in self.slots]
+        if sum(m > 1 for m in dimensions) > 1:
+            raise ValueError("classes of several directions")
         worst: list[Any] = [0, 0, 0]
-        for c in [None] if len(spaces) > 1 else range(max(spaces, default=(1,))[0]):
+        for c in range(max(dimensions, default=1)):
             ends = np.ones((len(masses), 4), dtype=object)
-            for i, part in self.parts.items():
-                ends[i] = part.ends(c)
+            for directions, groups in self.slots:
+                for i in groups:
+                    ends[i] = self.parts[i].ends(min(c, directions.dimension - 1))
             most, least, below, above = ends.T
             high, low = (chances * most).max(), (chances * least).min()
             pairs = (masses @ above, low), (high, masses @ below), (high, low)

@@ -42,7 +42,8 @@ class _Group:
 
     def __init__(self, i: int, n: int, types: Sequence[ReportType], tables: Any) -> None:
         chances, often, totals = tables
-        spaces = {(one.parts[i].base, one.parts[i].dimension) for one in types if i in one.parts}
+        parts = [one.parts.get(i) for one in types]
+        spaces = {(part.base, part.dimension) for part in parts if part is not None}
         if len(spaces) != (n > 1):
             raise ValueError("a group whose symbols are alike, or in several spaces")
         ((q, m),) = spaces or {(2, 0)}
@@ -51,31 +52,30 @@ class _Group:
         # lower digits alone, and by chance where in higher ones.
         agree = [(n // q**c) * q ** (2 * c) + (n % q**c) ** 2 for c in range(m + 1)]
         same = [(a - n + Fraction(n * n - b, q)) / (n * n - n) for a, b in pairwise(agree)]
-        weights, parts = chances[:, i] / often, [one.parts.get(i) for one in types]
-        told = [
-            sum(
-                chances[t, i] * weights[t] * count * (rho - 1) ** 2 / q
-                for t, part in enumerate(parts)
-                if part is not None
-                for rho, count in zip(part.values[c], part.sizes, strict=True)
-            )
-            for c in range(m)
-        ]
+        # Values of ρ at each class, with how often it and they come, and in the end that of no
+        # class that tells symbols apart.
+        weights, told, atoms = chances[:, i] / often, [Fraction(0)] * m, list[Any]()
+        for t, (one, part) in enumerate(zip(types, parts, strict=True)):
+            rest = Fraction(1)
+            for c, row in enumerate(part.values if part else ()):
+                share = one.class_share(i, c)
+                rest -= share
+                for rho, count in zip(row, part.sizes, strict=True):
+                    atoms.append((t, c, rho, share * count / q))
+                    told[c] += chances[t, i] * weights[t] * atoms[-1][-1] * (rho - 1) ** 2
+            atoms.append((t, m, Fraction(1), rest))
         if not all(told):
             raise ValueError("a group whose symbols are alike in a class")
-        self.types, values, given = list[int](), list[Any](), list[Any]()
-        for t, part in enumerate(parts):
-            for c, row in enumerate(part.values if part else [[_ONE]]):
-                for rho, count in zip(row, part.sizes if part else [1], strict=True):
-                    even, inside, score = _ONE, Fraction(n > 1), Fraction(0)
-                    if part is not None:
-                        even = Fraction((q - 1) * q ** (m - 1 - c) * count, (v - 1) * q)
-                        inside = same[c] * rho + (1 - same[c]) * (q - rho) / (q - 1)
-                        score = weights[t] * (v - 1) / v / told[c] * (rho - 1)
-                    self.types.append(t)
-                    values.append(self.totals[t] + score)
-                    given.append(even * np.array([rho * chances[t, i], *chances[t]]))
-                    given[-1][1 + i] *= inside
+        values, given = list[Any](), list[Any]()
+        for t, c, rho, even in atoms:
+            score, inside = Fraction(0), Fraction(n > 1)
+            if c < m:
+                score = weights[t] * (q - 1) * q ** (m - 1 - c) * (rho - 1) / v / told[c]
+                inside = same[c] * rho + (1 - same[c]) * (q - rho) / (q - 1)
+            values.append(self.totals[t] + score)
+            given.append(even * np.array([rho * chances[t, i], *chances[t]]))
+            given[-1][1 + i] *= inside
+        self.types = np.array([t if c < m else -1 for t, c, *_ in atoms])
         self.values, self.given = np.array(values), np.array(given)
         self.second = self.values**2 @ self.given
 
@@ -139,14 +139,13 @@ class Scored:
     def worst_variance(self) -> float:
         """The largest n times the variance of any share's estimate, over all distributions.
 
-        With share p of the symbol, the others add most where all of them are of one group, and in
-        its own differ from it in the same digit; what is left is concave in p.
+        With share p of the symbol, the others add most where all of them are of one group; what is
+        left is concave in p.
         """
-        worst = Fraction(0)
-        for same, *others in (group.second for group in self._groups):
-            share = min(max((same - max(others)) / 2, Fraction(0)), _ONE)
-            worst = max(worst, share * same + (1 - share) * max(others) - share**2)
-        return float(worst)
+        own, other = (moments[1] for moments in self.score_moments())
+        most = other.max(axis=1)
+        share = np.clip((own - most) / 2, 0, 1)
+        return float((share * own + (1 - share) * most - share**2).max())
 
     def score_moments(self) -> tuple[Floats, Floats]:
         """Moments of the score of a symbol, whose mean :meth:`shares_of` is, given the secret.
@@ -183,7 +182,7 @@ class Scored:
         for t, (one, span) in enumerate(zip(self.types, spans, strict=True)):
             for i, drawn in one.drawn(reports[span] - self.offsets[t]).items():
                 part, group = one.parts[i], self._groups[i]
-                own = group.values[np.array(group.types) == t] - group.totals[t]
+                own = group.values[group.types == t] - group.totals[t]
                 table = own.astype(float).reshape(part.dimension, -1)
                 sums = part.transform(*drawn, counts[span], table)
                 found[self.layout.rows[i]] += sums / counts.sum()

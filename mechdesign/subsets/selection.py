@@ -108,10 +108,9 @@ class SubsetSelection(Scored, ImplicitKernel):
         bounds = asked_bounds(known, outside=True)
         bound = least_risk(len(labels), bounds)
         if prices is not None:
-            least = Program(layout, bounds, outside=True).least(prices, layout.tolerance)
+            least = Program(layout, bounds, outside=True).least(prices)
             # Nor is any risk below that of an open survey.
-            certain = sum(map(Fraction.__mul__, layout.shares, layout.masses))
-            bound = max(Fraction(least), Fraction(1)) - certain
+            bound = max(Fraction(least), Fraction(1)) - np.dot(layout.shares, layout.masses)
         self.certificate = SymmetryCertificate(checks, self.risk_exact, bound)
 
     def _knows(self, notion: PrivacyNotion) -> bool:
@@ -203,9 +202,8 @@ class SubsetSelection(Scored, ImplicitKernel):
         They are directions of the type that came most often.
         """
         kinds = np.searchsorted(self.offsets, reports, side="right") - 1
-        met = np.bincount(kinds, counts, len(self.types))
-        met[[not one.slots for one in self.types]] = -1
-        t = int(np.argmax(met))
+        met = 1 + np.bincount(kinds, counts, len(self.types))
+        t = int(np.argmax(met * [bool(one.parts) for one in self.types]))
         one, rows = self.types[t], kinds == t
         numbers, *_ = np.unravel_index(reports[rows] - self.offsets[t], one.radices)
         each = one.slots[0][0].each
@@ -231,7 +229,8 @@ class SubsetSelection(Scored, ImplicitKernel):
         if i in one.parts:
             part, drawn = one.parts[i], one.drawn(inside)[i]
             (level,) = part.levels_at(*drawn, np.searchsorted(self.layout.rows[i], [row]))
-            found *= part.values[drawn[0][1, 0]][level]
+            c = drawn[0][1, 0]
+            found *= part.values[c][level] if c < part.dimension else 1
         return found
 
     # The kernel
