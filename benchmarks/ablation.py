@@ -22,20 +22,20 @@ from rich.console import Console
 from rich.table import Table
 
 import mechdesign as md
-from mechdesign.solve import clock
-from mechdesign.solve.column_generation.branch_and_bound import (
+from mechdesign import clock
+from mechdesign.certificate.columns.branch_and_bound import (
     LiftSearch,
     StaircaseSearch,
     universal_bound,
 )
-from mechdesign.solve.column_generation.families import Family, family_of
+from mechdesign.certificate.columns.families import Family, family_of
+from mechdesign.certificate.columns.pricing import Pricer, Techniques
+from mechdesign.certificate.columns.subsets import Halves
+from mechdesign.program.problem import state_problem
+from mechdesign.program.program import SublinearProgram
 from mechdesign.solve.column_generation.master import Master, Mixture
 from mechdesign.solve.column_generation.method import generate
-from mechdesign.solve.column_generation.pricing import Pricer, Techniques
-from mechdesign.solve.column_generation.subsets import Halves
 from mechdesign.solve.column_generation.window import window_columns
-from mechdesign.solve.problem import state_problem
-from mechdesign.solve.program import SublinearProgram
 
 from .cases import Case
 

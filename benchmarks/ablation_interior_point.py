@@ -21,12 +21,12 @@ import mechdesign as md
 from mechdesign.certificate.certificate import certify
 from mechdesign.errors import CertificateError, SolverError
 from mechdesign.privacy.databases import counts_prior
+from mechdesign.program.duals import Candidate
+from mechdesign.program.problem import Problem, state_problem
+from mechdesign.program.program import LinearProgram
 from mechdesign.solve.interior_point import Blockwise, Structured
 from mechdesign.solve.interior_point.blockwise import BlockwiseOptions
 from mechdesign.solve.interior_point.newton import StructuredOptions
-from mechdesign.solve.method import Candidate
-from mechdesign.solve.problem import Problem, state_problem
-from mechdesign.solve.program import LinearProgram
 
 from .readme import read_rows
 

@@ -79,8 +79,8 @@ def requirements(case: Case) -> list[Any]:
 
 
 def _program(case: Case) -> Any:
-    from mechdesign.solve.linear_program import compile_program
-    from mechdesign.solve.problem import state_problem
+    from mechdesign.linear.compiled import compile_program
+    from mechdesign.program.problem import state_problem
 
     prior, utility, notions = stated(case)
     problem = state_problem(prior, utility, notions[0], subject_to=requirements(case))
@@ -184,7 +184,7 @@ def clarabel_direct(case: Case, limit: float) -> dict[str, Any]:
 def _highs(case: Case, limit: float, solver: str) -> dict[str, Any]:
     import highspy
 
-    from mechdesign.solve.backends.highs import highs_model
+    from mechdesign.linear.highs import highs_model
 
     start = time.perf_counter()
     total, value, status = 0.0, math.nan, ""

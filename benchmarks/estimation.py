@@ -27,7 +27,7 @@ import numpy as np
 import typer
 
 import mechdesign as md
-from mechdesign.solve import clock
+from mechdesign import clock
 
 from .frequency_oracles import PROTOCOLS, LeastVariance, at_level
 from .readme import read_rows, write_page

@@ -1,7 +1,8 @@
 """Simulated surveys: how often our intervals and Wald's hold the truth in one cell of a table.
 
 A simulation takes the name of a kernel, a true share and a number of reports. All surveys of a cell
-are one call of ``mechdesign.inference.intervals``, each of them a group.
+are one call of ``mechdesign.inference.intervals``, each of them a group; any of them can be given
+to the public function as well, which is to say the same.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +19,15 @@ from numpy.typing import NDArray
 import mechdesign as md
 from mechdesign.errors import DisclosureWarning
 from mechdesign.inference import intervals
+from mechdesign.inference.likelihood import maximise
 
 Vector = NDArray[np.float64]
 
 #: Intervals of 95 %.
 ALPHA, Z = 0.05, 1.959963984540054
-# Surveys whose widths are compared, and numbers that are held at once.
-WIDTHS, AT_ONCE = 20, 4_000_000
+# Surveys whose widths are compared, numbers that are held at once, and results of a survey up to
+# which the same ones are judged once.
+WIDTHS, AT_ONCE, FEW = 40, 4_000_000, 64
 
 
 # Kernels
@@ -80,6 +84,7 @@ KERNELS: dict[str, Callable[[], Vector]] = {
     "nearly useless row, 3": lambda: useless_row(3, 0.1),
     "useless row, 10": lambda: useless_row(10, 0),
     "useless row, 20": lambda: useless_row(20, 0),
+    "useless row, 50": lambda: useless_row(50, 0),
     "zeros, 2": lambda: np.array([[1, 0], [0.4, 0.6]]),
     "zeros, 3": lambda: np.array([[0.7, 0.3, 0], [0, 0.7, 0.3], [0.3, 0, 0.7]]),
     "zeros, 10": lambda: 0.6 * np.eye(10) + 0.4 * np.roll(np.eye(10), 1, axis=1),
@@ -93,41 +98,65 @@ class Asked:
     Attributes
     ----------
     kernel, values, scores : ``(N, M)``, ``(N, 1)`` and ``(M, 1)``
+    noise : ``(M, 1)`` scores whose mean is what the mechanism adds to the variance of a score
     """
 
     kernel: Vector
     values: Vector
     scores: Vector
+    noise: Vector
 
     @classmethod
-    def of(cls, kernel: Vector, values: Vector | None = None) -> Asked:
-        """With scores of least variance where secrets have a rising distribution."""
+    def of(cls, kernel: Vector, values: Vector | None = None, truth: Vector | None = None) -> Asked:
+        """With scores of least variance at a distribution, a rising one where left out."""
         size = len(kernel)
         values = np.eye(size)[:, [0]] if values is None else values.reshape(-1, 1)
-        kernel = kernel[:, kernel.any(axis=0)]
-        kernel = kernel / kernel.sum(axis=1, keepdims=True)
-        scaled = (kernel / (rising(size) @ kernel)).T
-        return cls(kernel, values, np.asarray(scaled @ np.linalg.solve(kernel @ scaled, values)))
+        seen = (rising(size) if truth is None else truth) @ kernel
+        scaled = np.divide(kernel, seen, out=np.zeros_like(kernel), where=seen > 0).T
+        a, b = np.split(
+            scaled @ np.linalg.solve(kernel @ scaled, np.hstack([values, values**2])), 2, axis=1
+        )
+        return cls(kernel, values, a, a**2 - b)
 
-    @classmethod
-    def of_reports(cls, scores: Vector) -> Asked:
-        """Of reports themselves: what an arm of a difference is, which is never moved."""
-        return cls(np.eye(len(scores)), scores, scores)
+    def likely(self, frequencies: Vector) -> Vector:
+        """Likeliest distributions ``(G, N)``."""
+        return maximise(self.kernel, frequencies)[0]
 
     def answers(self, frequencies: Vector, sampling: intervals.Sampling) -> intervals.Answers:
-        # What a path starts from matters for more symbols than any of these kernels has.
+        # What a path starts from matters where its distributions are not maximised.
         start = np.full((len(frequencies), len(self.kernel)), 1 / len(self.kernel))
+        if len(self.kernel) > intervals.MOST_MAXIMISED:
+            start = self.likely(frequencies)
         moments = intervals.matrix_moments(self.kernel, self.scores, self.values)
-        path = intervals.path_of(
-            self.kernel, frequencies, start, self.values, moments, sampling.size
+        path = intervals.path_of(self.kernel, frequencies, start, self.values, moments)
+        means, squares = ((frequencies @ part).ravel() for part in (self.scores, self.scores**2))
+        return intervals.Answers(means, path, sampling, squares)
+
+    def arm(self, answers: intervals.Answers) -> tuple[Vector, Vector, Vector]:
+        """Estimates with ends that nothing moves into what is possible."""
+        ones = np.ones(len(answers.estimates))
+        within = [end(self.scores) * ones for end in (np.min, np.max)]
+        return answers.estimates, *answers.limits(ALPHA, within=within)
+
+    def variances(self, frequencies: Vector) -> tuple[Vector, Vector]:
+        """Of a score, ``(G,)``, as was seen and as the mechanism adds."""
+        second, noise = ((frequencies @ part).ravel() for part in (self.scores**2, self.noise))
+        return np.maximum(second - (frequencies @ self.scores).ravel() ** 2, 0), np.maximum(
+            noise, 0
         )
-        return intervals.Answers((frequencies @ self.scores).ravel(), path, sampling)
+
+
+@cache
+def mechanism(name: str) -> md.Mechanism:
+    kernel = KERNELS[name]()
+    kernel = kernel[:, kernel.any(axis=0)]
+    return md.Mechanism(kernel / kernel.sum(axis=1, keepdims=True))
 
 
 @cache
 def asked(name: str) -> Asked:
     """The share of the first secret under a kernel."""
-    return Asked.of(KERNELS[name]())
+    return Asked.of(mechanism(name).kernel)
 
 
 # Simulated surveys
@@ -140,13 +169,123 @@ class Held:
     Attributes
     ----------
     surveys, ours, wald : how many there were, and in how many each way held it
-    width : median ratio of widths, ours over Wald's; ``None`` where Wald's are not to hold
+    width : mean width of ours over that of Wald's; ``None`` where these are not to hold, or next to
+        nothing varies
+    events : mean number of tosses on the rarer side of the coin of our intervals, where widths are
+        compared
     """
 
     surveys: int
     ours: int
     wald: int
     width: float | None = None
+    events: float | None = None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Surveys with our intervals and Wald's.
+
+    Attributes
+    ----------
+    estimates, errors : ``(R,)`` unbiased, and Wald's standard errors
+    holds : whether our intervals hold answers ``(R,)``
+    limits : our ends at some positions
+    z : Wald's quantile
+    events : how many tosses fall on the rarer side of the coin that an interval comes from
+    """
+
+    estimates: Vector
+    errors: Vector
+    holds: Callable[[Vector], NDArray[np.bool_]]
+    limits: Callable[[NDArray[np.intp]], tuple[Vector, Vector]]
+    z: float = Z
+    events: Callable[[], Vector] | None = None
+
+    @classmethod
+    def of(cls, answers: intervals.Answers, variances: Vector, z: float = Z) -> Judged:
+        def holds(t: Vector) -> NDArray[np.bool_]:
+            # Without looking for the ends.
+            tails = answers.tails(t, np.arange(len(t)), t <= answers.projected, ALPHA / 2)
+            # Rounding takes nothing from intervals of no width.
+            return np.asarray((tails >= ALPHA / 2) | (np.abs(t - answers.projected) <= 1e-9))
+
+        errors = np.sqrt(np.maximum(variances, 0))
+        return cls(
+            answers.estimates,
+            errors,
+            holds,
+            lambda k: answers.limits(ALPHA, k),
+            z,
+            answers.events,
+        )
+
+    @classmethod
+    def difference(
+        cls,
+        arms: list[tuple[Vector, Vector, Vector]],
+        variances: Vector,
+        correlation: Vector | float,
+    ) -> Judged:
+        between = np.clip(arms[1][0], 0, 1) - np.clip(arms[0][0], 0, 1)
+        low, high = intervals.difference_limits(*arms, between, np.ones(1), correlation)
+        return cls(
+            arms[1][0] - arms[0][0],
+            np.sqrt(np.maximum(variances, 0)),
+            lambda t: (low - 1e-9 <= t) & (t <= high + 1e-9),
+            lambda k: (low[k], high[k]),
+        )
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Surveys of a cell.
+
+    Attributes
+    ----------
+    counts, truths : ``(R, ...)`` numbers of reports, and ``(R,)`` what intervals are to hold
+    judge : of numbers ``(R, ...)``
+    public : what the public function says of one survey
+    """
+
+    counts: NDArray[np.int64]
+    truths: Vector
+    judge: Callable[[NDArray[np.int64]], Judged]
+    public: Callable[[NDArray[np.int64]], Any]
+
+    def held(self, widths: bool, rng: np.random.Generator) -> Held:
+        """How often both intervals hold the truth, and their widths where these are asked for."""
+        flat = self.counts.reshape(len(self.counts), -1)
+        counts, truths, repeats = self.counts, self.truths, np.ones(len(flat), int)
+        if flat.shape[1] <= FEW:
+            both = np.column_stack([flat, truths])
+            _, first, repeats = np.unique(both, axis=0, return_index=True, return_counts=True)
+            order = rng.permutation(len(first))
+            counts, truths, repeats = counts[first[order]], truths[first[order]], repeats[order]
+        at_once = max(1, AT_ONCE // flat.shape[1])
+        held, wald, ratio, events = 0, 0, None, None
+        for start in range(0, len(counts), at_once):
+            part = slice(start, start + at_once)
+            found, t, times = self.judge(counts[part]), truths[part], repeats[part]
+            held += int(times @ found.holds(t))
+            wald += int(times @ (np.abs(found.estimates - t) <= found.z * found.errors + 1e-9))
+            if widths and not start:
+                which = np.arange(min(len(t), WIDTHS))
+                low, high = found.limits(which)
+                usual = 2 * found.z * times[which] @ found.errors[which]
+                if usual > 1e-7 * times[which].sum():
+                    ratio = float(times[which] @ (high - low) / usual)
+                    if found.events is not None:
+                        events = float(np.average(found.events(), weights=times))
+        return Held(len(self.counts), held, wald, ratio, events)
+
+    def apart(self, count: int) -> float:
+        """How far estimates and ends by the public function are from ours, in some surveys."""
+        found = self.judge(self.counts[:count])
+        ours = np.stack([found.estimates, *found.limits(np.arange(count))])
+        with warnings.catch_warnings(action="ignore"):
+            public = np.array([self.public(one) for one in self.counts[:count]]).T
+        return float(np.abs(ours - public).max())
 
 
 def spread(size: int, share: float, alike: bool = False) -> Vector:
@@ -158,109 +297,105 @@ def spread(size: int, share: float, alike: bool = False) -> Vector:
     return np.concatenate([[share], (1 - share) * rest / rest.sum()])
 
 
-def reports(rng: np.random.Generator, kernel: Vector, secrets: NDArray[np.int64]) -> Vector:
+def reports(
+    rng: np.random.Generator, kernel: Vector, secrets: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Numbers of reports ``(..., M)`` of numbers of secrets ``(..., N)``."""
     return sum(  # type: ignore[return-value]
         rng.multinomial(secrets[..., x], kernel[x]) for x in range(len(kernel))
     )
 
 
-def compared(share: float, n: int) -> bool:
-    """Whether Wald's intervals are to hold, so that widths are compared."""
-    return n >= 100 and share >= 0.1
+def target(these: bool) -> str:
+    return "sample" if these else "population"
 
 
-def result(
-    answers: intervals.Answers,
-    truths: Vector,
-    errors: Vector,
-    repeats: NDArray[np.int64],
-    widths: bool,
-    z: float = Z,
-) -> Held:
-    """Of different surveys with Wald's standard errors, each of which came up so often."""
-    ours = answers.contains(truths, ALPHA)
-    # Rounding takes nothing from Wald's intervals of no width.
-    wald = np.abs(answers.estimates - truths) <= z * errors + 1e-9
-    ratio = None
-    if widths:
-        # Reports that agree tell Wald's intervals nothing, but for rounding.
-        which = np.flatnonzero(errors > 1e-7)[:WIDTHS]
-        low, high = answers.limits(ALPHA, which)
-        ratio = float(np.median((high - low) / (2 * z * errors[which]))) if which.size else None
-    total = int(repeats.sum())
-    return Held(total, int(repeats @ ours), int(repeats @ wald), ratio)
+def first_of(found: Any) -> tuple[float, float, float]:
+    """An estimate with its interval."""
+    return tuple(  # type: ignore[return-value]
+        float(np.ravel(part)[0]) for part in (found.values, found.lower, found.upper)
+    )
 
 
-def merged(parts: list[Held]) -> Held:
-    sums = [sum(getattr(part, name) for part in parts) for name in ("surveys", "ours", "wald")]
-    return Held(*sums, parts[0].width)
+def counted(made: md.Mechanism, counts: NDArray[np.int64]) -> dict[Any, int]:
+    return dict(zip(made.outputs, counts.tolist(), strict=True))
 
 
-def _many_wrong(question: Asked, truth: Vector, n: int) -> bool:
-    """Whether some thirty reports differ from what they are of, as seen from the skewness."""
-    moments = truth @ intervals.matrix_moments(question.kernel, question.scores, question.values)
-    noise = moments[intervals.SECOND, 0] - moments[intervals.SQUARE, 0]
-    skewed = max(moments[intervals.UP, 0], moments[intervals.DOWN, 0])
-    return bool(n * noise**3 >= 30 * skewed**2 > 0)
+Simulation = Callable[[str, float, int, np.random.Generator, int], Simulated]
 
 
 def simple(
     question: Asked,
     truth: Vector,
-    share: float,
     n: int,
     rng: np.random.Generator,
     repetitions: int,
+    public: Callable[[NDArray[np.int64]], Any],
     these: bool = False,
-) -> Held:
+) -> Simulated:
     """Surveys of n people drawn from a distribution; or about these people alone."""
     secrets = rng.multinomial(n, truth, size=repetitions)
-    counts = reports(rng, question.kernel, secrets)
     answer = (secrets / n if these else np.tile(truth, (repetitions, 1))) @ question.values
-    both, repeats = np.unique(np.hstack([counts, answer]), axis=0, return_counts=True)
-    order = rng.permutation(len(both))
-    both, repeats = both[order], repeats[order]
-    frequencies = both[:, :-1] / n
-    answers = question.answers(frequencies, intervals.Sampling(n, fraction=float(these)))
-    second = (frequencies @ question.scores**2).ravel()
-    # What the mechanism adds is known given the secret: the square of an indicator is itself.
-    less = answers.estimates if these else answers.estimates**2
-    errors = np.sqrt(np.maximum(second - less, 0) / n)
-    widths = compared(share, n) and (not these or _many_wrong(question, truth, n))
-    return result(answers, both[:, -1], errors, repeats, widths)
+
+    def judge(counts: NDArray[np.int64]) -> Judged:
+        frequencies = counts / n
+        answers = question.answers(frequencies, intervals.Sampling(n, fraction=float(these)))
+        return Judged.of(answers, question.variances(frequencies)[int(these)] / n)
+
+    counts = reports(rng, question.kernel, secrets)
+    return Simulated(counts, answer.ravel(), judge, lambda one: first_of(public(one)))
 
 
-Simulation = Callable[[str, float, int, np.random.Generator, int], Held]
+def of_shares(these: bool, alike: bool = False, numbers: bool = False) -> Simulation:
+    """Shares of the first secret; or means of numbers from zero, of which a share is larger."""
 
-
-def of_shares(these: bool, alike: bool) -> Simulation:
     def simulate(
         name: str, share: float, n: int, rng: np.random.Generator, repetitions: int
-    ) -> Held:
-        question = asked(name)
-        truth = spread(len(question.kernel), share, alike)
-        return simple(question, truth, share, n, rng, repetitions, these)
+    ) -> Simulated:
+        made, question = mechanism(name), asked(name)
+        size = len(made.inputs)
+        options = {"truth": rising(size), "target": target(these), "misfit": "warn"}
+        truth = spread(size, share, alike)
+        if numbers:
+            question = Asked.of(made.kernel, np.arange(size, dtype=float))
+            options["feature"] = {label: float(label) for label in made.inputs}
+            truth = spread(size, 1 - share)
+        return simple(
+            question,
+            truth,
+            n,
+            rng,
+            repetitions,
+            lambda one: md.estimate(counted(made, one), made, **options),
+            these,
+        )
 
     return simulate
 
 
-def of_means(name: str, share: float, n: int, rng: np.random.Generator, repetitions: int) -> Held:
-    """Means of numbers from zero, of which a share is larger."""
-    kernel = asked(name).kernel
-    question = Asked.of(kernel, np.arange(len(kernel), dtype=float))
-    return simple(question, spread(len(kernel), 1 - share), share, n, rng, repetitions)
-
-
-def of_cells(name: str, share: float, n: int, rng: np.random.Generator, repetitions: int) -> Held:
+def of_cells(these: bool) -> Simulation:
     """A cell of two columns, each privatised alone."""
-    one = asked(name)
-    question = Asked(
-        np.kron(one.kernel, one.kernel),
-        np.kron(one.values, one.values),
-        np.kron(one.scores, one.scores),
-    )
-    return simple(question, spread(len(question.kernel), share), share, n, rng, repetitions)
+
+    def simulate(
+        name: str, share: float, n: int, rng: np.random.Generator, repetitions: int
+    ) -> Simulated:
+        made = mechanism(name)
+        size = len(made.kernel)
+        one = Asked.of(made.kernel, truth=np.full(size, 1 / size))
+        kernel, values, scores = (
+            np.kron(part, part) for part in (one.kernel, one.values, one.scores)
+        )
+        question = Asked(kernel, values, scores, scores**2 - scores)
+        pairs = [(y, z) for y in made.outputs for z in made.outputs]
+
+        def public(counts: NDArray[np.int64]) -> Any:
+            table = dict(zip(pairs, counts.tolist(), strict=True))
+            return md.estimate_joint(table, [made, made], target=target(these), misfit="warn")
+
+        truth = spread(len(kernel), share)
+        return simple(question, truth, n, rng, repetitions, public, these)
+
+    return simulate
 
 
 def of_rounds(same: bool) -> Simulation:
@@ -268,84 +403,173 @@ def of_rounds(same: bool) -> Simulation:
 
     def simulate(
         name: str, share: float, n: int, rng: np.random.Generator, repetitions: int
-    ) -> Held:
-        first = asked(name).kernel
-        size = len(first)
-        second = (first + 1 / size) / 2 if size == first.shape[1] else first
+    ) -> Simulated:
+        first = mechanism(name)
+        size, outcomes = first.kernel.shape
+        second = first
+        if size == outcomes:
+            second = md.Mechanism((first.kernel + 1 / size) / 2)
+        both, truth, options = [first, second], spread(size, share), {"misfit": "warn"}
+        options["truth"] = rising(size)
         if same:
-            kernel = np.einsum("xy,xz->xyz", first, second).reshape(size, -1)
-        else:
-            kernel = np.hstack([first / 3, 2 * second / 3])
-        return simple(Asked.of(kernel), spread(size, share), share, n, rng, repetitions)
+            kernel = np.einsum("xy,xz->xyz", first.kernel, second.kernel).reshape(size, -1)
+            pairs = [(y, z) for y in first.outputs for z in second.outputs]
+            return simple(
+                Asked.of(kernel),
+                truth,
+                n,
+                rng,
+                repetitions,
+                lambda one: md.estimate_rounds(
+                    dict(zip(pairs, one.tolist(), strict=True)), both, people="same", **options
+                ),
+            )
+        sizes = n // 3, n - n // 3
+        kernel = np.hstack([k / n * made.kernel for k, made in zip(sizes, both, strict=True)])
+        found = simple(
+            Asked.of(kernel),
+            truth,
+            n,
+            rng,
+            1,
+            lambda one: md.estimate_rounds(
+                [
+                    counted(made, part)
+                    for made, part in zip(both, np.split(one, [outcomes]), strict=True)
+                ],
+                both,
+                **options,
+            ),
+        )
+        counts = np.hstack(
+            [
+                reports(rng, made.kernel, rng.multinomial(k, truth, size=repetitions))
+                for k, made in zip(sizes, both, strict=True)
+            ]
+        )
+        return replace(found, counts=counts, truths=np.full(repetitions, share))
 
     return simulate
 
 
-def _arm(question: Asked, counts: Vector, n: int) -> tuple[Vector, Vector, Vector, Vector]:
-    """Estimates, ends and squares of errors of each survey of one arm."""
-    frequencies, back = np.unique(counts / n, axis=0, return_inverse=True)
-    arm = Asked.of_reports(question.scores).answers(frequencies, intervals.Sampling(n))
-    low, high = arm.limits(ALPHA)
-    squares = (frequencies @ question.scores**2).ravel() - arm.estimates**2
-    found = (arm.estimates, low, high, np.maximum(squares, 0) / n)
-    return tuple(part[back.ravel()] for part in found)  # type: ignore[return-value]
+def of_differences(none: bool) -> Simulation:
+    """A group of n less one of three times as many with half the share; or ten times as many less
+    a group of n in which nobody has what is asked for.
+    """
+
+    def simulate(
+        name: str, share: float, n: int, rng: np.random.Generator, repetitions: int
+    ) -> Simulated:
+        import pandas as pd
+
+        question, made = asked(name), mechanism(name)
+        sizes, parts = ((n, 10 * n), (0.0, share)) if none else ((3 * n, n), (share / 2, share))
+        total = sum(sizes)
+        counts = np.stack(
+            [
+                reports(
+                    rng,
+                    question.kernel,
+                    rng.multinomial(k, spread(len(question.kernel), part), size=repetitions),
+                )
+                for k, part in zip(sizes, parts, strict=True)
+            ],
+            axis=1,
+        )
+
+        def judge(counts: NDArray[np.int64]) -> Judged:
+            arms, variances = [], 0.0
+            for k, own in zip(sizes, counts.swapaxes(0, 1), strict=True):
+                variance = question.variances(own / k)[0] / k * total / (total - 1)
+                sampling = intervals.Sampling(k, variance=variance, freedom=k - 1)
+                arms.append(question.arm(question.answers(own / k, sampling)))
+                variances = variances + variance
+            return Judged.difference(arms, variances, 0.0)
+
+        def public(counts: NDArray[np.int64]) -> Any:
+            reported = [np.repeat(made.outputs, one) for one in counts]
+            table = pd.DataFrame(
+                {"r": np.concatenate(reported), "g": np.repeat([0, 1], [len(r) for r in reported])}
+            )
+            found = md.estimate(
+                table, made, "r", by_group="g", truth=rising(len(made.inputs)), misfit="warn"
+            )
+            return first_of(found.difference(1, 0))
+
+        truths = np.full(repetitions, parts[1] - parts[0])
+        return Simulated(counts, truths, judge, public)
+
+    return simulate
 
 
-def _difference(
-    first: tuple[Vector, ...],
-    second: tuple[Vector, ...],
-    truth: float,
-    correlation: Vector | float,
-    believed: Vector | float,
-    widths: bool,
-) -> Held:
-    x, y = first[0], second[0]
-    projected = np.clip(y, 0, 1) - np.clip(x, 0, 1)
-    one = np.ones(1)
-    low, high = intervals.difference_limits(
-        (*first[:3], one), (*second[:3], one), projected, believed
-    )
-    variance = first[3] + second[3] - 2 * correlation * np.sqrt(first[3] * second[3])
-    errors = np.sqrt(np.maximum(variance, 0))
-    ours = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
-    wald = np.abs(y - x - truth) <= Z * errors + 1e-9
-    ratio = None
-    if widths:
-        some = errors > 0
-        ratio = float(np.median((high - low)[some] / (2 * Z * errors[some])))
-    return Held(len(x), int(ours.sum()), int(wald.sum()), ratio)
+def of_changes(both: float, stay: float = 0.8) -> Simulation:
+    """Two rounds with twice the share in the second, that so many people have in common, of whom
+    some decide anew.
+    """
 
+    def simulate(
+        name: str, share: float, n: int, rng: np.random.Generator, repetitions: int
+    ) -> Simulated:
+        import pandas as pd
 
-def of_differences(
-    name: str, share: float, n: int, rng: np.random.Generator, repetitions: int
-) -> Held:
-    """A group of n less one of three times as many with half the share."""
-    question = asked(name)
-    arms = []
-    for people, part in ((3 * n, share / 2), (n, share)):
-        secrets = rng.multinomial(people, spread(len(question.kernel), part), size=repetitions)
-        arms.append(_arm(question, reports(rng, question.kernel, secrets), people))
-    return _difference(arms[0], arms[1], share / 2, 0.0, 0.0, compared(share, n))
+        question, made = asked(name), mechanism(name)
+        kernel = question.kernel
+        size, outcomes = kernel.shape
+        before, after = (spread(size, part) for part in (share, min(2 * share, 0.8)))
+        later = stay * before + (1 - stay) * after
+        pairs = stay * np.diag(before) + (1 - stay) * np.outer(before, after)
+        seen = (kernel.T @ pairs @ kernel).ravel()
+        m = round(both * n)
+        counts = np.hstack(
+            [
+                rng.multinomial(people, chances / chances.sum(), size=repetitions)
+                for people, chances in (
+                    (m, seen),
+                    (n - m, before @ kernel),
+                    (n - m, later @ kernel),
+                )
+            ]
+        )
+        a, ends = question.scores.ravel(), [outcomes**2, outcomes**2 + outcomes]
 
+        def judge(counts: NDArray[np.int64]) -> Judged:
+            common, *alone = np.split(counts, ends, axis=1)
+            table = common.reshape(-1, outcomes, outcomes)
+            arms, seen, errors, means = [], 0.0, 1.0, []
+            for axis, own in zip((2, 1), alone, strict=True):
+                margin = table.sum(axis=axis)
+                f = (margin + own) / n
+                arms.append(question.arm(question.answers(f, intervals.Sampling(n))))
+                p = question.likely(f)
+                known = (p @ kernel @ a**2) - (p @ question.values).ravel() ** 2
+                errors = errors * np.sqrt(np.maximum(known, 0) / n)
+                seen = seen + question.variances(f)[0] / n
+                means.append(margin @ a / max(m, 1))
+            cross = np.einsum("ryz,y,z->r", table, a, a) - m * means[0] * means[1]
+            cross = cross / n**2
+            correlation = np.divide(cross, errors, out=np.zeros_like(cross), where=errors > 0)
+            correlation = np.clip(correlation, -1, 1) * m / (m + 4)
+            return Judged.difference(arms, seen - 2 * cross, correlation)
 
-def of_changes(name: str, share: float, n: int, rng: np.random.Generator, repetitions: int) -> Held:
-    """The same people twice, of whom one in five decides anew, with twice the share."""
-    question = asked(name)
-    kernel = question.kernel
-    size, outcomes = kernel.shape
-    before, after = (spread(size, part) for part in (share, min(2 * share, 0.8)))
-    pairs = 0.8 * np.diag(before) + 0.2 * np.outer(before, after)
-    seen = (kernel.T @ pairs @ kernel).ravel()
-    counts = rng.multinomial(n, seen / seen.sum(), size=repetitions)
-    table = counts.reshape(-1, outcomes, outcomes)
-    first, second = (_arm(question, table.sum(axis=axis), n) for axis in (2, 1))
-    a = question.scores.ravel()
-    together = np.einsum("ryz,y,z->r", table / n, a, a) - first[0] * second[0]
-    product = np.sqrt(first[3] * second[3]) * n
-    correlation = np.divide(together, product, out=np.zeros_like(product), where=product > 0)
-    truth = float(pairs[:, 0].sum() - share)
-    widths = compared(share, n)
-    return _difference(first, second, truth, correlation, correlation * n / (n + 4), widths)
+        def public(counts: NDArray[np.int64]) -> Any:
+            common, *alone = np.split(counts, ends)
+            labels = np.array(made.outputs, dtype=object)
+            pairs = np.repeat(np.arange(outcomes**2), common)
+            tables = []
+            for k, (own, places) in enumerate(zip(alone, np.divmod(pairs, outcomes), strict=True)):
+                places = np.concatenate([places, np.repeat(np.arange(outcomes), own)])
+                people = [*range(m), *range(m + (k + 1) * n, 2 * n + k * n)]
+                tables.append(pd.DataFrame({"x": labels[places], "id": people}))
+            return first_of(
+                md.estimate_change(
+                    *tables, made, "x", person="id", truth=rising(size), misfit="warn"
+                )
+            )
+
+        truths = np.full(repetitions, float(later[0] - before[0]))
+        return Simulated(counts, truths, judge, public)
+
+    return simulate
 
 
 # Sample surveys
@@ -378,13 +602,17 @@ def weights_of_two(share: float, n: int) -> Drawn:
     )
 
 
-def tied_weights(share: float, n: int) -> Drawn:
-    """A fifth of the sample stands for half of the population, and has a rare share alone."""
-    fifth = n // 5
-    people = np.array([n - fifth, fifth])
-    weights = 0.5 / people
-    apart = min(share, 0.3)
-    return Drawn(people, weights, np.arange(2), np.array([share - apart, share + apart]))
+def tied_weights(apart: float = 0.5, strata: int = 2) -> Callable[[float, int], Drawn]:
+    """A fifth of the sample stands for half of the population, and has the share alone where it is
+    no larger than ``apart``, which is half of how far the two shares then differ.
+    """
+
+    def make(share: float, n: int) -> Drawn:
+        people = np.array([n - n // 5, n // 5])
+        away = min(share, apart) * np.array([-1, 1])
+        return Drawn(people, 0.5 / people, np.arange(2) % strata, share + away)
+
+    return make
 
 
 def many_weights(share: float, n: int) -> Drawn:
@@ -427,109 +655,127 @@ def clusters_of(alike: float, size: int = 5, weighted: bool = False) -> Callable
     return make
 
 
-def of_samples(design: Callable[[float, int], Drawn]) -> Simulation:
-    """Weighted frequencies with the variance of the design."""
+def of_samples(design: Callable[[float, int], Drawn], these: bool = False) -> Simulation:
+    """Weighted frequencies with the variance of the design; or about these people alone."""
 
     def simulate(
         name: str, share: float, n: int, rng: np.random.Generator, repetitions: int
-    ) -> Held:
+    ) -> Simulated:
         question, drawn = asked(name), design(share, n)
-        size, outcomes = question.kernel.shape
-        truths = np.stack([spread(size, part) for part in drawn.shares])
+        size = len(question.kernel)
         weights = drawn.weights / (drawn.weights @ drawn.people)
-        answer = float((weights * drawn.people) @ drawn.shares)
-        at_once = max(1, AT_ONCE // (len(weights) * outcomes))
-        parts = []
-        for start in range(0, repetitions, at_once):
-            count = min(at_once, repetitions - start)
-            chances = np.broadcast_to(truths, (count, *truths.shape))
-            if drawn.alike:
-                ends = np.cumsum(truths, axis=1)[:, None, :]
-                leading = (rng.random((len(weights), count, 1)) > ends).sum(axis=2).T
-                own = np.eye(size)[np.minimum(leading, size - 1)]
-                chances = (1 - drawn.alike) * chances + drawn.alike * own
-            seen = chances @ question.kernel
-            seen /= seen.sum(axis=-1, keepdims=True)
-            parts.append(
-                _surveyed(
-                    question,
-                    drawn,
-                    weights,
-                    rng.multinomial(drawn.people, seen),
-                    answer,
-                    compared(share, n) and not start,
-                )
-            )
-        return merged(parts)
+        truths = np.stack([spread(size, part) for part in drawn.shares])
+        chances = np.broadcast_to(truths, (repetitions, *truths.shape))
+        if drawn.alike:
+            ends = np.cumsum(truths, axis=1)[:, None, :]
+            leading = (rng.random((len(weights), repetitions, 1)) > ends).sum(axis=2).T
+            own = np.eye(size)[np.minimum(leading, size - 1)]
+            chances = (1 - drawn.alike) * chances + drawn.alike * own
+        secrets = rng.multinomial(drawn.people, chances)
+        answer = np.full(repetitions, float((weights * drawn.people) @ drawn.shares))
+        if these:
+            answer = secrets[..., 0] @ weights
+        return Simulated(
+            reports(rng, question.kernel, secrets),
+            answer,
+            lambda counts: _surveyed(question, drawn, weights, counts, these),
+            lambda counts: _published(mechanism(name), drawn, counts, these),
+        )
 
     return simulate
 
 
+def _published(
+    made: md.Mechanism, drawn: Drawn, counts: NDArray[np.int64], these: bool
+) -> tuple[float, float, float]:
+    """The public estimate from the table of a survey, numbers of reports ``(U, M)``."""
+    import pandas as pd
+
+    unit, report = (np.repeat(part.ravel(), counts.ravel()) for part in np.indices(counts.shape))
+    table = pd.DataFrame(
+        {
+            "r": np.array(made.outputs, dtype=object)[report],
+            "weights": drawn.weights[unit],
+            "strata": drawn.strata[unit],
+            "clusters": unit,
+        }
+    )
+    options = {"weights": "weights"}
+    if drawn.strata.any():
+        options["strata"] = "strata"
+    if drawn.alike is not None:
+        options["clusters"] = "clusters"
+    truth = rising(len(made.inputs))
+    return first_of(
+        md.estimate(table, made, "r", truth=truth, target=target(these), misfit="warn", **options)
+    )
+
+
 def _surveyed(
-    question: Asked,
-    drawn: Drawn,
-    weights: Vector,
-    counts: NDArray[np.int64],
-    answer: float,
-    widths: bool,
-) -> Held:
+    question: Asked, drawn: Drawn, weights: Vector, counts: NDArray[np.int64], these: bool
+) -> Judged:
     """Of numbers of reports ``(R, U, M)``."""
+    from scipy.special import stdtrit
+
     frequencies = np.einsum("ruy,u->ry", counts, weights)
     away = question.scores.ravel() - (frequencies @ question.scores)
     strata = np.eye(int(drawn.strata.max()) + 1)[drawn.strata]
+    totals = np.einsum("ruy,u,ry->ru", counts, weights, away)
+    sums, second = totals @ strata, float(drawn.people @ weights**2)
     if drawn.alike is None:
-        sums = np.einsum("ruy,u,ry->ru", counts, weights, away) @ strata
         squares = np.einsum("ruy,u,ry->ru", counts, weights**2, away**2) @ strata
-        units = drawn.people @ strata
-        clusters = float(drawn.people @ weights**2)
+        units, own = drawn.people @ strata, (drawn.people * weights**2) @ strata
     else:
-        totals = np.einsum("ruy,u,ry->ru", counts, weights, away)
-        sums, squares, units = totals @ strata, totals**2 @ strata, strata.sum(axis=0)
-        clusters = float(((weights * drawn.people) ** 2).sum())
+        squares, units = totals**2 @ strata, strata.sum(axis=0)
+        own = ((weights * drawn.people) ** 2) @ strata
     variance = ((squares - sums**2 / units) * units / (units - 1)).sum(axis=1)
-    variance = np.maximum(variance, 0)
-    second, third = (float(drawn.people @ weights**k) for k in (2, 3))
     sampling = intervals.Sampling(
         1 / second,
-        third / second**2,
-        0.0,
-        variance,
-        clusters / second,
-        float(units.sum() - len(units)),
+        float(drawn.people @ weights**3) / second**2,
+        clusters=float(own.sum()) / second,
+        variance=np.maximum(variance, 0),
+        # Satterthwaite's, were all strata as varied: units less strata where these are equal.
+        freedom=float(own.sum() ** 2 / (own**2 / (units - 1)).sum()),
     )
-    answers = question.answers(frequencies, sampling)
-    from scipy.special import stdtrit
-
+    if these:
+        sampling = replace(sampling, variance=None, freedom=np.inf, fraction=1.0)
+        variance = question.variances(frequencies)[1] * second
     z = float(stdtrit(sampling.freedom, 1 - ALPHA / 2))
-    ones = np.ones(len(frequencies), int)
-    return result(answers, np.full(len(ones), answer), np.sqrt(variance), ones, widths, z)
+    return Judged.of(question.answers(frequencies, sampling), variance, z)
 
 
-def of_population(fraction: float, seen: bool) -> Simulation:
-    """A part of a finite population, with the variance of the design where it is ``seen``."""
+def of_population(fraction: float) -> Simulation:
+    """A part of a finite population."""
 
     def simulate(
         name: str, share: float, n: int, rng: np.random.Generator, repetitions: int
-    ) -> Held:
-        question = asked(name)
-        size = len(question.kernel)
-        whole = round(n / fraction)
+    ) -> Simulated:
+        import pandas as pd
+
+        question, made = asked(name), mechanism(name)
+        size, whole = len(question.kernel), round(n / fraction)
         first = round(share * whole)
         population = np.concatenate([[first], rng.multinomial(whole - first, spread(size, 0)[1:])])
         secrets = rng.multivariate_hypergeometric(population, n, size=repetitions)
-        counts = reports(rng, question.kernel, secrets)
-        different, repeats = np.unique(counts, axis=0, return_counts=True)
-        frequencies = different / n
-        estimates = (frequencies @ question.scores).ravel()
-        second = (frequencies @ question.scores**2).ravel()
-        asking = np.maximum(second - estimates**2, 0) / (n - 1)
-        noise = np.maximum(second - estimates, 0) / n
-        variance = (1 - fraction) * asking + fraction * noise
-        sampling = intervals.Sampling(n, fraction=fraction)
-        if seen:
-            sampling = replace(sampling, variance=variance, freedom=n - 1)
-        answers = question.answers(frequencies, sampling)
-        truths = np.full(len(frequencies), first / whole)
-        return result(answers, truths, np.sqrt(variance), repeats, compared(share, n))
+
+        def judge(counts: NDArray[np.int64]) -> Judged:
+            frequencies, part = counts / n, n / whole
+            p = question.likely(frequencies)
+            seen, noise = question.variances(frequencies)
+            known = (p @ question.kernel @ question.scores**2 - p @ question.values**2).ravel()
+            asking = (1 - part) * seen / (n - 1)
+            sampling = intervals.Sampling(
+                n, fraction=part, variance=asking + part * known / n, freedom=n - 1
+            )
+            answers = question.answers(frequencies, sampling)
+            return Judged.of(answers, (1 - part) * seen / (n - 1) + part * noise / n)
+
+        def public(counts: NDArray[np.int64]) -> Any:
+            table = pd.DataFrame({"r": np.repeat(np.array(made.outputs, dtype=object), counts)})
+            options = {"truth": rising(size), "misfit": "warn"}
+            return first_of(md.estimate(table, made, "r", population=whole, **options))
+
+        truths = np.full(repetitions, first / whole)
+        return Simulated(reports(rng, question.kernel, secrets), truths, judge, public)
 
     return simulate

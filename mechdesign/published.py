@@ -36,6 +36,13 @@ def kernel_fingerprint(mechanism: Mechanism | ImplicitKernel) -> str:
     """
     if isinstance(mechanism, ImplicitKernel):
         return mechanism.fingerprint
+    kept = vars(mechanism)
+    if "_kernel_fingerprint" not in kept:
+        kept["_kernel_fingerprint"] = _fingerprint(mechanism)
+    return str(kept["_kernel_fingerprint"])
+
+
+def _fingerprint(mechanism: Mechanism) -> str:
     weights, bits = mechanism.weights, mechanism.bits
     joined = int(np.bitwise_or.reduce(weights, axis=None)) | 1 << bits
     spare = (joined & -joined).bit_length() - 1

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from . import __version__
 from ._public_form import is_public, public_form
 from .certificate.certificate import UNKNOWN, Certificate, examine
-from .certificate.enclosures import CUT_SHORT, RELAXED
 from .certificate.infeasible import Infeasibility, stated_proof
 from .certificate.repair import Repair
 from .errors import (
@@ -57,13 +56,14 @@ from .labels import Label
 from .mechanism import Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, notion_fields
+from .program.enclosures import CUT_SHORT, RELAXED
+from .program.problem import Problem, state_problem
 from .published import PublicDesign
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .schema import Schema
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
 from .solve.columns_plan import ColumnsPlan, KernelPlan
-from .solve.problem import Problem, state_problem
 from .solve.public_plan import PublicPlan
 from .stored_claims import compare_claims, difference, no_double, settled
 from .stored_duals import check_shapes, duals_from_json, duals_to_json

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from .certificate.certificate import UNKNOWN, Certificate
-from .certificate.enclosures import SEARCHED
 from .errors import GapWarning, StorageError, quote, warn
 from .exact import nearest_float, read_fraction
+from .program.enclosures import SEARCHED
 
 # What rounding may change of a value, a bound (or one of a search), as a share of what is gained.
 _AGREEMENT, _SEARCHED = 1e-12, 1e-8

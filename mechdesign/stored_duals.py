@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .certificate.few_outputs import MOST_PROGRAMS
 from .exact import read_integer
-from .solve.few_outputs import MOST_PROGRAMS
-from .solve.least_program import LeastProgram
-from .solve.method import Branch, Duals
-from .solve.problem import Problem
-from .solve.program import EstimationProgram, LinearProgram
-from .solve.worst_truth_program import WorstTruthProgram
+from .program.duals import Branch, Duals
+from .program.problem import Problem
+from .program.program import EstimationProgram, LinearProgram
+from .program.worst import LeastProgram, WorstTruthProgram
 
 # Dual variables of small problems may take this many entries.
 _SMALL_MATRIX = 10**6

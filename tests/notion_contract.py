@@ -19,11 +19,11 @@ from strategies import exact_mechanism, random_gains, random_mechanism
 
 import mechdesign as md
 from mechdesign.exact import Verdict
+from mechdesign.linear.compiled import SparseProgram, compile_program
 from mechdesign.privacy import PrivacyNotion
+from mechdesign.program.problem import state_problem
 from mechdesign.solve.choice import find_method
 from mechdesign.solve.closed_form import CLOSED_FORMS
-from mechdesign.solve.linear_program import SparseProgram, compile_program
-from mechdesign.solve.problem import state_problem
 
 Make = Callable[..., PrivacyNotion]
 

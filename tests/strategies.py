@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import mechdesign as md
 from mechdesign.privacy import NOTIONS, PrivacyNotion, as_notions
-from mechdesign.solve.program import Cone
+from mechdesign.program.program import Cone
 
 #: Exact kernels in tests are integer weights over two to this power.
 BITS = 40
@@ -146,7 +146,7 @@ def notions(draw: Any, low: float = 1e-4, high: float = 30.0) -> PrivacyNotion:
 @st.composite
 def problems(draw: Any, low: float = 1e-4, high: float = 30.0, most: int = 2) -> Any:
     """A stated problem: prior, gains, and one notion or several."""
-    from mechdesign.solve.problem import state_problem
+    from mechdesign.program.problem import state_problem
 
     prior = draw(priors())
     gains = draw(gain_matrices(len(prior), draw(sizes(1, 5))))

@@ -22,8 +22,8 @@ import mechdesign as md
 from mechdesign.certificate.certificate import Certificate, examine, fingerprint
 from mechdesign.errors import CountsWarning, InfeasibleError, ZeroMassWarning
 from mechdesign.exact import Verdict, exp_bounds, float_at_least
-from mechdesign.solve.method import Duals
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.duals import Duals
+from mechdesign.program.problem import state_problem
 from mechdesign.storage import from_json, to_json
 
 ABC = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])

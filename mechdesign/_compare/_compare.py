@@ -15,11 +15,11 @@ from ..prior import Prior, as_prior
 from ..privacy.free_level import as_families
 from ..privacy.notion import check_level
 from ..privacy.pointwise import PML
+from ..program.problem import Problem, state_problem
 from ..progress import counter
 from ..requirement.base import as_requirements
 from ..solve._sweep import check_jobs
 from ..solve.choice import choose
-from ..solve.problem import Problem, state_problem
 from ..storage import problem_to_json
 from ..utility.base import Utility
 from ..utility.estimation import Estimation

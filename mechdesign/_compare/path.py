@@ -28,11 +28,11 @@ from ..privacy.differential import LDP
 from ..privacy.free_level import Family
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion
 from ..privacy.pointwise import PML
+from ..program.problem import Problem, designable, state_problem
+from ..program.program import LinearProgram
 from ..requirement.base import Requirement
 from ..solve._design import Design
 from ..solve._sweep import Walk
-from ..solve.problem import Problem, designable, state_problem
-from ..solve.program import LinearProgram
 from ..storage import (
     asked_to_json,
     load,

@@ -26,19 +26,16 @@ from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.notion import Check, notion_fields
 from ..privacy.rows import Multipliers
+from ..program.duals import Branch, Candidate, Duals
+from ..program.enclosures import Enclosure
+from ..program.problem import Problem, state_problem
+from ..program.program import EstimationProgram, LinearProgram, Program, SublinearProgram
+from ..program.worst import LeastProgram, WorstTruthProgram
 from ..requirement.base import Requirement, RequirementCheck, requirement_fields
-from ..solve.least_program import LeastProgram
-from ..solve.method import Branch, Candidate, Duals
-from ..solve.problem import Problem, state_problem
-from ..solve.program import EstimationProgram, LinearProgram, Program, SublinearProgram
-from ..solve.worst_truth_program import WorstTruthProgram
 from ..utility.sublinear import ChiSquare
-from .bounds import upper_bound
+from .bounds import least_bound, upper_bound
 from .cuts import fitting_cuts
-from .enclosures import Enclosure
-from .feasible import repair_required
-from .mixture import least_bound
-from .nearest import FAR, repair_given
+from .feasible import FAR, repair_given, repair_required
 from .repair import (
     Repair,
     check_forbidden,
@@ -501,8 +498,7 @@ def _bound(problem: Problem, duals: Duals, value: float) -> tuple[Fraction | Non
 
         return sublinear_bound(program, duals, value) or (None, "nothing finite")
     if isinstance(program, EstimationProgram):
-        from .estimation import estimation_bound
-        from .worst_truth import worst_truth_bound
+        from .estimation import estimation_bound, worst_truth_bound
 
         if isinstance(program, WorstTruthProgram):
             found = worst_truth_bound(program, duals, value)

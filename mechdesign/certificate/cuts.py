@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CertificateError, SolverError
+from ..linear.compiled import compile_program
+from ..linear.cvxpy_form import least_violation
+from ..linear.solvers import solved
+from ..program.duals import Duals
+from ..program.program import LinearProgram, Program
 from ..requirement.base import Limit
 from ..requirement.convex import ROUNDING, Convex
-from ..solve.cvxpy_form import least_violation
-from ..solve.linear_program import compile_program
-from ..solve.method import Duals
-from ..solve.program import LinearProgram, Program
-from .feasible import solved
 from .repair import clean_kernel
 
 Array = NDArray[np.float64]

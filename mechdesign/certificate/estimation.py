@@ -13,30 +13,30 @@ and λ; everything is rational but what is left to balls.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import clock
 from ..errors import SolverError
 from ..exact import ball_ends
+from ..linear.threads import one_thread
 from ..privacy.constraint import Rounding
-from ..solve import clock
-from ..solve.column_generation.exact_columns import Deviations, columns_of_cone
-from ..solve.column_generation.method import SEARCHING
-from ..solve.estimation.method import are_listed
-from ..solve.estimation.orbit import treats_alike
-from ..solve.estimation.pricing import QuadraticPricing
-from ..solve.estimation.pricing_cones import wider_cones
-from ..solve.interior_point.predictor_corrector import one_thread
-from ..solve.method import Duals
-from ..solve.program import EstimationProgram
+from ..program.duals import Duals
+from ..program.enclosures import RELAXED, SEARCHED, as_ball
+from ..program.program import SEARCHING, EstimationProgram, TwoSided
+from ..program.worst import WorstTruthProgram
 from ..subsets.bounds import LiftBounds, least_risk
 from ..utility.estimation import as_fraction, as_rational
 from ..utility.truths import Asked
-from .enclosures import RELAXED, SEARCHED, as_ball
+from .columns.exact_columns import Deviations, columns_of_cone, too_large
+from .quadratic.cones import wider_cones
+from .quadratic.mean import MeanPricing, too_many
+from .quadratic.pricing import QuadraticPricing
 from .shape import sides_outside
 
 _PRECISION = 256
@@ -100,7 +100,7 @@ def _priced(program: EstimationProgram, duals: Duals, value: float) -> Found | N
         return None
     columns = columns_outside(program)
     if columns is not None:
-        bound = listed_bound(program, duals, columns)
+        bound = listed_bound(duals, columns, [program.survey])
         return None if bound is None else (bound, "prices, over all extreme columns")
     return searched_bound(*_at_truth(program, duals, value), value)
 
@@ -209,32 +209,117 @@ def columns_outside(program: EstimationProgram) -> Iterable[Deviations] | None:
 
 
 def listed_bound(
-    program: EstimationProgram, duals: Duals, columns: Iterable[Deviations]
+    duals: Duals,
+    columns: Iterable[Deviations],
+    surveys: Sequence[Asked],
+    shares: Sequence[Fraction] = (Fraction(1),),
 ) -> Fraction | None:
-    """The bound on minus the risk over given columns, which must be all extreme ones."""
+    """The bound on minus the mean of risks, by their shares, over given columns, which must be all
+    extreme ones.
+    """
     from flint import arb, arb_mat, ctx
 
     assert duals.prices is not None
     assert duals.inverse is not None
-    n, survey = len(program.prior), program.survey
+    n = len(duals.prices)
+    inverses = duals.inverse.reshape(-1, n, n)
+    rows = list(dict.fromkeys(columns))
     with ctx.workprec(_PRECISION):
-        loss = arb_mat(n, n, [as_ball(v) for row in survey.loss for v in row])
-        inverse = arb_mat(n, n, [arb(v) for v in duals.inverse.ravel().tolist()])
+        table = arb_mat(len(rows), n, [as_ball(d) for row in rows for d in row])
         prices = arb_mat(n, 1, [arb(v) for v in duals.prices.tolist()])
-        truth = arb_mat(n, 1, list(map(as_ball, survey.truth)))
-        inner = inverse * loss * inverse.transpose()
-        rows = list(dict.fromkeys(columns))
+        paid: list[Any] = [-cost for cost in (table * prices).entries()]
+        total = arb(0)
+        for one, share, given in zip(surveys, shares, inverses, strict=True):
+            loss = arb_mat(n, n, [as_ball(v) for row in one.loss for v in row])
+            inverse = arb_mat(n, n, [arb(v) for v in given.ravel().tolist()])
+            inner = inverse * loss * inverse.transpose()
+            truth = arb_mat(n, 1, list(map(as_ball, one.truth)))
+            weight = as_ball(share)
+            masses = table * truth
+            spread = table - masses * arb_mat(1, n, [1] * n)
+            both = zip(spread.tolist(), (spread * inner).tolist(), masses.entries(), strict=True)
+            for i, (u, weighed, mass) in enumerate(both):
+                value = sum((a * b for a, b in zip(u, weighed, strict=True)), arb(0))
+                paid[i] += weight * value / (1 + mass)
+            total += 2 * weight * (loss * inverse).trace()
         largest = arb(0)
-        if rows:
-            table = arb_mat(len(rows), n, [as_ball(d) for row in rows for d in row])
-            shares = table * truth
-            spread = table - shares * arb_mat(1, n, [1] * n)
-            quadratic = (spread * inner).tolist()
-            costs = (table * prices).entries()
-            for one, weighed, share, cost in zip(
-                spread.tolist(), quadratic, shares.entries(), costs, strict=True
-            ):
-                value = sum((a * b for a, b in zip(one, weighed, strict=True)), arb(0))
-                largest = largest.max(value / (1 + share) - cost)
-        ends = ball_ends(largest - 2 * (loss * inverse).trace())
+        for value in paid:
+            largest = largest.max(value)
+        ends = ball_ends(largest - total)
     return None if ends is None else ends[1]
+
+
+#: Symbols up to which all extreme columns are mixed at once, and rows of cones of any kind.
+MOST_LISTED, MOST_ROWS = 10, 150
+
+
+def are_listed(program: EstimationProgram, sides: TwoSided | None) -> bool:
+    """Whether every extreme column of a cone is listed."""
+    few = len(program.prior) <= MOST_LISTED and program.cone.count <= MOST_ROWS
+    return few or too_large(program, sides) is None
+
+
+def treats_alike(program: EstimationProgram) -> bool:
+    """Whether prior, truth and loss stay the same under every permutation of the symbols."""
+    survey = program.survey
+    return program.prior.is_uniform and len(set(survey.truth)) == 1 and is_symmetric(survey.loss)
+
+
+def is_symmetric(loss: tuple[tuple[Fraction, ...], ...]) -> bool:
+    """Whether the errors of all symbols count alike, and those of all pairs."""
+    n = len(loss)
+    own = {loss[x][x] for x in range(n)}
+    others = {loss[x][z] for x in range(n) for z in range(n) if x != z}
+    return len(own) == 1 and len(others) <= 1
+
+
+# The worst of several truths
+
+#: Where the bound for a list of truths comes from.
+AT_SHARES = "prices at the least favourable shares, all extreme columns"
+
+
+def worst_truth_bound(program: WorstTruthProgram, duals: Duals, value: float) -> Found:
+    """The smallest bound on minus the worst risk that can be proved, and how.
+
+    ``value`` is what a kernel has; a search for the bound ends near it.
+    """
+    open_bound = -program.truths.open_risk, "every symbol revealed"
+    shares = program.least_favourable(duals.mixture)
+    if shares is None:
+        return open_bound
+    if program.truths.every:
+        bound, source = estimation_bound(program.with_truth(shares), duals, value)
+        return min(open_bound, (bound, f"{source}, at the least favourable truth"))
+    prices, inverse = duals.prices, duals.inverse
+    if prices is None or inverse is None:
+        return open_bound
+    if not (np.isfinite(prices).all() and np.isfinite(inverse).all()):
+        return open_bound
+    columns = columns_outside(program)
+    if columns is None:
+        found = priced_mean_bound(program, shares, duals)
+    else:
+        found = listed_bound(duals, columns, program.truths.listed, shares)
+    return open_bound if found is None else min(open_bound, (found, AT_SHARES))
+
+
+def priced_mean_bound(
+    program: WorstTruthProgram, shares: Sequence[Fraction], duals: Duals
+) -> Fraction | None:
+    """The same where extreme columns are too many to be listed exactly; ``None`` where they are too
+    many to be priced.
+    """
+    assert duals.prices is not None
+    assert duals.inverse is not None
+    if too_many(program.cone) is not None:
+        return None
+    n, listed = len(program.prior), program.truths.listed
+    squares, total = [], -sum((Fraction(v) for v in duals.prices.tolist()), Fraction(0))
+    for one, share, inverse in zip(listed, shares, duals.inverse.reshape(-1, n, n), strict=True):
+        square, twice = exact_quadratic(one, inverse)
+        squares.append([[share * v for v in row] for row in square])
+        total += share * twice
+    pricing = MeanPricing(program.cone, tuple(one.truth for one in listed))
+    exact = [Fraction(v) for v in duals.prices.tolist()]
+    return pricing.bound(squares, exact) - total

@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 
 from ..errors import CertificateError, SolverError
 from ..exact import DENOMINATOR_BITS, Verdict, to_weights
+from ..linear.compiled import SparseProgram, compile_program
+from ..linear.cvxpy_form import cvxpy_distance, inner_kernel, solve_kernel
+from ..linear.solvers import solved
 from ..mechanism import Mechanism
-from ..solve.backends.clarabel import solve_cones
-from ..solve.backends.highs import solve_rows
-from ..solve.backends.refined import is_small, solve_refined
-from ..solve.cvxpy_form import inner_kernel
-from ..solve.linear_program import SparseProgram, compile_program
-from ..solve.method import Duals
-from ..solve.program import LinearProgram
-from .repair import Repair, clean_kernel, corrections, without_forbidden
+from ..program.duals import Duals
+from ..program.program import LinearProgram
+from ..roots import least_passing
+from .repair import Repair, clean_kernel, corrections, joined, without_forbidden
 
 Array = NDArray[np.float64]
 
@@ -48,7 +47,6 @@ _ENOUGH, _SEARCHES = 0.25, 4
 _NOISE = 1e-8
 # Total slack below this proves nothing.
 _LEAST_SLACK = 1e-15
-_CONE_TOLERANCE = 1e-10
 # Rows up to which normal equations are solved, and eigenvalues of theirs that count as zero.
 _DIRECT, _SINGULAR = 1000, 1e-13
 
@@ -115,27 +113,17 @@ def _least_mixture(
     """About the least share of an inner kernel with which another passes, and the weights; how
     often that was tried.
     """
-    rounds = 0
+    tried: list[float] = []
     for kept, other in _without_traces(program, start, inner):
-        share, found = _LEAST_SHARE, None
-        while share < 1 and found is None:
-            found = _mixed(program, kept, other, share)
-            rounds += 1
-            share *= _GROWTH
-        if found is None:
-            share, found = _GROWTH, _mixed(program, kept, other, 1.0)
-        if found is None:
-            continue
-        low, high = share / _GROWTH**2, min(share / _GROWTH, 1.0)
-        for _ in range(_NARROWINGS):
-            if high <= _CHEAP:
-                break
-            middle = float(np.sqrt(low * high))
-            tried = _mixed(program, kept, other, middle)
-            low, high, found = (middle, high, found) if tried is None else (low, middle, tried)
-            rounds += 1
-        return (high, found), rounds
-    return None, rounds
+
+        def mixed(share: float, pair: tuple[Array, Array] = (kept, other)) -> Any:
+            tried.append(share)
+            return _mixed(program, *pair, share)
+
+        found = least_passing(mixed, _LEAST_SHARE, _GROWTH, _NARROWINGS, _CHEAP)
+        if found is not None:
+            return found, len(tried)
+    return None, len(tried)
 
 
 def _allowed(program: LinearProgram, kernel: Array) -> Array:
@@ -372,21 +360,6 @@ def _with_room(compiled: SparseProgram, wanted: NDArray[np.bool_] | None) -> tup
     return kernel, (right - matrix @ point[:size]) / scales
 
 
-def solved(compiled: SparseProgram, seconds: float = math.inf) -> tuple[Any, ...]:
-    """What :meth:`SparseProgram.invert` takes, by HiGHS, refined where the program is small, or by
-    Clarabel where there are cones; HiGHS stops after ``seconds``.
-    """
-    if compiled.cones:
-        return solve_cones(compiled, _CONE_TOLERANCE)[0]
-    if is_small(compiled.program):
-        try:
-            return solve_refined(compiled)[0]
-        except SolverError:
-            pass  # up to the tolerance of the solver there may be a point all the same
-    order = ("simplex", "ipm") if compiled.cost.size <= 20_000 else ("ipm", "simplex")
-    return solve_rows(compiled, order, seconds)[0]
-
-
 def slack_duals(program: LinearProgram, seconds: float = math.inf) -> Duals | None:
     """Dual variables of the least total slack; ``None`` where there is hardly any, or no answer, as
     within ``seconds`` of a solver.
@@ -425,3 +398,70 @@ def slack_duals(program: LinearProgram, seconds: float = math.inf) -> Duals | No
     if float(np.maximum(point[size:], 0).sum()) <= _LEAST_SLACK:
         return None
     return asked.invert(point, *rest)[1]
+
+
+# Kernels from anywhere, which may be far from all that is asked
+
+#: A kernel that needs more mass of others than this did not break its bounds by rounding alone.
+FAR = 1e-6
+# Least mass that a symbol must keep where others are forbidden to it, to be repaired as it is.
+_LEFT = 0.5
+
+
+def repair_given(program: LinearProgram, kernel: Array) -> tuple[NDArray[np.int64], Repair]:
+    """Integer weights over 2⁵³ that satisfy all that is asked, near a kernel from anywhere.
+
+    One that is far is repaired as it is, and the nearest one too; that of higher value is kept.
+    Raises :class:`CertificateError` where none is found.
+    """
+    given = clean_kernel(kernel)
+    found, failures = [], []
+    zeros = np.zeros(given.shape, dtype=bool) if program.forbidden is None else program.forbidden
+    lost = float(np.where(zeros, given, 0.0).sum(axis=1).max())
+    if lost < _LEFT:
+        try:
+            weights, repair = repair_required(program, given)
+            found.append((weights, _moved(repair, lost)))
+        except CertificateError as failure:
+            failures.append(failure)
+    if not found or found[0][1].moved > FAR:
+        try:
+            nearest = nearest_kernel(program, given)
+            weights, repair = repair_required(program, nearest)
+            found.append(
+                (weights, _moved(repair, float(abs(nearest - given).sum(axis=1).max()) / 2))
+            )
+        except SolverError as failure:
+            failures.append(CertificateError(f"no kernel near the given one was found: {failure}"))
+        except CertificateError as failure:
+            failures.append(failure)
+    if not found:
+        raise failures[-1]
+    return max(found, key=lambda pair: program.enclose(pair[0], DENOMINATOR_BITS).low)
+
+
+def _moved(repair: Repair, share: float) -> Repair:
+    """What the repair of a kernel did after a share of the mass of a symbol was moved."""
+    return replace(repair, inside=0.0, moved=joined(share, repair.inside))
+
+
+def nearest_kernel(program: LinearProgram, kernel: Array) -> Array:
+    """The kernel of least Σ |K − K₀| among those that satisfy all that is asked, in floats.
+
+    Raises :class:`SolverError` where no solver finds it.
+    """
+    from scipy import sparse
+
+    if program.convex:
+        return clean_kernel(solve_kernel(program, lambda K: -cvxpy_distance(K, kernel)))
+    compiled = compile_program(program)
+    (n, m), size = program.shape, compiled.cost.size
+    outputs, symbols = np.divmod(compiled.variables, compiled.block)
+    entries = np.flatnonzero((symbols < n) & (outputs < m))
+    asked = kernel[symbols[entries], outputs[entries]]
+    pick = sparse.eye_array(size).tocsr()[entries]
+    apart = sparse.eye_array(len(entries))
+    rows = sparse.vstack([sparse.hstack([pick, -apart]), sparse.hstack([-pick, -apart])]).tocsr()
+    cost = np.concatenate([np.zeros(size), -np.ones(len(entries))])
+    extended = compiled.extended(cost, len(entries), rows=(rows, np.concatenate([asked, -asked])))
+    return clean_kernel(compiled.kernel(solved(extended)[0][:size]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -16,31 +17,36 @@ from typing import Any
 
 import numpy as np
 
+from .. import clock
 from ..errors import CertificateError, InfeasibleError, InputError, SolverError, quote
 from ..exact import LARGEST_LEVEL, nearest_float
 from ..labels import Label, told_shape
+from ..linear.compiled import compile_program
+from ..linear.cvxpy_form import inner_kernel
+from ..linear.solvers import solved
 from ..prior import Prior
 from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion
+from ..program.duals import Duals
+from ..program.problem import Problem, state_problem
+from ..program.program import LinearProgram
 from ..requirement.base import Requirement
-from ..solve import clock
-from ..solve.cvxpy_form import inner_kernel
-from ..solve.few_outputs import search_outputs
-from ..solve.linear_program import compile_program
-from ..solve.method import Duals
-from ..solve.problem import Problem, state_problem
-from ..solve.program import LinearProgram
+from ..roots import narrowed
 from ..utility.linear import Matrix
 from .bounds import upper_bound
+from .certificate import fitting_duals
 from .cuts import least_slack_of_cuts
-from .feasible import repair_required, slack_duals, solved
+from .feasible import repair_required, slack_duals
+from .few_outputs import search_outputs
 
 Part = PrivacyNotion | Requirement
 
 # Slack below this proves nothing.
 _NOISE = 1e-15
-# Smallest levels are narrowed to this share of themselves, in fewer steps where kernels are large.
-_NARROW, _STEPS, _FEW_STEPS, _LARGE = 1e-8, 60, 10, 4000
+# Smallest levels are narrowed to this share of themselves.
+_NARROW = 1e-8
+# How far apart levels are that show a slope, as a share of themselves, of tiny ones of the other.
+_STEP, _SMALL = 1e-10, 1e-3
 # Levels that are known up to this share are told.
 _NEAR = 5e-7
 # How often a level that is just above is tried, farther off by this factor each time.
@@ -177,7 +183,7 @@ def check_feasible(problem: Problem) -> None:
     if proof is None:
         return
     clash, smaller, is_decided = _clash(problem)
-    levels = _levels(problem, [part for part in clash if isinstance(part, PrivacyNotion)])
+    levels = _levels(problem, [part for part in clash if isinstance(part, PrivacyNotion)], proof)
     proof = smaller or proof
     names = tuple(str(part) for part in clash)
     parts = [f"no kernel satisfies {' and '.join(names)}" + " together" * (len(names) > 1)]
@@ -281,75 +287,82 @@ def _halved(parts: list[Part], is_impossible: Callable[[list[Part]], bool]) -> l
     return parts
 
 
-def _levels(problem: Problem, notions: Sequence[PrivacyNotion]) -> dict[str, float]:
-    """For each notion with one level the smallest at which everything else is possible."""
+def _levels(
+    problem: Problem, notions: Sequence[PrivacyNotion], proof: Infeasibility
+) -> dict[str, float]:
+    """For each notion with one level the smallest at which everything else is possible, where that
+    is decided; ``proof`` says that it is not at the level that was asked.
+    """
     found = {}
     until = clock.now() + _LEVEL_SECONDS
     for notion in notions:
         if len(notion.level_fields) == 1:
-            level = _smallest_level(problem, notion, until)
-            if level is not None:
-                found[str(notion)] = level
+            # A level that the notion does not take, or that is not decided in time.
+            with suppress(InputError, SolverError):
+                found[str(notion)] = _Levels(problem, notion, until).smallest(proof)
     return found
 
 
-def _smallest_level(problem: Problem, notion: PrivacyNotion, until: float) -> float | None:
-    """The smallest level of a notion at which the rest is possible, ``inf`` for none.
+class _Levels:
+    """Levels of a notion at which what is asked is provably impossible, or may be done.
 
-    Proved impossible just below, and possible at it by a kernel that passed every exact check.
-    ``None`` where that is not decided before the clock shows ``until``: a tolerance of equations
-    may also leave room for kernels at large levels that weights over 2**53 cannot hold.
+    What is proved at one level says how fast a proof is lost as the level grows, as the same dual
+    variables bound what kernels have at every other one (Newton's method, [Dinkelbach1967]).
     """
-    asked_for: list[Part] = [*problem.notions, *problem.requirements]
-    others = [part for part in asked_for if part is not notion]
-    field = notion.level_fields[0]
 
-    def at(level: float) -> Problem | None:
-        try:
-            changed: Part = replace(notion, **{field: level})  # type: ignore[type-var]
-            return _restated(problem, [*others, changed])
-        except InputError:
-            return None
+    def __init__(self, problem: Problem, notion: PrivacyNotion, until: float) -> None:
+        self._problem, self._notion, self._until = problem, notion, until
 
-    low, high = notion.levels[0], max(2 * notion.levels[0], 0.5)
-    while True:
-        asked = at(min(high, float(LARGEST_LEVEL)))
-        if asked is None:
-            return None
-        proof = prove_infeasible(asked, until)
-        if clock.now() > until:
-            return None
-        if proof is None:
-            break
-        if high >= LARGEST_LEVEL:
+    def smallest(self, proof: Infeasibility) -> float:
+        """The smallest level at which the rest is possible, ``inf`` for none.
+
+        Proved impossible just below, and possible at it by a kernel that passed every exact check.
+        Raises :class:`SolverError` where that is not decided in time: a tolerance of equations may
+        also leave room for kernels at large levels that weights over 2**53 cannot hold.
+        """
+        if self._bound(proof, float(LARGEST_LEVEL)) < 0:
             return math.inf
-        low, high = high, 2 * high
-    high = min(high, float(LARGEST_LEVEL))
-    assert isinstance(problem.program, LinearProgram)
-    large = math.prod(problem.program.shape) > _LARGE
-    for _ in range(_FEW_STEPS if large else _STEPS):
-        if high - low <= _NARROW * high:
-            break
-        middle = (low + high) / 2
-        asked = at(middle)
-        if asked is None:
-            return None
-        proof = prove_infeasible(asked, until)
-        if clock.now() > until:
-            return None
-        if proof is None:
-            high = middle
-        else:
-            low = middle
-    step = max(high - low, _NARROW * high)
-    for _ in range(_TRIES):
-        asked = at(high)
-        if clock.now() > until:
-            return None
-        if asked is not None and _is_possible(asked, until - clock.now()):
-            return high if large or high - low <= _NEAR * high else None
-        high, step = high + step, _FARTHER * step
-    return None
+        level = self._notion.levels[0]
+        above = level + _STEP * max(level, _SMALL)
+        slope = (self._bound(proof, above) - proof.bound) / (Fraction(above) - Fraction(level))
+        start = level, nearest_float(proof.bound), nearest_float(slope)
+        low, high = narrowed(self._missing, *start, float(LARGEST_LEVEL), _NARROW)
+        if high is None:
+            return math.inf
+        step = max(high - low, _NARROW * high)
+        for _ in range(_TRIES):
+            if high - low > _NEAR * high:
+                break
+            if _is_possible(self._at(high), self._left()):
+                return high
+            high, step = high + step, _FARTHER * step
+        raise SolverError(f"no level was found that would do in place of {self._notion}")
+
+    def _at(self, level: float) -> Problem:
+        notion = self._notion
+        changed: Part = replace(notion, **{notion.level_fields[0]: level})  # type: ignore[type-var]
+        asked: list[Part] = [*self._problem.notions, *self._problem.requirements]
+        return _restated(self._problem, [changed if part is notion else part for part in asked])
+
+    def _left(self) -> float:
+        """Seconds that are left; raises :class:`SolverError` where there are none."""
+        seconds = self._until - clock.now()
+        if seconds < 0:
+            raise SolverError("no time is left to find out which level would do")
+        return seconds
+
+    def _missing(self, level: float) -> float | None:
+        """What proves that a level does not do, below zero; ``None`` where it may."""
+        proof = prove_infeasible(self._at(level), self._until)
+        self._left()
+        return None if proof is None else nearest_float(proof.bound)
+
+    def _bound(self, proof: Infeasibility, level: float) -> Fraction:
+        """What the dual variables of one level prove at another."""
+        program = self._at(level).program
+        assert isinstance(program, LinearProgram)
+        duals = fitting_duals(program, proof.duals, program.shape[1])
+        return Fraction(0) if duals is None else upper_bound(program, duals)[0]
 
 
 def _is_possible(problem: Problem, seconds: float) -> bool:

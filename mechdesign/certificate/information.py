@@ -17,32 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import clock
 from ..prior import Prior
 from ..privacy.constraint import Rounding
-from ..solve import clock
-from ..solve.closed_form import kernel_of_sides, simplex_of_sides
-from ..solve.column_generation.branch_and_bound import WorkLimit, universal_bound
-from ..solve.column_generation.exact_columns import (
-    LiftBox,
-    columns_of_rays,
-    extreme_rays,
-    staircases,
-)
-from ..solve.column_generation.families import (
-    LARGEST_RATIO,
-    Curve,
-    Family,
-    LiftFamily,
-    StaircaseFamily,
-    make_family,
-)
-from ..solve.column_generation.method import SEARCHING
-from ..solve.column_generation.pricing import Pricer
-from ..solve.column_generation.vertices import MOST_SYMBOLS_ANY, too_large, vertex_bound
-from ..solve.method import Duals
-from ..solve.program import SublinearProgram, TwoSided
-from ..utility.sublinear import FInformation
-from .enclosures import (
+from ..program.duals import Duals
+from ..program.enclosures import (
     CUT_SHORT,
     Enclosure,
     as_ball,
@@ -53,7 +32,21 @@ from .enclosures import (
     simplex_enclosures,
     sums_up,
 )
-from .shape import sides_outside
+from ..program.program import SEARCHING, SublinearProgram, TwoSided
+from ..utility.sublinear import FInformation
+from .columns.branch_and_bound import WorkLimit, universal_bound
+from .columns.exact_columns import (
+    MOST_SYMBOLS_ANY,
+    LiftBox,
+    columns_of_rays,
+    extreme_rays,
+    staircases,
+    too_large,
+    vertex_bound,
+)
+from .columns.families import LARGEST_RATIO, Curve, Family, LiftFamily, StaircaseFamily, make_family
+from .columns.pricing import Pricer
+from .shape import kernel_of_sides, sides_outside, simplex_of_sides
 
 _UNIT = 2.0**-52
 # Gaps to prove, the finest that succeeds counts; nodes allowed for each.

@@ -21,7 +21,8 @@ from ..errors import CertificateError
 from ..exact import DENOMINATOR, DENOMINATOR_BITS, Verdict, exp_lower, to_weights
 from ..mechanism import Mechanism
 from ..privacy.rows import Compared
-from ..solve.program import Cone, LinearProgram, Program
+from ..program.program import Cone, LinearProgram, Program
+from ..roots import least_passing
 
 _ROUNDS = 40
 _PATIENCE = 4
@@ -214,8 +215,7 @@ def keep_sums(program: Program, weights: NDArray[np.int64]) -> tuple[NDArray[np.
     """Weights that satisfy every constraint on a sum too, by mixing in a constant kernel.
 
     Returns them with the share of the constant kernel. Mixing keeps every column in the cone and
-    lowers every sum in proportion, as a constant kernel has the least. The smallest share that
-    passes is found by doubling and halving.
+    lowers every sum in proportion, as a constant kernel has the least.
     """
     if not program.sums or _are_kept(program, weights):
         return weights, 0.0
@@ -226,21 +226,8 @@ def keep_sums(program: Program, weights: NDArray[np.int64]) -> tuple[NDArray[np.
         tried, _ = repair_kernel((1 - share) * kernel + share * constant, program.cone)
         return tried if _are_kept(program, tried) else None
 
-    share, found = _LEAST_SHARE, None
-    while found is None and share <= 1:
-        found = mixed(share)
-        share *= 2
-    if found is None:
-        return to_weights(program.constant_kernel), 1.0
-    low, high = share / 4, share / 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        tried = mixed(middle)
-        if tried is None:
-            low = middle
-        else:
-            high, found = middle, tried
-    return found, high
+    found = least_passing(mixed, _LEAST_SHARE, 2.0, _HALVINGS)
+    return (to_weights(program.constant_kernel), 1.0) if found is None else found[::-1]
 
 
 def _are_kept(program: Program, weights: NDArray[np.int64]) -> bool:

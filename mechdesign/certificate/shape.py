@@ -11,9 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..exact import LARGEST_LEVEL, exp_bounds, exp_upper
+from ..prior import Prior
 from ..privacy.constraint import Distribution, Group
-from ..solve.program import Cone, TwoSided
+from ..program.program import Cone, TwoSided
+
+Array = NDArray[np.float64]
 
 #: Columns inside a cone keep this relative distance from its edge, for the rounding to come.
 SLACK = Fraction(1, 1 << 80)
@@ -117,3 +123,66 @@ def _kind(hypotheses: tuple[Distribution, ...], masses: tuple[Fraction, ...]) ->
         return "prior"
     points = {h.point for h in hypotheses}
     return "points" if None not in points and len(points) == len(masses) else "other"
+
+
+# Other bounds are redundant up to this share.
+_REDUNDANT = 1e-12
+
+
+#: The simplices that posteriors may fill: all of them, the prior alone, with lifts at the upper or
+#: the lower side but for one symbol.
+REVEAL_ALL, REVEAL_NOTHING = "reveal-all", "reveal-nothing"
+AT_UPPER_SIDE, AT_LOWER_SIDE = "extremal-pml", "extremal-pmc"
+
+
+def simplex_of_sides(sides: TwoSided, prior: Prior) -> str | None:
+    """Which simplex the posteriors fill that a two-sided cone allows, over one symbol or three and
+    more; ``None`` where they fill none.
+    """
+    pmin = prior.pmin
+    free = sides.lower == 0 and sides.ratio == math.inf and sides.upper * pmin >= 1
+    if free or len(prior) == 1:
+        return REVEAL_ALL  # no lift exceeds 1/pmin
+    if sides.is_constant:
+        return REVEAL_NOTHING
+    if _upper_side_rules(sides, pmin):
+        return AT_UPPER_SIDE
+    return AT_LOWER_SIDE if _lower_side_rules(sides, pmin) else None
+
+
+def kernel_of_sides(sides: TwoSided, prior: Prior) -> Array | None:
+    """The kernel on the vertices of that simplex; ``None`` where there is none."""
+    case, n, p = simplex_of_sides(sides, prior), len(prior), prior.probabilities
+    if case is None:
+        return None
+    if case == REVEAL_ALL:
+        return np.eye(n)
+    if case == REVEAL_NOTHING:
+        return np.ones((n, 1))
+    if case == AT_UPPER_SIDE:
+        kernel = np.tile(sides.upper * p, (n, 1))
+        np.fill_diagonal(kernel, 1 - sides.upper * (1 - p))
+        return np.maximum(kernel, 0.0)
+    kernel = np.tile(sides.lower * p, (n, 1))
+    kernel[np.diag_indices(n)] += 1 - sides.lower
+    return kernel
+
+
+def _upper_side_rules(sides: TwoSided, pmin: float) -> bool:
+    """Whether h (1 − pmin) ≤ 1, so that lifts up to h fill a simplex; others are redundant."""
+    h = sides.upper
+    if h == math.inf or h * (1 - pmin) > 1:
+        return False
+    least = (1 - h * (1 - pmin)) / pmin
+    return sides.lower <= least * (1 + _REDUNDANT) and sides.ratio * least >= h * (1 - _REDUNDANT)
+
+
+def _lower_side_rules(sides: TwoSided, pmin: float) -> bool:
+    """Whether lifts from l on, which always fill a simplex, make the other bounds redundant."""
+    low = sides.lower
+    if low == 0:
+        return False
+    largest = (1 - low * (1 - pmin)) / pmin
+    return sides.upper >= largest * (1 - _REDUNDANT) and sides.ratio * low >= largest * (
+        1 - _REDUNDANT
+    )

@@ -37,10 +37,10 @@ from ..exact import (
     log_upper,
 )
 from ..labels import counted
+from ..linear.highs import Model
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..progress import advance, stage
-from ..solve.backends.highs import Model
 from ..theory.leakage import outcome_leakage
 from ..theory.validation import number
 from ._refines import integer_rows

@@ -25,9 +25,9 @@ from .._audit import matched
 from ..errors import KernelError, SolverError
 from ..exact import Verdict, float_at_least, float_at_most
 from ..labels import counted
+from ..linear.highs import Model
 from ..mechanism import Mechanism, as_mechanism
 from ..prior import Prior
-from ..solve.backends.highs import Model
 from ..theory.validation import number
 
 Array = NDArray[np.float64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,7 +30,6 @@ from .options import (
     expect_picture,
     note,
     print_json,
-    receipts_beside,
     say,
 )
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from ..inference.results import Estimate, GroupEstimates
     from ..inference.surveys import Survey
     from ..release.report_counts import ReportCounts
-    from ..release.samples import CountedRows
+    from ..release.reports import CountedRows
 
 
 @dataclass(frozen=True)
@@ -296,7 +295,7 @@ def estimate(
             of_numbers = partial(
                 _numbers, mean=mean, quantiles=quantile, ends=limits, histogram=histogram
             )
-            _of_several(
+            _of_rows(
                 *several,
                 names,
                 drawn,
@@ -353,11 +352,8 @@ def estimate(
         return
     from ..inference._estimate import estimate as run_estimate
     from ..kernel_files import check_order, is_plan_file, load_release
-    from ..mechanism import mechanism_of
-    from ..published import kernel_fingerprint
-    from ..release.table_files import count_file, count_subset_file, sample_file
+    from ..release.table_files import subsets_of_file
     from ..subsets import SubsetSelection
-    from ..views.plain import estimate_json, groups_json, survey_json
 
     check_order(kernel, reports)
     designed: Any = load_release(kernel)
@@ -381,52 +377,35 @@ def estimate(
         with waiting("estimating", show=sys.stderr.isatty()):
             many = run_estimate(
                 _collected(reports)
-                or count_subset_file(
+                or subsets_of_file(
                     reports, column, designed, missing=missing, progress=sys.stderr.isatty()
                 ),
                 designed,
+                column,
                 missing=missing,
-                receipt=receipts_beside(reports, [column], receipt)[0],
+                receipt=receipt,
                 **options,
                 **vars(drawn),
             )
         _show_many(many, designed.fingerprint, top, as_json)
         return
-    if top is not None:
-        raise InputError(
-            "--top",
-            expected="a saved subset selection with it",
-            got="a kernel with a matrix",
-            remedy="leave it out",
-        )
-    mechanism = mechanism_of(designed)
-    options.update(
-        missing=missing,
-        feature=read_feature(feature, mechanism),
-        receipt=receipts_beside(reports, [column], receipt)[0],
-        truth=None if truth is None else read_truth(truth),
+    rows = _collected(reports) or _rows(reports, [column, *drawn.columns])
+    _of_rows(
+        designed,
+        rows,
+        [column],
+        drawn,
+        feature,
+        truth,
+        receipt,
+        plot,
+        top,
+        missing,
+        options,
+        as_json,
+        force,
+        partial(_numbers, mean=mean, quantiles=quantile, ends=limits, histogram=histogram),
     )
-    fingerprint = kernel_fingerprint(mechanism)
-    progress = sys.stderr.isatty()
-    if not drawn.asked:
-        found = _collected(reports) or count_file(reports, [column], [designed], progress=progress)
-        with waiting("estimating", show=sys.stderr.isatty()):
-            made = run_estimate(found, designed, **options)
-        numbers = _numbers(made, mean, quantile, limits, histogram)
-        shown = estimate_json(made, fingerprint)
-        _show(made, shown, plot, as_json=as_json, force=force, numbers=numbers)
-        return
-    sample = sample_file(
-        reports, column, designed, drawn.columns, missing=missing, progress=progress
-    )
-    with waiting("estimating", show=sys.stderr.isatty()):
-        result: Any = run_estimate(sample, designed, **options, **vars(drawn))
-    if drawn.by_group is None:
-        numbers = _numbers(result, mean, quantile, limits, histogram)
-        shown = survey_json(result, fingerprint)
-        _show(result, shown, plot, as_json=as_json, force=force, numbers=numbers)
-    else:
-        _show_groups(result, groups_json(result, fingerprint), as_json)
 
 
 def _other_of_plan(kernel: str, names: list[str]) -> tuple[str | None, str | None]:
@@ -457,8 +436,8 @@ def _read_several(
     ``None`` for reports in one column of a design.
     """
     from ..kernel_files import load_release
-    from ..release.several_estimates import report_columns
-    from ..release.table_files import open_batches, rows_of_file
+    from ..release.reports import report_columns
+    from ..release.table_files import open_batches
     from ..solve.columns_plan import KernelPlan
     from ..subsets import SubsetSelection
 
@@ -475,13 +454,19 @@ def _read_several(
                     names[:] = ["report"]
     if len(names) == 1 or isinstance(designed, SubsetSelection):
         return None
-    progress = sys.stderr.isatty()
-    return designed, rows_of_file(reports, [*names, *beside], progress=progress)
+    return designed, _rows(reports, [*names, *beside])
 
 
-def _of_several(
+def _rows(reports: str, columns: Sequence[str]) -> CountedRows:
+    """The distinct rows of columns of a file, or of several, with its receipts."""
+    from ..release.table_files import rows_of_file
+
+    return rows_of_file(reports, columns, progress=sys.stderr.isatty())
+
+
+def _of_rows(
     designed: Any,
-    rows: CountedRows,
+    rows: CountedRows | ReportCounts,
     names: list[str],
     drawn: Survey,
     feature: str | None,
@@ -495,12 +480,12 @@ def _of_several(
     force: bool,
     numbers: Callable[[Estimate], list[NumberEstimate | Histogram]],
 ) -> None:
-    """Estimates of joint frequencies, or of a feature such as one of the columns."""
+    """Estimates from reports in one column, or in several of a plan or of a kernel on tuples."""
     from ..inference._estimate import estimate as run_estimate
     from ..inference.many import large_columns
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
-    from ..release.several_estimates import one_kernel
+    from ..release.reports import together
     from ..views.plain import estimate_json, groups_json, survey_json
 
     if large_columns(designed, names) is not None:
@@ -530,32 +515,27 @@ def _of_several(
         raise InputError(
             "--top",
             expected="a saved subset selection, or a plan for more combinations",
-            got=f"{len(names)} columns, which are shown as a whole",
+            got="a kernel with a matrix",
             remedy="leave it out",
         )
-    beside = drawn.columns if drawn.asked else None
-    found = one_kernel(rows, designed, names, receipt, missing, beside)
-    mechanism = mechanism_of(found.mechanism)
+    one = together(designed, names) if len(names) > 1 and hasattr(designed, "names") else designed
+    mechanism = mechanism_of(one)
     with waiting("estimating", show=sys.stderr.isatty()):
         made: Any = run_estimate(
-            found.reports,
-            found.mechanism,
+            rows,
+            designed,
+            names if len(names) > 1 else names[0],
             missing=missing,
             feature=read_feature(feature, mechanism),
-            receipt=found.receipt,
+            receipt=receipt,
             truth=None if truth is None else read_truth(truth),
             **options,
             **vars(drawn),
         )
     fingerprint = kernel_fingerprint(mechanism)
     if drawn.by_group is not None:
-        if found.note is not None:
-            each = tuple(replace(one, note=found.note) for one in made.estimates)
-            made = replace(made, estimates=each)
         _show_groups(made, groups_json(made, fingerprint), as_json)
         return
-    if found.note is not None:
-        made = replace(made, note=found.note)
     shown = survey_json(made, fingerprint) if drawn.asked else estimate_json(made, fingerprint)
     _show(made, shown, plot, as_json=as_json, force=force, numbers=numbers(made))
 
@@ -652,14 +632,12 @@ def _rounds(
     from ..kernel_files import load_kernel
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
-    from ..release.table_files import count_file
     from ..views.plain import rounds_json
 
     both = (first, then)
     designs = [load_kernel(one.kernel) for one in both]
     options["feature"] = read_feature(feature, mechanism_of(designs[0]))
     options["truth"] = None if truth is None else read_truth(truth)
-    progress = sys.stderr.isatty()
     if people == "same":
         if first.reports != then.reports or first.column == then.column:
             raise InputError(
@@ -670,17 +648,19 @@ def _rounds(
                 remedy="name that file in both places, and --second-round-column",
             )
         columns = [first.column, then.column]
-        counts = count_file(first.reports, columns, designs, progress=progress)
+        counts = _rows(first.reports, columns)
         with waiting("estimating", show=sys.stderr.isatty()):
-            made = estimate_rounds(counts, designs, people=people, **options)
+            made = estimate_rounds(counts, designs, columns, people=people, **options)
     else:
-        parts = [
-            count_file(one.reports, [one.column], [designed], progress=progress)
-            for one, designed in zip(both, designs, strict=True)
-        ]
-        known = [receipts_beside(one.reports, [one.column], None)[0] for one in both]
+        parts = [_rows(one.reports, [one.column]) for one in both]
         with waiting("estimating", show=sys.stderr.isatty()):
-            made = estimate_rounds(parts, designs, people=people, receipts=known, **options)
+            made = estimate_rounds(
+                parts,
+                designs,
+                [one.column for one in both],
+                people=people,
+                **options,
+            )
     kernels = [kernel_fingerprint(mechanism_of(designed)) for designed in designs]
     return made, rounds_json(made, kernels)
 
@@ -708,7 +688,6 @@ def _joint(
     from ..kernel_files import is_plan_file, load_kernel, load_release
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
-    from ..release.table_files import count_file
     from ..views.plain import joint_json
 
     sides = (first, second)
@@ -735,10 +714,11 @@ def _joint(
             got=quote(columns[0]),
             remedy="name the column of the second design",
         )
-    found = count_file(reports, columns, designs, progress=sys.stderr.isatty())
-    known = receipts_beside(reports, columns, receipt)
+    found = _rows(reports, columns)
     with waiting("estimating", show=sys.stderr.isatty()):
-        made = estimate_joint(found, designs, columns, features=features, receipts=known, **options)
+        made = estimate_joint(
+            found, designs, columns, features=features, receipts=[receipt] * 2, **options
+        )
     table = made if given is None else made.conditional(given)
     if as_json:
         kernels = [kernel_fingerprint(mechanism) for mechanism in mechanisms]

@@ -266,18 +266,6 @@ def say_advice(found: Identification) -> None:
         say(f"{found.advice[0].upper()}{found.advice[1:]}.")
 
 
-def receipts_beside(reports: str, columns: list[str], receipt: Path | None) -> list[Any]:
-    """The receipt of each column: from the file named, else from where the reports are."""
-    from ..release.receipts import load_receipt
-    from ..release.table_files import file_receipts
-
-    if receipt is not None:
-        return [load_receipt(receipt, name) for name in columns]
-    # Counts of a collector name their kernel themselves.
-    known = {} if reports.lower().endswith(".json") else file_receipts(reports)
-    return [known.get(name) for name in columns]
-
-
 # What the texts of options name
 
 

@@ -22,7 +22,6 @@ from .options import (
     ShowValues,
     note,
     print_json,
-    receipts_beside,
 )
 
 
@@ -98,66 +97,50 @@ def regress(
     from ..views.plain import regression_json
     from ..views.text import print_intervals
 
-    design = {"weights": weights, "strata": strata, "clusters": clusters}
-    options: dict[str, Any] = {
-        "response": response,
-        "covariates": covariates or [],
-        "family": family,
-        "confidence": confidence,
-        "missing": missing,
-        "misfit": misfit,
-        **design,
-    }
     check_order(kernel, reports)
-    others = [*(covariates or []), *(name for name in design.values() if name is not None)]
-    if is_plan_file(kernel):
-        plan: Any = load_release(kernel)
-        names = _one_each("--column", columns or list(plan.names))
-        if receipt is not None or truth is not None:
-            raise InputError(
-                "--receipt and --truth",
-                expected="them left out for a plan, whose reports carry their receipts",
-                got="one of them",
-                remedy="leave it out",
-            )
-        read = [*names, *([] if response in names else [response]), *others]
-        features = _by_column("--feature", feature, plan)
-        chosen = _by_column("--reference", reference, plan)
-        numbers = {
-            name: read_feature(path, kernel_of(plan[name])) for name, path in features.items()
-        }
-        left_out = {name: _symbol(text, kernel_of(plan[name])) for name, text in chosen.items()}
-        with waiting("regressing", show=sys.stderr.isatty()):
-            made = run_regress(
-                rows_of_file(reports, read, progress=sys.stderr.isatty()),
-                plan,
-                names,
-                feature=numbers,
-                reference=left_out,
-                **options,
-            )
-        fingerprint: Any = {name: kernel_fingerprint(kernel_of(plan[name])) for name in names}
-    else:
-        column = _single("--column", columns)
-        designed = load_kernel(kernel)
-        mechanism = kernel_of(designed)
-        symbol = _single("--reference", reference, needed=False)
-        with waiting("regressing", show=sys.stderr.isatty()):
-            made = run_regress(
-                rows_of_file(
-                    reports, [str(column), response, *others], progress=sys.stderr.isatty()
-                ),
-                designed,
-                column,
-                feature=read_feature(_single("--feature", feature, needed=False), mechanism),
-                reference=None if symbol is None else _symbol(symbol, mechanism),
-                receipt=receipts_beside(reports, [str(column)], receipt)[0],
-                truth=None if truth is None else read_truth(truth),
-                **options,
-            )
-        fingerprint = kernel_fingerprint(mechanism)
+    several = is_plan_file(kernel)
+    plan: Any = load_release(kernel) if several else None
+    known = [*plan.names] if several else columns or []
+    if not several and len(known) != 1:
+        raise InputError(
+            "--column",
+            expected="it once, for one privatised column",
+            got=counted(len(known), "time") if known else "none",
+            remedy="name one; the file of a plan takes several",
+        )
+    designs = {name: plan[name] if several else load_kernel(kernel) for name in known}
+    kernels = {name: kernel_of(design) for name, design in designs.items()}
+    texts = _by_column("--feature", feature, kernels, several=several)
+    numbers: Any = {name: read_feature(text, kernels[name]) for name, text in texts.items()}
+    texts = _by_column("--reference", reference, kernels, several=several)
+    chosen: Any = {name: _symbol(text, kernels[name]) for name, text in texts.items()}
+    design = {"weights": weights, "strata": strata, "clusters": clusters}
+    others = [response, *(covariates or []), *filter(None, design.values())]
+    read = [*(columns or known), *others]
+    prints: Any = {name: kernel_fingerprint(kernels[name]) for name in kernels if name in read}
+    made_by: Any = designs
+    if not several:
+        asked = (made_by, numbers, chosen, prints)
+        made_by, numbers, chosen, prints = (each.get(known[0]) for each in asked)
+    with waiting("regressing", show=sys.stderr.isatty()):
+        made = run_regress(
+            rows_of_file(reports, read, progress=sys.stderr.isatty()),
+            made_by,
+            columns if several else known[0],
+            response=response,
+            covariates=covariates or [],
+            family=family,
+            feature=numbers,
+            reference=chosen,
+            confidence=confidence,
+            missing=missing,
+            receipt=receipt,
+            misfit=misfit,
+            truth=None if truth is None else read_truth(truth),
+            **design,
+        )
     if as_json:
-        print_json(regression_json(made, fingerprint))
+        print_json(regression_json(made, prints))
         return
     print_intervals(made)
     if made.note:
@@ -171,37 +154,22 @@ def _symbol(text: str, mechanism: Any) -> Any:
     return text if place == ABSENT else book.labels[place]
 
 
-def _one_each(option: str, names: list[str]) -> list[str]:
-    if len(set(names)) < len(names):
-        raise InputError(
-            option, expected="each column once", got="one of them twice", remedy="leave one out"
-        )
-    return names
-
-
-def _single(option: str, given: list[str] | None, *, needed: bool = True) -> str | None:
-    """What an option says that may be repeated for a plan only."""
-    if len(given or []) > 1 or (needed and not given):
-        raise InputError(
-            option,
-            expected="it once, for one privatised column",
-            got=counted(len(given), "time") if given else "none",
-            remedy="name one; the file of a plan takes several",
-        )
-    return given[0] if given else None
-
-
-def _by_column(option: str, given: list[str] | None, plan: Any) -> dict[str, str]:
-    """Texts of the form COLUMN=TEXT by columns of a plan."""
+def _by_column(
+    option: str, given: list[str] | None, kernels: dict[str, Any], *, several: bool
+) -> dict[str, str]:
+    """Texts by column: of the form COLUMN=TEXT where there are several, else one at most."""
     found: dict[str, str] = {}
     for text in given or []:
-        name = next((n for n in plan.names if text.startswith(f"{n}=")), None)
+        starts = {name: f"{name}=" if several else "" for name in kernels}
+        name = next((name for name, start in starts.items() if text.startswith(start)), None)
         if name is None or name in found:
             raise InputError(
                 option,
-                expected="COLUMN=… once for a column of the plan, " + listing(plan.names),
+                expected=f"COLUMN=… once for a column of the plan, {listing([*kernels])}"
+                if several
+                else "it once, for one privatised column",
                 got=quote(text),
-                remedy=f"write for example {option} {plan.names[0]}=…",
+                remedy=f"write for example {option} {next(iter(kernels))}=… for a plan",
             )
-        found[name] = text[len(name) + 1 :]
+        found[name] = text[len(starts[name]) :]
     return found

@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import DataError, MechdesignError, MechdesignWarning
-from ..inference._estimate import MISFIT_REMEDY, Estimate, estimate
+from ..inference._estimate import Estimate, estimate
+from ..inference.estimator import MISFIT_REMEDY
 from ..inference.many import ManyEstimates
 from ..labels import counted
 from ..release._identifiability import FEWEST

@@ -264,11 +264,12 @@ def _run_until_interrupted(visit: Callable[[], None], number: int, show: bool) -
             http=_prompt_connection(),
         )
     except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
+        pass  # some interrupts end the server, and do not come through
     except SystemExit:
         raise MechdesignError(
             f"the page could not be served at http://{HOST}:{number}/; choose another --port"
         ) from None
+    print("stopped", file=sys.stderr)
 
 
 def _prompt_connection() -> Any:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, KernelError, asked_by, listed, quote
-from ..input_tables import DROPPED
-from ..labels import Label, counted, tidy
-from ..mechanism import Mechanism, mechanism_of
-from ..release._identifiability import (
-    AskedKernel,
-    ask_as_designed,
-    least_variance,
-    question_of_rounds,
-)
-from ..release.codes import ABSENT, Codebook, check_choice
-from ..release.counts import count_rows
+from ..errors import DataError, InputError, quote
+from ..labels import counted
+from ..mechanism import Mechanism
+from ..release._identifiability import AskedKernel, question_of_rounds
+from ..release.codes import check_choice
 from ..release.identities import encode_identities
 from ..release.persons import plain_identity
 from ..release.receipts import trace
-from ..release.samples import CountedRows
+from ..release.reports import coded, sample_of
 from ..utility.estimation import Asked
-from ._estimate import covariances, estimate
+from ._estimate import estimate
+from ._estimate_rounds import kernels_of_rounds, one_each
+from .observed import arms_of
 from .references import CONFIDENCE, check_confidence, reference_of
 from .results import Estimate, Intervals, difference_of, joined_notes
 from .surveys import at_least
@@ -137,104 +132,64 @@ def estimate_change(
     check_choice("policy for missing reports", missing, ("error", "drop"))
     check_confidence(confidence)
     designs, columns, persons, known = (
-        _two(given, what)
-        for given, what in (
-            (mechanisms, "mechanisms of rounds"),
-            (column, "columns of rounds"),
-            (person, "columns of persons"),
-            (receipts, "receipts of rounds"),
+        one_each(given, 2, what)
+        for what, given in (
+            ("mechanisms of rounds", mechanisms),
+            ("columns of rounds", column),
+            ("columns of persons", person),
+            ("receipts of rounds", receipts),
         )
     )
-    kernels = [mechanism_of(one) for one in designs]
-    if kernels[0].inputs != kernels[1].inputs:
-        raise KernelError(
-            "rounds of a survey",
-            expected=f"mechanisms with the inputs {kernels[0].inputs[:6]}",
-            got="others",
-            remedy="give the same labels in the same order to both of them",
-        )
-    told = [
-        _reports_of(table, name, who, kernel, missing)
-        for table, name, who, kernel in zip((first, second), columns, persons, kernels, strict=True)
-    ]
-    reference = reference_of(designs[-1], kernels[-1], truth)
-    own = question_of_rounds(designs, kernels)
-    made, scores, notes = [], [], []
-    for i, (table, name, kernel, receipt, of) in enumerate(
-        zip((first, second), columns, kernels, known, told, strict=True), 1
-    ):
+    kernels = kernels_of_rounds(designs)
+    asked = [AskedKernel(kernel, question_of_rounds(designs, kernels)) for kernel in kernels]
+    options: dict[str, Any] = {
+        "feature": feature,
+        "by": by,
+        "confidence": confidence,
+        "misfit": misfit,
+    }
+    options["truth"] = reference_of(designs[-1], kernels[-1], truth)
+    told, notes = [], []
+    made: list[Any] = []
+    for i, table in enumerate((first, second)):
+        kernel, name = kernels[i], columns[i]
+        of = _reports_of(table, name, persons[i], kernel, missing)
         counts = np.bincount(list(of.values()), minlength=len(kernel.outputs))
-        carried = name
-        if isinstance(table, CountedRows):
-            carried, receipt = None, receipt or table.receipts.get(name)
-        receipt, note = trace(table, carried, kernel, receipt, len(of), f"reports of round {i}")
-        asked = AskedKernel(kernel, own)
-        made.append(
-            estimate(
-                dict(zip(kernel.outputs, counts.tolist(), strict=True)),
-                asked,
-                feature=feature,
-                by=by,
-                confidence=confidence,
-                receipt=receipt,
-                misfit=misfit,
-                truth=reference,
-            )
-        )
-        question = ask_as_designed(asked, feature, by)
-        scores.append(least_variance(kernel.kernel, question, reference))
+        about = f"reports of round {i + 1}"
+        receipt, note = trace(table, name, kernel, known[i], len(of), about)
+        named = dict(zip(kernel.outputs, counts.tolist(), strict=True))
+        made.append(estimate(named, asked[i], receipt=receipt, **options))
+        told.append(of)
         notes.append(note)
-    both = [(y, told[1][who]) for who, y in told[0].items() if who in told[1]]
-    apart, cross = _covariances(told, scores, both)
-    covariance = at_least(apart - cross - cross.T, _known_noise(made, len(both)))
-    difference = difference_of(made[0], made[1], covariance, np.diagonal(cross), len(both))
-    labels = [[kernel.outputs[y] for y in range(len(kernel.outputs))] for kernel in kernels]
-    equal = sum(labels[0][y] == labels[1][z] for y, z in both)
-    return ChangeEstimate(
-        made[0].labels,
-        difference.values,
-        difference.errors,
-        difference.lower,
-        difference.upper,
-        covariance,
-        np.sqrt(np.diagonal(apart)),
-        (made[0], made[1]),
-        len(both),
-        equal / len(both) if both else 0.0,
-        confidence,
-        joined_notes(notes),
-    )
-
-
-def _covariances(
-    told: list[dict[bytes, int]], scores: list[Vector], both: list[tuple[int, int]]
-) -> tuple[Vector, Vector]:
-    """Covariance of the change for different people, and of the two estimates with each other."""
-    apart: Vector = np.zeros((scores[0].shape[1],) * 2)
-    for of, score in zip(told, scores, strict=True):
-        own = score[list(of.values())]
-        own = own - own.mean(axis=0)
+    both = [who for who in told[0] if who in told[1]]
+    seen = [one.observed for one in made]
+    apart, noise = np.zeros((2, *seen[0].noise.shape))
+    common = []
+    for of, one in zip(told, seen, strict=True):
+        own = _centred(one.scores[list(of.values())])
         apart = apart + own.T @ own / len(own) ** 2
-    if not both:
-        return apart, np.zeros_like(apart)
-    first, second = (
-        score[list(part)] for score, part in zip(scores, zip(*both, strict=True), strict=True)
+        # Under one key those who are in both rounds may have had the same draws.
+        noise = noise + (1 - len(both) / len(own)) * one.noise
+        common.append(_centred(one.scores[[of[who] for who in both]]) / len(own))
+    cross = common[0].T @ common[1]
+    covariance = at_least(apart - cross - cross.T, noise)
+    arms = [arms_of([one], 1 - confidence)[:, 0] for one in seen]
+    change = difference_of(made[0], made[1], arms, covariance, np.diagonal(cross), len(both))
+    equal = sum(kernels[0].outputs[told[0][w]] == kernels[1].outputs[told[1][w]] for w in both)
+    found = {field.name: getattr(change, field.name) for field in fields(Intervals)}
+    return ChangeEstimate(
+        **found,
+        errors_apart=np.sqrt(np.diagonal(apart)),
+        rounds=(made[0], made[1]),
+        both=len(both),
+        kept=equal / len(both) if both else 0.0,
+        confidence=confidence,
+        note=joined_notes(notes),
     )
-    common = (first - first.mean(axis=0)).T @ (second - second.mean(axis=0))
-    return apart, common / (len(told[0]) * len(told[1]))
 
 
-def _known_noise(made: list[Estimate], both: int) -> Vector:
-    """What the mechanism adds to the change for people who are in one round only: under one key the
-    others may have had the same draws in both.
-    """
-    found: Vector = np.zeros_like(made[0].covariance)
-    for one in made:
-        seen = one.observed
-        assert seen is not None
-        noise, _ = covariances(seen.kernel, seen.scores, seen.values, seen.likely)
-        found = found + (one.reports - both) * noise / one.reports**2
-    return found
+def _centred(scores: Vector) -> Vector:
+    return scores - scores.sum(axis=0) / max(len(scores), 1)
 
 
 def _reports_of(
@@ -248,59 +203,18 @@ def _reports_of(
             got=f"{quote(column, 40)} and {quote(person, 40)}",
             remedy="pass column= and person=",
         )
-    book = Codebook(kernel.outputs, "outputs of the mechanism", texts=_is_of_texts(table))
-    if isinstance(table, CountedRows):
-        pairs = list(table.of([person, column]))
-    else:
-        pairs = list(count_rows(table, [person, column]))
+    sample = sample_of(table, {column: kernel}, [person], missing, fewest=0)
+    people, rows = coded(sample.columns[person], person)
     # An empty cell of a text file is a missing identity.
-    blank_cell = "" if _is_of_texts(table) else None
-    people = [None if who == blank_cell else who for who, _ in pairs]
-    identities = encode_identities(people, person)
+    people = [None if who == "" and sample.texts else who for who in people]
+    identities = list(map(plain_identity, encode_identities(people, person)))
     found: dict[bytes, int] = {}
-    unseen: list[Label] = []
-    blank = 0
-    for identity, (_, report) in zip(map(plain_identity, identities), pairs, strict=True):
-        place = book.place(tidy(report))
-        if place == ABSENT:
-            if book.is_blank(report):
-                blank += 1
-            else:
-                unseen.append(report)
-        elif found.setdefault(identity, place) != place:
+    for row, place in zip(rows.tolist(), sample.reports.tolist(), strict=True):
+        if found.setdefault(identities[row], place) != place:
             raise DataError(
                 f"column {person!r}",
                 expected="one report of each person in a round",
                 got="several for one of them",
                 remedy="keep one row per person",
             )
-    if unseen:
-        raise book.refuse(f"reports in column {column!r}", unseen, "pass the mechanism")
-    if blank and missing == "error":
-        raise DataError(
-            f"reports in column {column!r}",
-            expected="no missing reports",
-            got=f"those of {counted(blank, 'person')}",
-            remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
-        )
-    return found
-
-
-def _is_of_texts(table: Any) -> bool:
-    """Whether values were read from a text file."""
-    return isinstance(table, CountedRows) and table.texts
-
-
-def _two(given: Any, subject: str) -> list[Any]:
-    """One for each round; a single one, or none, is that of both."""
-    if not isinstance(given, (list, tuple)):
-        return [given, given]
-    found = listed(given, subject, "a list of two, one for each round", InputError)
-    if len(found) != 2:
-        raise InputError(
-            subject,
-            expected="two, one for each round",
-            got=str(len(found)),
-            remedy="name one for each round",
-        )
     return found

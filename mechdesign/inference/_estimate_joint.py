@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
+from ..kernel import outer
 from ..labels import Label, listing, short_names
-from ..mechanism import Mechanism, mechanism_of
-from ..release._identifiability import ask_as_designed, report_weights
-from ..release.counts import count_pairs
+from ..mechanism import mechanism_of
+from ..release._identifiability import ask_as_designed
 from ..release.receipts import trace
-from ..solve.columns_plan import KernelPlan, product_kernel
-from ..utility.questions import Question
-from ._estimate import AskedReports, bootstrap_options, check_options, covariances, judge_fit
+from ..release.reports import sample_of
+from ..solve.columns_plan import KernelPlan
+from .estimator import Options
 from .intervals import Answers, Sampling
-from .likelihood import Convergence, fit_of, maximise, maximise_pair
-from .many import product_path
-from .observed import Observed
-from .references import reference_of, refuse_other_than
+from .likelihood import Convergence, maximise_table
+from .many import Columns, large_columns
+from .observed import Observed, roots
+from .references import refuse_other_than
 from .results import joined_notes
+from .surveys import Survey
 
 Vector = NDArray[np.float64]
 
-# Entries of the two kernels together up to which they are one kernel.
+# Entries of a kernel on pairs up to which intervals of ratios are found as such.
 _MOST_ENTRIES = 40_000
 
 
@@ -85,9 +85,12 @@ class JointEstimate(TableEstimate):
     convergence : of the maximisation of the likelihood, with the proven gap
     distribution : ``(N1, N2)`` of largest likelihood over all pairs of symbols
     note : what could not be told of where the reports came from, or nothing
+    margins : what reports of each column say alone
+    cells : what pairs of reports say
+    table : ``(M1, M2)`` frequencies of these
     """
 
-    names: tuple[str, str]
+    names: tuple[str, ...]
     reports: int
     method: str
     intervals: str
@@ -95,12 +98,24 @@ class JointEstimate(TableEstimate):
     target: str
     convergence: Convergence
     distribution: Vector
-    asked: _Pair
+    margins: Sequence[Observed]
+    cells: Observed | Answers
+    table: Vector
     note: str = ""
 
     def __repr__(self) -> str:
         shown = super().__repr__()
         return f"{shown}\n{self.note}" if self.note else shown
+
+    def _alone(self, name: str, what: str) -> tuple[int, tuple[Label, ...], Vector, Vector]:
+        """Which column that is, its labels, the answers about it and their errors."""
+        if name not in self.names:
+            raise UnknownNameError(what, name, self.names)
+        k = self.names.index(name)
+        one, values = self.margins[k], self.margins[k].estimates
+        if self.method == "likelihood":
+            values = self.distribution.sum(axis=1 - k) @ one.values
+        return k, (self.rows, self.columns)[k], values, roots(one.covariance)
 
     def marginal(self, name: str) -> TableEstimate:
         """Frequencies of one of the two secrets, or what else is asked of it, from its own reports,
@@ -108,16 +123,8 @@ class JointEstimate(TableEstimate):
 
         Raises :class:`UnknownNameError` for another name.
         """
-        if name not in self.names:
-            raise UnknownNameError("column", name, self.names)
-        k = self.names.index(name)
-        one = self.asked.alone(k)
-        errors = np.sqrt(np.maximum(np.diagonal(one.covariance), 0))
-        values = one.estimates
-        if self.method == "likelihood":
-            values = self.distribution.sum(axis=1 - k) @ self.asked.values[k]
-        found = values, errors, *one.answers().limits(1 - self.confidence)
-        rows = self.columns if k else self.rows
+        k, rows, *found = self._alone(name, "column")
+        found += self.margins[k].answers().limits(1 - self.confidence)
         return TableEstimate(rows, (name,), *(part[:, None] for part in found))
 
     def conditional(self, given: str) -> TableEstimate:
@@ -140,25 +147,18 @@ class JointEstimate(TableEstimate):
         DataError
             When no value is left, and when what is given is asked for other sums than shares.
         """
-        if given not in self.names:
-            raise UnknownNameError("column that is given", given, self.names)
-        pair, values, rows, columns = self.asked, self.values, self.rows, self.columns
-        if given != self.names[0]:
-            pair, values, rows, columns = pair.turned(), values.T, columns, rows
-        if not np.isin(pair.values[0], (0, 1)).all():
+        k, rows, total, errors = self._alone(given, "column that is given")
+        one, other = self.margins[k], self.margins[1 - k]
+        if not np.isin(one.values, (0, 1)).all():
             raise DataError(
                 f"condition on {quote(given)}",
                 expected="shares of its values, or of groups of them",
                 got=f"other weighted sums, {listing(rows)}",
                 remedy="pass a feature of groups (--feature), or condition on the other column",
             )
-        one = pair.alone(0)
-        total = one.estimates
-        if self.method == "likelihood":
-            total = pair.likely.sum(axis=1) @ pair.values[0]
-        known = total > np.sqrt(np.maximum(np.diagonal(one.covariance), 0))
-        absent = [row for row, there in zip(rows, known, strict=True) if not there]
-        if not known.any():
+        known = np.flatnonzero(total > errors)
+        absent = [row for i, row in enumerate(rows) if i not in known]
+        if not known.size:
             raise DataError(
                 f"condition on {quote(given)}",
                 expected="values that the reports show to occur",
@@ -172,128 +172,38 @@ class JointEstimate(TableEstimate):
                 "values in a feature",
                 PrecisionWarning,
             )
-        ratios = values[known] / total[known, None]
-        found = pair.ratios(known, ratios, total, 1 - self.confidence)
-        rows = tuple(row for row, there in zip(rows, known, strict=True) if there)
-        return TableEstimate(rows, columns, ratios, *found)
-
-
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """Reports in two columns, with scores of each.
-
-    Attributes
-    ----------
-    kernels, scores, values : of each column, ``(N, M)``, ``(M, F)`` and ``(N, F)``
-    frequencies, likely : ``(M1, M2)`` of reports, and ``(N1, N2)`` of largest likelihood
-    sampling : how reports came to be
-    """
-
-    kernels: tuple[Vector, Vector]
-    scores: tuple[Vector, Vector]
-    values: tuple[Vector, Vector]
-    frequencies: Vector
-    likely: Vector
-    sampling: Sampling
-
-    def turned(self) -> _Pair:
-        """The same with the second column first."""
-        both = (self.kernels[::-1], self.scores[::-1], self.values[::-1])
-        return _Pair(*both, self.frequencies.T, self.likely.T, self.sampling)
-
-    def alone(self, k: int) -> Observed:
-        """The reports of one column."""
-        p = self.likely.sum(axis=1 - k)
-        parts = self.kernels[k], self.scores[k], self.values[k]
-        noise, spread = covariances(*parts, p)
-        covariance = (noise + (1 - self.sampling.fraction) * spread) / self.sampling.size
-        f = self.frequencies.sum(axis=1 - k)
-        kernel, scores, values = parts
-        return Observed(kernel, f, p, scores, values, self.sampling, covariance)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether both kernels are one that is worked with."""
-        return self.kernels[0].size * self.kernels[1].size <= _MOST_ENTRIES
-
-    def errors(self, ratios: Vector | None = None) -> Vector:
-        """Standard errors ``(F1, F2)`` of cells, or of ratios to the first secret's shares, times
-        these shares.
-        """
-        (a, b), (v, w) = self.scores, self.values
-        reports = self.kernels[0].T @ self.likely @ self.kernels[1]
-        found = _squares(a, b, reports, ratios)
-        if self.sampling.fraction:
-            found = found - _squares(v, w, self.likely, ratios)
-        elif ratios is None:
-            found = found - (v.T @ self.likely @ w) ** 2
-        return np.asarray(np.sqrt(np.maximum(found, 0) / self.sampling.size))
-
-    def limits(self, alpha: float) -> tuple[Vector, Vector]:
-        """Ends of the intervals of all cells, ``(F1, F2)``, of two large kernels."""
-        (a, b), (v, w) = self.scores, self.values
-        margins = [self.likely.sum(axis=1), self.likely.sum(axis=0)]
-        path = product_path(self.kernels, (v, w), (a, b), margins)
-        cells = (a.T @ self.frequencies @ b).ravel()
-        lower, upper = Answers(cells, path, self.sampling).limits(alpha)
-        shape = (a.shape[1], b.shape[1])
-        return lower.reshape(shape), upper.reshape(shape)
-
-    def ratios(
-        self, known: NDArray[np.bool_], ratios: Vector, total: Vector, alpha: float
-    ) -> tuple[Vector, Vector, Vector]:
-        """Errors and interval ends of ratios of cells to the shares of known values of the first.
-
-        Of large kernels the ends are those that cells and shares leave with half the risk each.
-        """
-        whole = np.zeros((len(known), ratios.shape[1]))
-        whole[known] = ratios
-        errors = (self.errors(whole) / np.where(known, total, 1)[:, None])[known]
-        (a, b), (v, w) = self.scores, self.values
-        if not self.is_small:
-            ends = [self.limits(alpha / 2), self.alone(0).answers().limits(alpha / 2)]
-            (low, high), (least, most) = ends
-            with np.errstate(divide="ignore", invalid="ignore"):
-                lower = np.where(most > 0, low.T / most, 0).T[known]
-                upper = np.where(least > 0, high.T / least, 1).T[known]
-            return errors, np.minimum(lower, ratios), np.maximum(np.clip(upper, 0, 1), ratios)
-        ones = [np.ones((len(part), 1)) for part in (b, w)]
-        scores = np.hstack([np.kron(a, b), np.kron(a, ones[0])])
-        values = np.hstack([np.kron(v, w), np.kron(v, ones[1])])
-        kernel = _product(self.kernels)
-        noise, spread = covariances(kernel, scores, values, self.likely.ravel())
-        covariance = (noise + (1 - self.sampling.fraction) * spread) / self.sampling.size
-        observed = Observed(
-            kernel,
-            self.frequencies.ravel(),
-            self.likely.ravel(),
-            scores,
-            values,
-            self.sampling,
-            covariance,
-        )
-        cells = [
-            i * w.shape[1] + j for i in np.flatnonzero(known).tolist() for j in range(w.shape[1])
-        ]
-        shares = v.shape[1] * w.shape[1] + np.repeat(np.flatnonzero(known), w.shape[1])
-        eye = np.eye(scores.shape[1])
-        _, _, lower, upper = observed.ratios(eye[:, cells], eye[:, shares], alpha)
-        lower, upper = lower.reshape(ratios.shape), upper.reshape(ratios.shape)
-        return errors, np.minimum(lower, ratios), np.maximum(upper, ratios)
-
-
-def _product(pair: tuple[Vector, Vector]) -> Vector:
-    """Entries of two matrices for all pairs of their rows and columns."""
-    return np.asarray(np.kron(*pair), dtype=float)
-
-
-def _squares(a: Vector, b: Vector, mass: Vector, ratios: Vector | None) -> Vector:
-    """Σ mass · a_i² (b_j − r_ij)² for each i and j, with r = 0 where left out."""
-    rows = (a**2).T @ mass
-    found = rows @ b**2
-    if ratios is not None:
-        found = found - 2 * ratios * (rows @ b) + ratios**2 * rows.sum(axis=1, keepdims=True)
-    return np.asarray(found)
+        alpha, size = 1 - self.confidence, self.values.size
+        cells = np.moveaxis(np.arange(size).reshape(self.values.shape), k, 0)[known]
+        ratios = self.values.ravel()[cells] / total[known, None]
+        answers, is_small, f = self.cells, False, self.table.T if k else self.table
+        if isinstance(answers, Observed):
+            # Shares are answers beside the cells, of the same reports.
+            parts = []
+            for name in ("scores", "values"):
+                pair = [getattr(one, name), np.ones((len(getattr(other, name)), 1))]
+                parts.append(np.hstack([getattr(answers, name), outer(*pair[:: 1 - 2 * k])]))
+            both, eye = replace(answers, scores=parts[0], values=parts[1]), np.eye(size + len(rows))
+            sums = eye[:, cells.ravel()], eye[:, size + np.repeat(known, cells.shape[1])]
+            error = both.ratios(*sums)[1].reshape(ratios.shape)
+            is_small, answers = answers.kernel.size <= _MOST_ENTRIES, answers.answers()
+        else:
+            twice = (one.scores[:, known] ** 2).T @ f
+            error = twice @ other.scores**2 - 2 * ratios * (twice @ other.scores)
+            error += ratios**2 * twice.sum(axis=1, keepdims=True)
+            fixed, below = one.sampling.fraction, total[known, None]
+            error -= fixed * below * ratios * (1 - ratios)
+            error = np.sqrt(np.maximum(error, 0) / self.reports) / below
+        if is_small:
+            lower, upper = np.reshape(both.ratio_limits(*sums, alpha), (2, *ratios.shape))
+        else:
+            # What cells and shares leave with half the risk each.
+            lower, upper = (end[cells] for end in answers.limits(alpha / 2))
+            least, most = (end[known, None] for end in one.answers().limits(alpha / 2))
+            lower = np.divide(lower, most, where=most > 0, out=0 * lower)
+            upper = np.divide(upper, least, where=least > upper, out=0 * upper + 1)
+        ends = np.minimum(lower, ratios), np.maximum(upper, ratios)
+        rows = tuple(rows[i] for i in known)
+        return TableEstimate(rows, (self.columns, self.rows)[k], ratios, error, *ends)
 
 
 def estimate_joint(
@@ -326,8 +236,10 @@ def estimate_joint(
         :func:`estimate`; each column must fit its mechanism
     receipts : a receipt for each column, as in :func:`estimate`, or ``None``
 
-        Tables of more than 14 values in each column have binomial intervals alone, which take
-        the secrets of those outside of a cell to be what each column alone says.
+        Tables of more than 25 values in each column have binomial intervals alone, which take
+        the secrets of those outside of a cell to be what each column alone says. Intervals of
+        conditional shares are found as such up to 14 values; of more, cells and shares take half
+        of the risk each.
 
     Returns
     -------
@@ -355,18 +267,15 @@ def estimate_joint(
     if isinstance(mechanisms, KernelPlan):
         columns = mechanisms.names if tuple(columns) == ("first", "second") else columns
         mechanisms = [mechanisms[str(name)] for name in columns]
-    for what, two in (
-        ("mechanisms", mechanisms),
-        ("columns", columns),
-        ("features", features),
-        ("receipts", receipts),
-    ):
+    given = {"mechanisms": mechanisms, "columns": columns, "features": features}
+    for what, two in {**given, "receipts": receipts}.items():
         if isinstance(two, str) or not isinstance(two, Sequence) or len(two) != 2:
             raise InputError(
                 "joint estimate",
                 expected=f"two {what} in a list",
                 got=str(len(two)) if isinstance(two, (list, tuple)) else type(two).__name__,
-                remedy="estimate other columns one by one",
+                remedy="estimate more of them with md.estimate and a plan, or a mapping from each "
+                "to its mechanism",
             )
     if columns[0] == columns[1]:
         raise InputError(
@@ -375,105 +284,54 @@ def estimate_joint(
             got=f"{quote(columns[0])} twice",
             remedy="name the column of each mechanism",
         )
-    check_options(method, intervals, target, misfit, confidence)
-    bootstrap = bootstrap_options(resamples, rng)
-    kernels = [mechanism_of(m) for m in mechanisms]
-    pairs = zip(mechanisms, features, strict=True)
-    questions = [ask_as_designed(designed, feature, by) for designed, feature in pairs]
-    counts = count_pairs(reports, kernels, columns, missing)
-    n = int(counts.sum())
-    f = counts / n
-    notes = []
-    for k, mechanism in enumerate(kernels):
-        name = f"reports in column {columns[k]!r}"
-        one = f.sum(axis=1 - k)
-        likely, gap, _ = maximise(mechanism.kernel, one[None, :])
-        judge_fit(fit_of(mechanism.kernel, one, likely[0], n, float(gap[0])), misfit, name)
-        notes.append(trace(reports, columns[k], mechanism, receipts[k], n, name)[1])
-    p, convergence = maximise_pair(kernels[0].kernel, kernels[1].kernel, f)
-    references = [p.sum(axis=1), p.sum(axis=0)]
-    if method == "inversion":
-        references = [reference_of(m, k) for m, k in zip(mechanisms, kernels, strict=True)]
-    scores = [
-        report_weights(k, q, r) for k, q, r in zip(kernels, questions, references, strict=True)
-    ]
-    sampling = Sampling(n, fraction=float(target == "sample"))
-    pair = _Pair(
-        (kernels[0].kernel, kernels[1].kernel),
-        (scores[0], scores[1]),
-        (questions[0].weights, questions[1].weights),
-        f,
-        p,
-        sampling,
-    )
-    options: dict[str, Any] = {
-        "method": method,
-        "intervals": intervals,
-        "confidence": confidence,
-        "target": target,
-    }
-    made: dict[str, Any] = {"errors": pair.errors()}
-    if pair.is_small:
-        made = _of_one_kernel(pair, kernels, questions, n, bootstrap, options)
+    options = Options(method, intervals, confidence, target, misfit, by, resamples, rng)
+    designs = dict(zip(map(str, columns), mechanisms, strict=True))
+    questions = [ask_as_designed(*each, by) for each in zip(mechanisms, features, strict=True)]
+    kernels = {name: mechanism_of(design) for name, design in designs.items()}
+    read = Columns(designs, questions, sample_of(reports, kernels, (), missing), method)
+    read.judge(options)
+    n, notes = read.sample.size, []
+    for (name, kernel), receipt in zip(kernels.items(), receipts, strict=True):
+        about = f"reports in column {name!r}"
+        notes.append(trace(reports, name, kernel, receipt, n, about)[1])
+    left, right = (kernel.matrix for kernel in read.kernels)
+    v, w = (question.weights for question in questions)
+    table = read.sample.tally(left.shape[1], right.shape[1]) / n
+    found: Any
+    cells: Any
+    if large_columns(designs, None) is None:
+        (made,) = read.answered(options).estimates
+        p, convergence = made.distribution.reshape(len(left), len(right)), made.convergence
+        found, cells = (made.values, made.errors, made.lower, made.upper), made.observed
     else:
-        _check_large(questions, intervals)
-        (a, b), (v, w) = scores, (q.weights for q in questions)
-        made["values"] = a.T @ f @ b if method == "inversion" else v.T @ p @ w
-        lower, upper = pair.limits(1 - confidence)
-        made["lower"] = np.minimum(lower, np.clip(made["values"], 0, 1))
-        made["upper"] = np.maximum(upper, np.clip(made["values"], 0, 1))
+        remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"
+        refuse_other_than("so large a joint table", remedy, intervals=(intervals, "binomial"))
+        read.check_shares()
+        cells, errors = read.answers(Survey(), target)
+        p, convergence = maximise_table(left, right, table)
+        found = cells.estimates, errors, *cells.limits(1 - confidence)
+        if method == "likelihood":
+            held = (v.T @ p @ w).ravel()
+            found = held, errors, np.minimum(found[2], held), np.maximum(found[3], held)
+    sampling = Sampling(n, fraction=float(target == "sample"))
+    a, b = read.scores
+    first = Observed(left, table.sum(axis=1), p.sum(axis=1), a, v, sampling)
+    second = Observed(right, table.sum(axis=0), p.sum(axis=0), b, w, sampling)
+    values, errors, lower, upper = np.reshape(found, (4, a.shape[1], b.shape[1]))
     return JointEstimate(
         questions[0].labels,
         questions[1].labels,
-        **made,
-        **options,
-        names=(str(columns[0]), str(columns[1])),
+        values,
+        errors,
+        lower,
+        upper,
+        names=tuple(designs),
         reports=n,
         convergence=convergence,
         distribution=p,
-        asked=pair,
+        margins=(first, second),
+        cells=cells,
+        table=table,
         note=joined_notes(notes),
+        **options.told,
     )
-
-
-def _of_one_kernel(
-    pair: _Pair,
-    kernels: Sequence[Mechanism],
-    questions: Sequence[Question],
-    n: int,
-    bootstrap: Any,
-    options: dict[str, Any],
-) -> dict[str, Vector]:
-    """Cells as answers of one kernel on pairs."""
-    together = product_kernel(list(kernels), list(product(*(k.inputs for k in kernels))))
-    labels = tuple(product(*(question.labels for question in questions)))
-    question = Question(labels, _product(pair.values))
-    asked = AskedReports(
-        together,
-        question,
-        _product(pair.scores),
-        np.full(len(together.inputs), 1 / len(together.inputs)),
-        bootstrap=bootstrap,
-        **options,
-    )
-    made = asked.of_frequencies(pair.frequencies.ravel(), pair.likely.ravel(), n)
-    shape = tuple(len(question.labels) for question in questions)
-    names = ("values", "errors", "lower", "upper")
-    return {name: np.reshape(getattr(made, name), shape) for name in names}
-
-
-def _check_large(questions: Sequence[Question], intervals: str) -> None:
-    """Refuse what is not found for two large kernels."""
-    refuse_other_than(
-        "so large a joint table",
-        "group values by features (--feature)",
-        intervals=(intervals, "binomial"),
-    )
-    for question in questions:
-        if not np.isin(question.weights, (0, 1)).all():
-            raise InputError(
-                "features of so large a joint table",
-                expected="groups of values",
-                got=f"other weighted sums, {listing(question.labels)}",
-                remedy="group the values of the other column, too",
-            )

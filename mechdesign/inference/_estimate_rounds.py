@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, KernelError, listed, quote
-from ..labels import Label, counted
+from ..errors import InputError, KernelError, listed
+from ..kernel import MatrixKernel
+from ..labels import counted
 from ..mechanism import Mechanism, mechanism_of
-from ..release._identifiability import (
-    AskedKernel,
-    ask_as_designed,
-    least_variance,
-    question_of_rounds,
-    rank_of,
-)
+from ..release._identifiability import AskedKernel, ask_as_designed, question_of_rounds
 from ..release.codes import check_choice
-from ..release.counts import count_pairs, count_reports
 from ..release.receipts import trace
+from ..release.reports import Sample, sample_of
 from ..theory._composition import Composition, compose
 from ..utility.estimation import Asked
-from ._estimate import AskedReports, estimate, judge_fit, warn_of_errors
-from .likelihood import fit_of, maximise
-from .pilots import shrunk_truth
-from .references import CONFIDENCE, check_confidence, prior_of, reference_of
+from .estimator import Options, answered, warn_of_errors
+from .likelihood import Fitted
+from .references import CONFIDENCE, prior_of, reference_of
 from .results import Estimate, joined_notes
 
 Vector = NDArray[np.float64]
@@ -114,8 +108,84 @@ def estimate_rounds(
     2 reports of different people, for each of them: LDP(2.19722)
     """
     check_choice("people of the rounds", people, ("different", "same"))
-    check_confidence(confidence)
+    options, is_same = Options(confidence=confidence, misfit=misfit, by=by), people == "same"
     designs = listed(mechanisms, "rounds", "mechanisms, one for each round", InputError)
+    kernels = kernels_of_rounds(designs)
+    columns = one_each(column, len(kernels), "columns of rounds")
+    known = one_each(receipts, len(kernels), "receipts of rounds")
+    parts, groups = [reports], [list(zip(map(str, columns), kernels, strict=True))]
+    if not is_same:
+        parts = listed(reports, "rounds", "reports, one table for each round", InputError)
+        groups = [[pair] for pair in zip(columns, kernels, strict=True)]
+    elif len(kernels) != 2:
+        raise InputError(
+            "rounds of the same people",
+            expected="two",
+            got=str(len(kernels)),
+            remedy="add rounds up two by two, or pass the mechanism in parallel to md.estimate",
+        )
+    elif column is None:
+        groups = [[(str(i), kernel) for i, kernel in enumerate(kernels)]]
+    if len(parts) != len(groups):
+        raise _mismatch(f"{len(kernels)}, one for each mechanism", str(len(parts)))
+    counts, matrices, notes = [], [], []
+    for i, (part, group) in enumerate(zip(parts, groups, strict=True)):
+        tally = sample_of(part, dict(group), (), missing).tally(*(k.shape[1] for _, k in group))
+        counts.append(tally.ravel())
+        # Reports of one person are one report of mechanisms in parallel.
+        first, *others = (kernel.kernel for _, kernel in group)
+        for other in others:
+            first = np.einsum("na,nb->nab", first, other).reshape(len(first), -1)
+        matrices.append(first)
+        if not is_same:
+            about = part, columns[i], kernels[i], known[i], int(tally.sum())
+            notes.append(trace(*about, f"reports of round {i + 1}")[1])
+    sizes, tallies = [int(each.sum()) for each in counts], np.concatenate(counts)
+    shares, last = [size / sum(sizes) for size in sizes], (designs[-1], kernels[-1])
+    stacked = np.hstack([share * part for share, part in zip(shares, matrices, strict=True)])
+    whole = MatrixKernel(kernels[0].inputs, stacked, kernels[0].schema)
+    asked = AskedKernel(whole, question_of_rounds(designs, [whole]))
+    question = ask_as_designed(asked, feature, by)
+    # A sum of distances of rounds has lighter tails than one of all reports together.
+    fitted = Fitted.of(stacked, tallies)
+    options.judge(fitted.fit)
+    scores = whole.scores(question, reference_of(*last, truth))
+    spread = None if is_same else _spread(matrices, fitted.likely, scores, shares, question.weights)
+    made: Any
+    (made,) = answered(
+        whole,
+        question,
+        scores,
+        Sample({"": np.flatnonzero(tallies)}, tallies[tallies > 0]),
+        fitted,
+        options,
+        prior=prior_of(*last),
+        spread=spread,
+        kind=RoundsEstimate,
+        note=joined_notes(notes),
+        rounds=tuple(sizes) * (2 if is_same else 1),
+        people=people,
+        leaked=compose(*designs, people=people),
+    ).estimates
+    warn_of_errors(made)
+    assert isinstance(made, RoundsEstimate)
+    return made
+
+
+def _spread(
+    matrices: Sequence[Vector], p: Vector, scores: Vector, shares: Sequence[float], v: Vector
+) -> Vector:
+    """Covariance ``(F, F)`` of what people count for, less what sizes of rounds do not vary."""
+    total = v.T @ (p[:, None] * v)
+    ends = np.cumsum([matrix.shape[1] for matrix in matrices])[:-1]
+    for matrix, share, own in zip(matrices, shares, np.split(scores, ends), strict=True):
+        mean = p @ matrix @ own
+        total = total - share * np.outer(mean, mean)
+    return np.asarray(total)
+
+
+def kernels_of_rounds(designs: Sequence[Any]) -> list[Mechanism]:
+    """The kernel of each round; raises :class:`KernelError` for different inputs."""
     kernels = [mechanism_of(one) for one in designs]
     if not kernels:
         raise _mismatch("at least one mechanism", "none")
@@ -126,137 +196,18 @@ def estimate_rounds(
             got="others",
             remedy="give the same labels in the same order to all of them",
         )
-    if people == "same":
-        options = {"feature": feature, "by": by, "confidence": confidence, "misfit": misfit}
-        return _of_the_same(reports, designs, column, missing, truth, options)
-    parts = listed(reports, "rounds", "reports, one table for each round", InputError)
-    if len(parts) != len(kernels):
-        raise _mismatch(f"{len(kernels)}, one for each mechanism", str(len(parts)))
-    columns = _one_each(column, len(parts), "columns of rounds")
-    known = _one_each(receipts, len(parts), "receipts of rounds")
-    counts = [
-        count_reports(part, kernel, name, missing=missing)
-        for part, kernel, name in zip(parts, kernels, columns, strict=True)
-    ]
-    sizes = [int(count.sum()) for count in counts]
-    notes = [
-        trace(part, name, kernel, receipt, n, f"reports of round {i}")[1]
-        for i, (part, name, kernel, receipt, n) in enumerate(
-            zip(parts, columns, kernels, known, sizes, strict=True), 1
-        )
-    ]
-    any_round = _pooled(kernels)
-    own = question_of_rounds(designs, [any_round])
-    question = ask_as_designed(AskedKernel(any_round, own), feature, by)
-    reports_of_all = sum(sizes)
-    shares = [n / reports_of_all for n in sizes]
-    stacked = np.hstack([s * kernel.kernel for s, kernel in zip(shares, kernels, strict=True)])
-    pooled = np.concatenate(counts) / reports_of_all
-    likely, gap, steps = maximise(stacked, pooled[None, :])
-    p = likely[0]
-    # A sum of distances of rounds has lighter tails than one of all reports together.
-    fit = fit_of(stacked, pooled, p, reports_of_all, float(gap[0]))
-    judge_fit(fit, misfit)
-    last = designs[-1]
-    scores = least_variance(stacked, question, reference_of(last, kernels[-1], truth))
-    asked = AskedReports(
-        kernels[0],
-        question,
-        scores,
-        prior_of(last, kernels[-1]),
-        confidence=confidence,
-        fit=fit,
-        note=joined_notes(notes),
-        kernel=stacked,
-    )
-    spread = _spread(kernels, p, scores, shares, question.weights)
-    made = asked.of_frequencies(pooled, p, reports_of_all, float(gap[0]), steps, spread)
-    rounds = [
-        (kernel.kernel, count / n, n)
-        for kernel, count, n in zip(kernels, counts, sizes, strict=True)
-    ]
-    made = replace(made, shrunk=shrunk_truth(kernels[0].inputs, p, asked.prior, rounds, asked.rank))
-    warn_of_errors(made, question)
-    return _of_rounds(made, tuple(sizes), people, compose(*designs, people="different"))
+    return kernels
 
 
-def _of_rounds(
-    made: Estimate, rounds: tuple[int, ...], people: str, leaked: Composition
-) -> RoundsEstimate:
-    fields = {name: getattr(made, name) for name in Estimate.__dataclass_fields__}
-    return RoundsEstimate(**fields, rounds=rounds, people=people, leaked=leaked)
-
-
-def _of_the_same(
-    reports: Any, designs: list[Any], column: Any, missing: str, truth: Any, options: dict[str, Any]
-) -> RoundsEstimate:
-    """Both reports of each person are one report of the two mechanisms in parallel."""
-    if len(designs) != 2:
-        raise InputError(
-            "rounds of the same people",
-            expected="two",
-            got=str(len(designs)),
-            remedy="add rounds up two by two, or pass the mechanism in parallel to md.estimate",
-        )
-    first, second = map(mechanism_of, designs)
-    both = first.parallel(second)
-    counts = count_pairs(reports, [first, second], _one_each(column, 2, "columns"), missing)
-    reference = reference_of(designs[-1], second, truth)
-    named = dict(zip(both.outputs, counts.ravel().tolist(), strict=True))
-    asked = AskedKernel(both, question_of_rounds(designs, [both]))
-    made = estimate(named, asked, truth=reference, **options)
-    n = made.reports
-    shrunk = shrunk_truth(
-        both.inputs,
-        made.distribution,
-        prior_of(designs[-1], second),
-        [(both.kernel, counts.ravel() / n, n)],
-        rank_of(both),
-    )
-    made = replace(made, shrunk=shrunk, note="")
-    return _of_rounds(made, (n, n), "same", compose(*designs))
-
-
-def _pooled(kernels: Sequence[Mechanism]) -> Mechanism:
-    """One mechanism that reports under any of them, each with some chance: for what can be told."""
-    if len(kernels) == 1:
-        return kernels[0]
-    extra = (len(kernels) - 1).bit_length()
-    bits = max(kernel.bits for kernel in kernels)
-    # Chances of a power of two in all, the rest of it with the last.
-    chances = [1] * (len(kernels) - 1)
-    chances.append((1 << extra) - len(chances))
-    parts = [
-        kernel.weights.astype(object) * (chance << (bits - kernel.bits))
-        for kernel, chance in zip(kernels, chances, strict=True)
-    ]
-    labels: list[Label] = [(i, y) for i, kernel in enumerate(kernels) for y in kernel.outputs]
-    return Mechanism.from_weights(
-        np.hstack(parts), bits + extra, kernels[0].inputs, labels, check=False
-    )
-
-
-def _spread(
-    kernels: Sequence[Mechanism], p: Vector, scores: Vector, shares: Sequence[float], v: Vector
-) -> Vector:
-    """Covariance ``(F, F)`` of what people count for, less what sizes of rounds do not vary."""
-    total = v.T @ (p[:, None] * v)
-    ends = np.cumsum([kernel.shape[1] for kernel in kernels])[:-1]
-    for kernel, share, own in zip(kernels, shares, np.split(scores, ends), strict=True):
-        mean = p @ kernel.kernel @ own
-        total = total - share * np.outer(mean, mean)
-    return np.asarray(total)
-
-
-def _one_each(given: Any, count: int, subject: str) -> list[Any]:
+def one_each(given: Any, count: int, subject: str) -> list[Any]:
     """One entry for each round; a single one, or none, is that of all of them."""
     if not isinstance(given, (list, tuple)):
         return [given] * count
     if len(given) != count:
         raise InputError(
             subject,
-            expected=f"{count}, one for each round",
-            got=quote(given),
+            expected=f"{'two' if count == 2 else count}, one for each round",
+            got=str(len(given)),
             remedy="name one for each round, or leave them out",
         )
     return list(given)

@@ -162,10 +162,12 @@ class Expected:
         rows *= self._frequencies[which]
         np.maximum(rows, 0, out=rows)
         rows /= rows.sum(axis=2, keepdims=True)
-        path, places = self._path(rows, which, n)
-        estimates = np.zeros(places.max(initial=-1) + 1)
-        estimates[places] = np.einsum("skm,mk->sk", rows, self.scores[:, which])
-        seen, z = Answers(estimates, path, Sampling(n)), normal_quantile(self.alpha)
+        path, places = self._path(rows, which)
+        means = np.zeros((2, places.max(initial=-1) + 1))
+        for mean, power in zip(means, (1, 2), strict=True):
+            mean[places] = np.einsum("skm,mk->sk", rows, self.scores[:, which] ** power)
+        seen = Answers(means[0], path, Sampling(n), means[1])
+        z = normal_quantile(self.alpha)
 
         def slack(error: Vector, some: Positions) -> Vector:
             from scipy.special import ndtri
@@ -192,14 +194,14 @@ class Expected:
         whole = np.ceil(bdtrik(self.assurance, n, heads) - 1e-9)
         return np.asarray((whole - n * heads) / spread)
 
-    def _path(self, rows: Vector, which: Positions, n: float) -> tuple[Path, Positions]:
-        """A path for each survey of n reports, ``(S, K, M)``, and where its question is."""
+    def _path(self, rows: Vector, which: Positions) -> tuple[Path, Positions]:
+        """A path for each survey of reports, ``(S, K, M)``, and where its question is."""
         moments, values = self._moments[:, :, which], self.values[:, which]
         surveys, count, _ = rows.shape
         if count and len(values) <= MOST_MAXIMISED:
             seen = rows.reshape(surveys * count, -1)
             likely = maximise(self.kernel, seen)[0]
-            path = path_of(self.kernel, seen, likely, values, moments, n)
+            path = path_of(self.kernel, seen, likely, values, moments)
             places = np.arange(surveys * count) * count + np.tile(np.arange(count), surveys)
             return path, places.reshape(surveys, count)
         scores, ends = self.scores.T[which], []

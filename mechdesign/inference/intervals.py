@@ -11,6 +11,11 @@ With s² the variance and m₃ the third central moment at θ_t, g = m₃/s³, r
 ρ = (1 − g/r)/2, the coin falls by steps of c = r s, and the estimate e is X = n(e − t)/c + nρ heads
 out of n: P(S ≥ e) = I_ρ(X, n − X + 1) with the incomplete beta function.
 
+Few reports of many symbols are explained best by distributions that fit them too well, and under
+which scores vary less than they do. Squares of scores were seen, and their mean Σ f_y a_y² says
+without bias what it is at the truth; at an answer t it is that moved by the covariance of squares
+and scores at θ_t. The second moment is taken to be no less.
+
 For these people alone, whose secrets are what they are, s² is what the mechanism adds, Σ θ_x ν_x,
 and the third moment counts one side only. In a survey n is Kish's effective number of reports, made
 smaller by the design effect as far as it was seen, and by whole clusters alike as far as it was not
@@ -19,9 +24,10 @@ smaller by the design effect as far as it was seen, and by whole clusters alike 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +36,9 @@ from ..roots import crossings
 from .likelihood import maximise
 
 Vector = NDArray[np.float64]
+Positions = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+Numbers = Vector | float
 
 # Rows of the moments of scores: second and third, square and cube of what they stand for, and the
 # third central moments of either side given the secret.
@@ -38,8 +47,11 @@ SECOND, THIRD, SQUARE, CUBE, UP, DOWN = range(6)
 MOST_MAXIMISED = 40
 # Distance from the end of what is possible at which distributions are maximised, relative to it.
 _EDGE = 1e-9
-# Free shares per report up to which the likeliest distribution is believed.
-_BELIEVED = 0.05
+# A mass beside which any other is the whole.
+_NOBODY = 1e-200
+# Moments that differ less, relative to the largest, are the same.
+_ROUNDING = 1e-14
+_SAME = 1e-9
 
 
 def matrix_moments(
@@ -49,112 +61,31 @@ def matrix_moments(
 
     Those of one side are zero where they are not asked for.
     """
-    zeros = np.zeros_like(values)
-    found = np.stack([kernel @ scores**2, kernel @ scores**3, values**2, values**3, zeros, zeros])
+    found = np.zeros((6, *values.shape))
+    found[THIRD], found[SQUARE], found[CUBE] = kernel @ scores**3, values**2, values**3
     # The mechanism's own noise is no less than nothing.
-    found[SECOND] = np.maximum(found[SECOND], found[SQUARE])
+    found[SECOND] = np.maximum(kernel @ scores**2, found[SQUARE])
     for value in np.unique(values) if one_sided else ():
         is_it = values == value
         rows = np.flatnonzero(is_it.any(axis=1))
         for row, sign in ((UP, 1), (DOWN, -1)):
             part = kernel[rows] @ np.maximum(sign * (scores - value), 0) ** 3
-            found[row, rows] = np.where(is_it[rows], part, found[row, rows])
+            found[row, rows] += is_it[rows] * part
     return found
-
-
-class Path(Protocol):
-    """Distributions of secrets, one for each answer t of each of F questions.
-
-    Attributes
-    ----------
-    low, high : ``(F,)`` what answers can be
-    """
-
-    @property
-    def low(self) -> Vector:
-        """``(F,)`` the least that answers can be."""
-        ...
-
-    @property
-    def high(self) -> Vector:
-        """``(F,)`` the most that they can be."""
-        ...
-
-    def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
-        """Moments of scores, ``(6, J)``, at answers ``(J,)`` to the questions ``(J,)``."""
-        ...
-
-
-class Likeliest:
-    """The distribution of largest likelihood among those with the answer.
-
-    Where all that scores say of a secret is whether it is asked for, moments are the same at every
-    distribution with the answer, and none is looked for.
-
-    Parameters
-    ----------
-    kernel, frequencies : ``(N, M)``, and ``(G, M)`` of reports of each of G groups
-    mixed : of all G·F questions, group by group
-    values : ``(N, F)`` of the questions
-    moments : ``(6, N, F)`` of :func:`matrix_moments`
-    """
-
-    def __init__(
-        self, kernel: Vector, frequencies: Vector, mixed: Mixed, values: Vector, moments: Vector
-    ) -> None:
-        self.kernel, self.frequencies, self.mixed = kernel, frequencies, mixed
-        self.values, self.by_symbol = values, moments
-        self.low, self.high = mixed.low, mixed.high
-        self._varies = np.array([_varies(v, m) for v, m in zip(values.T, moments.T, strict=True)])
-
-    def distributions(self, t: Vector, which: NDArray[np.intp]) -> Vector:
-        """``(J, N)``"""
-        edge = _EDGE * (self.high - self.low)[which]
-        inner = np.clip(t, self.low[which] + edge, self.high[which] - edge)
-        group, question = np.divmod(which, self.values.shape[1])
-        tilts = self.values.T[question] - inner[:, None]
-        tilts = tilts / np.abs(tilts).max(axis=1, keepdims=True)
-        found = maximise(self.kernel, self.frequencies[group], tilts)[0]
-        # Answers closer to an end are met exactly as well: a third moment of little noise is less
-        # than what a billionth at the other end adds to it.
-        end = np.where(t < inner, self.low[which], self.high[which])
-        there = found * (self.values.T[question] == end[:, None])
-        lacking = (np.abs(inner - t) / np.where(edge > 0, edge, 1))[:, None]
-        mass = np.maximum(there.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        return np.asarray((1 - lacking) * found + lacking * there / mass)
-
-    def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
-        """Moments of scores, ``(6, J)``."""
-        found = self.mixed.moments(t, which)
-        question = which % self.values.shape[1]
-        far = self._varies[question]
-        if far.any():
-            likely = self.distributions(t[far], which[far])
-            found[:, far] = np.einsum("jn,knj->kj", likely, self.by_symbol[:, :, question[far]])
-        return found
-
-
-def _varies(values: Vector, moments: Vector) -> bool:
-    """Whether moments ``(N, 6)`` of a question differ between secrets of the same value."""
-    for value in np.unique(values):
-        same = moments[values == value]
-        if (np.ptp(same, axis=0) > 1e-9 * np.abs(moments).max(axis=0)).any():
-            return True
-    # Of three values and more, answers are met by different distributions of them.
-    return len(np.unique(values)) > 2
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """A first distribution mixed with the part of it where answers are largest, or smallest.
+    """Distributions of secrets for each answer to F questions: a first one mixed with the part of
+    it where answers are largest, or smallest.
 
     For a share that scales the shares of all others, which is cheap for many symbols.
 
     Attributes
     ----------
     centre : ``(F,)`` answers of the first distribution
-    low, high : ``(F,)``
-    base, bottom, top : ``(6, F)`` moments at it, and at the two ends
+    low, high : ``(F,)`` the least and the most that answers can be
+    base, bottom, top : ``(6, F)`` moments at the first distribution, and at the two ends
     """
 
     centre: Vector
@@ -164,8 +95,8 @@ class Mixed:
     bottom: Vector
     top: Vector
 
-    def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
-        """Moments of scores, ``(6, J)``."""
+    def moments(self, t: Vector, which: Positions) -> Vector:
+        """Moments of scores, ``(6, J)``, at answers ``(J,)`` to the questions ``(J,)``."""
         centre, up = self.centre[which], t >= self.centre[which]
         end = np.where(up, self.high[which], self.low[which])
         share = np.clip((t - centre) / np.where(end == centre, 1, end - centre), 0, 1)
@@ -175,88 +106,87 @@ class Mixed:
     @classmethod
     def of(cls, first: Vector, values: Vector, moments: Vector) -> Mixed:
         """From distributions ``(G, N)``, values ``(N, F)`` and moments ``(6, N, F)``."""
-        groups = len(first)
-        low, high = values.min(axis=0), values.max(axis=0)
-        ends = []
-        for end in (low, high):
-            there = (values == end).astype(float)
-            mass = first @ there
-            parts = np.einsum("gn,nf,knf->kgf", first, there, moments, optimize=True)
-            anywhere = np.einsum("nf,knf->kf", there / there.sum(axis=0), moments)[:, None]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                parts = np.where(mass > 0, parts / mass, anywhere)
-            ends.append(parts.reshape(len(moments), -1))
-        base = np.einsum("gn,knf->kgf", first, moments).reshape(len(moments), -1)
-        return cls(
-            (first @ values).ravel(), np.tile(low, groups), np.tile(high, groups), base, *ends
-        )
+        groups, low, high = len(first), values.min(axis=0), values.max(axis=0)
+        # Where nobody is at an end, all who could be are alike.
+        some = first + _NOBODY
+        parts = [np.einsum("gn,knf->kgf", first, moments)]
+        for there in (1.0 * (values == low), 1.0 * (values == high)):
+            part = np.einsum("gn,nf,knf->kgf", some, there, moments, optimize=True)
+            parts.append(part / (some @ there))
+        ends = np.tile(low, groups), np.tile(high, groups)
+        return cls((first @ values).ravel(), *ends, *(part.reshape(6, -1) for part in parts))
 
 
 @dataclass(frozen=True)
-class Cautious:
-    """A path mixed with the secrets of which reports say least.
+class Likeliest(Mixed):
+    """The distribution of largest likelihood among those with the answer.
 
-    Few reports are explained best by distributions that fit them too well, and under which scores
-    vary less than they do.
+    Where moments are the same at every distribution with the answer, none is looked for.
 
     Attributes
     ----------
-    path : what is mixed
-    doubt : ``(F,)`` how much of the others is taken
-    bottom, top : ``(6, F)`` moments where scores vary most among the secrets at either end
+    kernel, frequencies : ``(N, M)``, and ``(G, M)`` of reports of each of G groups
+    values, by_symbol : ``(N, F)`` of the questions, and ``(6, N, F)`` of :func:`matrix_moments`;
+        there are G·F questions, group by group
     """
 
-    path: Path
-    doubt: Vector
-    bottom: Vector
-    top: Vector
+    kernel: Vector
+    frequencies: Vector
+    values: Vector
+    by_symbol: Vector
 
-    @property
-    def low(self) -> Vector:
-        """``(F,)`` the least that answers can be."""
-        return self.path.low
+    @cached_property
+    def _varies(self) -> Flags:
+        """Which questions' moments are no linear function of the answer."""
+        v, m = (part - part.mean(axis=-2, keepdims=True) for part in (self.values, self.by_symbol))
+        square = (v**2).sum(axis=0)
+        slope = (m * v).sum(axis=1) / np.where(square > 0, square, 1)
+        away = np.abs(m - slope[:, None] * v).max(axis=1)
+        most = _SAME * np.abs(self.by_symbol).max(axis=1)
+        return np.asarray((away > most).any(axis=0) & (square > 0))
 
-    @property
-    def high(self) -> Vector:
-        """``(F,)`` the most that they can be."""
-        return self.path.high
+    def distributions(self, t: Vector, which: Positions) -> Vector:
+        """``(J, N)``"""
+        group, question = np.divmod(which, self.values.shape[1])
+        values, low, high = self.values.T[question], self.low[which], self.high[which]
+        edge = _EDGE * (high - low)
+        inner = np.clip(t, low + edge, high - edge)
+        tilts = values - inner[:, None]
+        tilts /= np.abs(tilts).max(axis=1, keepdims=True)
+        found = maximise(self.kernel, self.frequencies[group], tilts)[0]
+        # Answers closer to an end are met exactly as well: a third moment of little noise is less
+        # than what a billionth at the other end adds to it.
+        there = found * (values == np.where(t < inner, low, high)[:, None])
+        there /= np.maximum(there.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        return found + (np.abs(inner - t) / edge)[:, None] * (there - found)
 
-    def moments(self, t: Vector, which: NDArray[np.intp]) -> Vector:
+    def moments(self, t: Vector, which: Positions) -> Vector:
         """Moments of scores, ``(6, J)``."""
-        found = self.path.moments(t, which)
-        low, room = self.low[which], (self.high - self.low)[which]
-        share = np.clip((t - low) / np.where(room > 0, room, 1), 0, 1)
-        far = (1 - share) * self.bottom[:, which] + share * self.top[:, which]
-        return np.asarray(found + self.doubt[which] * (far - found))
+        found, question = super().moments(t, which), which % self.values.shape[1]
+        far = np.flatnonzero(self._varies[question])
+        if far.size:
+            likely = self.distributions(t[far], which[far])
+            found[:, far] = np.einsum("jn,knj->kj", likely, self.by_symbol[:, :, question[far]])
+        return found
+
+
+#: What says how scores are distributed at each answer.
+Path = Mixed
 
 
 def path_of(
-    kernel: Vector,
-    frequencies: Vector,
-    likely: Vector,
-    values: Vector,
-    moments: Vector,
-    sizes: Vector | float = np.inf,
+    kernel: Vector, frequencies: Vector, likely: Vector, values: Vector, moments: Vector
 ) -> Path:
     """Paths of F questions to each of G groups, whose frequencies are ``(G, M)``.
 
-    Likeliest distributions where symbols are few, mixtures with the likeliest one of all else; with
-    fewer than twenty reports for each share that is free, ``sizes`` of them in a group or all,
-    partly the secrets of which reports say least.
+    Likeliest distributions where symbols are few, mixtures with the likeliest one of all else.
     """
     mixed = Mixed.of(likely, values, moments)
-    path: Path = mixed
-    if len(kernel) <= MOST_MAXIMISED:
-        path = Likeliest(kernel, frequencies, mixed, values, moments)
-    free = max(len(kernel) - 2, 0) / np.broadcast_to(sizes, len(frequencies))
-    doubt = np.clip(free - _BELIEVED, 0, 1)
-    if not doubt.any():
-        return path
-    ends = []
-    for end in (values.min(axis=0), values.max(axis=0)):
-        worst = np.where(values == end, moments[SECOND], -np.inf).argmax(axis=0)
-        ends.append(np.tile(moments[:, worst, np.arange(values.shape[1])], len(frequencies)))
-    return Cautious(path, np.repeat(doubt, values.shape[1]), *ends)
+    if len(kernel) > MOST_MAXIMISED:
+        return mixed
+    return Likeliest(
+        **vars(mixed), kernel=kernel, frequencies=frequencies, values=values, by_symbol=moments
+    )
 
 
 @dataclass(frozen=True)
@@ -270,25 +200,22 @@ class Sampling:
     fraction : ``(F,)`` sampled share of the population; 1 where answers are about these people
     variance : ``(F,)`` of the estimates by the design, ``None`` for a simple sample
     clusters : ``(F,)`` Σ (sum of weights of a cluster)² · n, which is 1 without clusters
-    freedom : degrees of freedom of the variance
+    freedom : ``(F,)`` degrees of freedom of the variance
 
     A number in place of a vector is that of all.
     """
 
-    size: Vector | float
-    skewness: Vector | float = 1.0
-    fraction: Vector | float = 0.0
+    size: Numbers
+    skewness: Numbers = 1.0
+    fraction: Numbers = 0.0
     variance: Vector | None = None
-    clusters: Vector | float = 1.0
-    freedom: float = np.inf
+    clusters: Numbers = 1.0
+    freedom: Numbers = np.inf
 
     def of(self, which: Any) -> Sampling:
         """That of some of the questions, by their positions."""
-        found = {
-            name: value if value is None or np.ndim(value) == 0 else np.asarray(value)[which]
-            for name, value in vars(self).items()
-        }
-        return Sampling(**found)
+        parts = vars(self).values()
+        return Sampling(*(one[which] if isinstance(one, np.ndarray) else one for one in parts))
 
 
 @dataclass(frozen=True)
@@ -299,194 +226,204 @@ class Answers:
     ----------
     estimates : ``(F,)`` unbiased, which may lie outside of what is possible
     path, sampling : as above
+    squares : ``(F,)`` means of squares of scores, as estimates are means of scores; ``None`` where
+        the path has them
     """
 
     estimates: Vector
     path: Path
     sampling: Sampling
+    squares: Vector | None = None
 
-    @property
+    @cached_property
     def projected(self) -> Vector:
         """``(F,)`` estimates moved into what is possible."""
         return np.clip(self.estimates, self.path.low, self.path.high)
 
     def limits(
-        self, alpha: float = 0.05, which: Any = None, sides: tuple[bool, bool] = (True, True)
+        self,
+        alpha: float = 0.05,
+        which: Any = None,
+        sides: tuple[bool, bool] = (True, True),
+        within: Any = None,
     ) -> tuple[Vector, Vector]:
         """Ends ``(F,)`` of the intervals of which each misses with probability at most ``alpha``.
 
         ``which`` are the positions of the questions, all where left out. Without one of the
         ``sides`` that end is the end of what is possible, and all of ``alpha`` is on the other.
+        Answers that are no estimates moved into what is possible lie ``within`` others.
         """
         which = np.arange(len(self.estimates)) if which is None else np.asarray(which)
-        tail = alpha / sum(sides)
-        low, high, e = self.path.low[which], self.path.high[which], self.projected[which]
-        z = self.quantile_ratio(tail)
-        points = np.concatenate([low, high])
-        count = len(which)
-
-        def kept(t: Vector, places: NDArray[np.intp]) -> Vector:
-            above = places < count
-            return standing(self.tails(t, which[places % count], above, z), tail)
-
-        ends = crossings(kept, np.concatenate([e, e]), points)
-        lower = np.minimum(ends[:count], e) if sides[0] else low
-        return lower, np.maximum(ends[count:], e) if sides[1] else high
-
-    def contains(self, t: Vector, alpha: float = 0.05) -> NDArray[np.bool_]:
-        """Whether each interval holds an answer ``(F,)``, without looking for its ends."""
-        which, z = np.arange(len(t)), self.quantile_ratio(alpha / 2)
-        above = np.asarray(t) <= self.projected
-        inside = self.tails(np.asarray(t, float), which, above, z) >= alpha / 2
-        return np.asarray(inside | (t == self.projected))
+        low, high = (one[which] for one in within or (self.path.low, self.path.high))
+        e, tail = (self.estimates if within else self.projected)[which], alpha / sum(sides)
+        lower, upper = ends_of(
+            lambda t, k, above: self.tails(t, which[k], above, tail, e[k]), e, low, high, tail
+        )
+        return lower if sides[0] else low, upper if sides[1] else high
 
     def outside(self) -> Vector:
         """``(F,)`` probabilities of an estimate as far outside of what is possible as this, or
         farther, where the answer is at the end that it is beyond; 1 inside.
         """
-        which = np.arange(len(self.estimates))
-        e, below = self.estimates, self.estimates < self.path.low
-        t = np.where(below, self.path.low, self.path.high)
-        found = self.tails(t, which, ~below, self.quantile_ratio(0.025), e)
-        return np.where((e < self.path.low) | (e > self.path.high), found, 1.0)
+        e, low, high = self.estimates, self.path.low, self.path.high
+        t = np.where(e < low, low, high)
+        found = self.tails(t, np.arange(len(e)), e > high, estimates=e)
+        return np.where((e < low) | (e > high), found, 1.0)
 
     def tails(
         self,
         t: Vector,
-        which: NDArray[np.intp],
-        above: NDArray[np.bool_],
-        ratio: float = 1.0,
+        which: Positions,
+        above: Flags,
+        tail: float = 0.025,
         estimates: Vector | None = None,
     ) -> Vector:
         """P(S ≥ e | t) where ``above``, else P(S ≤ e | t), for answers t ``(J,)`` of questions.
 
-        ``ratio`` is the square of normal over Student quantiles.
+        A Student distribution is met by the normal one at the probability ``tail``.
         """
+        from scipy.special import betainc, betaincc
+
         e = self.projected[which] if estimates is None else estimates
-        how = self.sampling.of(which)
-        moments = self.path.moments(t, which)
-        variance, noise = _variances(moments, t, how.fraction)
-        spread = np.maximum(moments[SQUARE] - t**2, 0)
-        whole = moments[THIRD] - 3 * t * moments[SECOND] + 2 * t**3
-        # One side alone, so that the skewness of secrets that are what they are is not overlooked.
-        fixed = np.where(above, moments[UP], -moments[DOWN])
-        third = how.skewness * ((1 - how.fraction) * whole + how.fraction * fixed)
-        m = np.zeros(len(t)) + how.size * ratio
-        if how.variance is not None:
-            effect, shrink, alike = self._design_effects[:, which]
-            full = (1 - how.fraction) * spread
-            larger = (1 - shrink) * effect * variance + shrink * variance + alike * full
-            with np.errstate(divide="ignore", invalid="ignore"):
-                m = m * np.where(variance > 0, variance / np.maximum(larger, noise), 1.0)
-        s = np.sqrt(variance)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            g = third / s**3
-            r = np.sqrt(4 + g**2)
-            # The smaller of the two probabilities without cancellation.
-            small = 2 / (r * (r + np.abs(g)))
-            heads = np.where(g > 0, small, 1 - small)
-            x = np.clip(m * (e - t) / (r * s) + m * heads, 0, m)
-        return np.where(s > 0, _tail(x, m, small, g > 0, above), t == e)
+        m, s, g = self._coin(t, which, above, tail)
+        # The incomplete beta function of 1 − ρ is taken as the complement at the smaller one.
+        small, r = _rarer(g)
+        rare = (g > 0) == above
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x = np.where(above, e - t, t - e) / (r * s) + np.where(rare, small, 1 - small)
+        x = np.clip(m * x, 0, m)
+        found = np.where(rare, betainc(x, m - x + 1, small), betaincc(m - x + 1, x, small))
+        return np.where(s > 0, found, t == e)
 
     def events(self) -> Vector:
         """``(F,)`` how many tosses of the coin at the estimate fall on its rarer side."""
         which = np.arange(len(self.estimates))
-        size = np.zeros(len(which)) + self.sampling.size
-        moments = self.path.moments(self.projected, which)
-        variance, _ = _variances(moments, self.projected, self.sampling.fraction)
-        e = self.projected
-        third = moments[THIRD] - 3 * e * moments[SECOND] + 2 * e**3
+        coins = [self._coin(self.projected, which, which >= end) for end in (0, len(which))]
+        return np.min([np.where(s > 0, m * _rarer(g)[0], 0.0) for m, s, g in coins], axis=0)
+
+    def _coin(
+        self, t: Vector, which: Positions, above: Flags, tail: float = 0.025
+    ) -> tuple[Vector, Vector, Vector]:
+        """Tosses, standard deviation and skewness of the coin for answers t ``(J,)``."""
+        from scipy.special import ndtri, stdtrit
+
+        # Beyond what is possible scores vary as at its end.
+        t = np.clip(t, self.path.low[which], self.path.high[which])
+        how = self.sampling.of(which)
+        moments, noise, spread = self._moments(t, which)
+        variance = noise + spread
+        whole = moments[THIRD] - 3 * t * moments[SECOND] + 2 * t**3
+        # One side alone, so that the skewness of secrets that are what they are is not overlooked.
+        fixed = np.where(above, moments[UP], -moments[DOWN])
+        third = how.skewness * ((1 - how.fraction) * whole + how.fraction * fixed)
+        m = how.size * (ndtri(tail) / stdtrit(how.freedom, tail)) ** 2 + np.zeros(len(t))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            r = np.sqrt(4 + third**2 / variance**3)
-            found = size * 2 / (r * (r + np.sqrt(r**2 - 4)))
-        return np.where(variance > 0, found, 0.0)
+            if how.variance is not None:
+                effect, alike = self._design_effects[:, which]
+                known = moments[SECOND] - moments[SQUARE]
+                larger = np.maximum(effect * variance + alike * spread, known)
+                m = m * np.where(variance > 0, variance / larger, 1.0)
+            s = np.sqrt(variance)
+            return m, s, third / s**3
+
+    def _moments(self, t: Vector, which: Positions) -> tuple[Vector, Vector, Vector]:
+        """Moments of scores; variances of what the mechanism adds, no less than squares that were
+        seen say, and of what secrets do.
+        """
+        found, fraction = self.path.moments(t, which), self.sampling.of(which).fraction
+        second, third, square, cube, up, down = found
+        noise = np.maximum(second - square, 0)
+        spread = (1 - fraction) * np.maximum(square - t**2, 0)
+        # What is less is rounding: the noise of a mechanism of 30 nats is ten times as much.
+        noise, spread = (np.where(part > _ROUNDING * second, part, 0.0) for part in (noise, spread))
+        if self.squares is not None:
+            # Covariances of values with second moments, and of squares with scores.
+            between = (third + 2 * cube - up + down) / 3 - t * second
+            slope, variance = third - t * second - fraction * between, spread + noise
+            told = variance > _SAME * second
+            slope = slope / np.where(told, variance, np.inf)
+            more = self.squares[which] + slope * (t - self.estimates[which]) - second
+            noise = noise + told * np.maximum(more, 0)
+        return found, noise, spread
 
     @cached_property
     def _design_effects(self) -> Vector:
-        """Design effects as they were seen, how far not to believe them, and how much of the spread
-        of secrets is added as clusters may be alike where hardly any was seen to be, ``(3, F)``.
+        """Design effects as far as what was seen of them is believed, and how much of the spread of
+        secrets is added as clusters may be alike where hardly any was seen to be, ``(2, F)``.
         """
-        how, which = self.sampling, np.arange(len(self.estimates))
+        how, e = self.sampling, self.projected
         assert how.variance is not None
-        e = self.projected
-        moments = self.path.moments(e, which)
-        variance, noise = _variances(moments, e, how.fraction)
+        moments, noise, spread = self._moments(e, np.arange(len(e)))
+        variance = noise + spread
+        spread = np.maximum(moments[SQUARE] - e**2, 0)
+        cubes = moments[CUBE] - 3 * e * moments[SQUARE] + 2 * e**3
+        near = np.minimum(e - self.path.low, self.path.high - e)
         with np.errstate(divide="ignore", invalid="ignore"):
             effect = np.where(variance > 0, how.variance * how.size / variance, 1.0)
-            spread = np.maximum(moments[SQUARE] - e**2, 0)
-            cubes = moments[CUBE] - 3 * e * moments[SQUARE] + 2 * e**3
-            skewness = np.where(spread > 0, cubes**2 / spread**3, np.inf)
-            near = np.minimum(e - self.path.low, self.path.high - e)
-            told = np.where(noise > 0, near**2 * how.size / noise, np.where(near > 0, np.inf, 0))
-            people = how.size / (4 + skewness)
-            seen = np.maximum(effect, 1)
-            events = np.minimum(people, told) / seen
-            # As many clusters at least had some event, were all of a cluster alike.
-            groups = np.minimum(people / how.clusters, told)
+            told = np.where(near > 0, near**2 * how.size / noise, 0.0)
+            # Where a few make up most of an estimate, freedom says so.
+            people = np.minimum(how.size, 2 * how.freedom * how.clusters)
+            people = np.where(spread > 0, people / (4 + cubes**2 / spread**3), 0.0)
+        seen = np.maximum(effect, 1)
+        events = np.minimum(people, told) / seen
+        # As many clusters at least had some event, were all of a cluster alike.
+        groups = np.minimum(people / how.clusters, told)
         alike = (1 + groups / 2) ** -4 * np.maximum(how.clusters - seen, 0)
-        return np.stack([effect, (1 + events / 2) ** -2, alike])
-
-    def quantile_ratio(self, tail: float) -> float:
-        """The square of normal over Student quantiles, for a tail probability."""
-        if np.isinf(self.sampling.freedom):
-            return 1.0
-        from scipy.special import ndtri, stdtrit
-
-        return float((ndtri(tail) / stdtrit(self.sampling.freedom, tail)) ** 2)
+        return np.stack([effect + (1 + events / 2) ** -2 * (1 - effect), alike])
 
 
-def standing(chance: Vector, tail: float) -> Vector:
-    """How far a probability is above another, in quantiles, in which it is nearly a line of t."""
+def ends_of(
+    tails: Callable[[Vector, Positions, Flags], Vector],
+    e: Vector,
+    low: Vector,
+    high: Vector,
+    tail: float,
+) -> tuple[Vector, Vector]:
+    """Ends ``(F,)`` of what is kept of answers between ``low`` and ``high``, around ``e``.
+
+    ``tails`` are the probabilities to come out as far as the estimates at answers ``(J,)`` to
+    questions ``(J,)``, from above or from below; those below ``tail`` are not kept.
+    """
     from scipy.special import ndtri
 
-    return np.asarray(ndtri(np.clip(chance, 1e-300, 1 - 1e-16)) - ndtri(tail))
+    count = len(e)
+
+    def kept(t: Vector, places: Positions) -> Vector:
+        # Quantiles of probabilities are nearly a line of t.
+        chance = np.clip(tails(t, places % count, places < count), 1e-300, 1 - 1e-16)
+        return ndtri(chance) - ndtri(tail)
+
+    ends = crossings(kept, np.concatenate([e, e]), np.concatenate([low, high]))
+    return np.minimum(ends[:count], e), np.maximum(ends[count:], e)
 
 
-def _variances(moments: Vector, t: Vector, fraction: Vector | float) -> tuple[Vector, Vector]:
-    """Variances of a score, and of what the mechanism adds to it."""
-    noise = np.maximum(moments[SECOND] - moments[SQUARE], 0)
-    return (1 - fraction) * np.maximum(moments[SQUARE] - t**2, 0) + noise, noise
-
-
-def _tail(
-    x: Vector, m: Vector, small: Vector, is_small: NDArray[np.bool_], above: NDArray[np.bool_]
-) -> Vector:
-    """P(at least x heads of m) where ``above``, else P(at most x).
-
-    The incomplete beta function of 1 − ρ is taken as the complement at the small one.
-    """
-    from scipy.special import betainc, betaincc
-
-    found = np.ones(len(x))
-    x, y = np.where(above, x, m - x), np.where(above, m - x, x)
-    inside = x > 0
-    part = inside & (above == is_small)
-    found[part] = betainc(x[part], y[part] + 1, small[part])
-    part = inside & (above != is_small)
-    found[part] = betaincc(y[part] + 1, x[part], small[part])
-    return found
+def _rarer(skewness: Vector) -> tuple[Vector, Vector]:
+    """Chance of the rarer side of a coin, without cancellation, and its step in deviations."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        r = np.sqrt(4 + skewness**2)
+    return 2 / (r * (r + np.abs(skewness))), r
 
 
 def difference_limits(
-    first: tuple[Vector, Vector, Vector, Vector],
-    second: tuple[Vector, Vector, Vector, Vector],
+    first: Any,
+    second: Any,
     estimates: Vector,
-    correlation: Vector | float = 0.0,
+    room: Vector,
+    correlation: Numbers = 0.0,
 ) -> tuple[Vector, Vector]:
     """Ends of intervals of answers of a second arm less those of a first, from each arm's own.
 
     Parameters
     ----------
-    first, second : unprojected estimates, lower and upper ends, and whole widths of what is
-        possible, ``(F,)`` each
+    first, second : unprojected estimates, and lower and upper ends of such, ``(F,)`` each
     estimates : ``(F,)`` projected differences, which intervals hold
+    room : ``(F,)`` how far answers can lie apart
     correlation : of the two estimates
     """
-    (x, low1, high1, room1), (y, low2, high2, room2) = first, second
-    ends = []
-    for a, b, sign in ((y - low2, high1 - x, -1), (high2 - y, x - low1, 1)):
-        squared = np.maximum(a**2 + b**2 - 2 * correlation * a * b, 0)
-        ends.append(y - x + sign * np.sqrt(squared))
-    room = np.maximum(room1, room2)
-    lower, upper = np.clip(ends[0], -room, room), np.clip(ends[1], -room, room)
-    return np.minimum(lower, estimates), np.maximum(upper, estimates)
+    (x, low1, high1), (y, low2, high2) = first, second
+    down, up = (
+        np.sqrt(np.maximum(a**2 + b**2 - 2 * correlation * a * b, 0))
+        for a, b in ((y - low2, high1 - x), (high2 - y, x - low1))
+    )
+    lower, upper = np.minimum(y - x - down, estimates), np.maximum(y - x + up, estimates)
+    return np.maximum(lower, -room), np.minimum(upper, room)

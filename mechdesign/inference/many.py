@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -20,34 +20,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..labels import Label, counted, short_names
-from ..release._identifiability import FEWEST, ask_as_designed, report_weights
+from ..kernel import MatrixKernel, outer
+from ..labels import Label, counted, listing
+from ..mechanism import mechanism_of
 from ..release.receipts import Receipt, trace
-from ..release.samples import CountedRows, Sample, named_columns, read_columns
-from ..release.several_estimates import kernels_of, note_of_plan
-from ..release.subset_counts import count_subset_reports
+from ..release.reports import Sample, sample_of
 from ..schema import Schema
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
 from ..subsets import SubsetSelection
-from .intervals import CUBE, DOWN, SECOND, SQUARE, THIRD, UP, Answers, Mixed, Sampling
-from .likelihood import fit_of, maximise
-from .references import check_confidence, reference_of
-from .surveys import Drawn, Survey, check_single, drawn_by, freedom_of
+from ..utility.questions import Question
+from .estimator import Options, answered
+from .intervals import Answers, Mixed, Sampling
+from .likelihood import Fitted, chance_of_distance
+from .references import check_confidence, prior_of, reference_of, weights_note
+from .results import GroupEstimates, joined_notes
+from .rows import Rows
+from .surveys import Drawn, Survey, check_single, design_covariance, drawn_by
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # Cells of the largest table of estimates.
 _MOST_CELLS = 1 << 22
-# Cells of all tables of strata and clusters, which variances are made of one after the other.
-_MOST_TABLES = 1 << 32
+# Scores of rows of a survey for all cells, of which so many are worked with at a time.
+_MOST_SCORES, _AT_ONCE = 1 << 36, 16
 # Groups of directions whose counts are held against chance.
 _GROUPS = 64
-_SHOWN = 10
 
 
-@dataclass(frozen=True, eq=False)
-class ManyEstimates:
+@dataclass(frozen=True, eq=False, repr=False)
+class ManyEstimates(Rows):
     """Shares of many symbols, or of combinations of values, each with its standard error.
 
     Attributes
@@ -75,26 +77,23 @@ class ManyEstimates:
     note: str = ""
 
     method = "inversion"
-
-    @cached_property
-    def _places(self) -> dict[Label, int]:
-        return {label: i for i, label in enumerate(self.labels)}
+    _caption = "largest estimates ± one standard error"
 
     @cached_property
     def _limits(self) -> tuple[Vector, Vector]:
         return self.answers.limits(1 - self.confidence)
 
-    @property
-    def lower(self) -> Vector:
+    @cached_property
+    def lower(self) -> Vector:  # type: ignore[override]  # found when it is asked for
         """Lower confidence limits, each alone, inside [0, 1]."""
         return self._limits[0]
 
-    @property
-    def upper(self) -> Vector:
+    @cached_property
+    def upper(self) -> Vector:  # type: ignore[override]
         """Upper confidence limits, each alone, inside [0, 1]."""
         return self._limits[1]
 
-    def top(self, count: int = _SHOWN) -> list[dict[str, Any]]:
+    def top(self, count: int = 10) -> list[dict[str, Any]]:
         """The symbols of largest estimates, largest first, one plain dictionary each.
 
         Symbols that are chosen for their estimates are mostly overestimated. Their intervals hold
@@ -106,8 +105,7 @@ class ManyEstimates:
                 "count", expected="a positive integer", got=quote(count), remedy="pass 10"
             )
         count = min(int(count), len(self.labels))
-        places = np.argpartition(-self.values, count - 1)[:count]
-        return self._together(places, self.confidence)
+        return self._together(np.argpartition(-self.values, count - 1)[:count], self.confidence)
 
     def present(self, confidence: float = 0.95) -> list[dict[str, Any]]:
         """The symbols whose shares are above zero, all of them at once with this confidence.
@@ -115,11 +113,10 @@ class ManyEstimates:
         Their intervals hold for all N symbols at once, as in :meth:`top`.
         """
         check_confidence(confidence)
-        which = np.flatnonzero(self.values > 0)
-        zeros, tail = np.zeros(len(which)), (1 - confidence) / 2 / len(self.labels)
-        above = np.ones(len(which), dtype=bool)
-        some = self.answers.tails(zeros, which, above, self.answers.quantile_ratio(tail)) < tail
-        return self._together(which[some], confidence)
+        which, tail = np.flatnonzero(self.values > 0), (1 - confidence) / 2 / len(self.labels)
+        none, above = np.zeros(len(which)), np.ones(len(which), dtype=bool)
+        chance = self.answers.tails(none, which, above, tail)
+        return self._together(which[chance < tail], confidence)
 
     def _together(self, places: NDArray[Any], confidence: float) -> list[dict[str, Any]]:
         """Rows of some symbols, largest first, with intervals that hold for all at once."""
@@ -127,26 +124,10 @@ class ManyEstimates:
         alpha = (1 - confidence) / len(self.labels)
         return self._rows(places, *self.answers.limits(alpha, places))
 
-    def rows(self) -> list[dict[str, Any]]:
-        """One plain dictionary for each symbol, in their order, with intervals each alone."""
-        return self._rows(np.arange(len(self.labels)), self.lower, self.upper)
+    _shown = top
 
-    def _rows(self, places: NDArray[Any], lower: Vector, upper: Vector) -> list[dict[str, Any]]:
-        return [
-            {
-                "label": self.labels[i],
-                "estimate": float(self.values[i]),
-                "error": float(self.errors[i]),
-                "lower": float(low),
-                "upper": float(high),
-            }
-            for i, low, high in zip(places.tolist(), lower, upper, strict=True)
-        ]
-
-    def __getitem__(self, label: Label) -> float:
-        if label not in self._places:
-            raise UnknownNameError("estimate of", label, map(str, self.labels[:_SHOWN]))
-        return float(self.values[self._places[label]])
+    def _head(self) -> str:
+        return self.describe(together=True)
 
     def describe(self, *, together: bool = False) -> str:
         """Number of symbols and reports and what the intervals are about, in one line: those of
@@ -160,414 +141,324 @@ class ManyEstimates:
             + (f", of all {len(self.labels)} symbols at once (Bonferroni)" if together else "")
         )
 
-    def __repr__(self) -> str:
-        lines = [f"{self.describe(together=True)}; largest estimates ± one standard error"]
-        rows = self.top()
-        names = short_names([row["label"] for row in rows], 28)
-        lines += [
-            f"{name:<28}  {row['estimate']:9.5f}  ± {row['error']:.5f}  "
-            f"[{row['lower']:.5f}, {row['upper']:.5f}]"
-            for name, row in zip(names, rows, strict=True)
-        ]
-        if self.note:
-            lines.append(self.note)
-        return "\n".join(lines)
+    def closing(self) -> list[str]:
+        """What could not be told."""
+        return [self.note] if self.note else []
 
 
-def _check_errors(errors: Vector, n: int, what: str, remedy: str) -> None:
+def _warn_of_errors(errors: Vector, reports: int, what: str, remedy: str) -> None:
     """Warn of errors that say next to nothing."""
     typical = 1.96 * float(np.median(errors))
     if typical >= 0.5:
         warn(
-            f"{n} reports say next to nothing about {what} (± {typical:.2g}); {remedy}",
+            f"{reports} reports say next to nothing about {what} (± {typical:.2g}); {remedy}",
             PrecisionWarning,
         )
 
 
-def _check_count(n: int) -> None:
-    if n < FEWEST:
-        raise DataError(
-            "reports",
-            expected=f"at least {FEWEST}",
-            got=str(n),
-            remedy="collect more; md.plan (mechdesign plan) says how many",
-        )
-
-
-def share_path(first: Vector, own: Vector, others: Vector) -> Mixed:
-    """The path of shares ``(N,)`` from moments of scores of those who count and of all others.
-
-    Parameters
-    ----------
-    first : ``(N,)`` shares at which the others are as ``others`` says
-    own, others : ``(6, N)`` moments given the secret itself, and given the others
+def _share_path(first: Vector, own: Any, others: Any) -> Mixed:
+    """The path of shares ``(N,)``, first as given, from second and third moments of scores and
+    third central ones of either side, of those who count and of all others.
     """
-    base = first * own + (1 - first) * others
     ends = np.zeros_like(first), np.ones_like(first)
-    return Mixed(first, *ends, base, others, own)
+    parts = zip((others, own), ends, strict=True)
+    bottom, top = (np.stack([m[0], m[1], v, v, m[2], m[3]]) for m, v in parts)
+    return Mixed(first, *ends, first * top + (1 - first) * bottom, bottom, top)
 
 
 # Subset selections
 
 
-def estimate_many(
+def estimate_selection(
     reports: Any,
     mechanism: SubsetSelection,
-    column: str | None,
-    *,
-    confidence: float,
-    target: str,
+    column: Any,
+    options: Options,
     missing: str,
     receipt: Any,
 ) -> ManyEstimates:
     """:func:`estimate` for reports of a subset selection, with every option checked."""
-    counted = count_subset_reports(reports, mechanism, column, missing)
-    n = counted.total
-    _check_count(n)
+    sample = sample_of(reports, {column: mechanism}, (), missing)
+    n, fixed = sample.size, float(options.target == "sample")
     known, note = trace(reports, column, mechanism, receipt, n)
-    codes, counts = counted.result()
+    codes, counts = sample.totals()
+    fit = _fit_of_directions(mechanism, codes, counts)
+    options.judge(fit)
     values = mechanism.shares_of(codes, counts)
     shares = np.clip(values, 0.0, 1.0)
     shares /= max(1.0, float(shares.sum()))
-    variance = mechanism.variances(shares)
-    if target == "sample":
-        # What remains where the secrets are fixed and only reports are random.
-        variance = np.maximum(variance - shares * (1 - shares), 0.0)
-    errors = np.sqrt(variance / n)
-    _check_errors(
-        errors, n, f"the {len(values)} shares", "md.plan (mechdesign plan) says how many would"
-    )
-    sampling = Sampling(n, fraction=float(target == "sample"))
-    return ManyEstimates(
-        mechanism.inputs,
-        values,
-        errors,
-        n,
-        confidence,
-        target,
-        fit_of_directions(mechanism, codes, counts),
-        Answers(values, _subset_path(mechanism, shares), sampling),
-        known,
-        note,
-    )
-
-
-def _subset_path(mechanism: SubsetSelection, shares: Vector) -> Mixed:
-    """Moments given the symbol itself, and given others, mixed over their groups by the shares."""
-    groups = np.asarray(mechanism.layout.group)
-    own, other = mechanism.score_moments()
-    mass = np.bincount(groups, shares, own.shape[1])
-    rest = np.maximum(
-        mass[None, :] - shares[:, None] * (np.arange(len(mass)) == groups[:, None]), 0
-    )
-    sizes = np.bincount(groups, minlength=len(mass))
+    # What remains where the secrets are fixed and only reports are random.
+    variance = mechanism.variances(shares) - fixed * shares * (1 - shares)
+    errors = np.sqrt(np.maximum(variance, 0) / n)
+    remedy = "md.plan (mechdesign plan) says how many would"
+    _warn_of_errors(errors, n, f"the {len(values)} shares", remedy)
+    # Moments given the symbol itself, and given others, mixed over their groups by the shares.
+    groups, (own, other) = np.asarray(mechanism.layout.group), mechanism.score_moments()
+    is_own = np.eye(own.shape[1])[groups]
+    rest = np.maximum(shares @ is_own - shares[:, None] * is_own, 0)
     # Where nobody else is seen, others are alike.
-    rest = np.where(rest.sum(axis=1, keepdims=True) > 0, rest, sizes)
-    rest = rest / rest.sum(axis=1, keepdims=True)
-    given = np.einsum("kng,ng->kn", other[:, groups, :], rest)
-    rows = [own[:, groups], given]
-    made = [
-        np.stack([m[1], m[2], v, v, m[3], m[4]])
-        for m, v in zip(rows, (np.ones(len(shares)), np.zeros(len(shares))), strict=True)
-    ]
-    return share_path(shares, *made)
+    rest[~rest.any(axis=1)] = is_own.sum(axis=0)
+    given = np.einsum("kng,ng->kn", other[1:, groups], rest / rest.sum(axis=1, keepdims=True))
+    answers = Answers(
+        values, _share_path(shares, own[1:, groups], given), Sampling(n, fraction=fixed)
+    )
+    told = n, options.confidence, options.target, fit, answers, known, note
+    return ManyEstimates(mechanism.inputs, values, errors, *told)
 
 
-def fit_of_directions(mechanism: SubsetSelection, codes: Integers, counts: Integers) -> float:
+def _fit_of_directions(mechanism: SubsetSelection, codes: Integers, counts: Integers) -> float:
     """A p-value for the hypothesis that the mechanism made the reports.
 
     Directions have the same chances whatever the symbols are; raw data and other mechanisms'
-    reports mostly lie elsewhere. With t = n·KL(f‖q) over k groups of directions it is
-    e^-t (et/(k−1))^(k−1), a bound for every number of reports [Agrawal2020].
+    reports mostly lie elsewhere. They are held against chance in groups.
     """
     lines, directions, counts = mechanism.directions_of(codes, counts)
-    total, groups = int(counts.sum()), min(_GROUPS, lines)
+    groups = min(_GROUPS, lines)
     ends = np.array([-(-k * lines // groups) for k in range(groups + 1)])
     place = np.searchsorted(ends, directions, side="right") - 1
-    met = np.bincount(place, counts, groups)
-    expected = np.diff(ends) / lines
-    used = met > 0
-    share = met[used] / total
-    distance = total * float((share * np.log(share / expected[used])).sum())
-    freedom = groups - 1
-    if freedom == 0 or distance <= freedom:
-        return 1.0
-    return math.exp(freedom * (1 + math.log(distance / freedom)) - distance)
+    share, expected = np.bincount(place, counts, groups) / counts.sum(), np.diff(ends) / lines
+    used = share > 0
+    distance = float((share[used] * np.log(share[used] / expected[used])).sum())
+    return chance_of_distance(int(counts.sum()) * distance, groups)
 
 
 # Combinations of values
 
 
-def large_columns(designed: Any, column: Any) -> list[str] | None:
-    """The columns of a plan whose reports together are too many for one kernel; else ``None``."""
-    if not isinstance(designed, KernelPlan) or isinstance(column, str):
-        return None
-    names = list(designed.names) if column is None else list(Schema(tuple(column)).names)
-    shapes = [kernel.shape for kernel in kernels_of(designed, names).values()]
-    is_large = math.prod(n * m for n, m in shapes) > MOST_ENTRIES
-    return names if is_large else None
-
-
-def estimate_combinations(
-    reports: Any,
-    plan: KernelPlan,
-    names: Sequence[str],
-    *,
-    survey: Survey,
-    confidence: float,
-    target: str,
-    missing: str,
-    receipt: Any,
-) -> tuple[ManyEstimates, dict[str, float]]:
-    """Shares of all combinations of values of columns of a plan, by products of weights; of
-    designs for shares of features, those of their combinations.
-
-    Returns the shares, without the fit of all columns together, and the p-value of the fit of each.
-
-    Raises :class:`DataError` for reports that are none of the plan's, fewer than 10 of them, too
-    many combinations, and for weights, strata, clusters or a population that cannot be used;
-    :class:`InputError` for groups, and for designs for questions that are no shares.
+def columns_of(designed: Any, column: Any) -> dict[Any, Any]:
+    """What reports in columns are drawn from, by name, of a plan or of a mapping from each; nothing
+    for other kernels.
     """
-    if survey.by_group is not None:
-        raise InputError(
-            "by_group for so many columns at once",
-            expected="it left out",
-            got=quote(survey.by_group),
-            remedy=f"estimate fewer of them at a time, such as column={list(names[:1])!r}",
-        )
-    kernels = kernels_of(plan, names)
-    asked = {name: ask_as_designed(plan[name]) for name in kernels}
-    for name, question in asked.items():
-        if not np.isin(question.weights, (0, 1)).all():
-            raise InputError(
-                "columns",
-                expected="shares to estimate of each, where there are so many combinations",
-                got=f"column {quote(name)}, whose design asks for other weighted sums",
-                remedy=f"estimate fewer columns at a time, such as column={list(names[:1])!r}",
-            )
-    cells = math.prod(len(question.labels) for question in asked.values())
-    if cells > _MOST_CELLS:
-        raise DataError(
-            "joint table",
-            expected=f"at most {_MOST_CELLS:,} combinations of values",
-            got=f"{cells:,}",
-            remedy=f"estimate fewer columns at a time, such as column={names[:2]!r}",
-        )
-    note = note_of_plan(reports, kernels, receipt)
-    if isinstance(reports, Sample):
-        raise InputError(
-            "reports of many columns",
-            expected="a table, or counts of tuples of reports",
-            got="rows of a survey",
-            remedy="estimate fewer columns at a time",
-        )
-    if isinstance(reports, Mapping):
-        if survey.asked:
-            raise InputError(
-                "reports of a survey",
-                expected="a table with all columns",
-                got="counts",
-                remedy="pass the table",
-            )
-        reports = _of_counts(reports, names)
-    others = sorted(set(survey.columns))
-    for name in kernels:
-        named_columns(name, others)
-    sample, places = read_columns(reports, kernels, others, missing)
-    n = int(sample.repeats.sum())
-    _check_count(n)
-    scores, fits, likely = [], {}, []
-    for name, kernel in kernels.items():
-        reference = reference_of(plan[name], kernel)
-        scores.append(report_weights(kernel, asked[name], reference))
-        counts = np.bincount(places[name], sample.repeats, kernel.shape[1])
-        found, gap, _ = maximise(kernel.kernel, counts[None, :] / n)
-        likely.append(found[0])
-        fits[name] = fit_of(kernel.kernel, counts / n, found[0], n, float(gap[0]))
-    tables = _Tables(list(places.values()), scores)
-    matrices = [kernel.kernel for kernel in kernels.values()]
-    path = product_path(matrices, [one.weights for one in asked.values()], scores, likely)
-    if survey.asked:
-        drawn = drawn_by(survey, sample)
-        if target == "population":
-            check_single(drawn, survey.strata)
-        _check_work(drawn, cells, target, names)
-        values, errors, sampling = _drawn_shares(
-            tables, sample, drawn, survey.weighting, target, matrices
-        )
-    else:
-        share = sample.repeats / n
-        values = tables.sum(share)
-        shares = np.clip(values, 0.0, 1.0)
-        # Of people at random, or of these people, whose values are what they are.
-        fixed = shares**2 if target == "population" else shares
-        errors = np.sqrt(
-            np.maximum(tables.squares(share) - fixed, _noise(matrices, scores, shares)) / n
-        )
-        sampling = Sampling(n, fraction=float(target == "sample"))
-    _check_errors(errors, n, f"{len(values)} combinations", "estimate fewer columns at a time")
-    labels = tuple(product(*(question.labels for question in asked.values())))
-    answers = Answers(values, path, sampling)
-    made = ManyEstimates(labels, values, errors, n, confidence, target, 1.0, answers, None, note)
-    return made, fits
+    if not isinstance(designed, (KernelPlan, Mapping)):
+        return {}
+    names = [column] if isinstance(column, str) else column
+    if column is None:
+        names = designed.names if isinstance(designed, KernelPlan) else designed
+    names = Schema(tuple(names)).names
+    if isinstance(designed, Mapping) and (unknown := set(names) - set(designed)):
+        raise UnknownNameError("column", min(unknown), map(str, designed))
+    return {name: designed[name] for name in names}
 
 
-def product_path(
-    kernels: Sequence[Vector],
-    values: Sequence[Vector],
-    scores: Sequence[Vector],
-    likely: Sequence[Vector],
-) -> Mixed:
-    """The path of shares of combinations: moments are products over the columns.
-
-    Those who count have, in each column, the symbol of largest moments among those that count;
-    all others are as the columns alone say, as if they were independent.
-    """
-    own, others, least = (np.ones((5, 1)) for _ in range(3))
-    share: Vector = np.ones(1)
-    for kernel, v, a, p in zip(kernels, values, scores, likely, strict=True):
-        by_symbol = np.stack([kernel @ a**k for k in range(5)])
-        top = np.where(v > 0, by_symbol, -np.inf).max(axis=1)
-        own = np.einsum("ka,kb->kab", own, top).reshape(5, -1)
-        given = np.einsum("n,knf->kf", p, by_symbol)
-        others = np.einsum("ka,kb->kab", others, given).reshape(5, -1)
-        least = np.einsum("ka,kb->kab", least, by_symbol.min(axis=1)).reshape(5, -1)
-        share = np.asarray(np.kron(share, p @ v), dtype=float)
-    # What all have together is of those who count and of all others.
-    rest = (others - share * own) / np.maximum(1 - share, 1e-12)
-    rest[[2, 4]] = np.maximum(rest, least)[[2, 4]]
-    return share_path(share, _central(own, 1.0), _central(rest, 0.0))
-
-
-def _central(raw: Vector, value: float) -> Vector:
-    """The six moments from the raw ones of order 0 to 4 ``(5, F)`` of scores of one mean.
-
-    Third moments of one side are bounded by those of both, E|d|³ ≤ √(E d² · E d⁴).
-    """
-    second, third, fourth = raw[2], raw[3], raw[4]
-    noise = np.maximum(second - value**2, 0)
-    skewed = third - 3 * value * second + 2 * value**3
-    spread = np.maximum(fourth - 4 * value * third + 6 * value**2 * second - 3 * value**4, 0)
-    both = np.maximum(np.sqrt(noise * spread), np.abs(skewed))
-    found = np.zeros((6, raw.shape[1]))
-    found[SECOND], found[THIRD], found[SQUARE], found[CUBE] = second, third, value, value
-    found[UP], found[DOWN] = (both + skewed) / 2, (both - skewed) / 2
-    return found
-
-
-def _noise(kernels: Sequence[Vector], scores: Sequence[Vector], shares: Vector) -> Vector:
-    """``(F,)`` variance that the mechanisms leave of one person's scores at least, whatever the
-    secrets are that have these shares.
-    """
-    least = np.ones(1)
-    for kernel, a in zip(kernels, scores, strict=True):
-        least = np.kron(least, (kernel @ a**2).min(axis=0))
-    return np.maximum(least - shares, 0)
+def large_columns(designed: Any, column: Any) -> list[Any] | None:
+    """Columns whose reports together are too many for one kernel; else ``None``."""
+    designs = columns_of(designed, column)
+    entries = math.prod(math.prod(mechanism_of(one).shape) for one in designs.values())
+    return list(designs) if len(designs) > 1 and entries > MOST_ENTRIES else None
 
 
 @dataclass(frozen=True, eq=False)
-class _Tables:
-    """Sums over rows of what their reports stand for, as vectors of all combinations.
+class Columns:
+    """Reports in a column, or in several that were drawn independently of each other.
 
     Attributes
     ----------
-    places : for each column ``(R,)`` positions of its reports
-    weights : for each column ``(M, N)``
+    designs, questions : of each
+    sample : the reports of each person, and what stands beside them
+    method : of estimation
     """
 
-    places: Sequence[NDArray[np.int64]]
-    weights: Sequence[Vector]
+    designs: Mapping[Any, Any]
+    questions: Sequence[Question]
+    sample: Sample
+    method: str
 
-    def sum(self, mass: Vector, rows: Any = None) -> Vector:
-        """Σ mass · z, over all rows or some of them."""
-        some = self.places if rows is None else [place[rows] for place in self.places]
-        return contracted(mass if rows is None else mass[rows], some, self.weights)
+    @cached_property
+    def kernels(self) -> list[MatrixKernel]:
+        """That of each column."""
+        return list(map(MatrixKernel.of, self.designs.values()))
 
-    def squares(self, mass: Vector) -> Vector:
-        """Σ mass · z², of each combination alone."""
-        return contracted(mass, self.places, [a**2 for a in self.weights])
+    @cached_property
+    def fitted(self) -> list[Fitted]:
+        """What the reports of each column alone are likeliest from."""
+        pairs = zip(self.kernels, self.sample.places.values(), strict=True)
+        return [
+            Fitted.of(kernel.matrix, np.bincount(at, self.sample.repeats, kernel.matrix.shape[1]))
+            for kernel, at in pairs
+        ]
+
+    @cached_property
+    def references(self) -> list[Vector]:
+        """``(N,)``, where weights of the reports of each column are best."""
+        if self.method == "likelihood":
+            return [one.likely for one in self.fitted]
+        return list(map(reference_of, self.designs.values(), self.kernels))
+
+    @cached_property
+    def scores(self) -> list[Vector]:
+        """``(M, F)`` weights of the reports of each column."""
+        return list(map(MatrixKernel.scores, self.kernels, self.questions, self.references))
+
+    @property
+    def question(self) -> Question:
+        """What is asked of all columns together."""
+        if len(self.questions) == 1:
+            return self.questions[0]
+        labels = tuple(product(*(question.labels for question in self.questions)))
+        return Question(labels, outer(*(question.weights for question in self.questions)))
+
+    def judge(self, options: Options) -> None:
+        """Refuse reports of a column that its kernel makes next to never."""
+        for name, one in zip(self.designs, self.fitted, strict=True):
+            several = f"reports in column {quote(name)}"
+            options.judge(one.fit, several if len(self.designs) > 1 else "reports")
+
+    def answered(
+        self,
+        options: Options,
+        survey: Survey | None = None,
+        question: Question | None = None,
+        truth: Any = None,
+        note: str = "",
+        **told: Any,
+    ) -> GroupEstimates:
+        """All columns as one kernel, which must not be too large; asked something else together
+        than each alone where a ``question`` is named.
+        """
+        whole, flat, fitted = self.whole
+        scores, reference = outer(*self.scores), outer(*self.references)
+        if truth is not None:
+            reference = reference_of(None, whole, truth)
+        if truth is not None or question is not None:
+            scores = whole.scores(question or self.question, reference)
+        question = question or self.question
+        if len(self.designs) == 1 and truth is None and self.method == "inversion":
+            (designed,) = self.designs.values()
+            note = joined_notes([note, weights_note(designed, question, scores, fitted.likely)])
+        prior = outer(*map(prior_of, self.designs.values(), self.kernels))
+        parts = whole, question, scores, flat, fitted, options
+        return answered(*parts, prior=prior, survey=survey, note=note, **told)
+
+    @cached_property
+    def whole(self) -> tuple[MatrixKernel, Sample, Fitted]:
+        """All columns as one, which must not be too large."""
+        if len(self.kernels) == 1:
+            return self.kernels[0], self.sample, self.fitted[0]
+        whole = MatrixKernel.product(self.kernels, list(self.designs))
+        sizes = [kernel.matrix.shape[1] for kernel in self.kernels]
+        codes = np.ravel_multi_index(list(self.sample.places.values()), sizes)
+        flat = replace(self.sample, places={"": codes})
+        return whole, flat, Fitted.of(whole.matrix, flat.tally(math.prod(sizes)))
+
+    def many(self, options: Options, survey: Survey, note: str) -> ManyEstimates:
+        """Shares of all combinations of values, by products of weights.
+
+        Raises :class:`DataError` for too many combinations, and for weights, strata, clusters or a
+        population that cannot be used; :class:`InputError` for questions that are no shares.
+        """
+        self.check_shares()
+        cells = math.prod(len(question.labels) for question in self.questions)
+        if cells > _MOST_CELLS:
+            raise DataError(
+                "joint table",
+                expected=f"at most {_MOST_CELLS:,} combinations of values",
+                got=f"{cells:,}",
+                remedy=f"estimate fewer columns at a time, such as column={[*self.designs][:2]!r}",
+            )
+        answers, errors = self.answers(survey, options.target)
+        n, fit = self.sample.size, min(one.fit for one in self.fitted)
+        _warn_of_errors(errors, n, f"{cells} combinations", "estimate fewer columns at a time")
+        told = n, options.confidence, options.target, fit, answers, None, note
+        return ManyEstimates(self.question.labels, answers.estimates, errors, *told)
+
+    def check_shares(self) -> None:
+        """Refuse questions that are not about shares."""
+        for name, question in zip(self.designs, self.questions, strict=True):
+            if not np.isin(question.weights, (0, 1)).all():
+                raise InputError(
+                    "columns",
+                    expected="shares to estimate of each, where there are so many combinations",
+                    got=f"other weighted sums of column {quote(name)}, {listing(question.labels)}",
+                    remedy="group its values by a feature (--feature), or estimate fewer columns "
+                    f"at a time, such as column={[name]!r}",
+                )
+
+    def answers(self, survey: Survey, target: str) -> tuple[Answers, Vector]:
+        """What is unbiased for the share of each combination, and standard errors: the diagonal of
+        what :mod:`.surveys` writes down, or for simple samples the variance of scores.
+        """
+        drawn, n = drawn_by(survey, self.sample), self.sample.repeats
+        total = drawn.population if survey.weighting != "hajek" else None
+        share = drawn.weights / (total or drawn.weights @ n)
+        drawn = replace(drawn, weights=share)
+        heavy, fixed, seen = n * share**2, float(target == "sample"), None
+        values, squares = self._sums(n * share), self._sums(heavy, 2)
+        shares, how = np.clip(values, 0, 1), Sampling(1 / heavy.sum(), fraction=fixed)
+        # Of people at random, or of these people, whose values are what they are.
+        variance = squares - heavy.sum() * (shares if fixed else shares**2)
+        # What mechanisms leave of one person's scores at least, whatever the secrets are.
+        least = [one[2].min(axis=0) for one in map(MatrixKernel.moments, self.kernels, self.scores)]
+        known = heavy.sum() * np.maximum(outer(*least) - shares, 0)
+        if survey.asked:
+            # Values are 0 or 1: z² − z is without bias for the variance that mechanisms leave.
+            variance, how = np.maximum(squares - self._sums(heavy), known), drawn.sampling(target)
+            if not fixed:
+                check_single(drawn, survey.strata)
+                between = self._between(drawn, 0 * values if total else values)
+                variance = seen = between + how.fraction * variance
+        answers = Answers(values, self._path(), replace(how, variance=seen))
+        return answers, np.sqrt(np.maximum(variance, known))
+
+    def _sums(self, mass: Vector, power: int = 1) -> Vector:
+        """Σ mass · score^power over rows, of each combination."""
+        places = list(self.sample.places.values())
+        return contracted(mass, places, [a**power for a in self.scores])
+
+    def _between(self, drawn: Drawn, centre: Vector) -> Vector:
+        """``(F,)`` variances for who was asked, some at a time."""
+        rows, cells = len(drawn.weights), len(centre)
+        if rows * cells > _MOST_SCORES:
+            raise DataError(
+                "joint table of a survey",
+                expected=f"at most {_MOST_SCORES // cells:,} different rows with {cells:,} "
+                "combinations of values",
+                got=f"{rows:,}",
+                remedy="estimate fewer columns at a time",
+            )
+        found, sizes = np.zeros(cells), [a.shape[1] for a in self.scores]
+        for start in range(0, cells, _AT_ONCE):
+            some = np.arange(start, min(start + _AT_ONCE, cells))
+            z, at = np.ones((rows, 1)), np.unravel_index(some, sizes)
+            for a, places, k in zip(self.scores, self.sample.places.values(), at, strict=True):
+                z = z * a[places][:, k]
+            z = drawn.weights[:, None] * (z - centre[some])
+            found[some] = np.diagonal(design_covariance(z, drawn))
+        return np.maximum(found, 0)
+
+    def _path(self) -> Mixed:
+        """The path of shares of combinations: moments are products over the columns.
+
+        Those who count have, in each column, the symbol of largest moments among those that count;
+        all others are as the columns alone say, as if they were independent.
+        """
+        total, share = np.ones((3, 5, 1)), outer(np.ones(1))
+        parts = zip(self.kernels, self.questions, self.scores, self.fitted, strict=True)
+        for kernel, question, a, fitted in parts:
+            v, p = question.weights, fitted.likely
+            by_symbol = kernel.moments(a)
+            top = np.where(v > 0, by_symbol, -np.inf).max(axis=1)
+            each = np.stack([top, p @ by_symbol, by_symbol.min(axis=1)])
+            total = np.einsum("ska,skb->skab", total, each).reshape(3, 5, -1)
+            share = outer(share, p @ v)
+        own, others, least = total
+        # What all have together is of those who count and of all others.
+        rest = (others - share * own) / np.maximum(1 - share, 1e-12)
+        rest[[2, 4]] = np.maximum(rest, least)[[2, 4]]
+        return _share_path(share, _sided(own, 1), _sided(rest, 0))
 
 
-def _check_work(drawn: Drawn, cells: int, target: str, names: Sequence[str]) -> None:
-    """Refuse so many strata and clusters that their tables would take hours."""
-    parts = len(drawn.units) + (0 if drawn.clusters is None else int(drawn.clusters.max()) + 1)
-    if target == "population" and parts * cells > _MOST_TABLES:
-        raise DataError(
-            "joint table of a survey",
-            expected=f"at most {_MOST_TABLES // cells:,} strata and clusters with {cells:,} "
-            "combinations of values",
-            got=f"{parts:,}",
-            remedy=f"estimate fewer columns at a time, such as column={list(names[:2])!r}",
-        )
+def _sided(raw: Vector, value: int) -> list[Vector]:
+    """Second and third moments, and third central ones of either side, from the raw ones of order 0
+    to 4 ``(5, F)`` of scores of one mean.
 
-
-def _drawn_shares(
-    tables: _Tables,
-    sample: Sample,
-    drawn: Drawn,
-    weighting: str,
-    target: str,
-    kernels: Sequence[Vector],
-) -> tuple[Vector, Vector, Sampling]:
-    """Σ w z / Σ w (or Σ w z / N) of each combination, and its standard error: the diagonal of what
-    :mod:`.surveys` writes down, one table for each stratum and cluster.
+    Those of one side are bounded by those of both, E|d|³ ≤ √(E d² · E d⁴).
     """
-    n, w = sample.repeats.astype(float), drawn.weights
-    ratio = weighting == "hajek"
-    share = w / (float(w @ n) if ratio else float(drawn.population or 0))
-    values = tables.sum(n * share)
-    centre = values if ratio else np.zeros_like(values)
-    squares = float(share**2 @ n)
-    fixed = np.ones(len(n)) if target == "sample" else drawn.fractions[drawn.strata]
-    fraction = float((n * share**2) @ fixed) / squares
-    known = squares * _noise(kernels, tables.weights, np.clip(values, 0, 1))
-    # Values are 0 or 1, so that z² − z is without bias for the variance that the mechanism leaves.
-    noise = np.maximum(tables.squares(n * share**2) - tables.sum(n * share**2), known)
-    variance, seen, clusters = noise, None, 1.0
-    if target == "population":
-        between = np.maximum(_between(tables, n, share, centre, drawn), 0)
-        seen = between + fraction * noise
-        variance = np.maximum(seen, known)
-        if drawn.clusters is not None:
-            sizes = np.bincount(drawn.clusters, share * n)
-            clusters = float(sizes @ sizes) / squares
-    sampling = Sampling(
-        1 / squares,
-        float(share**3 @ n) / squares**2,
-        fraction,
-        seen,
-        clusters,
-        freedom_of(drawn, target),
-    )
-    return values, np.sqrt(variance), sampling
-
-
-def _between(tables: _Tables, n: Vector, share: Vector, centre: Vector, drawn: Drawn) -> Vector:
-    """(1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)² of each combination, over all strata."""
-    factor, more = np.zeros(len(drawn.units)), drawn.units > 1
-    factor[more] = (1 - drawn.fractions[more]) * drawn.units[more] / (drawn.units[more] - 1)
-    heavy = n * share
-
-    def total(rows: Any) -> Vector:
-        return tables.sum(heavy, rows) - centre * heavy[rows].sum()
-
-    found = np.zeros_like(centre)
-    if drawn.clusters is None:
-        mass = heavy * share * factor[drawn.strata]
-        found = tables.squares(mass) - centre * (2 * tables.sum(mass) - centre * mass.sum())
-    else:
-        for rows in _rows_of(drawn.clusters):
-            found += factor[drawn.strata[rows[0]]] * total(rows) ** 2
-    for rows in _rows_of(drawn.strata):
-        stratum = drawn.strata[rows[0]]
-        found -= factor[stratum] / drawn.units[stratum] * total(rows) ** 2
-    return found
-
-
-def _rows_of(codes: NDArray[np.int64]) -> list[NDArray[np.intp]]:
-    """The rows of each code that occurs."""
-    order = np.argsort(codes, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    _, _, second, third, fourth = raw
+    noise, skewed = second - value, third - 3 * value * second + 2 * value
+    spread = fourth - 4 * value * third + 6 * value * second - 3 * value
+    both = np.sqrt(np.maximum(noise, 0) * np.maximum(spread, 0))
+    both = np.maximum(both, np.abs(skewed))
+    return [second, third, (both + skewed) / 2, (both - skewed) / 2]
 
 
 def contracted(
@@ -580,31 +471,13 @@ def contracted(
     array([3., 4., 0., 0.])
     """
     # Rows of the columns that are still to be taken in, each once, with sums over the others.
+    rest: Any
     rest, group = np.unique(np.column_stack(places), axis=0, return_inverse=True)
-    sums = np.bincount(group.ravel(), share, len(rest))
-    known: Vector = np.asarray(sums, dtype=np.float64)[:, None]
+    known: Any = np.bincount(group.ravel(), share, len(rest))[:, None]
     for own in weights:
         here, rest = rest[:, 0], rest[:, 1:]
-        group = np.zeros(len(rest), dtype=np.int64)
-        if rest.shape[1]:
-            rest, group = np.unique(rest, axis=0, return_inverse=True)
-            group = group.ravel()
-        made = np.zeros((int(group.max()) + 1, known.shape[1], own.shape[1]))
-        for report in np.unique(here):
-            rows = np.flatnonzero(here == report)
-            made[group[rows]] += known[rows][:, :, None] * own[report]
-        known = made.reshape(len(made), -1)
+        rest, group = np.unique(rest, axis=0, return_inverse=True)
+        wide = np.zeros((len(rest), len(own), known.shape[1]))
+        wide[group.ravel(), here] = known
+        known = np.tensordot(wide, own, (1, 0)).reshape(len(rest), -1)
     return np.asarray(known[0])
-
-
-def _of_counts(counts: Any, names: Sequence[str]) -> CountedRows:
-    """Counts of tuples of reports as rows."""
-    wrong = next((k for k in counts if not isinstance(k, tuple) or len(k) != len(names)), None)
-    if wrong is not None:
-        raise DataError(
-            "counts of reports",
-            expected=f"tuples of {len(names)} reports as keys",
-            got=quote(wrong, 40),
-            remedy="pass the table, or {('a', 'x', 1): 12, …}",
-        )
-    return CountedRows(tuple(names), dict(counts), {}, texts=False)

@@ -9,7 +9,6 @@ other assumes nothing: it covers the answer wherever in their bins the numbers l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._bins import Bins
-from ..errors import DataError, InputError, listed, quote
+from ..errors import DataError, InputError, quote
 from ..labels import Label, counted, shorten
-from ..notebook import notebook_table
-from ..numeric import finite_number
+from ..numeric import finite_number, float_array
 from ..schema import Schema
 from .observed import Observed
+from .rows import Intervals, Rows, Vector
 
 # Shares of the bins that add up to one so closely are those of everybody.
 _ROUNDING = 1e-9
@@ -69,79 +68,72 @@ class NumberEstimate:
 
 
 @dataclass(frozen=True, repr=False)
-class Histogram:
+class Histogram(Rows):
     """Shares of bins, with their density.
 
     Attributes
     ----------
-    bins : Bins
+    labels, bins : Bins, and their names
     values, errors : ``(K,)`` shares and their standard errors
     lower, upper : ``(K,)`` limits of each share alone
     densities : ``(K,)`` shares over widths; zero for bins without an end
     confidence : of each interval alone
     """
 
+    labels: tuple[Label, ...]
     bins: Bins
-    values: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    values: Vector
+    errors: Vector
+    lower: Vector
+    upper: Vector
     confidence: float
 
     @property
-    def densities(self) -> NDArray[np.float64]:
+    def densities(self) -> Vector:
         """Shares over the widths of their bins, ``(K,)``; zero for bins without an end."""
         return np.asarray(self.values / self.bins.widths)
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dictionary for each bin; ``density`` is null for bins without an end."""
+        ends = np.stack([self.bins.lower, self.bins.upper, self.densities], axis=1).tolist()
         return [
             {
-                "label": label,
-                "from": float(self.bins.lower[i]),
-                "to": float(self.bins.upper[i]),
-                "share": float(self.values[i]),
-                "error": float(self.errors[i]),
-                "lower": float(self.lower[i]),
-                "upper": float(self.upper[i]),
-                "density": float(self.densities[i]) if np.isfinite(self.bins.widths[i]) else None,
+                "label": row["label"],
+                "from": low,
+                "to": high,
+                "share": row["estimate"],
+                **{name: row[name] for name in ("error", "lower", "upper")},
+                "density": density if math.isfinite(high - low) else None,
             }
-            for i, label in enumerate(self.bins.labels)
+            for row, (low, high, density) in zip(self._shown(), ends, strict=True)
         ]
+
+    def _shown(self) -> list[dict[str, Any]]:
+        return super().rows()
+
+    def describe(self) -> str:
+        """How many bins there are, and the confidence, in one line."""
+        rate = f"{100 * self.confidence:g} %"
+        return f"{counted(len(self.bins), 'bin')}; {rate} interval of each share"
 
     def __repr__(self) -> str:
         most = max(float(self.values.max()), 1e-12)
         lines = [
-            f"{counted(len(self.bins), 'bin')}; {100 * self.confidence:g} % interval of each share"
-        ]
-        for row in self.rows():
-            bar = "█" * max(0, round(24 * row["share"] / most))
-            lines.append(
-                f"{shorten(row['label'], 24):<24}  {row['share']:8.4f}  "
-                f"[{row['lower']:.4f}, {row['upper']:.4f}]  {bar}"
-            )
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        head = ["bin", "share", "error", "lower", "upper"]
-        rows = [
-            [row["label"], *(f"{row[name]:.5f}" for name in ("share", "error", "lower", "upper"))]
+            f"{shorten(row['label'], 24):<24}  {row['share']:8.4f}  "
+            f"[{row['lower']:.4f}, {row['upper']:.4f}]  "
+            + "█"
+            * max(0, round(24 * row["share"] / most))
             for row in self.rows()
         ]
-        return notebook_table(head, rows, counted(len(self.bins), "bin"))
+        return "\n".join([self.describe(), *lines])
 
 
-class NumberAnswers:
+class NumberAnswers(Intervals):
     """Answers about numbers, for estimates of every symbol where some column was binned."""
 
-    labels: tuple[Label, ...]
-    values: NDArray[np.float64]
-    covariance: NDArray[np.float64]
     confidence: float
     schema: Schema | None
-
-    def _observed(self) -> Observed:
-        raise NotImplementedError
+    observed: Observed
 
     def mean(
         self, column: str | None = None, *, representatives: Any = None, ends: Any = None
@@ -182,19 +174,33 @@ class NumberAnswers:
         True
         """
         side = _Side.of(self, column, ends)
-        middle = side.middle
-        assumed = "the midpoint of a bin stands for its numbers"
+        middle: Any = side.middle
+        assumed = "the midpoint of a bin"
         if representatives is not None:
-            middle = _representatives(representatives, side)
-            assumed = "the given representative of a bin stands for its numbers"
-        value, error, lower, upper = side.weighted(middle)
-        least, most = -math.inf, math.inf
-        if math.isfinite(side.low[0]):
-            least = side.weighted(side.low)[2]
-        if math.isfinite(side.high[-1]):
-            most = side.weighted(side.high)[3]
+            middle = float_array(representatives)
+            assumed = "the given representative of a bin"
+            if not side.holds(middle):
+                raise InputError(
+                    "representatives",
+                    expected=f"{counted(len(side.bins), 'number')}, each inside of its bin",
+                    got=quote(representatives),
+                    remedy="pass one for each bin, in order",
+                )
+        # A bin without an end leaves the mean open.
+        sides = np.stack(
+            [middle, *np.nan_to_num([side.low, side.high], posinf=0, neginf=0)], axis=1
+        )
+        value, error, lower, upper = np.array(side.sums(sides)).tolist()
         return NumberEstimate(
-            "mean", value, error, lower, upper, least, most, self.confidence, assumed
+            "mean",
+            value[0],
+            error[0],
+            lower[0],
+            upper[0],
+            lower[1] if math.isfinite(side.low[0]) else -math.inf,
+            upper[2] if math.isfinite(side.high[-1]) else math.inf,
+            self.confidence,
+            f"{assumed} stands for its numbers",
         )
 
     def quantile(self, q: float, column: str | None = None, *, ends: Any = None) -> NumberEstimate:
@@ -221,18 +227,16 @@ class NumberAnswers:
         """
         q = finite_number(q, "q", 0, 1, remedy="pass a share such as 0.5 for the median")
         side = _Side.of(self, column, ends)
+        count = len(side.bins)
         # No number lies below the first edge, and all lie below the last.
-        steps = np.tri(len(side.bins) - 1, len(side.bins))
-        below, _, low, high = side.weighted_sums(steps.T)
-        below, low, high = (
-            np.concatenate([[0.0], np.clip(part, 0, 1), [1.0]]) for part in (below, low, high)
-        )
-        first = int(np.argmax(high[1:] >= q))
-        last = len(side.bins) - 1 - int(np.argmax(low[:-1][::-1] <= q))
+        shares = np.zeros((4, count + 1))
+        shares[:, 1:-1], shares[:, -1] = side.sums(np.tri(count - 1, count).T), 1
+        below, _, low, high = np.clip(shares, 0, 1)
+        least = float(side.low[np.argmax(high[1:] >= q)])
+        most = float(side.high[count - 1 - np.argmax(low[:-1][::-1] <= q)])
         value = side.at(np.maximum.accumulate(below), q)
         lower = side.at(np.maximum.accumulate(high), q)
         upper = side.at(np.minimum.accumulate(low[::-1])[::-1], q, last=True)
-        least, most = float(side.low[first]), float(side.high[last])
         return NumberEstimate(
             f"quantile {q:g}",
             value,
@@ -251,8 +255,8 @@ class NumberAnswers:
         Raises :class:`DataError` as :meth:`mean` does.
         """
         side = _Side.of(self, column, None)
-        values, errors, lower, upper = side.weighted_sums(np.eye(len(side.bins)))
-        return Histogram(side.bins, values, errors, lower, upper, self.confidence)
+        bins, (values, errors, lower, upper) = side.bins, side.sums(np.eye(len(side.bins)))
+        return Histogram(bins.labels, bins, values, errors, lower, upper, self.confidence)
 
 
 @dataclass(frozen=True)
@@ -269,9 +273,9 @@ class _Side:
     bins: Bins
     codes: NDArray[np.int64]
     made: NumberAnswers
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    middle: NDArray[np.float64]
+    low: Vector
+    high: Vector
+    middle: Vector
 
     @classmethod
     def of(cls, made: NumberAnswers, column: str | None, ends: Any) -> _Side:
@@ -285,26 +289,18 @@ class _Side:
                 remedy="make the prior with Prior.from_data(…, bins=md.bins(…)) (--bins), or pass "
                 "feature= with a number for each symbol",
             )
-        if column is None and len(named) > 1:
-            raise InputError(
-                "column",
-                expected="one of " + ", ".join(map(quote, named)),
-                got="none",
-                remedy="name the column that is meant",
-            )
-        name = named[0] if column is None else column
-        bins = schema.bins_of(name)
+        name = named[0] if column is None and len(named) == 1 else column
+        bins = None if name is None else schema.bins_of(name)
         if bins is None:
             raise InputError(
                 "column",
                 expected="a column of numbers: " + ", ".join(map(quote, named)),
-                got=quote(name),
+                got="none" if name is None else quote(name),
                 remedy="name a column that was binned",
             )
-        place = {label: i for i, label in enumerate(bins.labels)}
+        place = {None: -1} | {label: i for i, label in enumerate(bins.labels)}
         try:
-            parts = [schema.part(label, name) for label in made.labels]
-            codes = np.array([-1 if part is None else place[part] for part in parts])
+            codes = np.array([place[schema.part(label, name)] for label in made.labels])
         except (KeyError, TypeError, IndexError):
             raise DataError(
                 "numbers of an estimate",
@@ -314,24 +310,35 @@ class _Side:
                 "(--by blocks), from others by symbols; where reports tell bins apart in groups "
                 "only, ask for the mean itself (--feature, and in a design --of)",
             ) from None
-        low, high = _closed(bins, ends)
-        middle = np.where(np.isfinite(low + high), (low + high) / 2, bins.midpoints)
+        low, high, middle = bins.lower, bins.upper, bins.midpoints
+        if ends is not None:
+            both: Any = float_array(ends)
+            is_pair = np.shape(both) == (2,) and np.isfinite(both).all()
+            if is_pair:
+                low, high = np.where(np.isinf([low, high]), both[:, None], [low, high])
+            if not is_pair or low[0] > high[0] or low[-1] > high[-1]:
+                raise InputError(
+                    "ends",
+                    expected="two numbers, the least and the largest that there can be, beyond "
+                    "the other edges of the bins",
+                    got=quote(ends),
+                    remedy="pass for example (0, 120)",
+                )
+            middle = np.where(np.isfinite(low + high), (low + high) / 2, middle)
         return cls(bins, codes, made, low, high, middle)
 
-    def weighted(self, weights: NDArray[np.float64]) -> tuple[float, float, float, float]:
-        """Σ w_k p_k over the bins, of those whose number is not missing, with its standard error
-        and the ends of its interval.
-        """
-        value, error, lower, upper = (
-            float(part[0]) for part in self.weighted_sums(weights[:, None])
-        )
-        return value, error, lower, upper
+    def holds(self, numbers: Vector | None) -> bool:
+        """Whether there is a number inside of each bin."""
+        if numbers is None or numbers.shape != self.low.shape or not np.isfinite(numbers).all():
+            return False
+        return bool(((self.low <= numbers) & (numbers <= self.high)).all())
 
-    def weighted_sums(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """The same for weights ``(K, J)``."""
-        known, made = self.codes >= 0, self.made
-        c = np.where(known[:, None], weights[self.codes], 0.0)
-        total, alpha = float(made.values[known].sum()), 1 - made.confidence
+    def sums(self, weights: Vector) -> tuple[Vector, ...]:
+        """Σ w_k p_k over the bins, of those whose number is not missing, for weights ``(K, J)``,
+        with standard errors and the ends of intervals.
+        """
+        known, made, alpha = self.codes >= 0, self.made, 1 - self.made.confidence
+        c, total = np.where(known[:, None], weights[self.codes], 0.0), made.values[known].sum()
         if total <= 0:
             raise DataError(
                 "numbers of an estimate",
@@ -339,23 +346,20 @@ class _Side:
                 got="an estimate of none",
                 remedy="collect more reports",
             )
-        observed = made._observed()
+        observed = made.observed
         # Weights of a sample may not add up to a population; numbers that are missing count not.
         if not known.all() or abs(total - 1) > _ROUNDING:
-            below = np.repeat(known[:, None].astype(float), c.shape[1], axis=1)
-            return observed.ratios(c, below, alpha)
-        errors = np.einsum("fk,fg,gk->k", c, made.covariance, c, optimize=True)
-        return made.values @ c, np.sqrt(np.maximum(errors, 0)), *observed.answers(c).limits(alpha)
+            parts = c, np.outer(known, np.ones(c.shape[1]))
+            return *observed.ratios(*parts), *observed.ratio_limits(*parts, alpha)
+        errors = np.sqrt(np.maximum(np.einsum("fk,fg,gk->k", c, made.covariance, c), 0))
+        return made.values @ c, errors, *observed.answers(c).limits(alpha)
 
-    def at(self, shares: NDArray[np.float64], q: float, *, last: bool = False) -> float:
+    def at(self, shares: Vector, q: float, *, last: bool = False) -> float:
         """Where shares below the edges, which do not fall, reach ``q``, evenly in between.
 
         The last such place where ``last`` says so. For a bin without an end, its representative.
         """
-        if last:
-            k = min(int(np.searchsorted(shares, q, side="right")) - 1, len(self.bins) - 1)
-        else:
-            k = max(int(np.searchsorted(shares, q, side="left")) - 1, 0)
+        k = int(np.searchsorted(shares, q, "right" if last else "left")) - 1
         k = min(max(k, 0), len(self.bins) - 1)
         low, high = float(self.low[k]), float(self.high[k])
         if not math.isfinite(high - low):
@@ -366,44 +370,3 @@ class _Side:
             return low + part * (high - low)
         place = part * (high - low + 1)
         return min(low + (math.ceil(place) if last else math.floor(place)), high)
-
-
-def _closed(bins: Bins, ends: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ends of the bins, those without one as given."""
-    low, high = bins.lower.copy(), bins.upper.copy()
-    if ends is None:
-        return low, high
-    both = listed(ends, "ends", "two numbers", InputError, "pass for example (0, 120)")
-    if len(both) != 2:
-        raise InputError("ends", expected="two numbers", got=str(len(both)), remedy="pass both")
-    least, most = (finite_number(end, "ends") for end in both)
-    if math.isinf(low[0]):
-        low[0] = least
-    if math.isinf(high[-1]):
-        high[-1] = most
-    if not (low[0] <= high[0] and low[-1] <= high[-1]):
-        raise InputError(
-            "ends",
-            expected="numbers beyond the other edges of the bins",
-            got=f"{least:g} and {most:g}",
-            remedy="pass the least and the largest number there can be",
-        )
-    return low, high
-
-
-def _representatives(given: Iterable[Any], side: _Side) -> NDArray[np.float64]:
-    """A number of each bin; raises :class:`InputError` for others."""
-    numbers: Sequence[Any] = listed(
-        given, "representatives", "a number for each bin", InputError, "pass a list"
-    )
-    found = np.array([finite_number(number, "representatives") for number in numbers])
-    if len(found) != len(side.bins) or not ((side.low <= found) & (found <= side.high)).all():
-        raise InputError(
-            "representatives",
-            expected=f"{counted(len(side.bins), 'number')}, each inside of its bin",
-            got=counted(len(found), "number")
-            if len(found) != len(side.bins)
-            else "a number outside of its bin",
-            remedy="pass one for each bin, in order",
-        )
-    return found

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..roots import crossings
-from .intervals import Answers, Sampling, matrix_moments, path_of, standing
+from .intervals import Answers, Flags, Positions, Sampling, ends_of, matrix_moments, path_of
+from .surveys import at_least
 
 Vector = NDArray[np.float64]
 
@@ -23,29 +23,54 @@ Vector = NDArray[np.float64]
 def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Answers:
     """Answers of groups with the same scores to weighted sums ``(F, K)``, group by group."""
     one = groups[0]
-    weights = np.eye(one.scores.shape[1]) if weights is None else weights
-    scores, values = one.scores @ weights, one.values @ weights
-    one_sided = any(np.any(each.sampling.fraction) for each in groups)
-    moments = matrix_moments(one.kernel, scores, values, one_sided=one_sided)
-    frequencies, likely = (
-        np.stack([getattr(each, name) for each in groups]) for name in ("frequencies", "likely")
+
+    def summed(parts: Vector) -> Vector:
+        return parts if weights is None else parts @ weights
+
+    scores, values = summed(one.scores), summed(one.values)
+    fixed = any(np.any(each.sampling.fraction) for each in groups)
+    moments = matrix_moments(one.kernel, scores, values, one_sided=fixed)
+    frequencies, likely, totals = (
+        np.stack([getattr(each, name) for each in groups])
+        for name in ("frequencies", "likely", "total")
     )
-    sizes = np.array([float(each.sampling.size) for each in groups])
-    path = path_of(one.kernel, frequencies, likely, values, moments, sizes)
-    estimates = np.concatenate([each.estimates @ weights for each in groups])
-    variance = None
-    if one.seen is not None:
-        seen = np.stack([each.seen for each in groups if each.seen is not None])
-        found = np.einsum("fk,nfg,gk->nk", weights, seen, weights, optimize=True)
-        variance = np.maximum(found.ravel(), 0.0)
-    count = weights.shape[1]
-    names = ("size", "skewness", "fraction", "clusters")
+    path = path_of(one.kernel, frequencies, likely, values, moments)
     parts = {
-        name: np.repeat([getattr(each.sampling, name) for each in groups], count).astype(float)
-        for name in names
+        name: np.repeat([getattr(each.sampling, name) for each in groups], values.shape[1])
+        for name in vars(one.sampling)
+        if name != "variance"
     }
-    sampling = Sampling(**parts, variance=variance, freedom=one.sampling.freedom)
-    return Answers(estimates, path, sampling)
+    if one.seen is not None:
+        seen = [summed(summed(each.seen).T) for each in groups if each.seen is not None]
+        parts["variance"] = np.maximum(np.concatenate(list(map(np.diagonal, seen))), 0.0)
+    means, squares = (
+        (totals[:, None] * (frequencies @ part)).ravel() for part in (scores, scores**2)
+    )
+    return Answers(means, path, Sampling(**parts), squares)
+
+
+def arms_of(groups: Sequence[Observed], alpha: float) -> Vector:
+    """Estimates of groups and ends of their intervals, ``(3, G, F)``, as differences need them:
+    nothing is moved into what is possible, as what is moved is known better than it seems.
+    """
+    answers, scores = answers_of(groups), groups[0].scores
+    within = [np.tile(end, len(groups)) for end in (scores.min(axis=0), scores.max(axis=0))]
+    found = answers.estimates, *answers.limits(alpha, within=within)
+    return np.reshape(found, (3, len(groups), -1))
+
+
+def covariances(kernel: Vector, a: Vector, v: Vector, likely: Vector) -> tuple[Vector, Vector]:
+    """Covariances ``(F, F)`` of one report's scores ``(M, F)``: what the mechanism leaves, and what
+    the values ``(N, F)`` of people vary who are distributed so.
+    """
+    q = likely @ kernel
+    square, mean = v.T @ (likely[:, None] * v), likely @ v
+    return a.T @ (q[:, None] * a) - square, square - np.outer(mean, mean)
+
+
+def roots(covariance: Vector) -> Vector:
+    """Standard errors of a covariance, whose variances rounding may leave below zero."""
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +83,11 @@ class Observed:
     frequencies, likely : ``(M,)`` of reports, by weight, and ``(N,)`` of largest likelihood
     scores, values : ``(M, F)`` and their means given the secrets, ``(N, F)``
     sampling : how reports came to be, without variances
-    covariance : ``(F, F)`` of the answers
-    seen : the same as far as reports of a survey were seen to vary, ``None`` for a simple sample
+    between : ``(F, F)`` covariance of the answers as reports of a survey were seen to vary,
+        ``None`` for a simple sample, and where all that is left to chance is what mechanisms draw
     total : sum of the weights over what answers are divided by; 1 but for totals of a population
+    spread : ``(F, F)`` covariance of what people count for, that at the likeliest shares if left
+        out
     """
 
     kernel: Vector
@@ -69,9 +96,33 @@ class Observed:
     scores: Vector
     values: Vector
     sampling: Sampling
-    covariance: Vector
-    seen: Vector | None = None
+    between: Vector | None = None
     total: float = 1.0
+    spread: Vector | None = None
+
+    @cached_property
+    def _parts(self) -> tuple[Vector, Vector]:
+        noise, spread = covariances(self.kernel, self.scores, self.values, self.likely)
+        spread = spread if self.spread is None else self.spread
+        return noise / self.sampling.size, spread / self.sampling.size
+
+    @property
+    def noise(self) -> Vector:
+        """``(F, F)`` covariance of the answers that the mechanism alone leaves."""
+        return self._parts[0]
+
+    @cached_property
+    def covariance(self) -> Vector:
+        """``(F, F)`` of the answers, no less than what is known of it."""
+        (noise, spread), fraction = self._parts, self.sampling.fraction
+        if self.between is None:
+            return np.asarray(noise + (1 - fraction) * spread)
+        return at_least(self.between, (1 - fraction) * noise) + fraction * noise
+
+    @property
+    def seen(self) -> Vector | None:
+        """The same as far as reports of a survey were seen to vary."""
+        return None if self.between is None else self.between + self.sampling.fraction * self.noise
 
     @cached_property
     def estimates(self) -> Vector:
@@ -82,10 +133,8 @@ class Observed:
         """Answers to weighted sums ``(F, K)`` of the questions, the questions where left out."""
         return answers_of([self], weights)
 
-    def ratios(
-        self, above: Vector, below: Vector, alpha: float
-    ) -> tuple[Vector, Vector, Vector, Vector]:
-        """Ratios of weighted sums ``(F, K)`` of the questions, their errors and interval ends.
+    def ratios(self, above: Vector, below: Vector) -> tuple[Vector, Vector]:
+        """Ratios of weighted sums ``(F, K)`` of the questions, and their errors.
 
         Sums below are shares, of which the one above is some part or a mean.
         """
@@ -93,20 +142,18 @@ class Observed:
         values = (self.estimates @ above) / share
         slope = (above - values * below) / share
         errors = np.einsum("fk,fg,gk->k", slope, self.covariance, slope, optimize=True)
+        return values, np.sqrt(np.maximum(errors, 0.0))
+
+    def ratio_limits(self, above: Vector, below: Vector, alpha: float) -> tuple[Vector, Vector]:
+        """Ends of the intervals of ratios."""
         v, w = self.values @ above, self.values @ below
-        with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(w > 0, v / w, np.nan)
+        each = np.divide(v, w, out=np.full_like(v, np.nan), where=w > 0)
         low, high = np.nanmin(each, axis=0), np.nanmax(each, axis=0)
-        count = len(values)
-        middle = np.clip(values, low, high)
 
-        def kept(r: Vector, places: NDArray[np.intp]) -> Vector:
-            one = places % count
+        def tails(r: Vector, one: Positions, is_upper: Flags) -> Vector:
             answers = self.answers(above[:, one] - r * below[:, one])
-            zero, which = np.zeros(len(r)), np.arange(len(r))
             # A larger ratio has a smaller difference.
-            return standing(answers.tails(zero, which, places < count), alpha / 2)
+            return answers.tails(np.zeros(len(r)), np.arange(len(r)), is_upper, alpha / 2)
 
-        ends = crossings(kept, np.concatenate([middle] * 2), np.concatenate([low, high]))
-        lower, upper = np.minimum(ends[:count], middle), np.maximum(ends[count:], middle)
-        return values, np.sqrt(np.maximum(errors, 0.0)), lower, upper
+        middle = np.clip(self.ratios(above, below)[0], low, high)
+        return ends_of(tails, middle, low, high, alpha / 2)

@@ -6,8 +6,8 @@ column and likelihoods are products: the kernel of all reports together is never
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,62 +16,20 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, UnknownNameError, quote
 from ..labels import Label, listing
 from ..mechanism import Mechanism
-from ..release._identifiability import hidden_answers, least_variance
+from ..release._identifiability import report_weights
 from ..release.codes import ABSENT, Codebook
-from ..release.samples import Sample
+from ..release.reports import Sample
 from ..utility.questions import Question
 from .surveys import Drawn, design_covariance
 
 Vector = NDArray[np.float64]
+Places = NDArray[np.int64]
 
-#: Fewest effective events that a regression takes, but for rounding.
-FEWEST_EVENTS = 5 - 1e-9
-# Weights of symbols are unbiased to this.
-_TOLD = 1e-6
-# Relative eigenvalues of moments below this are zero.
-_DEFINITE = 1e-9
-_REMEDY = "collect more (md.plan says how many), or merge symbols in a feature"
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What a privatised column is in a regression.
-
-    Attributes
-    ----------
-    values : ``(N, F)`` columns of the design for each symbol
-    names : of these
-    compared : the symbol that others are compared with, ``None`` where the column is a number
-    other : name of what is compared with, nothing where the column is a number
-    """
-
-    values: Vector
-    names: list[str]
-    compared: Label
-    other: str = ""
-
-
-def terms_of(question: Question, reference: Label, column: str) -> Terms:
-    """Terms of the answers of a question; raises :class:`UnknownNameError` for a reference that is
-    none of them.
-    """
-    v, answers = question.weights, question.labels
-    if np.isin(v, (0, 1)).all() and (v.sum(axis=1) == 1).all():
-        place = 0 if reference is None else Codebook(answers, "symbols").place(reference)
-        if place == ABSENT:
-            raise UnknownNameError("reference", reference, map(str, answers))
-        names = [f"{column}={label}" for label in answers]
-        other = names.pop(place)
-        return Terms(np.delete(v, place, axis=1), names, answers[place], other)
-    if reference is not None:
-        raise InputError(
-            "reference",
-            expected="it left out where the privatised column is a number",
-            got=quote(reference),
-            remedy="leave it out, or pass family='logistic' for a privatised response",
-        )
-    single = answers == ("mean",)
-    return Terms(v, [column if single else f"{column}: {label}" for label in answers], None)
+INTERCEPT = "(intercept)"
+# Fewest effective events that a regression takes, but for rounding.
+_FEWEST = 5 - 1e-9
+# Relative singular values of public covariates, and eigenvalues of moments, that are a dependence.
+_DEPENDENT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -80,76 +38,77 @@ class Secret:
 
     Attributes
     ----------
-    kernel, terms : what made the reports, and what is asked
+    inputs : the symbols
+    chances : ``(M, N)`` probabilities of each report of each symbol
+    told : ``(M, N)`` that weigh values of the symbols so that their mean over the mechanism is that
+        of the secret, for all values that reports tell
+    expected : ``(M, N)`` probabilities of the symbols given the report alone
+    likely : ``(N,)`` shares of largest likelihood
     places : ``(R,)`` positions of the reports
-    reference, likely : ``(N,)`` where weights are best, and the shares of largest likelihood
+    values, scale : ``(N, F)`` columns of the design for each symbol, in units ``(F,)``
+    names : of the columns, after that of what they are compared with, or nothing
+    compared : this symbol, ``None`` where the columns are numbers
     """
 
-    kernel: Mechanism
-    terms: Terms
-    places: NDArray[np.int64]
-    reference: Vector
+    inputs: Sequence[Label]
+    chances: Vector
+    told: Vector
+    expected: Vector
     likely: Vector
-
-    def weights(self, values: Vector) -> Vector:
-        """``(M, D)`` whose mean over the mechanism is values ``(N, D)`` of each symbol."""
-        asked = Question(tuple(range(values.shape[1])), values)
-        return least_variance(self.kernel.kernel, asked, self.reference)
-
-    @property
-    def chances(self) -> Vector:
-        """``(R, N)`` probabilities of the report of each symbol."""
-        return np.asarray(self.kernel.kernel.T[self.places])
+    places: Places
+    values: Vector
+    scale: Vector
+    names: list[str]
+    compared: Label
 
     @property
-    def symbols(self) -> Vector:
-        """``(R, N)`` what is unbiased for whether the secret is each symbol."""
-        return self.weights(np.eye(len(self.likely)))[self.places]
+    def groups(self) -> Vector:
+        """``(N, 1 + F)`` whether a symbol is what others are compared with, and the columns."""
+        return np.column_stack([1 - self.values.sum(axis=1), self.values])
 
-    def expected(self, values: Vector) -> Vector:
-        """``(M, D)`` means of values ``(N, D)`` of the symbol given the report alone."""
-        joint = self.likely[:, None] * self.kernel.kernel
-        return np.asarray((joint / np.maximum(joint.sum(axis=0), 1e-300)).T @ values)
-
-    def noise(self, of: Vector, heavy: Vector) -> Vector:
-        """``(M, D, D)`` covariance that the mechanism gives a function ``(M, D)`` of the report,
-        given the secret, as each report tells of it: unbiased for sums over rows that count
-        ``heavy`` ``(R,)``, whatever else of a person depends on the secret.
-
-        Symbols of which there seem to be fewer than none are left out. Where reports do not tell
-        all of them, the most likely shares stand in.
-        """
-        kernel, size = self.kernel.kernel, of.shape[1]
-        known = kernel @ _squared(of) - _squared(kernel @ of)
-        every = np.eye(len(kernel))
-        told = self.weights(every)
-        if np.abs(kernel @ told - every).max() > _TOLD:
-            return self.expected(known).reshape(-1, size, size)
-        mass = np.bincount(self.places, heavy, len(of)) @ told
-        told = np.where(mass > 0, told, 0) * (mass.sum() / mass[mass > 0].sum())
-        return np.asarray(told @ known).reshape(-1, size, size)
-
-    def squares(self) -> Vector:
-        """``(M, F, F)`` whose mean is the products of the columns of the design.
-
-        Raises :class:`DataError` for reports that do not tell them.
-        """
-        values = _squared(self.terms.values)
-        if hidden_answers(self.kernel, Question(tuple(range(values.shape[1])), values)):
-            raise DataError(
-                "mechanism",
-                expected="one whose reports tell the squares of the feature, too",
-                got="one where they do not, however many there are",
-                remedy="take the symbols themselves, or design for its squares and products beside "
-                "it, md.utility.Estimation([…]) (--of)",
-            )
-        size = self.terms.values.shape[1]
-        return self.weights(values).reshape(-1, size, size)
+    @property
+    def cells(self) -> list[tuple[str, Vector]]:
+        """Names of groups, and ``(R,)`` what is unbiased for whether a secret is in them."""
+        told = (self.told @ self.groups)[self.places]
+        return [*zip(self.names, told.T, strict=True)] if self.names[0] else []
 
 
-def _squared(of: Vector) -> Vector:
-    """Products of each row with itself, side by side."""
-    return np.asarray((of[:, :, None] * of[:, None]).reshape(len(of), -1))
+def secret_of(
+    name: str,
+    question: Question,
+    reference: Label,
+    kernel: Mechanism,
+    places: Places,
+    likely: Vector,
+    best: Vector,
+) -> Secret:
+    """A privatised column by the answers of a question; weights have the least variance at a
+    distribution ``best``.
+
+    Raises :class:`UnknownNameError` for a reference that is none of the answers.
+    """
+    v, answers, compared = question.weights, question.labels, None
+    names = ["", *(name if label == "mean" else f"{name}: {label}" for label in answers)]
+    if np.isin(v, (0, 1)).all() and (v.sum(axis=1) == 1).all():
+        place = 0 if reference is None else Codebook(answers, "symbols").place(reference)
+        if place == ABSENT:
+            raise UnknownNameError("reference", reference, map(str, answers))
+        names = [f"{name}={label}" for label in answers]
+        names.insert(0, names.pop(place))
+        v, compared = np.delete(v, place, axis=1), answers[place]
+    elif reference is not None:
+        raise InputError(
+            "reference",
+            expected="it left out where the privatised column is a number",
+            got=quote(reference),
+            remedy="leave it out, or pass family='logistic' for a privatised response",
+        )
+    scale = np.maximum(np.abs(v).max(axis=0), 1e-300)
+    inputs, chances = kernel.inputs, kernel.kernel.T
+    told = report_weights(kernel, Question(inputs, np.eye(len(v))), best)
+    expected = likely * chances / np.maximum(chances @ likely, 1e-300)[:, None]
+    shares = told, expected, likely, places
+    return Secret(inputs, chances, *shares, v / scale, scale, names, compared)
 
 
 @dataclass(frozen=True)
@@ -158,160 +117,178 @@ class Setting:
 
     Attributes
     ----------
+    repeats, mass, heavy : ``(R,)`` how many people a row is, and what it weighs in a sum, so that
+        all weigh as many as they are, and in a variance
     public : ``(R, C)`` public columns, of which the first is constant, made orthogonal
-    back : ``(C, C)`` from their coefficients to those of the columns themselves
-    terms : ``(C,)`` names of these
+    secrets : privatised ones
+    back : ``(P, P)`` from coefficients of all of them to those of the columns themselves
+    terms : ``(P,)`` names of these
     """
 
-    sample: Sample
     drawn: Drawn
+    repeats: Places
+    mass: Vector
+    heavy: Vector
     public: Vector
+    secrets: Sequence[Secret]
     back: Vector
     terms: list[str]
 
-    @property
-    def mass(self) -> Vector:
-        """What each row weighs."""
-        return self.drawn.weights * self.sample.repeats
-
-    @property
-    def spread(self) -> float:
-        """Σ w² / (Σ w)² over people, one over the effective number of reports [Kish1965]."""
-        return float(self.mass @ self.drawn.weights / self.mass.sum() ** 2)
-
     def meat(self, scores: Vector) -> Vector:
         """Covariance of Σ w · score, for the design of the sample."""
-        return design_covariance(
-            self.drawn.weights[:, None] * scores, self.sample.repeats, self.drawn
-        )
+        return design_covariance(self.drawn.weights[:, None] * scores, self.drawn)
 
-    def sandwich(self, scores: Vector, bread: Vector) -> Vector:
-        """Covariance of the root of Σ w · score, ``bread`` being the inverse of its slope."""
-        n, size = int(self.sample.repeats.sum()), scores.shape[1]
+    def sandwich(self, scores: Vector, bread: NDArray[np.floating], size: int) -> Vector:
+        """Covariance of the root of Σ w · score for so many coefficients, ``bread`` being the
+        inverse of its slope.
+        """
+        n = int(self.repeats.sum())
         return np.asarray((n - 1) / max(n - size, 1) * bread @ self.meat(scores) @ bread.T)
 
-    def fewest(self, secret: Secret, beside: Sequence[tuple[str, Vector]]) -> float:
-        """About how many people the rarest group of symbols has; :class:`DataError` where reports
-        show it by too few effective events.
+    def fewest_events(self, response: Secret | None = None) -> float:
+        """Effective events of the group of symbols, with each value of a response where there is
+        one, that has the fewest; :class:`DataError` for too few.
 
         A share p that is estimated with a variance s² is told as well as by p²(1 − p)/s² events
         among people who tell their secrets: the number of events itself for an identity kernel.
-
-        Parameters
-        ----------
-        beside : of each value of the response its name, and ``(R,)`` whether a row has it, or what
-            is unbiased for that
         """
-        terms, mass = secret.terms, self.mass / self.mass.sum()
-        if not terms.other:
+        cells = [cell for secret in self.secrets for cell in secret.cells]
+        if response is not None:
+            levels = response.cells
+            cells = [(f"{a} with {b}", x * y) for a, x in cells for b, y in levels] + levels
+        if not cells:
             return np.inf
-        groups = np.column_stack([1 - terms.values.sum(axis=1), terms.values])
-        a = secret.weights(groups)
-        noise = np.diagonal(secret.noise(a, mass), axis1=1, axis2=2)
-        found: list[tuple[float, str]] = []
-        people = np.inf
-        for text, column in beside:
-            once, twice = (np.bincount(secret.places, mass * column**k, len(a)) for k in (1, 2))
-            varies = np.maximum(twice @ a**2 - (once @ a) ** 2, twice @ noise) * self.spread
-            share = np.clip(once @ a, 0, 1)
-            events = share**2 * (1 - share) / np.maximum(varies, 1e-300)
-            people = min(people, share.min() / self.spread)
-            found += zip(
-                events, (label + text for label in (terms.other, *terms.names)), strict=True
-            )
-        few = sorted(each for each in found if each[0] < FEWEST_EVENTS)
-        if few:
-            raise DataError(
-                "regression",
-                expected=f"{FEWEST_EVENTS:.0f} effective events of each symbol"
-                + " with each response" * (len(beside) > 1),
-                got=f"{few[0][0]:.1f} of {listing([name for _, name in few])}",
-                remedy=_REMEDY,
-            )
-        return people
-
-
-def corrected_moments(
-    setting: Setting, secrets: Sequence[Secret], reported: Secret | None, response: Vector
-) -> tuple[Vector, Vector, Vector]:
-    """Least squares by unbiased moments: coefficients of the constant, of the secrets' columns and
-    of public ones, their covariance, and that of the noise which the mechanisms add.
-
-    Σ w (m − M β) = 0 with unbiased m and M for each report; ``reported`` is the response where its
-    numbers ``response`` ``(R,)`` are unbiased ones. For the noise of one column others are taken as
-    expected: what reports add together is left out.
-    """
-    mass, heavy = setting.mass, setting.mass * setting.drawn.weights
-    parts, start = [], 1
-    for secret in secrets:
-        a = secret.weights(secret.terms.values)
-        parts.append((secret, slice(start, start := start + a.shape[1]), a, secret.squares()))
-    told = [a[secret.places] for secret, _, a, _ in parts]
-    design = np.hstack([setting.public[:, :1], *told, setting.public[:, 1:]])
-    moments = (mass[:, None] * design).T @ design
-    expected = design.copy()
-    for secret, block, a, square in parts:
-        moments[block, block] = np.tensordot(np.bincount(secret.places, mass, len(a)), square, 1)
-        expected[:, block] = secret.expected(secret.terms.values)[secret.places]
-    bread = _inverse(setting, parts, design, moments)
-    beta = bread @ ((mass * response) @ design)
-    scores = design * (response - design @ beta)[:, None]
-    noise = np.zeros_like(moments)
-    if reported is not None:
-        values = reported.terms.values
-        response = reported.expected(values)[reported.places, 0]
-        varies = reported.noise(reported.weights(values), heavy)[:, 0, 0]
-        noise += ((heavy * varies[reported.places])[:, None] * expected).T @ expected
-    left = response - expected @ beta
-    for secret, block, a, square in parts:
-        own, size = beta[block], a.shape[1]
-        twice = square @ own
-        # Products of the column with itself are those of its squares.
-        scores[:, block] += (a * (a @ own)[:, None] - twice)[secret.places]
-        # A report adds a e − B γ to its own scores and −c aᵀγ to others, with e what is left of the
-        # response without its column.
-        varies = secret.noise(np.hstack([a, twice]), heavy)
-        aa, ab, bb = varies[:, :size, :size], varies[:, :size, size:], varies[:, size:, size:]
-        rest, others = left + expected[:, block] @ own, expected.copy()
-        others[:, block] = 0
-        pulled, turned = aa @ own, own @ ab
-        noise += ((heavy * (pulled @ own)[secret.places])[:, None] * others).T @ others
-        cross = turned[secret.places] - rest[:, None] * pulled[secret.places]
-        cross = (heavy[:, None] * others).T @ cross
-        noise[:, block] += cross
-        noise[block] += cross.T
-        sums = (np.bincount(secret.places, heavy * rest**k, len(a)) for k in (2, 1, 0))
-        for total, part in zip(sums, (aa, -ab - np.swapaxes(ab, 1, 2), bb), strict=True):
-            noise[block, block] += np.tensordot(total, part, 1)
-    return beta, setting.sandwich(scores, bread), bread @ noise @ bread.T
-
-
-def _inverse(setting: Setting, parts: Sequence[Any], design: Vector, moments: Vector) -> Vector:
-    """The inverse of the moments; refuses terms whose variance beside the others the reports hardly
-    show to be positive.
-
-    Its square over the variance of its estimate is about the number of effective events.
-    """
-    mass, end = setting.mass, 1 + len(moments) - len(setting.terms)
-    size = np.sqrt(np.maximum(np.diagonal(moments), 1e-300))
-    few = np.ones(end - 1, dtype=bool)
-    if np.linalg.eigvalsh(moments / np.outer(size, size))[0] > _DEFINITE:
-        bread: Any = np.linalg.inv(moments)
-        least = 1 / np.diagonal(bread)[1:end]
-        across = bread[:, 1:end] * least
-        of_row = (design @ across) ** 2
-        for secret, block, a, square in parts:
-            own = across[block]
-            alone = np.einsum("mij,if,jf->mf", square, own, own) - (a @ own) ** 2
-            of_row += alone[secret.places]
-        varies = (mass * setting.drawn.weights) @ (of_row - least / mass.sum()) ** 2
-        few = least**2 < FEWEST_EVENTS * varies
-    if few.any():
-        names = [name for secret, *_ in parts for name in secret.terms.names]
-        raise DataError(
-            "linear regression",
-            expected="reports that show how the privatised column varies beside the others",
-            got=f"too few to tell of {listing(np.array(names)[few].tolist())}",
-            remedy=f"{_REMEDY}, or leave out covariates",
+        told, total = np.stack([part for _, part in cells], axis=1), self.mass.sum()
+        share = self.mass @ told / total
+        # Without the correction for few people: those of five are five.
+        units = self.drawn.units
+        whole = (units - 1).sum() / units.sum()
+        seen = whole * self.meat(told - share).diagonal()
+        varies = np.maximum(seen, self.heavy @ (told**2 - told)) / total**2
+        share = share.clip(0, 1)
+        events = share**2 * (1 - share) / np.maximum(varies, 1e-300)
+        refuse_few(
+            [name for name, _ in cells],
+            events < _FEWEST,
+            f"{_FEWEST:.0f} effective events of each symbol, with each value of the response of a "
+            "logistic one",
+            f"{events.min():.1f} of",
         )
-    return bread
+        return float(events.min())
+
+
+def refuse_few(names: Any, few: Any, expected: str, got: str) -> None:
+    """Raise :class:`DataError` where there are some that reports hardly show."""
+    if np.any(few):
+        raise DataError(
+            "regression",
+            expected=expected,
+            got=f"{got} {listing(np.array(names)[few].tolist())}",
+            remedy="collect more (md.plan says how many), merge symbols in a feature, or leave out "
+            "covariates",
+        )
+
+
+def setting_of(
+    sample: Sample, drawn: Drawn, covariates: Iterable[str], secrets: Sequence[Secret]
+) -> Setting:
+    """Public covariates after a constant column, made orthogonal, and privatised ones.
+
+    Raises :class:`DataError` for covariates that are constant or depend on each other.
+    """
+    from scipy.linalg import block_diag
+
+    people = sample.repeats.sum()
+    drawn = replace(drawn, weights=drawn.weights * (people / (drawn.weights @ sample.repeats)))
+    mass = drawn.weights * sample.repeats
+    columns, terms = [np.ones((len(mass), 1))], [INTERCEPT]
+    for name in covariates:
+        if sample.is_numeric(name):
+            columns.append(sample.numbers(name, "covariate")[:, None])
+            terms.append(name)
+            continue
+        labels, codes = sample.categories(name, "covariate")
+        # A single value is a constant, which is refused.
+        first = int(len(labels) > 1)
+        columns.append(codes[:, None] == np.arange(first, len(labels)))
+        terms += [f"{name}={label}" for label in labels[first:]]
+    found = np.hstack(columns)
+    root = np.sqrt(mass)[:, None] * found
+    size = np.maximum(np.linalg.norm(root, axis=0), 1e-300)
+    upper = np.linalg.qr(np.pad(root / size, ((0, len(size)), (0, 0))), mode="r")
+    follows = np.abs(np.diagonal(upper)) < _DEPENDENT
+    refuse_few(
+        terms,
+        follows,
+        "covariates that vary, none of which follows from the others",
+        "others that give",
+    )
+    # The mean square of each column is one.
+    back = np.linalg.inv(upper) / size[:, None] * np.sqrt(people)
+    terms += [name for secret in secrets for name in secret.names[1:]]
+    units = [np.diag(1 / secret.scale) for secret in secrets]
+    about = sample.repeats, mass, mass * drawn.weights, found @ back
+    return Setting(drawn, *about, secrets, block_diag(back, *units), terms)
+
+
+def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vector, Vector, Vector]:
+    """Least squares by unbiased moments: coefficients of public columns and then of the secrets',
+    their covariance, and that of the noise which the mechanisms add.
+
+    Σ w (m − M β) = 0 with unbiased m and M for each report. For the noise of one column others are
+    taken as expected: what reports add together is left out.
+
+    Raises :class:`DataError` for terms whose variance beside the others the reports hardly show to
+    be positive: its square over the variance of its estimate is about the number of effective
+    events.
+    """
+    mass, heavy, secrets = setting.mass[:, None], setting.heavy[:, None], setting.secrets
+    end, size = setting.public.shape[1], len(setting.terms)
+    base = np.pad(setting.public, ((0, 0), (0, size + 1 - end)))
+    if isinstance(response, Secret):
+        secrets = [*secrets, response]
+    else:
+        base[:, -1] = response
+    few, parts = np.arange(size) >= end, []
+    for secret in secrets:
+        start, end = end, end + secret.values.shape[1]
+        own = np.pad(secret.values, ((0, 0), (start, size + 1 - end)))
+        told = secret.told[secret.places]
+        parts.append((own, told, told @ own, (secret.expected @ own)[secret.places]))
+    every, likely = (sum((part[k] for part in parts), base) for k in (2, 3))
+    moments = (mass * every).T @ every
+    for own, told, a, _ in parts:
+        moments += (own.T * (mass * told).sum(axis=0)) @ own - (mass * a).T @ a
+    if np.linalg.eigvalsh(moments[:-1, :-1])[0] > _DEPENDENT * mass.sum():
+        bread = np.linalg.inv(moments[:-1, :-1])
+        least = 1 / bread.diagonal()
+        across = np.pad(bread * least, ((0, 1), (0, 0)))
+        of_row = (every @ across) ** 2
+        for own, told, a, _ in parts:
+            of_row += told @ (own @ across) ** 2 - (a @ across) ** 2
+        varies = (heavy * (of_row - least / mass.sum()) ** 2).sum(axis=0)
+        few &= least**2 < _FEWEST * varies
+    refuse_few(
+        setting.terms,
+        few,
+        "reports that show how the privatised column varies beside the others",
+        "too few to tell of",
+    )
+    turn = np.append(bread @ moments[:-1, -1], -1)
+    left, noise = -(every @ turn)[:, None], 0 * moments
+    scores = every * left
+    for own, told, a, b in parts:
+        # With each value of the secret; others as reported, and as expected.
+        rest = likely - b
+        weighed = told * (left + (a @ turn)[:, None] - own @ turn)
+        scores += weighed @ own - a * left
+        alone = -(rest @ turn)[:, None] - own @ turn
+        weighed = told * alone
+        seen = rest * weighed.sum(axis=1, keepdims=True) + weighed @ own
+        # What they spread less what they would for known secrets.
+        known = heavy * weighed * alone
+        both = rest.T @ known @ own
+        noise += (heavy * seen).T @ seen - both - both.T
+        noise -= (rest.T * known.sum(axis=1)) @ rest + (own.T * known.sum(axis=0)) @ own
+    covariance = setting.sandwich(scores[:, :-1], bread, size)
+    return turn[:-1], covariance, bread @ noise[:-1, :-1] @ bread.T

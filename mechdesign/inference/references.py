@@ -50,7 +50,7 @@ def refuse_other_than(
             )
 
 
-def reference_of(designed: Any, mechanism: Mechanism, truth: Any = None) -> NDArray[np.float64]:
+def reference_of(designed: Any, mechanism: Any, truth: Any = None) -> NDArray[np.float64]:
     """Where the variance of the inversion is least: a truth, else that of the design or its prior,
     else uniform.
 
@@ -92,15 +92,15 @@ def weights_note(
     )
 
 
-def prior_of(designed: Any, mechanism: Mechanism) -> NDArray[np.float64]:
+def prior_of(designed: Any, mechanism: Any) -> NDArray[np.float64]:
     """The masses of a design's prior, or uniform ones."""
     prior = getattr(designed, "prior", None)
     if prior is None:
-        return np.full(mechanism.shape[0], 1 / mechanism.shape[0])
+        return np.full(len(mechanism.inputs), 1 / len(mechanism.inputs))
     return np.asarray(prior.probabilities)
 
 
-def truth_over(mechanism: Mechanism, truth: Any) -> Prior:
+def truth_over(mechanism: Any, truth: Any) -> Prior:
     """A truth as a distribution over the inputs of a mechanism, in their order.
 
     Raises :class:`KernelError` for other symbols, and what :class:`Prior` does.
@@ -119,5 +119,5 @@ def truth_over(mechanism: Mechanism, truth: Any) -> Prior:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ZeroMassWarning)  # speaks of designs
             return Prior.from_counts(found.weights, mechanism.inputs)
-    mechanism.check_prior(found)
+    Mechanism.check_prior(mechanism, found)
     return found

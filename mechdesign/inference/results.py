@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import UnknownNameError, quote
-from ..labels import Label, counted, listing, short_names, shorten
+from ..labels import Label, counted, listing, shorten
 from ..notebook import notebook_table
 from ..prior import Prior
 from ..release.codes import check_choice
@@ -19,74 +18,16 @@ from ..schema import Schema
 from .intervals import difference_limits
 from .likelihood import Convergence
 from .number_answers import NumberAnswers
-from .observed import Observed
+from .observed import arms_of, roots
 from .references import check_confidence
+from .rows import Intervals, Vector
 
-Vector = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """Numbers with names, each with its interval.
-
-    Attributes
-    ----------
-    labels : what each number is about
-    values : ``(F,)`` estimates
-    errors : ``(F,)`` standard errors
-    lower, upper : ``(F,)`` confidence limits
-    covariance : ``(F, F)`` of the estimates
-    """
-
-    labels: tuple[Label, ...]
-    values: Vector
-    errors: Vector
-    lower: Vector
-    upper: Vector
-    covariance: Vector
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One plain dictionary for each label."""
-        columns = ("estimate", "error", "lower", "upper")
-        numbers = zip(self.values, self.errors, self.lower, self.upper, strict=True)
-        return [
-            {"label": label, **dict(zip(columns, map(float, row), strict=True))}
-            for label, row in zip(self.labels, numbers, strict=True)
-        ]
-
-    def __getitem__(self, label: Label) -> float:
-        if label not in self.labels:
-            raise UnknownNameError("estimate of", label, map(str, self.labels))
-        return float(self.values[self.labels.index(label)])
-
-    def describe(self) -> str:
-        """What the numbers are, in one line."""
-        return f"{len(self.labels)} numbers"
-
-    def closing(self) -> list[str]:
-        """Lines that stand below the numbers."""
-        return []
-
-    def __repr__(self) -> str:
-        lines = [f"{self.describe()}; ± one standard error"]
-        lines += [
-            f"{name:<28}  {row['estimate']:9.5f}  ± {row['error']:.5f}  "
-            f"[{row['lower']:.5f}, {row['upper']:.5f}]"
-            for name, row in zip(short_names(self.labels, 28), self.rows(), strict=True)
-        ]
-        return "\n".join([*lines, *self.closing()])
-
-    def _repr_html_(self) -> str:
-        rows = [
-            [label, *(f"{number:.5f}" for number in row)]
-            for label, *row in map(dict.values, self.rows())
-        ]
-        head = ["label", "estimate", "error", "lower", "upper"]
-        return notebook_table(head, rows, self.describe())
+# Estimates outside of what is possible by this are rounding.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate(Intervals, NumberAnswers):
+class Estimate(NumberAnswers):
     """Frequencies (or another feature) of the secret, with intervals.
 
     Attributes
@@ -125,7 +66,7 @@ class Estimate(Intervals, NumberAnswers):
     note: str = ""
     shrunk: Prior | None = None
     schema: Schema | None = None
-    noise: Vector = field(default_factory=lambda: np.empty(0))
+    noise: Any = None
     strata: int = 1
     clusters: int = 0
     freedom: float = np.inf
@@ -133,16 +74,12 @@ class Estimate(Intervals, NumberAnswers):
     weighting: str = "hajek"
     group: Label = None
     by_design: bool = False
-    observed: Observed | None = None
-
-    def _observed(self) -> Observed:
-        assert self.observed is not None
-        return self.observed
+    observed: Any = None
 
     @property
     def projected(self) -> Vector:
         """``(F,)`` estimates moved to the nearest possible answers."""
-        values = self._observed().values
+        values = self.observed.values
         return np.clip(self.values, values.min(axis=0), values.max(axis=0))
 
     def limits(
@@ -163,14 +100,14 @@ class Estimate(Intervals, NumberAnswers):
         check_choice("side of an interval", side, ("both", "lower", "upper"))
         alpha = (1 - confidence) / (len(self.labels) if together else 1)
         sides = (side != "upper", side != "lower")
-        return self._observed().answers().limits(alpha, sides=sides)
+        return self.observed.answers().limits(alpha, sides=sides)
 
     @cached_property
     def misfits(self) -> dict[Label, float]:
         """Answers whose estimates lie outside of what is possible by more than chance gives, each
         with the probability of it (of all answers, at most 1 − confidence by chance).
         """
-        if self.observed is None or self.method != "inversion":
+        if self.method != "inversion":
             return {}
         found = self.observed.answers().outside()
         worst = (1 - self.confidence) / 2 / len(self.labels)
@@ -205,7 +142,7 @@ class Estimate(Intervals, NumberAnswers):
                 f"gives in 1 of {_odds(chance)} surveys (of {quote(label)}); see that this "
                 "mechanism made these reports, and that this is their column"
             )
-        elif self.observed is not None and (moved := self.projected != self.values).any():
+        elif (moved := np.abs(self.projected - self.values) > _ROUNDING).any():
             pairs = zip(self.labels, moved, self.projected.tolist(), strict=True)
             told = [f"{shorten(label, 28)} {value:g}" for label, is_so, value in pairs if is_so]
             more = f" and {len(told) - 4} more" if len(told) > 4 else ""
@@ -279,6 +216,11 @@ class GroupEstimates:
     def _between(self, i: int, j: int) -> tuple[Vector, int]:
         return (self.estimates[i].covariance, 0) if i == j else self.cross(i, j)
 
+    @cached_property
+    def _arms(self) -> Vector:
+        observed = [each.observed for each in self.estimates]
+        return arms_of(observed, 1 - self.estimates[0].confidence)
+
     def _place(self, group: Label) -> int:
         if group not in self.groups:
             raise UnknownNameError(f"group of {quote(self.column)}", group, map(str, self.groups))
@@ -299,7 +241,8 @@ class GroupEstimates:
         one, other = self.estimates[i], self.estimates[j]
         cross, both = self._between(i, j)
         found = one.covariance + other.covariance - cross - cross.T
-        return difference_of(other, one, found, np.diagonal(cross), both, (first, second))
+        arms = self._arms[:, j], self._arms[:, i]
+        return difference_of(other, one, arms, found, np.diagonal(cross), both, (first, second))
 
     def differences(self) -> list[Difference]:
         """Each group minus the first one."""
@@ -328,6 +271,7 @@ class GroupEstimates:
 def difference_of(
     first: Estimate,
     second: Estimate,
+    arms: Sequence[Vector],
     covariance: Vector,
     cross: Vector,
     both: int,
@@ -335,25 +279,22 @@ def difference_of(
 ) -> Difference:
     """A second estimate less a first, with the covariance of that and of the two, ``(F,)``.
 
-    ``both`` is the number of people, or clusters, that are in both.
+    ``arms`` are those of :func:`arms_of`, ``(3, F)``; ``both`` is the number of people, or
+    clusters, that are in both.
     """
-    rooms = [np.ptp(arm._observed().values, axis=0) for arm in (first, second)]
     product = first.errors * second.errors
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = np.where(product > 0, np.clip(cross / product, -1, 1), 0.0)
+    correlation = np.divide(cross, product, out=np.zeros_like(product), where=product > 0)
     # Few people in both say little of how alike the two are.
-    correlation = correlation * both / (both + 4)
+    correlation = np.clip(correlation, -1, 1) * both / (both + 4)
     lower, upper = difference_limits(
-        (first.values, first.lower, first.upper, rooms[0]),
-        (second.values, second.lower, second.upper, rooms[1]),
+        arms[0],
+        arms[1],
         second.projected - first.projected,
+        np.ptp(first.observed.values, axis=0),
         correlation,
     )
-    errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))
-    values = second.values - first.values
-    return Difference(
-        first.labels, values, errors, lower, upper, covariance, groups, first.confidence
-    )
+    found = second.values - first.values, roots(covariance), lower, upper, covariance
+    return Difference(first.labels, *found, groups, first.confidence)
 
 
 def joined_notes(notes: Sequence[str]) -> str:

@@ -16,8 +16,8 @@ from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.free_level import Family, as_families
 from ..progress import counter
+from ..roots import LevelSearch, Probe
 from ..solve._design import Design, find_design
-from ..solve.level_search import LevelSearch, Probe
 from ..utility.estimation import Estimation
 from ..utility.questions import Question
 from .assurance import Vector, normal_quantile

@@ -16,20 +16,25 @@ that noise, which is known: no variance is less than it (:func:`at_least`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, quote, warn
+from ..exact import is_whole
 from ..labels import Label, listing, parse_labels
 from ..release._identifiability import FEWEST
 from ..release.codes import ABSENT, Codebook, check_choice
-from ..release.samples import Sample
+from ..release.reports import Places, Sample
 from .intervals import Sampling
+from .references import refuse_other_than
 
 Vector = NDArray[np.float64]
+
+
+_COLUMNS = ("weights", "strata", "clusters", "by_group")
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Survey:
     weighting: str = "hajek"
 
     def __post_init__(self) -> None:
-        for name in ("weights", "strata", "clusters", "by_group"):
+        for name in _COLUMNS:
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
                 raise InputError(
@@ -65,14 +70,13 @@ class Survey:
     @property
     def asked(self) -> list[str]:
         """Names of what is asked."""
-        names = ("weights", "strata", "clusters", "by_group", "population")
+        names = (*_COLUMNS, "population")
         return [name for name in names if getattr(self, name) is not None]
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns that are read."""
-        named = (self.weights, self.strata, self.clusters, self.by_group)
-        return [name for name in named if name is not None]
+        return [getattr(self, name) for name in self.asked if name != "population"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class Drawn:
     Attributes
     ----------
     weights : ``(R,)`` of each person of a row
+    repeats : ``(R,)`` how many they are
     strata : ``(R,)`` which stratum
     fractions : ``(H,)`` sampled share of each stratum, zero where the population is unlimited
     units : ``(H,)`` sampled clusters of each stratum, or people where there are no clusters
@@ -90,16 +95,58 @@ class Drawn:
     """
 
     weights: Vector
-    strata: NDArray[np.int64]
+    repeats: Places
+    strata: Places
     fractions: Vector
-    units: NDArray[np.int64]
-    clusters: NDArray[np.int64] | None
+    units: Places
+    clusters: Places | None
     population: int | None
 
-    @property
-    def freedom(self) -> int:
-        """Degrees of freedom of the variance: units minus strata."""
-        return int(self.units.sum()) - len(self.units)
+    def of(self, rows: Any) -> Drawn:
+        """That of some of the rows, in the same strata."""
+        clusters = self.clusters
+        if clusters is not None:
+            clusters = np.unique(clusters[rows], return_inverse=True)[1]
+        w, n, h = self.weights[rows], self.repeats[rows], self.strata[rows]
+        return replace(self, weights=w, repeats=n, strata=h, clusters=clusters)
+
+    def by_unit(self, scores: Vector) -> tuple[Vector, Vector, Places]:
+        """Sums of scores ``(R, D)`` over units, how many such units there are, and their strata."""
+        if self.clusters is None:
+            return scores, self.repeats.astype(float), self.strata
+        first = np.unique(self.clusters, return_index=True)[1]
+        sums = _sums(scores * self.repeats[:, None], self.clusters, len(first))
+        return sums, np.ones(len(first)), self.strata[first]
+
+    def sampling(self, target: str) -> Sampling:
+        """How an answer came to be of which weights are those of all divided by one number.
+
+        Degrees of freedom are those of variances, were units alike but for their weights
+        [Satterthwaite1946]: units less strata where strata weigh the same, fewer where some weigh
+        more. Nothing is lost to strata of which nobody's answer was left to chance.
+        """
+        fractions = np.ones(len(self.units)) if target == "sample" else self.fractions
+        squares = self.weights**2 * self.repeats
+        heavy, times, strata = self.by_unit(self.weights[:, None])
+        both = np.column_stack([heavy[:, 0] ** 2 * times, times])
+        spread, units = _sums(both, strata, len(self.units)).T
+        left, second = spread * (1 - fractions), squares.sum()
+        lost = (left**2 / np.maximum(units - 1, 1)).sum()
+        return Sampling(
+            1 / second,
+            squares @ self.weights / second**2,
+            # One where all are, with nothing left to rounding.
+            1 - squares @ (1 - fractions)[self.strata] / second,
+            clusters=spread.sum() / second,
+            freedom=max(left.sum() ** 2 / lost, 1.0) if lost > 0 else np.inf,
+        )
+
+
+def _sums(rows: Vector, places: Places, count: int) -> Vector:
+    """Sums ``(count, D)`` of rows ``(R, D)`` at their places."""
+    found = np.zeros((count, rows.shape[1]))
+    np.add.at(found, places, rows)
+    return found
 
 
 def drawn_by(survey: Survey, sample: Sample) -> Drawn:
@@ -117,9 +164,8 @@ def drawn_by(survey: Survey, sample: Sample) -> Drawn:
         Where clusters of several strata have the same name.
     """
     repeats = sample.repeats
-    rows = len(repeats)
     names: list[Label] = [None]
-    strata = np.zeros(rows, dtype=np.int64)
+    weights, strata = np.ones(len(repeats)), np.zeros(len(repeats), dtype=np.int64)
     if survey.strata is not None:
         names, strata = sample.categories(survey.strata, "strata")
     clusters, units = None, np.bincount(strata, repeats, len(names)).astype(np.int64)
@@ -140,175 +186,117 @@ def drawn_by(survey: Survey, sample: Sample) -> Drawn:
     sizes = _sizes(survey, names, sample)
     fractions = np.zeros(len(names))
     if sizes is not None:
-        over = units > sizes
+        fractions = units / sizes
+        over, unit = fractions > 1, "people" if clusters is None else "clusters"
         if over.any():
-            unit = "people" if clusters is None else "clusters"
-            first = int(np.flatnonzero(over)[0])
             raise DataError(
                 "population",
                 expected=f"at least as many {unit} as the sample has"
                 + (" in every stratum" if survey.strata is not None else ""),
-                got=f"{sizes[first]} for {units[first]} sampled ones"
-                + (f" in {int(over.sum())} of {len(names)} strata" if over.sum() > 1 else ""),
+                got=f"{sizes[over][0]} for {units[over][0]} sampled ones (1 of {over.sum()})",
                 remedy=f"pass the number of {unit} that the sample was drawn from, itself included",
             )
-        fractions = units / sizes
-    weights = np.ones(rows)
     if survey.weights is not None:
         weights = sample.numbers(survey.weights, "weights")
-        if (weights < 0).any():
-            below = int(repeats[weights < 0].sum())
+        below = int(repeats[weights < 0].sum())
+        if below or not weights @ repeats > 0:
             raise DataError(
                 f"weights in column {quote(survey.weights)}",
-                expected="numbers of zero or more",
-                got=f"{below} negative one{'s' * (below > 1)}",
+                expected="numbers of zero or more, one of them above zero",
+                got=f"{below} negative one{'s' * (below > 1)}" if below else "zeros only",
                 remedy="pass for how many people each one stands",
             )
     elif sizes is not None:
         weights = (sizes / units)[strata]
-    if not weights @ repeats > 0:
-        raise DataError(
-            f"weights in column {quote(survey.weights)}",
-            expected="at least one above zero",
-            got="zeros only",
-            remedy="pass for how many people each one stands",
-        )
     people = int(sizes.sum()) if sizes is not None and clusters is None else None
-    if survey.weighting != "hajek":
-        _check_totals(people, float(weights @ repeats))
-    return Drawn(weights, strata, fractions, units, clusters, people)
+    total = float(weights @ repeats)
+    if survey.weighting != "hajek" and (people is None or not 0.5 <= total / people <= 2):
+        raise DataError(
+            "weighting='horvitz-thompson'",
+            expected="weights that add up to about the number of people in the population",
+            got=f"a sum of {total:.6g} for {people or 'a population counted in clusters'}",
+            remedy="pass for how many people each one stands, or leave weighting= out",
+        )
+    return Drawn(weights, repeats, strata, fractions, units, clusters, people)
 
 
 def check_single(drawn: Drawn, what: str | None) -> None:
     """Refuse strata with one unit that is not all of its population: nothing says how it varies."""
     single = (drawn.units < 2) & (drawn.fractions < 1)
+    one, several = ("person", "people") if drawn.clusters is None else ("cluster", "clusters")
     if single.any():
-        unit = "person" if drawn.clusters is None else "cluster"
-        where = "sample" if what is None else f"strata in column {quote(what)}"
         raise DataError(
-            where,
-            expected=f"at least two {'people' if unit == 'person' else 'clusters'} in each stratum",
-            got=f"one {unit} in {int(single.sum())} of {len(single)}",
+            "sample" if what is None else f"strata in column {quote(what)}",
+            expected=f"at least two {several} in each stratum",
+            got=f"one {one} in {single.sum()} of {len(single)}",
             remedy="merge such a stratum with one that is like it, or pass population= where all "
             "of it was asked",
         )
 
 
-def _check_totals(people: int | None, total: float) -> None:
-    if people is None or not 0.5 <= total / people <= 2:
-        raise DataError(
-            "weighting='horvitz-thompson'",
-            expected="weights that add up to about the number of people in the population",
-            got="a population counted in clusters"
-            if people is None
-            else f"a sum of {total:.6g} for {people}",
-            remedy="pass for how many people each one stands, or leave weighting= out",
-        )
-
-
-def _sizes(survey: Survey, names: list[Label], sample: Sample) -> NDArray[np.int64] | None:
+def _sizes(survey: Survey, names: list[Label], sample: Sample) -> Places | None:
     """Size of the population of each stratum."""
-    given = survey.population
+    given, by_stratum = survey.population, survey.strata is not None
     if given is None:
         return None
-    wanted = "a whole number" if survey.strata is None else "a whole number for each stratum"
-    sizes = given if isinstance(given, Mapping) else {None: given}
-    if isinstance(given, Mapping) != (survey.strata is not None) or not all(
-        _is_size(size) for size in sizes.values()
-    ):
+    sizes = given if (several := isinstance(given, Mapping)) else {None: given}
+    if several != by_stratum or not all(is_whole(size, 1, 1 << 53) for size in sizes.values()):
         raise InputError(
             "population",
-            expected=wanted,
+            expected="a whole number" + " for each stratum" * by_stratum,
             got=quote(given, 60),
             remedy="pass population={'a': 1200, 'b': 800} with strata=, population=2000 without",
         )
-    if survey.strata is None:
-        return np.array([int(given)])
+    if not by_stratum:
+        return np.array([given])
     keys = parse_labels([str(key) for key in sizes]) if sample.texts else list(sizes)
     book = Codebook(keys, "strata of the population")
     places = book.places(names)
-    values = list(sizes.values())
     lost = int((places == ABSENT).sum())
-    if lost:
+    empty = [label for i, label in enumerate(book.labels) if i not in places]
+    if lost or empty:
         raise DataError(
             "population",
-            expected="a size for every stratum of the sample",
-            got=f"none for {lost} of {len(names)}",
-            remedy="name each value of the column of strata",
+            expected="a size for every stratum of the sample, and for no other",
+            got=f"none for {lost} of {len(names)}" if lost else f"nobody of {listing(empty)}",
+            remedy="name each value of the column of strata; merge strata that nobody is of with "
+            "ones that are like them, or leave them out where estimates are about the others",
         )
-    empty = [label for i, label in enumerate(book.labels) if i not in set(places.tolist())]
-    if empty:
-        raise DataError(
-            "population",
-            expected="strata that were sampled",
-            got=f"nobody of {listing(empty)}",
-            remedy="merge them with strata that are like them, or leave them out where estimates "
-            "are about the others",
-        )
-    return np.array([int(values[i]) for i in places])
-
-
-def _is_size(size: Any) -> bool:
-    whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-    return whole and 1 <= size <= 1 << 53
+    return np.array(list(sizes.values()), dtype=np.int64)[places]
 
 
 # Variances
 
 
-def design_covariance(scores: Any, repeats: NDArray[np.int64], drawn: Drawn) -> Vector:
-    """Covariance ``(D, D)`` of Σ scores over people, for who was asked.
+def design_covariance(scores: Vector, drawn: Drawn, others: Vector | None = None) -> Vector:
+    """Covariance ``(D, D)`` of Σ scores over people, for who was asked, with sums of other scores
+    or their own.
 
-    Parameters
-    ----------
-    scores : ``(R, D)``, sparse or not, what one person of each row adds
-    repeats : ``(R,)`` how many they are
-
-    The part (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ of each stratum.
+    The part (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ of each stratum; scores ``(R, D)``
+    are what one person of each row adds.
     """
-    from scipy.sparse import csr_array, issparse
-
-    factor = np.zeros(len(drawn.units))
-    more = drawn.units > 1
-    factor[more] = (1 - drawn.fractions[more]) * drawn.units[more] / (drawn.units[more] - 1)
-
-    def sums(of: Any, times: Vector, places: NDArray[np.int64], count: int) -> Any:
-        rows = np.arange(len(times))
-        return csr_array((times, (places, rows)), shape=(count, len(times))) @ of
-
-    units, times, strata = scores, repeats.astype(float), drawn.strata
-    if drawn.clusters is not None:
-        count = int(drawn.clusters.max()) + 1
-        units = sums(scores, times, drawn.clusters, count)
-        times, strata = np.ones(count), np.zeros(count, dtype=np.int64)
-        strata[drawn.clusters] = drawn.strata
-    weights = (factor[strata] * times)[:, None]
-    totals = sums(units, times, strata, len(factor))
-    if issparse(units):
-        square = (units.T @ units.multiply(weights).tocsr()).toarray()
-        totals = totals.toarray()
-    else:
-        square = units.T @ (weights * units)
-    return np.asarray(square - (totals * (factor / drawn.units)[:, None]).T @ totals)
+    sums, times, strata = drawn.by_unit(scores)
+    beside = (sums if others is None else drawn.by_unit(others)[0]) * times[:, None]
+    factor = (1 - drawn.fractions) / np.maximum(drawn.units - 1, 1)
+    totals, same = (_sums(one, strata, len(factor)) for one in (sums * times[:, None], beside))
+    square = sums.T @ ((factor * drawn.units)[strata, None] * beside)
+    return np.asarray(square - totals.T @ (factor[:, None] * same))
 
 
 def student_limits(
     values: Vector, errors: Vector, confidence: float, freedom: float
 ) -> tuple[Vector, Vector]:
     """Values ± t · errors, with the degrees of freedom of the variance."""
-    from scipy.special import ndtri, stdtrit
+    from scipy.special import stdtrit
 
-    tail = (1 - confidence) / 2
-    z = -float(ndtri(tail) if np.isinf(freedom) else stdtrit(freedom, tail))
-    return values - z * errors, values + z * errors
+    far = float(stdtrit(freedom, (1 - confidence) / 2)) * errors
+    return values + far, values - far
 
 
 # Estimates
 
 
-def groups_of(
-    survey: Survey, sample: Sample, drawn: Drawn
-) -> tuple[list[Label], NDArray[np.int64]]:
+def groups_of(survey: Survey, sample: Sample, drawn: Drawn) -> tuple[list[Label], Places]:
     """Groups with enough reports, and the place of each row among them (ABSENT for others).
 
     Warns of groups of fewer than ten reports or without weight, which are left out; raises
@@ -317,11 +305,12 @@ def groups_of(
     if survey.by_group is None:
         return [None], np.zeros(len(sample.repeats), dtype=np.int64)
     names, codes = sample.categories(survey.by_group, "groups")
-    people = np.bincount(codes, sample.repeats, len(names))
-    weight = np.bincount(codes, sample.repeats * drawn.weights, len(names))
+    people, weight = (
+        np.bincount(codes, sample.repeats * of, len(names)) for of in (1, drawn.weights)
+    )
     enough = (people >= FEWEST) & (weight > 0)
-    few = [name for name, kept in zip(names, enough, strict=True) if not kept]
-    if not enough.any():
+    kept, few = ([names[i] for i in np.flatnonzero(one)] for one in (enough, ~enough))
+    if not kept:
         raise DataError(
             f"groups in column {quote(survey.by_group)}",
             expected=f"at least one with {FEWEST} reports and some weight",
@@ -334,13 +323,11 @@ def groups_of(
             "collect more, or merge groups",
             PrecisionWarning,
         )
-    places = np.full(len(names), ABSENT)
-    places[enough] = np.arange(int(enough.sum()))
-    return [name for name, kept in zip(names, enough, strict=True) if kept], places[codes]
+    return kept, np.where(enough, np.cumsum(enough) - 1, ABSENT)[codes]
 
 
 class Units:
-    """What clusters (or people) of each group add to its estimates, and how these vary.
+    """What people of each group add to its estimates, and how these vary.
 
     Parameters
     ----------
@@ -351,107 +338,40 @@ class Units:
 
     Attributes
     ----------
-    shares : ``(R,)`` weight of one person of each row, over what sums are divided by
-    totals : ``(G,)`` sums of shares, 1 for each group but for totals of a population
+    parts : how the rows of each group were drawn, with weights over what sums are divided by
     frequencies : ``(G, M)`` weighted shares of the reports
-    values : ``(G, F)``
-    sampling : how the answers of each group came to be, for intervals, ``(G,)``
     """
 
     def __init__(
         self,
         sample: Sample,
         drawn: Drawn,
-        groups: NDArray[np.int64],
+        groups: Places,
         scores: Vector,
-        *,
-        target: str,
         population: int | None = None,
     ) -> None:
-        kept = np.flatnonzero(groups >= 0)
-        self._drawn = drawn
-        self._group, reports, strata = groups[kept], sample.reports[kept], drawn.strata[kept]
-        weights, people = drawn.weights[kept], sample.repeats[kept].astype(float)
-        count, outputs = int(self._group.max()) + 1, len(scores)
-
-        def sums(mass: Vector) -> Vector:
-            return np.bincount(self._group, mass, count).astype(float)
-
-        mass = sums(weights * people)
-        below = mass if population is None else np.array([float(population)])
-        self.totals = mass / below
-        share = weights / below[self._group]
-        cells = np.bincount(self._group * outputs + reports, share * people, count * outputs)
-        cells = cells.reshape(count, outputs)
-        self.values = cells @ scores
-        self.frequencies = cells / self.totals[:, None]
-        self.reports = sums(people).astype(np.int64)
-        squares = sums(share**2 * people)
-        fraction = np.ones(len(kept)) if target == "sample" else drawn.fractions[strata]
-        clusters = np.ones(count)
-        centred = scores[reports] - (self.values[self._group] if population is None else 0)
-        order = np.argsort(self._group, kind="stable")
-        unit, times = kept, people
-        added = centred * share[:, None]
-        if drawn.clusters is not None:
-            pairs = self._group * (int(drawn.clusters.max()) + 1) + drawn.clusters[kept]
-            known, first, place = np.unique(pairs, return_index=True, return_inverse=True)
-            heavy = added * people[:, None]
-            added = np.stack([np.bincount(place, one, len(known)) for one in heavy.T], axis=1)
-            sizes = np.bincount(place, share * people, len(known))
-            unit, times, order = (
-                drawn.clusters[kept][first],
-                np.ones(len(known)),
-                np.arange(len(known)),
-            )
-            strata_of, group_of = strata[first], self._group[first]
-            clusters = np.bincount(group_of, sizes**2, count) / squares
-        else:
-            strata_of, group_of = strata, self._group
-        self._unit, self._times, self._added = unit[order], times[order], added[order]
-        self._strata, group_of = strata_of[order], group_of[order]
-        self._ends = np.searchsorted(group_of, np.arange(count + 1))
-        self.fixed = sums(share**2 * people * fraction)
-        self.sampling = Sampling(
-            1 / squares,
-            sums(share**3 * people) / squares**2,
-            self.fixed / squares,
-            clusters=clusters,
-            freedom=freedom_of(drawn, target),
-        )
-
-    def _of(self, group: int) -> slice:
-        return slice(int(self._ends[group]), int(self._ends[group + 1]))
+        self._drawn, self._added = drawn, np.zeros((len(groups), scores.shape[1]))
+        order = np.argsort(groups, kind="stable")[int((groups < 0).sum()) :]
+        self._rows = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+        self.parts, found = [], []
+        for rows in self._rows:
+            part, reports = drawn.of(rows), sample.reports[rows]
+            below = float(population or part.weights @ part.repeats)
+            part = replace(part, weights=part.weights / below)
+            cells = np.bincount(reports, part.weights * part.repeats, len(scores))
+            centred = scores[reports] - (0 if population else cells @ scores)
+            self._added[rows] = centred * part.weights[:, None]
+            self.parts.append(part)
+            found.append(cells / cells.sum())
+        self.frequencies = np.array(found)
 
     def between(self, i: int, j: int) -> tuple[Vector, int]:
-        """Covariance ``(F, F)`` of who was asked in two groups, and the clusters that are in both.
-
-        The part (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ of all strata.
-        """
-        drawn, parts = self._drawn, (self._of(i), self._of(j))
-        factor, more = np.zeros(len(drawn.units)), drawn.units > 1
-        factor[more] = (1 - drawn.fractions[more]) * drawn.units[more] / (drawn.units[more] - 1)
-        one, other = (self._added[part] for part in parts)
-        weight = factor[self._strata[parts[0]]] * self._times[parts[0]]
-        both = 0
-        if i == j:
-            square = one.T @ (weight[:, None] * other)
-        elif drawn.clusters is None:
-            square = np.zeros((one.shape[1], other.shape[1]))
-        else:
-            units, others = (self._unit[part] for part in parts)
-            shared, at, there = np.intersect1d(units, others, return_indices=True)
-            both = len(shared)
-            square = one[at].T @ (weight[at, None] * other[there])
-        known, totals = [], []
-        for part, added in zip(parts, (one, other), strict=True):
-            strata, place = np.unique(self._strata[part], return_inverse=True)
-            heavy = added * self._times[part, None]
-            known.append(strata)
-            totals.append(np.stack([np.bincount(place, h, len(strata)) for h in heavy.T], axis=1))
-        strata, at, there = np.intersect1d(known[0], known[1], return_indices=True)
-        rest = (factor / drawn.units)[strata]
-        return square - totals[0][at].T @ (rest[:, None] * totals[1][there]), both
+        """Covariance ``(F, F)`` of who was asked in two groups, and the clusters in both."""
+        first, second, clusters = self._rows[i], self._rows[j], self._drawn.clusters
+        rows = np.union1d(first, second)
+        one, other = (self._added[rows] * np.isin(rows, part)[:, None] for part in (first, second))
+        both = rows[:0] if clusters is None else np.intersect1d(clusters[first], clusters[second])
+        return design_covariance(one, self._drawn.of(rows), other), len(both)
 
 
 def at_least(found: Vector, floor: Vector) -> Vector:
@@ -460,23 +380,11 @@ def at_least(found: Vector, floor: Vector) -> Vector:
     return np.asarray(floor + (vectors * np.maximum(values, 0)) @ vectors.T)
 
 
-def freedom_of(drawn: Drawn, target: str) -> float:
-    """Degrees of freedom of intervals: none are lost where nobody's answer is left to chance."""
-    if target == "sample" or bool((drawn.fractions >= 1).all()):
-        return float(np.inf)
-    return float(max(drawn.freedom, 1))
-
-
 def check_plain(method: str, intervals: str) -> None:
     """Refuse other methods than the unbiased inversion with binomial intervals."""
-    for name, value, only in (
-        ("method", method, "inversion"),
-        ("intervals", intervals, "binomial"),
-    ):
-        if value != only:
-            raise InputError(
-                f"{name} of a survey with weights, strata, clusters, groups or a population",
-                expected=repr(only),
-                got=quote(value),
-                remedy="leave it out",
-            )
+    refuse_other_than(
+        "a survey with weights, strata, clusters, groups or a population",
+        "leave it out",
+        method=(method, "inversion"),
+        intervals=(intervals, "binomial"),
+    )

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..solve import clock
+from .. import clock
 from ..solve._design import Design
 
 Vector = NDArray[np.float64]

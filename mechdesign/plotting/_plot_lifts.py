@@ -16,8 +16,8 @@ from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, as_notions
 from ..privacy.pointwise import ALIP
 from ..privacy.rows import ConeRows
+from ..program.program import Cone
 from ..solve._design import Design
-from ..solve.program import Cone
 from ..theory.conversions import implications
 from .coercion import mechanism_and_prior
 from .style import DASHES, INK, MANY_POINTS, MARKERS, PALETTE, fit_figure, legend_beside, new_axes

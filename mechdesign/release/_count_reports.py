@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import DataError, quote
-from ..mechanism import kernel_of, mechanism_of
-from ..subsets import SubsetSelection
-from . import counts
+from ..mechanism import kernel_of
 from .report_counts import ReportCounts
-from .subset_counts import count_subset_reports
+from .reports import sample_of
 
 
 def count_reports(
@@ -56,16 +54,8 @@ def count_reports(
             got=quote(column),
             remedy="pass its name, or leave it out for a list of reports",
         )
-    if isinstance(mechanism, SubsetSelection):
-        found, times = count_subset_reports(reports, mechanism, column, missing).result()
-        met = dict(zip(found.tolist(), times.tolist(), strict=True))
-        return ReportCounts(mechanism, met, sources=_sources(reports))
-    made = mechanism_of(kernel_of(mechanism))
-    numbers = counts.count_reports(reports, made, column, missing=missing, fewest=0)
-    return ReportCounts(
-        made, dict(zip(made.outputs, numbers.tolist(), strict=True)), sources=_sources(reports)
-    )
-
-
-def _sources(reports: Any) -> tuple[str, ...]:
-    return reports.sources if isinstance(reports, ReportCounts) else ()
+    made = kernel_of(mechanism)
+    outputs, counts = sample_of(reports, {column: made}, (), missing, fewest=0).totals()
+    met = {made.outputs[place]: n for place, n in zip(outputs, counts.tolist(), strict=True)}
+    sources = reports.sources if isinstance(reports, ReportCounts) else ()
+    return ReportCounts(made, met, sources=sources)

@@ -7,7 +7,7 @@ integers: the position of an input of the mechanism for each row, or :data:`ABSE
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -75,6 +75,13 @@ def cell_text(label: Label) -> str:
     return str(label)
 
 
+def is_blank(value: Any, *, texts: bool) -> bool:
+    """Whether a value is missing; so are some words in a cell of a text file."""
+    return is_missing(value) or (
+        texts and isinstance(value, str) and value.strip().lower() in MISSING_TEXT
+    )
+
+
 class Codebook:
     """Positions of labels, looked up by value or by their text.
 
@@ -135,9 +142,7 @@ class Codebook:
 
     def is_blank(self, value: Any) -> bool:
         """Whether a value is missing; so are some words in a cell of a text file."""
-        return is_missing(value) or (
-            self.texts and isinstance(value, str) and value.strip().lower() in MISSING_TEXT
-        )
+        return is_blank(value, texts=self.texts)
 
     def refuse(
         self,
@@ -180,24 +185,6 @@ class Codebook:
             else f"{len(unseen)} other value{'s' if len(unseen) > 1 else ''}{where}",
             remedy=remedy,
         )
-
-
-def labels_of_cells(cells: Iterable[Any], book: Codebook, column: str) -> dict[Any, Any]:
-    """The label that each cell of a text file names, ``None`` for a blank one.
-
-    Raises :class:`DataError` for cells that are no labels of the book.
-    """
-    found, unseen = {}, []
-    for cell in cells:
-        place = book.place(cell)
-        # A label may look like a missing value, such as "none"; only other cells can be blank.
-        found[cell] = None if place == ABSENT else book.labels[place]
-        if place == ABSENT and not book.is_blank(cell):
-            unseen.append(cell)
-    if unseen:
-        remedy = "pass the mechanism that made them"
-        raise book.refuse(f"reports in column {column!r}", unseen, remedy)
-    return found
 
 
 def _key(label: Label) -> Any:

@@ -195,6 +195,8 @@ def receipts_of(data: Any) -> dict[str, Receipt]:
     table is left out; a smaller one says that some rows came from elsewhere.
     """
     found: dict[str, Receipt] = {}
+    if isinstance(getattr(data, "receipts", None), Mapping):  # rows of a file
+        return dict(data.receipts)
     if isinstance(getattr(data, "attrs", None), dict):
         text = data.attrs.get(KEY)
         found = {} if text is None else receipts_from_text(text)
@@ -311,7 +313,7 @@ def known_reports(table: Any, column: str) -> Receipt | None:
     there in their order.
     """
     found = receipts_of(table)
-    if str(column) in found or not found:
+    if str(column) in found or not found or not hasattr(type(table), "columns"):
         return found.get(str(column))
     names = table.schema.names if hasattr(table, "schema") else map(str, table.columns)
     there = set(names)

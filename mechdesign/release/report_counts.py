@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import operator
+import re
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from pathlib import Path
@@ -106,8 +107,6 @@ class ReportCounts:
                 remedy="count a column or a table with md.count_reports",
             )
         names = listed(sources, "sources", "names of collectors", DataError)
-        if not all(isinstance(name, str) for name in names):
-            raise _no_counts("sources that are no names")
         known = _places(made)
         found: dict[str, int] = {}
         wrong = 0
@@ -116,7 +115,7 @@ class ReportCounts:
             if text is None or not known(text):
                 wrong += 1
                 continue
-            found[text] = found.get(text, 0) + _whole(tidy(count))
+            found[text] = found.get(text, 0) + checked_count(tidy(count))
         if wrong:
             raise DataError(
                 "counts of reports",
@@ -127,9 +126,12 @@ class ReportCounts:
         self._set(kernel_fingerprint(made), found, names)
 
     def _set(self, kernel: str, counts: Mapping[str, int], sources: Iterable[str]) -> None:
+        names = list(sources)
+        if not all(isinstance(name, str) for name in names):
+            raise _no_counts("sources that are no names")
         self.kernel = kernel
         self.counts = {text: counts[text] for text in sorted(counts) if counts[text]}
-        self.sources = tuple(sorted(sources))
+        self.sources = tuple(sorted(names))
 
     @classmethod
     def _of(
@@ -214,7 +216,7 @@ class ReportCounts:
             )
         total = dict(self.counts)
         for text, count in other.counts.items():
-            total[text] = _whole(total.get(text, 0) + count)
+            total[text] = checked_count(total.get(text, 0) + count)
         return ReportCounts._of(self.kernel, total, {*self.sources, *other.sources})
 
     __radd__ = __add__
@@ -242,13 +244,13 @@ class ReportCounts:
                 raise _no_counts("another format or schema version")
             kernel, found = content["kernel"], {}
             for report, count in content["counts"]:
-                found[report_text(report)] = _whole(count)
+                found[report_text(report)] = checked_count(count)
             if len(found) != len(content["counts"]) or sum(found.values()) != content["reports"]:
                 raise _no_counts("counts that do not add up")
-            return cls._of(_digest(kernel), found, map(_name, content["sources"]))
+            return cls._of(_digest(kernel), found, content["sources"])
+        except DataError:
+            raise
         except (TypeError, KeyError, ValueError, AttributeError, StorageError) as problem:
-            if isinstance(problem, DataError):
-                raise
             raise _no_counts(f"something else ({type(problem).__name__})") from None
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
@@ -264,13 +266,11 @@ class ReportCounts:
         from pyarrow import parquet
 
         columns = [[self.kernel] * len(self.counts), [*self.counts], [*self.counts.values()]]
-        types = (pa.string(), pa.string(), pa.int64())
-        note = {"format": FORMAT, "schema": SCHEMA, "kernel": self.kernel}
-        note |= {"sources": list(self.sources), "reports": len(self)}
-        table = pa.Table.from_arrays(
-            [pa.array(values, kind) for values, kind in zip(columns, types, strict=True)],
-            names=["kernel", "report", "count"],
-        ).replace_schema_metadata({FORMAT: json.dumps(note)})
+        types = {"kernel": pa.string(), "report": pa.string(), "count": pa.int64()}
+        note = self.to_json()
+        del note["counts"]
+        schema = pa.schema(types, {FORMAT: json.dumps(note)})
+        table = pa.table(dict(zip(types, columns, strict=True)), schema)
         with new_file(path, overwrite=overwrite) as name:
             parquet.write_table(table, name)
 
@@ -289,11 +289,10 @@ class ReportCounts:
             if len(kernels) != 1:
                 raise _no_counts("counts of several kernels")
             texts, counts = (table.column(name).to_pylist() for name in ("report", "count"))
-            reports = [json.loads(text) for text in texts]
-            pairs = [list(pair) for pair in zip(reports, counts, strict=True)]
+            pairs = [[json.loads(text), n] for text, n in zip(texts, counts, strict=True)]
+        except DataError:
+            raise
         except (pa.ArrowInvalid, KeyError, ValueError, TypeError) as problem:
-            if isinstance(problem, DataError):
-                raise
             raise _no_counts(f"something else ({type(problem).__name__})") from None
         return cls.from_json({**note, "counts": pairs})
 
@@ -314,7 +313,8 @@ def _places(made: Any) -> Any:
     return {report_text(o) for o, some in zip(outputs, occurs, strict=True) if some}.__contains__
 
 
-def _whole(count: Any) -> int:
+def checked_count(count: Any) -> int:
+    """How often something was reported; raises :class:`DataError` for what is no such number."""
     if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= _MOST:
         raise DataError(
             "counts of reports",
@@ -326,14 +326,8 @@ def _whole(count: Any) -> int:
 
 
 def _digest(text: Any) -> str:
-    if not isinstance(text, str) or len(text) != 64 or set(text) - set("0123456789abcdef"):
+    if not isinstance(text, str) or not re.fullmatch("[0-9a-f]{64}", text):
         raise _no_counts("a kernel without a fingerprint")
-    return text
-
-
-def _name(text: Any) -> str:
-    if not isinstance(text, str):
-        raise _no_counts("sources that are no names")
     return text
 
 

@@ -12,25 +12,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import DataError, LeftoverWarning, StorageError, warn
 from ..input_tables import MISSING_TEXT
 from ..labels import parse_labels
-from ..mechanism import mechanism_of
 from ..progress import counter
 from ..subsets import SubsetSelection
 from .adapters import load_arrow
-from .codes import Codebook, labels_of_cells
 from .column import find_column
 from .counts import count_rows
 from .csv_files import CSV_ENDINGS, csv_batches, new_csv
 from .input_files import RUN, file_ending, find_inputs, is_csv
-from .receipts import Receipt, check_receipt, read_receipts, schema_receipts
-from .samples import CountedRows, Sample, check_public, named_columns, sample_of
-from .subset_counts import SubsetCounts
+from .receipts import Receipt, read_receipts, schema_receipts
+from .reports import CountedRows, Sample, sample_of
 
 # Rows of a batch: more where all of them have the same size, a few bytes for each column.
 _ROWS, _FIXED_ROWS, _FIXED_BYTES = 1 << 16, 1 << 17, 1 << 23
 _CHUNK = 1 << 20
+# Reports that were read are put together where there are so many of them.
+_PENDING = 1 << 22
 
 
 # Reading
@@ -303,63 +305,6 @@ def file_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def count_file(
-    path: str | Path,
-    columns: list[str],
-    mechanisms: list[Any],
-    *,
-    progress: bool = False,
-) -> dict[Any, int]:
-    """How often each output (or tuple of outputs) was reported in columns of a file.
-
-    Cells are matched with the outputs by their text; what is missing counts as ``None``. Receipts
-    of the columns must name the mechanisms.
-
-    Raises
-    ------
-    DataError
-        For reports that are no outputs, or that another mechanism made by the receipts of the file,
-        and for a CSV file that is not the one that its receipt was written for.
-    """
-    _check_receipts(path, columns, mechanisms)
-    books = [
-        Codebook(mechanism_of(designed).outputs, "outputs of the mechanism", texts=True)
-        for designed in mechanisms
-    ]
-    cells = _count_cells(path, columns, progress=progress)
-    whole = [cell if len(columns) > 1 else (cell,) for cell in cells]
-    labels = [
-        labels_of_cells(dict.fromkeys(row[i] for row in whole), book, columns[i])
-        for i, book in enumerate(books)
-    ]
-    found: dict[Any, int] = {}
-    for row, count in zip(whole, cells.values(), strict=True):
-        outputs = tuple(named[cell] for named, cell in zip(labels, row, strict=True))
-        key = outputs if len(columns) > 1 else outputs[0]
-        found[key] = found.get(key, 0) + count
-    return found
-
-
-def sample_file(
-    path: str | Path,
-    column: str,
-    designed: Any,
-    others: Sequence[str],
-    *,
-    missing: str = "error",
-    progress: bool = False,
-) -> Sample:
-    """Reports in a column of a file with other columns beside them, such as weights.
-
-    Raises :class:`DataError` as :func:`count_file` does.
-    """
-    _check_receipts(path, [column], [designed])
-    names = named_columns(column, others)
-    check_public(others, file_receipts(path))
-    cells = _count_cells(path, names, progress=progress)
-    return sample_of(cells, names, mechanism_of(designed), missing, texts=True)
-
-
 def rows_of_file(
     path: str | Path, columns: Sequence[str], *, progress: bool = False
 ) -> CountedRows:
@@ -370,32 +315,17 @@ def rows_of_file(
     """
     names = list(dict.fromkeys(columns))
     receipts = file_receipts(path, check=True)
-    cells = _count_cells(path, names, progress=progress)
-    rows = cells if len(names) > 1 else {(cell,): count for cell, count in cells.items()}
-    return CountedRows(tuple(names), rows, receipts)
-
-
-def _check_receipts(path: str | Path, columns: list[str], mechanisms: list[Any]) -> None:
-    """Refuse reports that another mechanism made by the receipts of their file."""
-    receipts = file_receipts(path, check=True)
-    for column, designed in zip(columns, mechanisms, strict=True):
-        if column in receipts:
-            check_receipt(receipts[column], designed)
-
-
-def _count_cells(path: str | Path, columns: list[str], *, progress: bool) -> dict[Any, int]:
-    """How often each cell (or tuple of cells) occurs in columns of a file."""
     with (
-        _open_reports(path, columns) as (batches, total),
+        _open_reports(path, names) as (batches, total),
         counter(total, "counting", show=progress) as advance,
     ):
 
-        def counted() -> Iterator[Any]:
+        def told() -> Iterator[Any]:
             for batch in batches:
                 yield batch
                 advance(batch.num_rows)
 
-        return count_rows(counted(), columns)
+        return CountedRows.of_counts(names, count_rows(told(), names), receipts, texts=True)
 
 
 def read_cells(path: str | Path, columns: Sequence[str]) -> list[list[Any]]:
@@ -419,27 +349,36 @@ def _parsed(cells: list[Any]) -> list[Any]:
     return [labels.get(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
-def count_subset_file(
+def subsets_of_file(
     path: str | Path,
     column: str,
     mechanism: SubsetSelection,
     *,
     missing: str = "error",
     progress: bool = False,
-) -> SubsetCounts:
-    """How often each report of a subset selection came in a column of a file.
+) -> CountedRows:
+    """The distinct reports of a subset selection in a column of a file, read batch by batch.
 
-    Raises :class:`DataError` as :func:`count_file` does.
+    Raises :class:`DataError` as :func:`rows_of_file` does, and for what is no report.
     """
     receipts = file_receipts(path, check=True)
-    if column in receipts:
-        check_receipt(receipts[column], mechanism)
-    found = SubsetCounts(mechanism, missing)
+    parts, waiting = [np.zeros((2, 0), dtype=np.int64)], 0
     with (
         _open_reports(path, [column]) as (batches, total),
         counter(total, "counting", show=progress) as advance,
     ):
         for batch in batches:
-            found.add(batch.column(0))
+            read = sample_of(batch.column(0), {None: mechanism}, (), missing, fewest=0)
+            parts.append(np.stack([read.reports, read.repeats]))
+            waiting += len(read.repeats)
+            if waiting > _PENDING:
+                parts, waiting = [_totals(parts)], 0
             advance(batch.num_rows)
-    return found
+    reports, repeats = _totals(parts)
+    return CountedRows((column,), [reports], repeats, receipts)
+
+
+def _totals(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Reports that differ, and how often each came in all of the parts."""
+    reports, repeats = np.concatenate(parts, axis=1)
+    return np.stack(Sample({None: reports}, repeats).totals())

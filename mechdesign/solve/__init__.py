@@ -3,32 +3,31 @@
 In: a prior, a utility and notions.
 Out: a design, with the certificate that :mod:`mechdesign.certificate` makes.
 
-On the way: :mod:`.problem` (validated at the door) → :mod:`.program` (the one form: objective,
-cone, sums) → :mod:`.choice` (compares what methods say they handle) → a :class:`Method` →
-certificate. A method of one's own derives from :class:`Method`, says in ``handles`` what it solves,
-and answers with a :class:`Candidate`; :func:`compile_program` gives it the sparse program of a
-linear utility.
+On the way: a :mod:`~mechdesign.program.problem` (validated at the door) → its
+:mod:`~mechdesign.program.program` (the one form: objective, cone, sums) → :mod:`.choice` (compares
+what methods say they handle) → a :class:`Method` → certificate. A method of one's own derives from
+:class:`Method`, says in ``handles`` what it solves, and answers with a :class:`Candidate`;
+:func:`compile_program` gives it the sparse program of a linear utility.
 """
 
-from .differences import Differences
-from .linear_program import SparseProgram, compile_program
-from .method import (
-    Candidate,
-    Duals,
-    Handles,
-    Method,
-    handles_estimation,
-    handles_information,
-    handles_linear,
-    handles_sublinear,
-)
-from .program import (
+from ..linear.compiled import SparseProgram, compile_program
+from ..program.duals import Candidate, Duals
+from ..program.program import (
     Cone,
     EstimationProgram,
     LinearProgram,
     Program,
     SublinearProgram,
     TwoSided,
+)
+from .differences import Differences
+from .method import (
+    Handles,
+    Method,
+    handles_estimation,
+    handles_information,
+    handles_linear,
+    handles_sublinear,
 )
 
 __all__ = [

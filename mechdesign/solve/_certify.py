@@ -23,16 +23,16 @@ from ..errors import (
 )
 from ..exact import DENOMINATOR_BITS, Verdict, to_weights
 from ..labels import Label, check_labels
+from ..linear.highs import column_duals
 from ..mechanism import Mechanism
 from ..numeric import finite_matrix
 from ..prior import Prior, as_prior
+from ..program.duals import Candidate, Duals
+from ..program.problem import Problem, state_problem
+from ..program.program import LinearProgram
 from ..utility.base import Utility
 from ..utility.linear import OutputUtility, default_utility
 from ._design import GIVEN_METHOD, Design, run_solver
-from .columns import column_duals
-from .method import Candidate, Duals
-from .problem import Problem, state_problem
-from .program import LinearProgram
 
 Array = NDArray[np.float64]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from ..errors import KernelError, LevelError, RequirementError, quote
 from ..labels import Label, check_labels
+from ..linear.cvxpy_form import kernel_constraints
 from ..prior import Prior, as_prior
 from ..privacy.notion import as_notions
+from ..program.problem import ask, check_size, forbidden_entries
+from ..program.program import Cone
 from ..requirement.base import Requirement, as_requirements
 from ..requirement.convex import Convex, OwnConstraints, import_cvxpy
-from .cvxpy_form import kernel_constraints
-from .problem import ask, check_size, forbidden_entries
-from .program import Cone
 
 
 def constraints(

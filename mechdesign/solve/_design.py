@@ -35,6 +35,10 @@ from ..errors import (
 from ..mechanism import Mechanism, warn_of_disclosure
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, hides_symbols
+from ..program.duals import Candidate, Duals
+from ..program.problem import Problem, designable, state_problem
+from ..program.program import LinearProgram
+from ..program.worst import LeastProgram
 from ..requirement.base import Requirement
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
@@ -51,10 +55,7 @@ from .choice import (
     own_methods,
 )
 from .closed_form import SIMPLICES
-from .least_program import LeastProgram
-from .method import Candidate, Duals, Method
-from .problem import Problem, designable, state_problem
-from .program import LinearProgram
+from .method import Method
 from .refinement import refined_candidate
 
 # Gaps and repair losses above this call for another method on at most so many entries, and on
@@ -76,7 +77,7 @@ GIVEN_METHOD = "given"
 _SOLVER = (
     r"(closed form( \((symmetry|two edges|recognition|simplex of posteriors|windows)\))?"
     r"|geometric mechanism with its reports mapped to the best outputs"
-    r"|HiGHS [a-z]{1,9}|Clarabel|cvxpy [A-Z_]{1,20}|(blockwise|graph|structured) interior point"
+    r"|HiGHS [a-z]{1,9}|Clarabel|cvxpy [A-Z_]{1,20}|(graph|structured) interior point"
     r"|interior point over (all|some) columns"
     r"|column generation on HiGHS|fitted columns"
     r"|vertex enumeration and HiGHS|vertex enumeration, exact simplex)"

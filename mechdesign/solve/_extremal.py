@@ -14,20 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certificate.certificate import repaired, serves_all
+from ..certificate.columns.families import Columns, Family, LiftFamily, StaircaseFamily, family_of
 from ..errors import NoMethodError, PriorError
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy import LDP
 from ..privacy.constraint import Rounding
 from ..privacy.notion import PrivacyNotion
+from ..program.problem import Problem, state_problem
+from ..program.program import SublinearProgram
 from ..utility.sublinear import MutualInformation, SublinearUtility
 from ._design import find_design
 from .closed_form import ALMOST, EVERY, SIMPLICES, simplex_case, simplex_kernel
-from .column_generation.families import Columns, Family, LiftFamily, StaircaseFamily, family_of
 from .column_generation.master import mixed_kernel
 from .column_generation.window import Window
-from .problem import Problem, state_problem
-from .program import SublinearProgram
 
 Vector = NDArray[np.float64]
 

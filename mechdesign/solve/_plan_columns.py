@@ -25,15 +25,15 @@ from ..exact import Verdict
 from ..mechanism import warn_of_disclosure
 from ..prior import Prior
 from ..privacy import LDP, LikelihoodBound, PrivacyNotion
+from ..program.problem import check_limit, designable, state_problem
+from ..program.program import EstimationProgram
 from ..progress import stage
 from ..schema import Schema
 from ..utility.estimation import Estimation
 from ._design import Design, explain, find_design
 from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together, large_lifts
 from .estimation.method import MOST_SYMBOLS, relaxed_risk
-from .problem import check_limit, designable, state_problem
 from .product_lifts import leaks_in_floats
-from .program import EstimationProgram
 
 # Shares of the total level for which every column is designed first.
 _TABLE = (0.02, 0.06, 0.15, 0.3, 0.5, 0.75, 1.0)

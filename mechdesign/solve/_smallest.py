@@ -20,16 +20,16 @@ from ..exact import float_at_least
 from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.free_level import as_families
+from ..program.problem import Problem, designable, state_problem
+from ..program.program import LinearProgram
 from ..progress import counter
+from ..roots import LevelSearch, Probe
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
 from ._design import Design
 from ._sweep import Walk
 from .choice import check_solver
-from .level_search import LevelSearch, Probe
 from .method import Method
-from .problem import Problem, designable, state_problem
-from .program import LinearProgram
 
 # Precisions that can be asked for.
 _FINEST, _COARSEST = 1e-12, 0.5

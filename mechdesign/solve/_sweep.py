@@ -11,13 +11,14 @@ import numpy as np
 from ..errors import InfeasibleError, InputError, LevelError, UntoldError, is_iterable, quote
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
+from ..program.duals import Candidate
+from ..program.problem import Problem, designable, state_problem
+from ..program.program import LinearProgram
 from ..requirement.base import as_requirements
 from ..utility.base import Utility
 from ._design import Design, run_solver, warn_of_gap
 from .choice import check_solver
-from .method import Candidate, Method
-from .problem import Problem, designable, state_problem
-from .program import LinearProgram
+from .method import Method
 
 #: Processes at most.
 _MOST_JOBS = 10_000

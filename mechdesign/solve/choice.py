@@ -8,18 +8,25 @@ from functools import cache
 from typing import Any
 
 from ..errors import InputError, NoMethodError, SolverError, UnknownNameError, quote
-from .backends.clarabel import Clarabel, EpigraphClarabel
-from .backends.cvxpy import Cvxpy, installed_solvers
-from .backends.highs import SIMPLEX_ENTRIES, EpigraphHighs, HighsInteriorPoint, HighsSimplex
-from .backends.linearised import Linearised
-from .backends.refined import HighsRefined
+from ..linear.highs import SIMPLEX_ENTRIES
+from ..program.problem import Problem
+from ..program.program import EstimationProgram, LinearProgram, Program
+from .backends import (
+    Clarabel,
+    Cvxpy,
+    EpigraphClarabel,
+    EpigraphHighs,
+    HighsInteriorPoint,
+    HighsRefined,
+    HighsSimplex,
+    Linearised,
+    OutputSearch,
+    installed_solvers,
+)
 from .closed_form import CLOSED_FORMS, SIMPLICES
 from .differences import Differences
-from .few_outputs import OutputSearch
 from .interior_point import Blockwise, Structured
 from .method import Handles, Method
-from .problem import Problem
-from .program import EstimationProgram, LinearProgram, Program
 
 SIMPLEX, INTERIOR, REFINED = HighsSimplex(), HighsInteriorPoint(), HighsRefined()
 STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
@@ -105,18 +112,14 @@ def ordered_methods(program: Program) -> tuple[Method, ...]:
     sums = EPIGRAPHS if program.sums else ()
     if program.is_restricted:
         sums = (*sums, REFINED)
+    general: tuple[Method, ...] = (STRUCTURED, DIFFERENCES, BLOCKWISE, CLARABEL, INTERIOR)
     if n * m <= SIMPLEX_ENTRIES:
-        return (
-            *CLOSED_FORMS,
-            SIMPLEX,
-            STRUCTURED,
-            DIFFERENCES,
-            BLOCKWISE,
-            CLARABEL,
-            INTERIOR,
-            *sums,
-        )
-    return (*CLOSED_FORMS, STRUCTURED, DIFFERENCES, BLOCKWISE, CLARABEL, INTERIOR, SIMPLEX, *sums)
+        general = (SIMPLEX, *general)
+    elif program.cone.count < n:  # few rows that are dense, so that systems would fill up
+        general = (STRUCTURED, DIFFERENCES, SIMPLEX, *general[2:])
+    else:
+        general = (*general, SIMPLEX)
+    return (*CLOSED_FORMS, *general, *sums)
 
 
 def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
@@ -126,7 +129,7 @@ def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
 
     Parameters
     ----------
-    problem : from :func:`mechdesign.solve.problem.state_problem`
+    problem : from :func:`mechdesign.program.problem.state_problem`
     solver : ``"auto"``, the name of a method or of a cvxpy solver, or a :class:`Method`
 
     Raises

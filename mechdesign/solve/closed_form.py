@@ -17,19 +17,25 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..prior import Prior
+from ..certificate.shape import (
+    AT_LOWER_SIDE,
+    AT_UPPER_SIDE,
+    REVEAL_ALL,
+    REVEAL_NOTHING,
+    kernel_of_sides,
+    simplex_of_sides,
+)
 from ..privacy.constraint import Rounding
 from ..privacy.rows import PairRow
-from .method import Candidate, Duals, Method, handles_linear, handles_sublinear
-from .program import LinearProgram, Program, Shape, SublinearProgram, TwoSided
+from ..program.duals import Candidate, Duals
+from ..program.program import LinearProgram, Program, Shape, SublinearProgram, TwoSided
+from .method import Method, handles_linear, handles_sublinear
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 # Conditions of a closed form that hold up to this share of what they compare are taken to hold.
 _ROUNDING = 1e-13
-# Other bounds are redundant up to this share.
-_REDUNDANT = 1e-12
 _TWO_SIDED: tuple[Shape, ...] = (
     "free",
     "upper lift",
@@ -549,19 +555,6 @@ def simplex_case(program: SublinearProgram, rounding: Rounding) -> str | None:
     return None if sides is None else simplex_of_sides(sides, program.prior)
 
 
-def simplex_of_sides(sides: TwoSided, prior: Prior) -> str | None:
-    """The same for a two-sided cone over one symbol, or three and more."""
-    pmin = prior.pmin
-    free = sides.lower == 0 and sides.ratio == math.inf and sides.upper * pmin >= 1
-    if free or len(prior) == 1:
-        return RevealAll.name  # no lift exceeds 1/pmin
-    if sides.is_constant:
-        return Nothing.name
-    if _upper_side_rules(sides, pmin):
-        return ExtremalPML.name
-    return ExtremalPMC.name if _lower_side_rules(sides, pmin) else None
-
-
 def simplex_kernel(program: SublinearProgram, rounding: Rounding) -> Array | None:
     """The kernel on the vertices of the posteriors; ``None`` where these fill no simplex."""
     case, n = simplex_case(program, rounding), len(program.prior)
@@ -571,44 +564,6 @@ def simplex_kernel(program: SublinearProgram, rounding: Rounding) -> Array | Non
         return _two_edges(program, rounding)
     sides = program.cone.two_sided(rounding)
     return np.eye(n) if sides is None else kernel_of_sides(sides, program.prior)
-
-
-def kernel_of_sides(sides: TwoSided, prior: Prior) -> Array | None:
-    """The same for a two-sided cone over one symbol, or three and more."""
-    case, n, p = simplex_of_sides(sides, prior), len(prior), prior.probabilities
-    if case is None:
-        return None
-    if case == RevealAll.name:
-        return np.eye(n)
-    if case == Nothing.name:
-        return np.ones((n, 1))
-    if case == ExtremalPML.name:
-        kernel = np.tile(sides.upper * p, (n, 1))
-        np.fill_diagonal(kernel, 1 - sides.upper * (1 - p))
-        return np.maximum(kernel, 0.0)
-    kernel = np.tile(sides.lower * p, (n, 1))
-    kernel[np.diag_indices(n)] += 1 - sides.lower
-    return kernel
-
-
-def _upper_side_rules(sides: TwoSided, pmin: float) -> bool:
-    """Whether h (1 − pmin) ≤ 1, so that lifts up to h fill a simplex; others are redundant."""
-    h = sides.upper
-    if h == math.inf or h * (1 - pmin) > 1:
-        return False
-    least = (1 - h * (1 - pmin)) / pmin
-    return sides.lower <= least * (1 + _REDUNDANT) and sides.ratio * least >= h * (1 - _REDUNDANT)
-
-
-def _lower_side_rules(sides: TwoSided, pmin: float) -> bool:
-    """Whether lifts from l on, which always fill a simplex, make the other bounds redundant."""
-    low = sides.lower
-    if low == 0:
-        return False
-    largest = (1 - low * (1 - pmin)) / pmin
-    return sides.upper >= largest * (1 - _REDUNDANT) and sides.ratio * low >= largest * (
-        1 - _REDUNDANT
-    )
 
 
 class _Simplex(Method):
@@ -632,7 +587,7 @@ class _Simplex(Method):
 class RevealAll(_Simplex):
     """No bound asks anything of any kernel."""
 
-    name = "reveal-all"
+    name = REVEAL_ALL
     reason = "the bounds ask nothing that a kernel could break, so every symbol is revealed"
     otherwise = "there are privacy bounds to satisfy"
 
@@ -640,7 +595,7 @@ class RevealAll(_Simplex):
 class Nothing(_Simplex):
     """A level of zero: one output."""
 
-    name = "reveal-nothing"
+    name = REVEAL_NOTHING
     reason = "a level that is zero to working precision leaves only kernels with equal rows"
     otherwise = "every level is above zero"
 
@@ -657,7 +612,7 @@ class TwoEdges(_Simplex):
 class ExtremalPML(_Simplex):
     """Lifts at most e^ε with e^ε (1 − pmin) ≤ 1: symbol j is least likely at outcome j."""
 
-    name = "extremal-pml"
+    name = AT_UPPER_SIDE
     reason = (
         "e^ε(1 − pmin) ≤ 1: the posteriors fill a simplex; K[i,j] = e^ε p_j off the diagonal and "
         "1 − e^ε (1 − p_i) on it"
@@ -669,7 +624,7 @@ class ExtremalPML(_Simplex):
 class ExtremalPMC(_Simplex):
     """Lifts at least l: symbol j is more likely at outcome j."""
 
-    name = "extremal-pmc"
+    name = AT_LOWER_SIDE
     reason = (
         "a lower bound on the lift alone: the posteriors fill a simplex; K[i,j] = l p_j, and "
         "1 − l more on the diagonal"

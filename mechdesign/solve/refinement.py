@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SolverError
-from .least_program import LeastProgram
-from .method import Candidate, Method
+from ..program.duals import Candidate
+from ..program.worst import LeastProgram
+from .method import Method
 
 # Shares above this are no noise; functions are held within this part of the range.
 _POSITIVE, _SLACK = 1e-6, 1e-9

@@ -31,20 +31,19 @@ from ..certificate.bounds import (
 from ..certificate.shape import sides_outside
 from ..errors import InputError, SolverError, quote
 from ..labels import Label, counted, shorten
+from ..linear.highs import Model, column_duals
 from ..mechanism import Mechanism
 from ..notebook import notebook_table
 from ..privacy.notion import PrivacyNotion
 from ..privacy.rows import Multipliers, Ratios
 from ..privacy.sums import SumConstraint, SumDuals
+from ..program.problem import Problem, state_problem
+from ..program.program import LinearProgram
 from ..requirement.base import Requirement
 from ..utility.estimation import Estimation
 from ..utility.linear import LinearUtility
 from ..utility.worst_case import WorstCase
 from ._design import Design
-from .backends.highs import Model
-from .columns import column_duals
-from .problem import Problem, state_problem
-from .program import LinearProgram
 
 Array = NDArray[np.float64]
 

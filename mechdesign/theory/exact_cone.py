@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from ..certificate.shape import Sides, inner_factor, outer_factor, recognised
 from ..errors import LevelError
 from ..exact import Verdict, log_bounds
+from ..linear.highs import Model
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.constraint import Distribution, Group
 from ..privacy.notion import LikelihoodBound, PrivacyNotion
-from ..solve.backends.highs import Model
 
 Column = list[Fraction]
 Multipliers = list[tuple[NDArray[np.float64], NDArray[np.float64]]]

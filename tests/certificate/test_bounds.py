@@ -24,17 +24,17 @@ from strategies import (
 )
 
 import mechdesign as md
-from mechdesign.certificate import rational
 from mechdesign.certificate.bounds import multiplier_bound, price_bound, trivial_bound, upper_bound
 from mechdesign.certificate.repair import repair_kernel
 from mechdesign.exact import exp_bounds
 from mechdesign.privacy import Bound, Hypotheses
 from mechdesign.privacy.constraint import Rounding, inner_factor
 from mechdesign.privacy.rows import cone_rows
+from mechdesign.program import rational
+from mechdesign.program.duals import Duals
+from mechdesign.program.problem import state_problem
+from mechdesign.program.program import Cone, TwoSided
 from mechdesign.solve.choice import choose
-from mechdesign.solve.method import Duals
-from mechdesign.solve.problem import state_problem
-from mechdesign.solve.program import Cone, TwoSided
 
 HUGE = Fraction(10) ** 9
 

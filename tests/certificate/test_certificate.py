@@ -27,11 +27,11 @@ from mechdesign.errors import (
 )
 from mechdesign.exact import Verdict, exp_bounds, float_at_least, to_weights
 from mechdesign.privacy import Bound, Hypotheses
+from mechdesign.program.duals import Candidate, Duals
+from mechdesign.program.problem import state_problem
 from mechdesign.solve import closed_form
-from mechdesign.solve.backends.highs import HighsSimplex
+from mechdesign.solve.backends import HighsSimplex
 from mechdesign.solve.choice import choose
-from mechdesign.solve.method import Candidate, Duals
-from mechdesign.solve.problem import state_problem
 
 #: What the weights of each row of a design add up to.
 DENOMINATOR = 2**53

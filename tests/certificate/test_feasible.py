@@ -19,7 +19,7 @@ from mechdesign.certificate.feasible import (
 )
 from mechdesign.errors import CertificateError, InfeasibleError
 from mechdesign.exact import DENOMINATOR_BITS, to_weights
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.problem import state_problem
 
 PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
 HAMMING = md.utility.Hamming()
@@ -60,7 +60,7 @@ def is_right(case, weights):
     assert not faults(case, weights.tolist(), DENOMINATOR_BITS), str(case)
 
 
-@for_each("number", slow_but(8, range(72)))
+@for_each("number", slow_but(8, range(48)))
 def test_what_repair_returns_satisfies_everything(number):
     rng, case, problem = drawn(number)
     program = problem.program

@@ -12,7 +12,7 @@ import mechdesign as md
 from mechdesign import require
 from mechdesign.certificate.feasible import moved, satisfies
 from mechdesign.exact import to_weights
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.problem import state_problem
 
 
 def program_of(subject_to, n=60):

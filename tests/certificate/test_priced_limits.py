@@ -18,12 +18,12 @@ from plain_requirements import WISHES, names, random_case
 from random_designs import MAKERS
 
 import mechdesign as md
+from mechdesign import clock
 from mechdesign.certificate.bounds import upper_bound
 from mechdesign.certificate.infeasible import prove_infeasible
 from mechdesign.errors import InfeasibleError, MechdesignError, ZeroMassWarning
-from mechdesign.solve import clock
-from mechdesign.solve.method import Duals
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.duals import Duals
+from mechdesign.program.problem import state_problem
 
 ABC = ["a", "b", "c"]
 R = md.require

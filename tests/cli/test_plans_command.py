@@ -144,6 +144,30 @@ def test_regressions_of_plans(place, name, options, named, capsys):
     assert set(shown["kernel"]) <= {"job", "sex"}
 
 
+@for_each(
+    ("options", "named"),
+    [
+        (["cost", "--confidence", "0.9", "--weights", "weight"], {"weights": "weight"}),
+        (["cost", "--confidence", "0.9", "--reference", "y"], {"reference": "y"}),
+    ],
+)
+def test_regressions_of_one_kernel(place, options, named, capsys):
+    folder, plan, frames = place
+    md.save(plan["job"], folder / "kernel.json", overwrite=True)
+    call = ["regress", *(str(folder / name) for name in ("kernel.json", "one.csv"))]
+    call += ["--column", "job", "--response"]
+    assert main([*call, *options, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    made = md.regress(frames["one"], plan["job"], "job", response="cost", confidence=0.9, **named)
+    same(shown["rows"], made)
+    assert [row["p"] for row in shown["rows"]] == pytest.approx(made.pvalues.tolist())
+    assert shown["reference"] == made.reference
+    assert main([*call, *options]) == 0
+    assert made.describe() in capsys.readouterr().out
+    assert main([*call, "cost", "--reference", "q"]) == 2
+    assert "'q'" in capsys.readouterr().err
+
+
 def test_reports_of_another_column_are_not_taken_for_public_values(place, capsys):
     """People of all jobs are among those who reported one, so that groups by reports mix them."""
     folder, plan, frames = place
@@ -206,9 +230,15 @@ def test_changes_between_rounds(place, ending, capsys):
         ("regress", ["--response", "nothing"], "nothing"),
         ("regress", ["--response", "cost", "--reference", "x"], "COLUMN="),
         ("regress", ["--response", "cost", "--reference", "job=q"], "reference"),
-        ("regress", ["--response", "cost", "--column", "job", "--column", "job"], "twice"),
+        (
+            "regress",
+            ["--response", "cost", "--column", "job", "--column", "job"],
+            "different names",
+        ),
         ("regress", ["--response", "cost", "--column", "group"], "group"),
-        ("regress", ["--response", "cost", "--truth", "x=1"], "left out for a plan"),
+        ("regress", ["--response", "cost", "--truth", "x=1"], "over 3 symbols, got 1"),
+        ("regress", ["--response", "cost", "--covariate", "job"], "different names"),
+        ("regress", ["--response", "cost", "--family", "probit"], "family"),
         ("estimate", ["--weights", "sex"], "other columns"),
         ("estimate", ["--weights", "nothing"], "nothing"),
         ("estimate", ["--top", "3"], "--top"),

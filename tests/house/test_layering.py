@@ -30,6 +30,7 @@ LAYERS = (
         "extras",
         "citations",
         "former_names",
+        "clock",
     ),
     ("files", "notebook"),
     ("schema",),
@@ -40,8 +41,12 @@ LAYERS = (
     ("mechanism",),
     ("privacy", "utility"),
     ("requirement", "published"),
+    ("kernel",),
     ("subsets",),
-    ("solve", "certificate"),
+    ("program",),
+    ("linear",),
+    ("certificate",),
+    ("solve",),
     ("theory", "noise", "_audit", "evidence", "_determined_prior"),
     ("_public_form",),
     ("channels",),
@@ -60,9 +65,8 @@ LAYERS = (
     ("cli",),
     ("__main__",),
 )
-# Rooms of one layer that know each other: proofs read the program, a design needs proofs; reports
-# are read for estimates, which say what is released.
-TOGETHER = ({"solve", "certificate"}, {"release", "inference"})
+# Rooms that know each other: reports are read for estimates, which say what is released.
+TOGETHER = ({"release", "inference"},)
 RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
 
 

@@ -11,7 +11,7 @@ from checks import for_each
 from recorded.make_names import public_names
 
 import mechdesign as md
-from mechdesign.solve.method import Duals
+from mechdesign.program.duals import Duals
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "public_names.json"
 BEFORE = json.loads(RECORDED.read_text(encoding="utf-8"))

@@ -64,7 +64,8 @@ def kept(arm, reports, error, surveys=2000):
     seen, again = np.unique(rows, axis=0, return_counts=True)
     moments = matrix_moments(kernel, scores, values)
     path = path_of(kernel, seen, maximise(kernel, seen)[0], values, moments)
-    made = Answers((seen @ scores).ravel(), path, Sampling(reports))
+    means, squares = ((seen @ part).ravel() for part in (scores, scores**2))
+    made = Answers(means, path, Sampling(reports), squares)
     lower, upper = made.limits()
     reach = np.maximum(upper - made.projected, made.projected - lower).reshape(len(seen), -1)
     return again[reach.max(axis=1) <= error * (1 + 1e-7)].sum() / surveys

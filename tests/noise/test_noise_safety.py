@@ -481,11 +481,11 @@ CALLS = {
 @pytest.mark.slow
 @for_each("name", CALLS)
 def test_extreme_numbers_have_an_answer_or_an_error_in_words(name):
-    """At least one call in 200 is answered, of most functions every second one."""
+    """At least one call in 100 is answered, of most functions every second one."""
     call, *kinds = CALLS[name]
     answers = 0
 
-    @settings(max_examples=200, derandomize=True, database=None, deadline=None)
+    @settings(max_examples=100, derandomize=True, database=None, deadline=None)
     @given(data=st.data())
     def ask(data):
         nonlocal answers

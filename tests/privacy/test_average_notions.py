@@ -24,7 +24,7 @@ from mechdesign.exact import Verdict
 from mechdesign.privacy import NOTIONS, databases
 from mechdesign.privacy.notion import AverageNotion
 from mechdesign.privacy.sums import least_factor
-from mechdesign.solve.problem import ask, state_problem
+from mechdesign.program.problem import ask, state_problem
 
 N = 4
 PAIRS = [

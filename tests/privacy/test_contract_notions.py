@@ -29,8 +29,8 @@ import mechdesign as md
 from mechdesign.errors import CertificateError, LevelError, UnknownNameError
 from mechdesign.exact import Verdict
 from mechdesign.privacy import NOTIONS, Bound, Hypotheses, as_notions, parse_notion
+from mechdesign.program.duals import Candidate
 from mechdesign.solve import closed_form
-from mechdesign.solve.method import Candidate
 
 
 @for_each("part", slow_but(lambda part: part not in COSTLY, CONTRACT))

@@ -13,8 +13,8 @@ from mechdesign.certificate.certificate import certify
 from mechdesign.errors import NoMethodError
 from mechdesign.exact import dot
 from mechdesign.privacy import databases
+from mechdesign.program.problem import state_problem
 from mechdesign.solve.interior_point import Blockwise
-from mechdesign.solve.problem import state_problem
 
 LOSS = md.utility.Distance("absolute")
 PAIR = md.Prior.uniform(2)
@@ -72,6 +72,14 @@ def test_dense_bounds_are_solved_output_by_output():
     assert (found.method, found.status) == ("blockwise", "optimal")
     assert found.value == pytest.approx(-1.51783913, abs=2e-6)  # by Clarabel, at a gap of 3e-10
     assert md.explain(prior, LOSS, md.DP(1, "adjacent")).method.name != "blockwise"
+
+
+def test_few_dense_bounds_are_solved_at_a_vertex():
+    prior = md.Prior.uniform(40)
+    halves = {"even": list(range(0, 40, 2)), "odd": list(range(1, 40, 2))}
+    for notion in (md.Pufferfish(1, halves), md.FeaturePML(1, {x: x % 3 for x in range(40)})):
+        found = md.design(prior, LOSS, notion)
+        assert (found.method, found.certificate.gap < 1e-12) == ("highs-simplex", True)
 
 
 @for_each("seed", range(5))

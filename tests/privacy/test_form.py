@@ -37,9 +37,9 @@ N = 4
 OTHER_SCALES = ("solve/interior_point",)
 #: Others have indices: sparse matrices, and columns of tables.
 OTHER_INDICES = (
-    "solve/backends/highs.py",
+    "linear/highs.py",
     "solve/interior_point/bordered.py",
-    "solve/estimation/pricing_listed.py",
+    "certificate/quadratic/listed.py",
     "requirement/convex.py",
     "certificate/infeasible.py",
     "release/codes.py",
@@ -113,12 +113,12 @@ def test_nobody_outside_privacy_asks_a_bound_what_it_is_made_of(place, source):
         ("def f(b):\n    return b.pairing == 'all'", "solve/choice.py", "pairs its hypotheses"),
         ("scale = bound.scales[0]", "certificate/bounds.py", "the scales of a bound"),
         ("places = hypotheses.indices", "theory/tight.py", "the indices of hypotheses"),
-        ("from ..privacy.constraint import Bound", "solve/problem.py", "names Bound"),
+        ("from ..privacy.constraint import Bound", "program/problem.py", "names Bound"),
         ("from ..privacy.prior_sets import masses_over", "theory/tight.py", "names prior_sets"),
         ("from ..privacy import prior_sets", "theory/tight.py", "names prior_sets"),
         ("isinstance(c, sums.HockeyStick)", "certificate/bounds.py", "names HockeyStick"),
         ("from ..privacy.sums import ColumnMaxima", "solve/choice.py", "names ColumnMaxima"),
-        ("from ..privacy.rows import AgainstSet", "solve/program.py", "names AgainstSet"),
+        ("from ..privacy.rows import AgainstSet", "program/program.py", "names AgainstSet"),
         ("from .privacy.constraint import Bound", "_audit.py", "names Bound"),
     ],
 )

@@ -11,7 +11,7 @@ from checks import for_each
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.exact import compare_with_exp
-from mechdesign.solve.problem import ask
+from mechdesign.program.problem import ask
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1])
 PARITY = [(lambda x: x % 2, None)]

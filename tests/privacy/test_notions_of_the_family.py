@@ -30,13 +30,14 @@ from mechdesign.privacy import NOTIONS, databases, differential, robust
 def four_symbols(monkeypatch):
     """Parameters name four symbols, so the contract's instances have as many."""
 
-    def instances(seed, rounds=notion_contract.ROUNDS):
+    def instances(seed, rounds=10):
         for number in range(rounds):
             rng = np.random.default_rng([seed, number])
             counts = rng.integers(1, 20, N) if number % 3 else np.ones(N, dtype=int)
             yield rng, md.Prior.from_counts(counts.tolist()), int(rng.integers(2, 6))
 
     monkeypatch.setattr(notion_contract, "instances", instances)
+    monkeypatch.setattr(notion_contract, "ROUNDS", 10)
 
 
 @for_each("part", slow_but(lambda part: part not in COSTLY, CONTRACT))
@@ -576,7 +577,7 @@ def test_bounds_of_sets_hold_for_duals_of_any_quality(seed):
     """Weights that name no prior of the set are moved into it, so the bound stays one."""
     rng = np.random.default_rng(seed)
     from mechdesign.certificate.bounds import multiplier_bound
-    from mechdesign.solve.problem import state_problem
+    from mechdesign.program.problem import state_problem
 
     notion = MAKERS[["robust floor", "robust box", "robust ball"][seed % 3]](0.5)
     prior = md.Prior.from_counts(rng.integers(1, 9, N).tolist())

@@ -21,7 +21,7 @@ from mechdesign.errors import (
     KernelError,
     PriorError,
 )
-from mechdesign.inference._estimate import covariances
+from mechdesign.inference.observed import covariances
 from mechdesign.inference.references import reference_of
 from mechdesign.inference.widest import narrowest
 from mechdesign.release._identifiability import ask, report_weights

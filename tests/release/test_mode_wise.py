@@ -119,8 +119,8 @@ def test_a_survey_of_a_large_table_refuses_what_it_cannot_use(large, monkeypatch
         md.estimate(reports, plan, weights="w")
     with pytest.raises(InputError, match="a table with all columns"):
         md.estimate(dict.fromkeys(product("0", "0", "012"), 40), plan, weights="w")
-    monkeypatch.setattr("mechdesign.inference.many._MOST_TABLES", 810 * 200)
-    with pytest.raises(DataError, match="at most 200 strata and clusters"):
+    monkeypatch.setattr("mechdesign.inference.many._MOST_SCORES", 810 * 200)
+    with pytest.raises(DataError, match="at most 200 different rows"):
         md.estimate(reports, plan, clusters="k")
 
 

@@ -20,7 +20,8 @@ from mechdesign.cli import main
 from mechdesign.errors import DataError, RepeatWarning, StorageError, UnknownNameError
 from mechdesign.release.ledger import Ledger
 from mechdesign.release.receipts import kernel_fingerprint, public_fingerprint
-from mechdesign.release.table_files import count_file, file_receipts, open_batches
+from mechdesign.release.reports import sample_of
+from mechdesign.release.table_files import file_receipts, open_batches, rows_of_file
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -90,10 +91,13 @@ def test_receipts_of_files_name_the_mechanism(people, name):
     assert found.kernel == kernel_fingerprint(FOUND.mechanism)
     assert found.design == public_fingerprint(FOUND.mechanism, FOUND.notions)
     assert found.rows == 3000
-    counts = count_file(target, ["class"], [FOUND])
-    assert sum(counts.values()) == 3000
+    assert len(md.count_reports(rows_of_file(target, ["class"]), FOUND, "class")) == 3000
     other = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.4))
-    refused(lambda: count_file(target, ["class"], [other]), "another", error=DataError)
+    refused(
+        lambda: sample_of(rows_of_file(target, ["class"]), {"class": other}),
+        "another",
+        error=DataError,
+    )
     refused(lambda: md.privatize_file(target, "x" + target, "class", FOUND), "reports")
 
 
@@ -103,12 +107,14 @@ def test_counts_of_a_file_are_those_of_labels(tmp_path):
     texts = md.Mechanism(np.eye(2), ["none", "b"], ["none", "b"])
     path = tmp_path / "r.csv"
     path.write_text("n,w\n1,b\n1.0, b\n2,none\nNA,none\n2,\n")
-    assert count_file(path, ["n"], [numbers]) == {1: 2, 2: 2, None: 1}
-    assert count_file(path, ["w"], [texts]) == {"b": 2, "none": 2, None: 1}
-    pairs = {(1, "b"): 2, (2, "none"): 1, (None, "none"): 1, (2, None): 1}
-    assert count_file(path, ["n", "w"], [numbers, texts]) == pairs
+    kernels = {"n": numbers, "w": texts}
+    rows = rows_of_file(path, kernels)
+    told = sample_of(rows, kernels, missing="drop", fewest=0)
+    assert told.tally(3, 2).tolist() == [[0, 2], [1, 0], [0, 0]]
+    refused(lambda: sample_of(rows, {"w": texts}), "got 1 row without", error=DataError)
     path.write_text("n\n1\n4\n5\n")
-    found = refused(lambda: count_file(path, ["n"], [numbers]), "2 other values", error=DataError)
+    edited = rows_of_file(path, ["n"])
+    found = refused(lambda: sample_of(edited, {"n": numbers}), "2 other values", error=DataError)
     assert "4" not in str(found)
 
 
@@ -116,9 +122,9 @@ def test_a_report_file_that_was_edited_is_noticed(people):
     md.privatize_file("people.csv", "reports.csv", "class", FOUND)
     file = Path("reports.csv")
     file.write_text(file.read_text().replace("crew", "1st", 1))
-    refused(lambda: count_file("reports.csv", ["class"], [FOUND]), "other contents")
+    refused(lambda: rows_of_file("reports.csv", ["class"]), "other contents")
     Path("reports.csv.receipt.json").write_text("{}")
-    refused(lambda: count_file("reports.csv", ["class"], [FOUND]), "receipt")
+    refused(lambda: rows_of_file("reports.csv", ["class"]), "receipt")
 
 
 def test_other_columns_of_a_parquet_file_keep_their_types(tmp_path):

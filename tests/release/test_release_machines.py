@@ -292,7 +292,7 @@ def test_no_report_is_drawn_twice_or_lost(name):
     run_state_machine_as_test(
         machine(ENGINES[name]),
         settings=settings(
-            max_examples=10 if slow else 30, stateful_step_count=10 if slow else 15, **QUIET
+            max_examples=6 if slow else 20, stateful_step_count=10 if slow else 15, **QUIET
         ),
     )
 

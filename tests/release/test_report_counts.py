@@ -258,7 +258,7 @@ def test_reports_of_a_subset_selection_are_counted(collected):
 def test_raw_data_is_no_report():
     with pytest.raises(DataError, match="outputs of the mechanism"):
         md.count_reports(["no", "perhaps"], FLIP)
-    with pytest.raises(DataError, match="no missing values"):
+    with pytest.raises(DataError, match="no missing reports"):
         md.count_reports(["no", None], FLIP)
     assert len(md.count_reports(["no", None], FLIP, missing="drop")) == 1
 

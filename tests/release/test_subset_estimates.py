@@ -18,8 +18,7 @@ from mechdesign.errors import (
     PriorError,
     UnknownNameError,
 )
-from mechdesign.release import subset_counts
-from mechdesign.release.subset_counts import SubsetCounts
+from mechdesign.release import table_files
 from mechdesign.views.plain import many_estimates_json
 
 
@@ -63,9 +62,9 @@ def test_estimates_are_means_of_scores_without_the_transform():
     assert [row["label"] for row in made.top(5)] == np.argsort(-made.values)[:5].tolist()
 
 
-def test_every_form_of_reports_gives_the_same(monkeypatch):
+def test_every_form_of_reports_gives_the_same(monkeypatch, tmp_path):
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    pa = pytest.importorskip("pyarrow")
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     selection = md.subset_selection(300, md.LDP(1))
     drawn = simulated(selection, truth_of(300), 5000, np.random.default_rng(2))
     want = md.estimate(drawn, selection).values
@@ -87,15 +86,14 @@ def test_every_form_of_reports_gives_the_same(monkeypatch):
         (arrow.to_batches(90), "x"),
     ):
         assert md.estimate(reports, selection, column).values == pytest.approx(want, abs=1e-12)
-    # Of many more reports than are kept whole, those that came are put together.
-    monkeypatch.setattr(subset_counts, "_MOST_CELLS", 10)
-    monkeypatch.setattr(subset_counts, "_PENDING", 1500)
-    parts = SubsetCounts(selection)
-    for start in range(0, 5000, 700):
-        parts.add(drawn[start : start + 700])
-    assert parts.total == 5000
-    for a, b in zip(parts.result(), (codes, counts), strict=True):
-        assert (a == b).all()
+    # Of a file they are put together wherever so many were read.
+    monkeypatch.setattr(table_files, "_PENDING", 700)
+    monkeypatch.setattr(table_files, "_FIXED_ROWS", 300)
+    table.to_csv(tmp_path / "reports.csv", index=False)
+    pq.write_table(arrow, tmp_path / "reports.parquet")
+    for name in ("reports.csv", "reports.parquet"):
+        rows = table_files.subsets_of_file(tmp_path / name, "x", selection)
+        np.testing.assert_array_equal([*rows.cells, rows.repeats], [codes, counts])
 
 
 def test_reports_and_options_that_are_none_are_refused():

@@ -14,12 +14,12 @@ from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.errors import DataError, InputError, PrecisionWarning, UnknownNameError
-from mechdesign.inference._estimate import covariances
 from mechdesign.inference.likelihood import maximise
+from mechdesign.inference.observed import covariances
 from mechdesign.inference.surveys import Survey, Units, drawn_by
 from mechdesign.release._identifiability import ask, report_weights
-from mechdesign.release.samples import Sample
-from mechdesign.release.table_files import count_file
+from mechdesign.release.reports import Sample
+from mechdesign.release.table_files import rows_of_file
 
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
 THREE = md.Mechanism([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]], list("abc"), list("abc"))
@@ -198,6 +198,37 @@ def test_equal_weights_change_nothing_but_the_degrees_of_freedom():
     assert found.freedom == 599
 
 
+@pytest.mark.parametrize("clusters", [False, True])
+def test_degrees_of_freedom_are_those_of_the_weights(clusters):
+    """Satterthwaite's: (Σ v_h)² / Σ v_h²/d_h, with v_h the squares of what units of a stratum weigh
+    and d_h = units less one; six people who stand for half of all leave six or so.
+    """
+    few = pd.DataFrame(
+        {
+            "r": list("abc") * 10,
+            "w": [0.5 / 24] * 24 + [0.5 / 6] * 6,
+            "s": [0] * 24 + [1] * 6,
+            "c": np.arange(30) // 2,
+        }
+    )
+    options = {"weights": "w", "strata": "s"} | ({"clusters": "c"} if clusters else {})
+    unit = "c" if clusters else few.index
+    heavy = few.groupby(["s", unit])["w"].sum() ** 2
+    squares, units = (getattr(heavy.groupby(level=0), of)() for of in ("sum", "size"))
+    expected = squares.sum() ** 2 / (squares**2 / (units - 1)).sum()
+    found = md.estimate(few, THREE, "r", misfit="warn", **options)
+    assert found.freedom == pytest.approx(expected)
+    assert found.freedom < units.sum() / 3
+    # A stratum of which everybody was asked varies no more, and groups are as free as alone.
+    if not clusters:
+        sizes = {0: 24, 1: 60}
+        part = md.estimate(few, THREE, "r", misfit="warn", population=sizes, **options)
+        assert part.freedom == pytest.approx(5)
+    halves = few.assign(g=few["c"] < 6)
+    both = md.estimate(halves, THREE, "r", misfit="warn", by_group="g", weights="w")
+    assert both[True].freedom == pytest.approx(11)
+
+
 def test_frequencies_as_weights_are_as_if_rows_were_repeated():
     """The values; not the errors, as a person of weight three is no three people."""
     whole = TABLE.assign(w=np.arange(600) % 3 + 1)
@@ -310,14 +341,15 @@ def test_totals_and_their_variance_are_unbiased_over_all_samples_and_all_reports
     for people in samples:
         for ys in itertools.product(range(2), repeat=asked):
             chance = np.prod([FLIP.kernel[secrets[i], y] for i, y in zip(people, ys, strict=True)])
-            sample = Sample(np.array(ys), np.ones(asked, dtype=np.int64), {})
+            sample = Sample({"y": np.array(ys)}, np.ones(asked, dtype=np.int64))
             drawn = drawn_by(survey, sample)
             groups = np.zeros(asked, dtype=np.int64)
-            units = Units(sample, drawn, groups, scores, target="population", population=5)
+            units = Units(sample, drawn, groups, scores, population=5)
+            (part,) = units.parts
             chances.append(chance / len(samples))
-            values.append(units.values[0])
+            values.append(part.weights.sum() * units.frequencies[0] @ scores)
             variances.append(units.between(0, 0)[0] + asked / 5 * noise)
-            assert units.sampling.fraction[0] == pytest.approx(asked / 5)
+            assert part.sampling("population").fraction == pytest.approx(asked / 5)
     chances = np.array(chances)
     assert chances.sum() == pytest.approx(1)
     np.testing.assert_allclose(chances @ np.array(values), [0.4, 0.6], atol=1e-12)
@@ -439,8 +471,8 @@ def test_missing_answers_in_files(answers, tmp_path):
     md.privatize_file(path, tmp_path / "reports.csv", "v", kernel, rng=3)
     found = md.estimate(pd.read_csv(tmp_path / "reports.csv"), kernel, "v", missing="category")
     np.testing.assert_allclose(found.values, [0.5, 0.2, 0.3], atol=0.06)
-    counted = count_file(tmp_path / "reports.csv", ["v"], [kernel])
-    np.testing.assert_allclose(md.estimate(counted, kernel).values, found.values)
+    rows = rows_of_file(tmp_path / "reports.csv", ["v"])
+    np.testing.assert_allclose(md.estimate(rows, kernel, "v").values, found.values)
 
 
 def test_outputs_are_not_named_none(answers):

@@ -16,7 +16,6 @@ from checks import for_each, refused
 import mechdesign as md
 from mechdesign.errors import DataError
 from mechdesign.inference import many
-from mechdesign.release import several_estimates as several
 from mechdesign.solve.columns_plan import ColumnsPlan, check_together
 from mechdesign.utility import Estimation
 
@@ -282,7 +281,7 @@ def test_symbols_that_reports_do_not_tell_are_not_left_out_beside_a_question(tab
     found = md.PublicPlan.of(["kind", "score"], [kind, score], md.LDP(2.1))
     reports = md.privatize(table, found, rng=1)
     told = refused(lambda: md.estimate(reports, found), error=DataError)
-    assert "('a', 'mean')" in told.expected
+    assert "tell 'a', 'b'" in told.expected
     assert md.estimate(reports, found, "score").labels == ("mean",)
 
 
@@ -300,12 +299,6 @@ def test_many_columns_answer_shares_of_features_by_products(plan, table, monkeyp
     # Of means it is not known how much the mechanism adds.
     other = plan_of(kind=PLAIN, score=SCORED)
     refused(lambda: md.estimate(md.privatize(table, other, rng=2), other), "score")
-
-
-def test_reports_of_one_kernel_are_counted_as_before():
-    """A control of the place where columns are put together: plans without questions ask none."""
-    made = plan_of(kind=PLAIN, score=PLAIN)
-    assert several._asked_together(made.designs, list(made.kernels.values())) is None
 
 
 # Regressions

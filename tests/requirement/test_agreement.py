@@ -14,7 +14,7 @@ from mechdesign.errors import InfeasibleError
 
 TOLERANCE = 1e-7
 #: Of information in bits of a solver of cones.
-FAST, SLOW = 60, 400
+FAST, SLOW = 60, 200
 NOTIONS = list(MAKERS)
 
 

@@ -21,8 +21,8 @@ from mechdesign.errors import (
     RequirementError,
     StorageError,
 )
-from mechdesign.solve.method import Branch, Duals
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.duals import Branch, Duals
+from mechdesign.program.problem import state_problem
 from mechdesign.storage import from_json, seal, to_json
 
 NOTIONS = {
@@ -104,7 +104,7 @@ def test_as_many_outputs_as_there_are_ask_nothing():
 
 
 def test_a_search_that_is_cut_short_says_what_it_left_open(monkeypatch):
-    from mechdesign.solve import few_outputs
+    from mechdesign.certificate import few_outputs
 
     monkeypatch.setattr(few_outputs, "MOST_PROGRAMS", 1)
     prior, utility = instance(9)

@@ -37,7 +37,7 @@ import mechdesign as md
 from mechdesign.certificate import verify
 from mechdesign.errors import CertificateError, GapWarning, InfeasibleError, SolverError
 
-FAST, SLOW, PARTS = 150, 2000, 20
+FAST, SLOW, PARTS = 150, 500, 5
 EDGE = Fraction(1, 10**9)
 NARROW = 1e-6
 #: Relations of logarithms are not rational.
@@ -326,3 +326,23 @@ def test_extremes(part):
 def test_many_extremes(part):
     said = [judge(extreme(number)) for number in range(72 + part, 672, 10)]
     assert said.count("possible") > len(said) / 3
+
+
+def test_levels_take_a_handful_of_programs(monkeypatch):
+    """The proof at the level that was asked tells how far it holds; halving took some thirty."""
+    from mechdesign.certificate import infeasible
+
+    prove, asked = infeasible.prove_infeasible, []
+
+    def proved(problem, *rest):
+        asked.append(problem)
+        return prove(problem, *rest)
+
+    monkeypatch.setattr(infeasible, "prove_infeasible", proved)
+    for number in (1, 6, 7, 9, 10, 13):
+        case = drawn(number)
+        asked.clear()
+        with pytest.raises(InfeasibleError) as error:
+            case.design()
+        assert all(0 < level < math.inf for level in error.value.levels.values())
+        assert 0 < len(asked) <= 12

@@ -10,11 +10,11 @@ import pytest
 from checks import for_each, slow_but
 
 import mechdesign as md
+from mechdesign.program.problem import state_problem
 from mechdesign.solve.estimation import basic_solution as basic_solutions
 from mechdesign.solve.estimation import fewer
 from mechdesign.solve.estimation.basic_solution import basic_solution
 from mechdesign.solve.estimation.generation import Columns
-from mechdesign.solve.problem import state_problem
 
 
 def sums_exactly(rows, masses):

@@ -13,11 +13,11 @@ from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import GapWarning, NoMethodError, UnknownNameError
-from mechdesign.solve.backends.cvxpy import installed_solvers
-from mechdesign.solve.backends.highs import Model
+from mechdesign.linear.highs import Model
+from mechdesign.program.problem import state_problem
+from mechdesign.solve.backends import installed_solvers
 from mechdesign.solve.choice import choose, find_method, ordered_methods
 from mechdesign.solve.closed_form import CLOSED_FORMS
-from mechdesign.solve.problem import state_problem
 
 PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
 HAMMING = md.utility.Hamming()
@@ -80,7 +80,7 @@ def test_an_explanation_can_be_read():
 
 
 def test_what_fits_into_no_memory_is_refused_before_it_is_tried(monkeypatch):
-    from mechdesign.solve import linear_program
+    from mechdesign.linear import compiled as linear_program
     from mechdesign.solve.differences import method
 
     town = md.places.grid((59.29, 17.97, 59.37, 18.15), 3)

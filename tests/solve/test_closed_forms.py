@@ -17,9 +17,9 @@ from strategies import random_gains, random_level, random_masses
 
 import mechdesign as md
 from mechdesign.errors import NoMethodError
+from mechdesign.program.problem import state_problem
 from mechdesign.solve.choice import find_method
 from mechdesign.solve.closed_form import CLOSED_FORMS
-from mechdesign.solve.problem import state_problem
 
 SEEDS = range(20)
 NOTIONS = ("PML", "PMC", "LIP", "ALIP", "LDP")

@@ -10,11 +10,11 @@ from checks import for_each
 from scipy.optimize import linprog
 
 import mechdesign as md
+from mechdesign.program.problem import state_problem
 from mechdesign.solve.differences import Differences
 from mechdesign.solve.differences.graph import graph_of
 from mechdesign.solve.differences.method import DEFAULTS
 from mechdesign.solve.differences.remapped import remapped
-from mechdesign.solve.problem import state_problem
 
 
 def distances_of(points):

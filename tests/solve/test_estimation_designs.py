@@ -23,8 +23,8 @@ from mechdesign.errors import (
     StorageError,
     UtilityError,
 )
+from mechdesign.program.problem import state_problem
 from mechdesign.solve import Duals
-from mechdesign.solve.problem import state_problem
 from mechdesign.storage import from_json, seal, to_json
 from mechdesign.utility import Estimation
 

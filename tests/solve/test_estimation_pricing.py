@@ -13,18 +13,14 @@ import pytest
 from checks import for_each, slow_but
 
 import mechdesign as md
+from mechdesign.certificate.quadratic.cuts import Cuts, violated
+from mechdesign.certificate.quadratic.forms import ColumnBox, FloatBox, Question
+from mechdesign.certificate.quadratic.pricing import QuadraticPricing
+from mechdesign.certificate.quadratic.relaxation import Majorant, Relaxed, relaxed_bound
 from mechdesign.certificate.shape import sides_outside
 from mechdesign.errors import SolverError
 from mechdesign.privacy.constraint import Rounding
-from mechdesign.solve.estimation.pricing import QuadraticPricing
-from mechdesign.solve.estimation.pricing_cuts import Cuts, violated
-from mechdesign.solve.estimation.pricing_forms import ColumnBox, FloatBox, Question
-from mechdesign.solve.estimation.pricing_relaxation import (
-    Majorant,
-    Relaxed,
-    relaxed_bound,
-)
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.problem import state_problem
 
 LEVELS = (1e-4, 0.1, 0.7, 2.0, 30.0)
 KINDS = ("LDP", "PML", "PMC", "LIP", "ALIP", "PML and PMC")
@@ -238,7 +234,7 @@ def test_relaxations_bound_every_column(kind, seed, monkeypatch):
     prior, _, truth, square, prices = draw(seed, kind, level)
     pricing = QuadraticPricing(cone_of(prior, notion_of(kind, level)), truth)
     exact, _ = pricing.bound(square, prices, np.inf)
-    monkeypatch.setattr("mechdesign.solve.estimation.pricing.MOST_PAIRS", 0)
+    monkeypatch.setattr("mechdesign.certificate.quadratic.pricing.MOST_PAIRS", 0)
     upper, columns = pricing.bound(square, prices, exact / 2)
     assert upper >= exact
     if not seed % 2:  # truth and prior are one
@@ -255,7 +251,7 @@ def test_halves_price_what_the_list_does(kind, seed, monkeypatch):
     prior, _, truth, square, prices = draw(seed, kind, LEVELS[seed % 5])
     pricing = QuadraticPricing(cone_of(prior, notion_of(kind, LEVELS[seed % 5])), truth)
     exact, columns = pricing.bound(square, prices, 0)
-    monkeypatch.setattr("mechdesign.solve.estimation.pricing_listed.MOST_COLUMNS", 0)
+    monkeypatch.setattr("mechdesign.certificate.quadratic.listed.MOST_COLUMNS", 0)
     upper, others = pricing.bound(square, prices, 0)
     size = abs(float(exact)) + np.abs(prices).sum() + np.abs(square).sum()
     assert exact <= upper <= exact + 1e-9 * size
@@ -361,7 +357,7 @@ def test_cones_of_any_kind_are_searched_and_bounded_by_wider_ones(seed, monkeypa
     root = rng.normal(size=(4, 2))
     square, prices = root @ root.T, rng.normal(size=4)
     exact = float(QuadraticPricing(cone).bound(square, prices, np.inf)[0])
-    monkeypatch.setattr("mechdesign.solve.estimation.pricing.MOST_SYMBOLS_ANY", 0)
+    monkeypatch.setattr("mechdesign.certificate.quadratic.pricing.MOST_SYMBOLS_ANY", 0)
     pricing = QuadraticPricing(cone)
     columns, values = pricing.search(square, prices, pricing.first(20))
     assert values[0] == pytest.approx(exact, rel=1e-6)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from naive_columns import CURVES, best_value, vertices_of
 
 import mechdesign as md
+from mechdesign.certificate.columns.branch_and_bound import universal_bound
+from mechdesign.certificate.columns.families import make_family
 from mechdesign.errors import GapWarning, LevelError, NoMethodError, PriorError
 from mechdesign.exact import Verdict
-from mechdesign.solve.column_generation.branch_and_bound import universal_bound
-from mechdesign.solve.column_generation.families import make_family
+from mechdesign.program.problem import state_problem
 from mechdesign.solve.column_generation.window import window_columns
-from mechdesign.solve.problem import state_problem
 
 UTILITIES = [md.utility.MutualInformation(), md.utility.TotalVariation(), md.utility.ChiSquare()]
 INFORMATION = UTILITIES[0]

@@ -18,18 +18,18 @@ from naive_columns import CURVES, best_value, vertices_of
 from plain_check import Asked, Claim, best_private_value
 
 import mechdesign as md
-from mechdesign.errors import GapWarning, SolverError
-from mechdesign.privacy.constraint import Rounding
-from mechdesign.solve.column_generation import vertices
-from mechdesign.solve.column_generation.branch_and_bound import LiftSearch, StaircaseSearch
-from mechdesign.solve.column_generation.exact_columns import (
+from mechdesign.certificate.columns.branch_and_bound import LiftSearch, StaircaseSearch
+from mechdesign.certificate.columns.exact_columns import (
     columns_of_rays,
     extreme_rays,
     listed_columns,
 )
+from mechdesign.errors import GapWarning, SolverError
+from mechdesign.privacy.constraint import Rounding
+from mechdesign.program.problem import state_problem
+from mechdesign.solve.column_generation import vertices
 from mechdesign.solve.column_generation.master import Master
 from mechdesign.solve.column_generation.vertices import best_mixture
-from mechdesign.solve.problem import state_problem
 
 #: What a design of up to ten symbols may take; healthy ones take less than a hundredth of it.
 NODES, ROUNDS, PIVOTS = 60_000, 60, 200

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mechdesign.solve.backends.highs import Model
+from mechdesign.linear.highs import Model
 
 SIMPLEX = sparse.csc_array(np.ones((1, 3)))
 

@@ -11,6 +11,8 @@ from scipy.optimize import linprog
 
 import mechdesign as md
 from mechdesign.certificate import bounds
+from mechdesign.program.problem import state_problem
+from mechdesign.program.program import TwoSided
 from mechdesign.solve.interior_point import Structured
 from mechdesign.solve.interior_point.newton import Newton, StructuredOptions
 from mechdesign.solve.interior_point.pricing import best_columns
@@ -22,8 +24,6 @@ from mechdesign.solve.interior_point.structured import (
     solve_columns,
     warm_point,
 )
-from mechdesign.solve.problem import state_problem
-from mechdesign.solve.program import TwoSided
 
 SIDES = {
     "ratio": TwoSided(0.0, np.inf, 2.7),

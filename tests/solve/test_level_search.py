@@ -12,7 +12,7 @@ import pytest
 from checks import for_each, pairwise_cases
 
 from mechdesign.errors import LevelError
-from mechdesign.solve.level_search import LevelSearch, Probe
+from mechdesign.roots import LevelSearch, Probe, least_passing, narrowed
 
 
 def asked(threshold, *, unknown=(math.nan, math.nan), excess=lambda over: over, least=0.0):
@@ -98,3 +98,35 @@ def test_the_smallest_level_that_is_taken():
     assert 0.1 <= low.level < 0.7 <= high.level
     with pytest.raises(LevelError):
         LevelSearch(asked(0.7, least=1e6)).narrowed(1e-3)
+
+
+@for_each("zero", [1e-5, 0.3, 1.0, 37.3])
+def test_tangents_and_secants_take_a_handful_of_points(zero):
+    """Of straight and concave functions; convex ones and those that jump take what halving does."""
+    for curve, most in (
+        (lambda over: over, 6),
+        (lambda over: -(abs(over) ** 1.5) + 0.1 * over, 25),
+        (lambda over: over + 0.1 * over**2 / (1 + zero), 30),
+        (lambda over: -1.0, 60),
+    ):
+        asked = []
+
+        def below(x, curve=curve, asked=asked):
+            asked.append(x)
+            return curve(x - zero) if x < zero else None
+
+        start, step = zero / 2, 1e-9 * zero
+        slope = (curve(start + step - zero) - curve(start - zero)) / step
+        low, high = narrowed(below, start, curve(start - zero), slope, 2000.0, 1e-8)
+        assert low < zero <= high
+        assert high - low <= 1e-8 * max(high, 1e-3)
+        assert len(asked) <= most
+    assert narrowed(lambda x: -1 / x, 0.3, -1.0, 0.1, 2000.0, 1e-8) == (2000.0, None)
+
+
+def test_the_least_share_that_passes():
+    for least in (1e-12, 1e-3, 0.9, 1.0):
+        share, found = least_passing(lambda x, e=least: x if x >= e else None, 2.0**-50, 64.0, 9)
+        assert least <= share == found <= 1.01 * least
+    assert least_passing(lambda _: None, 2.0**-50, 2.0, 8) is None
+    assert least_passing(lambda x: x, 1e-3, 64.0, 9, 0.5) == (1e-3, 1e-3)

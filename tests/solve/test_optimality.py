@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import mechdesign as md
 from mechdesign.certificate.certificate import gap_out_of, gap_text
 from mechdesign.errors import GapWarning, UtilityError
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.problem import state_problem
 
 MI, TV, CHI = md.utility.MutualInformation, md.utility.TotalVariation, md.utility.ChiSquare
 UTILITIES = (MI(), TV(), CHI())
@@ -531,9 +531,9 @@ def test_a_search_is_not_misled_by_prices_of_symbols_that_floats_cannot_add(monk
     pay it were never looked at: the bound was 1e-6 below one of them.
     """
     from mechdesign.certificate import information
+    from mechdesign.certificate.columns.families import make_family
     from mechdesign.privacy.constraint import Rounding
-    from mechdesign.solve.column_generation.families import make_family
-    from mechdesign.solve.method import Duals
+    from mechdesign.program.duals import Duals
 
     weights = [0.99893, 2.6e-31, 4.6e-8, 1.1e-29, 1.07e-3, 1.0e-30, 1.8e-7, 3.7e-23]
     prior = md.Prior.from_counts(weights)

@@ -7,10 +7,10 @@ import pytest
 from checks import for_each
 
 import mechdesign as md
+from mechdesign.linear.highs import row_ends
+from mechdesign.linear.plain import is_plain, plain_program
+from mechdesign.program.problem import state_problem
 from mechdesign.solve import compile_program
-from mechdesign.solve.backends.highs import row_ends
-from mechdesign.solve.plain_program import is_plain, plain_program
-from mechdesign.solve.problem import state_problem
 
 PRIOR = md.Prior([0.4, 0.3, 0.2, 0.1])
 LISTS = {

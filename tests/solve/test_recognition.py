@@ -18,8 +18,8 @@ from naive import ROWS, optimum
 from scipy.optimize import linprog
 
 import mechdesign as md
+from mechdesign.program.problem import state_problem
 from mechdesign.solve.closed_form import Recognition
-from mechdesign.solve.problem import state_problem
 
 NOTIONS = {
     "LDP": md.LDP,

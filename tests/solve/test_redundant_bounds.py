@@ -9,7 +9,7 @@ from checks import for_each, pairwise_cases
 
 import mechdesign as md
 from mechdesign.privacy.constraint import Rounding
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.problem import state_problem
 
 UNIFORM = md.Prior.uniform(4)
 SKEWED = md.Prior([0.4, 0.3, 0.2, 0.1])

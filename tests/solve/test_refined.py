@@ -12,9 +12,10 @@ from plain_requirements import faults, names, random_case
 
 import mechdesign as md
 from mechdesign.errors import SolverError
-from mechdesign.solve.backends.refined import REFINED_ENTRIES, HighsRefined, is_small, solve_refined
-from mechdesign.solve.linear_program import compile_program
-from mechdesign.solve.problem import state_problem
+from mechdesign.linear.compiled import compile_program
+from mechdesign.linear.refined import REFINED_ENTRIES, is_small, solve_refined
+from mechdesign.program.problem import state_problem
+from mechdesign.solve.backends import HighsRefined
 
 R = md.require
 HAMMING = md.utility.Hamming()

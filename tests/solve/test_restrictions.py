@@ -14,8 +14,8 @@ import mechdesign as md
 from mechdesign.certificate.bounds import upper_bound
 from mechdesign.certificate.certificate import certify, examine
 from mechdesign.errors import CertificateError, NoMethodError
+from mechdesign.program.problem import state_problem
 from mechdesign.solve.choice import choose, find_method
-from mechdesign.solve.problem import state_problem
 
 GENERAL = ("highs-simplex", "highs-ipm", "clarabel", "SCIPY")
 

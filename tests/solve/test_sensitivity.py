@@ -13,8 +13,8 @@ from scipy.optimize import linprog
 import mechdesign as md
 from mechdesign.certificate.certificate import examine
 from mechdesign.errors import ZeroMassWarning
-from mechdesign.solve.method import Duals
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.duals import Duals
+from mechdesign.program.problem import state_problem
 
 STEP = 1e-5
 

@@ -21,7 +21,7 @@ from strategies import PRIOR_KINDS, random_gains, random_masses
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import InfeasibleError, InputError, LevelError, SolverError
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.problem import state_problem
 from mechdesign.utility import Hamming, Matrix, MutualInformation, WorstCase
 
 ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mechdesign as md
+from mechdesign.program.problem import state_problem
 from mechdesign.solve.choice import choose
 from mechdesign.solve.interior_point import Structured
 from mechdesign.solve.interior_point.newton import StructuredOptions
 from mechdesign.solve.interior_point.pricing import best_columns
 from mechdesign.solve.interior_point.structured import cone_of, solve_columns
-from mechdesign.solve.problem import state_problem
 
 NOTIONS = {
     "LDP": md.LDP,
@@ -206,7 +206,7 @@ def test_stress_at_a_hundred_symbols(kind, goal):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", md.errors.DisclosureWarning)
-        for level in (1e-3, 0.1, 1.0, 3.0, 10.0):
+        for level in (1e-3, 1.0, 10.0):
             for privacy in (
                 md.LDP(level),
                 md.PML(level),

@@ -11,12 +11,12 @@ from scipy.optimize import linprog
 
 import mechdesign as md
 from mechdesign.certificate.bounds import supports
-from mechdesign.certificate.rational import column_supremum
 from mechdesign.errors import NoMethodError
+from mechdesign.program.problem import state_problem
+from mechdesign.program.program import TwoSided
+from mechdesign.program.rational import column_supremum
 from mechdesign.solve.choice import choose
 from mechdesign.solve.interior_point.pricing import best_columns
-from mechdesign.solve.problem import state_problem
-from mechdesign.solve.program import TwoSided
 
 LISTS = {
     "pml and ldp": lambda e: [md.PML(e), md.LDP(e)],

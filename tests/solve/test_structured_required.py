@@ -11,11 +11,11 @@ from mechdesign import require
 from mechdesign.certificate.certificate import certify
 from mechdesign.errors import SolverError
 from mechdesign.privacy.constraint import Rounding
-from mechdesign.solve.backends.highs import HighsSimplex
+from mechdesign.program.problem import state_problem
+from mechdesign.solve.backends import HighsSimplex
 from mechdesign.solve.choice import choose
 from mechdesign.solve.interior_point import Structured
 from mechdesign.solve.interior_point.bordered import Entries, Rows
-from mechdesign.solve.problem import state_problem
 
 NOTIONS = {
     "upper lift": md.PML,

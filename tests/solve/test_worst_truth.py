@@ -14,11 +14,11 @@ from naive_estimates import float_risk, naive_minimax, naive_optimum
 
 import mechdesign as md
 from mechdesign.certificate.certificate import examine
+from mechdesign.certificate.quadratic.mean import MeanPricing
 from mechdesign.certificate.repair import Repair
 from mechdesign.errors import InputError, NoMethodError, UtilityError
+from mechdesign.program.problem import state_problem
 from mechdesign.solve import Duals
-from mechdesign.solve.estimation.pricing_mean import MeanPricing
-from mechdesign.solve.problem import state_problem
 from mechdesign.storage import from_json, to_json
 from mechdesign.utility import Estimation
 

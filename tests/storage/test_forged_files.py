@@ -22,11 +22,11 @@ from mechdesign._compare.path import Store
 from mechdesign.certificate.certificate import examine
 from mechdesign.certificate.repair import Repair
 from mechdesign.errors import DataError, StorageError
+from mechdesign.program.duals import Duals
+from mechdesign.program.problem import state_problem
 from mechdesign.release.receipts import make_receipt, receipts_from_text, receipts_to_text
 from mechdesign.release.words import SystemWords
 from mechdesign.solve._design import confirmed_solver
-from mechdesign.solve.method import Duals
-from mechdesign.solve.problem import state_problem
 from mechdesign.storage import from_json, to_json
 from mechdesign.views.text import print_design
 

@@ -19,9 +19,9 @@ from strategies import levels, priors, random_kernel, random_level
 
 import mechdesign as md
 from mechdesign.errors import LevelError
+from mechdesign.linear.highs import Model
 from mechdesign.privacy import Bound, Hypotheses, LikelihoodBound
 from mechdesign.privacy.prior_sets import Ball, Box
-from mechdesign.solve.backends.highs import Model
 from mechdesign.theory import exact_cone, tight_conversion
 from mechdesign.theory.exact_cone import ClosedForm, ConeProgram, Knapsack, make_cone
 

@@ -11,7 +11,7 @@ from strategies import exact_mechanism, random_gains, random_kernel
 
 import mechdesign as md
 from mechdesign.errors import PriorError, UtilityError
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.problem import state_problem
 from mechdesign.utility import UTILITIES, LinearUtility
 
 ROUNDS = 20

@@ -24,11 +24,11 @@ from strategies import PRIOR_KINDS, random_gains, random_level, random_masses
 import mechdesign as md
 from mechdesign.arguments import read_utility
 from mechdesign.certificate import verify
+from mechdesign.certificate.bounds import least_bound
 from mechdesign.certificate.certificate import examine
-from mechdesign.certificate.mixture import least_bound
 from mechdesign.errors import InfeasibleError, InputError, StorageError, UtilityError
-from mechdesign.solve.method import Duals
-from mechdesign.solve.problem import state_problem
+from mechdesign.program.duals import Duals
+from mechdesign.program.problem import state_problem
 from mechdesign.storage import from_json, seal, to_json
 from mechdesign.utility import Distance, Hamming, Matrix, WorstCase
 

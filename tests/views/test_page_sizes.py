@@ -22,8 +22,15 @@ from mechdesign.views.text import print_audit, print_design
 mpl.use("Agg")
 
 SIZES = (1, 2, 8, 9, 50, 51, 100, 101, 500, 501, 1000)
-# Inputs and outputs.
-SHAPES = [(n, n) for n in SIZES] + [(2, 1000), (1000, 2), (9, 51), (51, 9), (501, 500), (500, 501)]
+# Inputs and outputs: each size on either side, with one beyond the limits beside it or below.
+SHAPES = [
+    *((n, n) for n in SIZES if n < 500),
+    (501, 500),
+    (500, 501),
+    (2, 1000),
+    (1000, 2),
+    (51, 9),
+]
 # What a reviewer can still open, in characters.
 LARGEST = 3_000_000
 

@@ -18,9 +18,9 @@ import mechdesign as md
 from mechdesign.certificate.certificate import examine
 from mechdesign.cli import main
 from mechdesign.errors import InputError, MechdesignError, PriorError, StorageError
+from mechdesign.program.duals import Duals
+from mechdesign.program.problem import state_problem
 from mechdesign.published import kernel_fingerprint
-from mechdesign.solve.method import Duals
-from mechdesign.solve.problem import state_problem
 from mechdesign.views.pages import disclosure_lines, implied_of, report_page
 from mechdesign.views.tables import belief_table, version_table
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import clock
 from ...errors import SolverError
-from .. import clock
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.intp]

@@ -14,11 +14,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...certificate.columns.branch_and_bound import universal_bound
+from ...certificate.columns.families import (
+    Columns,
+    Curve,
+    Family,
+    Groups,
+    LiftFamily,
+    StaircaseFamily,
+)
+from ...certificate.columns.pricing import Pricer, Techniques
 from ...errors import SolverError
-from .branch_and_bound import universal_bound
-from .families import Columns, Curve, Family, Groups, LiftFamily, StaircaseFamily
 from .method import search
-from .pricing import Pricer, Techniques
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.intp]

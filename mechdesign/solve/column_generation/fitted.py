@@ -13,14 +13,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SolverError
-from .. import clock
-from ..method import Candidate, Duals, Method, handles_information
-from ..program import SublinearProgram
-from .balance import balanced_shares, basic_shares
-from .branch_and_bound import universal_bound
-from .continuum import Pattern, Patterns, best_patterns, fraction, large_groups
-from .families import (
+from ... import clock
+from ...certificate.columns.branch_and_bound import universal_bound
+from ...certificate.columns.families import (
     Columns,
     Family,
     Groups,
@@ -30,9 +25,15 @@ from .families import (
     bounded_family_of,
     family_of,
 )
+from ...certificate.columns.pricing import Heuristics
+from ...errors import SolverError
+from ...program.duals import Candidate, Duals
+from ...program.program import SEARCHING, SublinearProgram
+from ..method import Method, handles_information
+from .balance import balanced_shares, basic_shares
+from .continuum import Pattern, Patterns, best_patterns, fraction, large_groups
 from .master import mixed_kernel
-from .method import SEARCHING, within_floats
-from .pricing import Heuristics
+from .method import within_floats
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.intp]

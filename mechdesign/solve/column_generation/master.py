@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SolverError
-from ..backends.highs import Model
+from ...linear.highs import Model
 
 Vector = NDArray[np.float64]
 

@@ -14,20 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import clock
+from ...certificate.columns.branch_and_bound import WorkLimit, universal_bound
+from ...certificate.columns.families import Columns, Family, beyond_floats, family_of
+from ...certificate.columns.pricing import Pricer
 from ...errors import SolverError
+from ...program.duals import Candidate, Duals
+from ...program.program import SEARCHING, SublinearProgram
 from ...progress import approaching
-from .. import clock
-from ..method import Candidate, Duals, Method, handles_information
-from ..program import SublinearProgram
-from .branch_and_bound import WorkLimit, universal_bound
-from .families import Columns, Family, beyond_floats, family_of
+from ..method import Method, handles_information
 from .master import Master, Mixture, basic_mixture, exact_shares, merged, mixed_kernel
-from .pricing import Pricer
 
 Vector = NDArray[np.float64]
 
-#: Share of a time limit for the search; the rest is for proving its bound afresh.
-SEARCHING = 0.7
 # Gap that a search must reach, and the one it tries for while that is cheap.
 _TOLERANCE, _FINE = 8e-7, 2e-10
 # Rounds with next to no progress after which branch and bound goes on without end.

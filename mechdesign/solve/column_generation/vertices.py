@@ -17,22 +17,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...certificate.columns.exact_columns import (
+    Deviations,
+    near_sides,
+    too_large,
+    with_constant,
+)
+from ...certificate.columns.families import beyond_floats
 from ...errors import SolverError
 from ...privacy.constraint import Rounding
-from ..method import Candidate, Duals, Method, handles_sublinear
-from ..program import Cone, Program, SublinearProgram, TwoSided
-from .exact_columns import Deviations, columns_of_cone
-from .families import beyond_floats
+from ...program.duals import Candidate, Duals
+from ...program.program import SublinearProgram
+from ..method import Method, handles_sublinear
 from .master import basic_mixture, exact_shares, merged, mixed_kernel
 
 Vector = NDArray[np.float64]
 
-#: Symbols up to which extreme columns of two-sided cones, and of any cone, are listed.
-MOST_SYMBOLS, MOST_SYMBOLS_ANY = 12, 6
 #: Symbols up to which their best mixture is found with all digits.
 MOST_SYMBOLS_EXACT = 10
-# Room below e^ε for their kernels, of which the weights are rounded to multiples of 2^-53.
-_ROOM = 2e-15
 # A mixture has at most n columns of share at most one: with no column of more reduced value than
 # this share of the value over n, nothing above this share is missing.
 _TOLERANCE = 1e-14
@@ -66,61 +68,19 @@ class Vertices(Method):
             details = {"pivots": str(inner.pivots + outer.pivots)}
             solver = "vertex enumeration, exact simplex"
             return Candidate(inner.kernel, Duals(outer.prices), solver, details)
-        table = extreme_columns(program, program.sides, Rounding.INSIDE)
+        columns = with_constant(program.cone, program.sides, Rounding.INSIDE)
+        table = np.array(columns, dtype=float)
         found = basic_mixture(_finite_values(program, table), table, np.abs(table).max(axis=0))
-        columns, shares = merged(table[found.used], found.shares[found.used])
-        kernel = mixed_kernel(columns, exact_shares(columns, shares))
+        kept, shares = merged(table[found.used], found.shares[found.used])
+        kernel = mixed_kernel(kept, exact_shares(kept, shares))
         details = {"columns": str(len(table))}
         return Candidate(kernel, Duals(found.prices), "vertex enumeration and HiGHS", details)
-
-
-def too_large(program: Program, sides: TwoSided | None) -> str | None:
-    """Why the extreme columns of a problem are not listed, or ``None``."""
-    n = len(program.prior)
-    two = sides is not None
-    most = MOST_SYMBOLS if two else MOST_SYMBOLS_ANY
-    if n <= most:
-        return None
-    kind = "these bounds" if two else "bounds of this kind"
-    return (
-        f"{n} symbols are above the {most} up to which extreme columns under {kind} are listed; an "
-        "f-information under PML, PMC, LIP, ALIP or LDP is solved by column generation at any size"
-    )
-
-
-def extreme_columns(
-    program: SublinearProgram, sides: TwoSided | None, rounding: Rounding
-) -> Vector:
-    """Deviations of every extreme column, ``(V, n)``; the constant column is the first.
-
-    ``sides`` is the two-sided cone that the rows amount to, ``None`` where they are of another
-    kind; then ``rounding`` chooses factors for design or, slightly larger, for bounds.
-    """
-    return np.array(_listed(program, sides, rounding), dtype=float)
-
-
-def vertex_bound(
-    program: SublinearProgram, sides: TwoSided | None, prices: Vector
-) -> tuple[float, float]:
-    """Max μ(v) − ⟨prices, v − 1⟩ over all extreme columns, and the size of the numbers in it."""
-    deviations = extreme_columns(program, sides, Rounding.OUTSIDE)
-    values = program.lifted_values(deviations)
-    reduced = values - deviations @ prices
-    size = np.abs(values) + np.abs(deviations) @ np.abs(prices)
-    return float(reduced.max()), float(size.max())
-
-
-def _listed(
-    program: SublinearProgram, sides: TwoSided | None, rounding: Rounding
-) -> list[Deviations]:
-    constant = (Fraction(0),) * len(program.prior)
-    return [constant, *columns_of_cone(program.cone, sides, rounding)]
 
 
 def _best_of(program: SublinearProgram, rounding: Rounding) -> ExactMixture:
     inside = rounding is Rounding.INSIDE
     sides = near_sides(program.cone) if inside else program.cone.two_sided(rounding)
-    columns = list(dict.fromkeys(_listed(program, sides, rounding)))
+    columns = list(dict.fromkeys(with_constant(program.cone, sides, rounding)))
     table = np.array(columns, dtype=float)
     values = _finite_values(program, table)
     try:
@@ -129,28 +89,6 @@ def _best_of(program: SublinearProgram, rounding: Rounding) -> ExactMixture:
         shares = np.zeros(len(columns))  # only a hint of where to start
     likely = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
     return best_mixture(columns, values, likely)
-
-
-def near_sides(cone: Cone) -> TwoSided | None:
-    """Sides of a cone with less room than solvers in floats need, as listed columns are exact but
-    for the rounding of weights; ``None`` for a cone of another kind.
-    """
-    inner, outer = cone.two_sided(Rounding.INSIDE), cone.two_sided(Rounding.OUTSIDE)
-    if inner is None or outer is None:
-        return None
-
-    def between(near: float, far: float) -> float:
-        if not math.isfinite(far) or near == far:
-            return near
-        excess = abs(far - 1)
-        room = min(_ROOM * max(far, 1.0), 1e-3 * excess)
-        return near + max(1 - room / abs(far - near), 0.0) * (far - near)
-
-    return TwoSided(
-        between(inner.lower, outer.lower),
-        between(inner.upper, outer.upper),
-        between(inner.ratio, outer.ratio),
-    )
 
 
 def _finite_values(program: SublinearProgram, deviations: Vector) -> Vector:

@@ -12,9 +12,16 @@ from bisect import bisect_left
 import numpy as np
 from numpy.typing import NDArray
 
-from ..method import Candidate, Duals, Method, handles_information
-from ..program import SublinearProgram
-from .families import Family, LiftFamily, StaircaseFamily, bounded_family_of, family_of
+from ...certificate.columns.families import (
+    Family,
+    LiftFamily,
+    StaircaseFamily,
+    bounded_family_of,
+    family_of,
+)
+from ...program.duals import Candidate, Duals
+from ...program.program import SublinearProgram
+from ..method import Method, handles_information
 from .master import merged, mixed_kernel
 
 Vector = NDArray[np.float64]

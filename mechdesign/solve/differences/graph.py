@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...privacy.rows import Multipliers
-from ..program import LinearProgram
+from ...program.program import LinearProgram
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]

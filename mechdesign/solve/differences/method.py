@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import SolverError
-from ..interior_point.predictor_corrector import one_thread
-from ..method import Candidate, Duals, Method, handles_linear
-from ..program import LinearProgram
+from ...linear.threads import one_thread
+from ...program.duals import Candidate, Duals
+from ...program.program import LinearProgram
+from ..method import Method, handles_linear
 from .dense import Dense
 from .graph import Array, Graph, graph_of
 from .newton import Elimination, GraphOptions, Newton

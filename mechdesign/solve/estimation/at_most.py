@@ -18,23 +18,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import clock
+from ...certificate.columns.exact_columns import near_sides
+from ...certificate.columns.families import StaircaseFamily, make_family
+from ...certificate.estimation import MOST_LISTED, treats_alike
 from ...certificate.repair import repair_kernel
 from ...errors import SolverError
 from ...exact import DENOMINATOR_BITS
+from ...linear.threads import one_thread
 from ...privacy.constraint import Rounding
-from .. import clock
-from ..column_generation.families import StaircaseFamily, make_family
-from ..column_generation.vertices import near_sides
-from ..interior_point.predictor_corrector import one_thread
-from ..method import Candidate, Handles, Method
-from ..program import EstimationProgram
-from ..worst_truth_program import WorstTruthProgram
+from ...program.duals import Candidate
+from ...program.program import EstimationProgram
+from ...program.worst import WorstTruthProgram
+from ..method import Handles, Method
 from .block_designs import block_design
 from .descent import descend, risk_of
 from .fewer import is_partial, mixed_masses
 from .generation import Columns
-from .method import MOST_LISTED, OptimalExperiment, kernel_of, listed
-from .orbit import block_of, extreme_columns, treats_alike
+from .method import OptimalExperiment, kernel_of, listed
+from .orbit import block_of, extreme_columns
 from .told_alone import told_alone
 from .worst_truth import LeastFavourable, mixed_at_worst
 

@@ -6,13 +6,12 @@ as many columns suffice for any information that some columns give (Carathéodor
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ...certificate.estimation import is_symmetric
 from ...errors import SolverError
-from ..program import EstimationProgram
+from ...program.program import EstimationProgram
 from .basic_solution import basic_solution
 from .block_designs import block_design
 from .generation import Columns
@@ -69,14 +68,6 @@ def is_exchangeable(program: EstimationProgram) -> bool:
     if program.sides is None or len(program.prior) < 2:
         return False
     return is_symmetric(program.survey.loss)
-
-
-def is_symmetric(loss: tuple[tuple[Fraction, ...], ...]) -> bool:
-    """Whether the errors of all symbols count alike, and those of all pairs."""
-    n = len(loss)
-    own = {loss[x][x] for x in range(n)}
-    others = {loss[x][z] for x in range(n) for z in range(n) if x != z}
-    return len(own) == 1 and len(others) <= 1
 
 
 def block_columns(program: EstimationProgram, deviations: Vector, masses: Vector) -> Columns | None:

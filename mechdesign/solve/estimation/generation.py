@@ -15,15 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import clock
+from ...certificate.columns.exact_columns import near_sides
+from ...certificate.columns.families import LARGEST_RATIO
+from ...certificate.quadratic.pricing import QuadraticPricing
 from ...errors import SolverError, UntoldError
+from ...program.program import EstimationProgram
 from ...progress import approaching
-from .. import clock
-from ..column_generation.families import LARGEST_RATIO
-from ..column_generation.vertices import near_sides
-from ..program import EstimationProgram
 from .cyclic_designs import cyclic_design
 from .master import UNTOLD, Weighted, most_by_columns, optimal_masses
-from .pricing import QuadraticPricing
 
 Vector = NDArray[np.float64]
 

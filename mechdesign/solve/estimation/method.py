@@ -12,28 +12,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import clock
+from ...certificate.columns.exact_columns import Deviations, columns_of_cone, near_sides
+from ...certificate.estimation import MOST_LISTED, are_listed
+from ...certificate.quadratic.pricing import QuadraticPricing
 from ...certificate.repair import repair_kernel
 from ...errors import RequirementError, SolverError, UntoldError
 from ...exact import DENOMINATOR_BITS, common_integers, nearest_float
 from ...labels import listing
+from ...linear.threads import one_thread
 from ...privacy.constraint import Rounding
-from .. import clock
-from ..column_generation.exact_columns import Deviations, columns_of_cone
+from ...program.duals import Candidate, Duals
+from ...program.program import SEARCHING, EstimationProgram
 from ..column_generation.master import mixed_kernel
-from ..column_generation.method import SEARCHING
-from ..column_generation.vertices import near_sides, too_large
-from ..interior_point.predictor_corrector import one_thread
-from ..method import Candidate, Duals, Method, handles_estimation
-from ..program import EstimationProgram, TwoSided
+from ..method import Method, handles_estimation
 from .fewer import fewer_columns, is_partial
 from .generation import Columns, generate
 from .master import UNTOLD, UNTOLD_BY_ALL, optimal_masses
-from .pricing import QuadraticPricing
 
 Vector = NDArray[np.float64]
 
-#: Symbols up to which all extreme columns are mixed at once, and rows of cones of any kind.
-MOST_LISTED, MOST_ROWS = 10, 150
 #: Symbols above which a step of the interior point method takes minutes.
 MOST_SYMBOLS = 100
 # Columns of less mass than a share of the largest are left out: the first share that costs nothing.
@@ -136,12 +134,6 @@ def relaxed_risk(program: EstimationProgram) -> float | None:
         else:
             found = pricing.relaxed(losses)
     return None if found is None else found.value
-
-
-def are_listed(program: EstimationProgram, sides: TwoSided | None) -> bool:
-    """Whether every extreme column of a cone is listed."""
-    few = len(program.prior) <= MOST_LISTED and program.cone.count <= MOST_ROWS
-    return few or too_large(program, sides) is None
 
 
 def check_told(program: EstimationProgram) -> None:

@@ -18,16 +18,16 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...certificate.columns.exact_columns import LiftBox, near_sides
+from ...certificate.columns.families import LARGEST_RATIO, LiftFamily, StaircaseFamily, make_family
+from ...certificate.estimation import is_symmetric
 from ...errors import SolverError
 from ...prior import Prior
-from ..column_generation.exact_columns import LiftBox
-from ..column_generation.families import LARGEST_RATIO, LiftFamily, StaircaseFamily, make_family
-from ..column_generation.vertices import near_sides
-from ..method import Candidate, Duals, Method, handles_estimation
-from ..program import EstimationProgram, TwoSided
+from ...program.duals import Candidate, Duals
+from ...program.program import EstimationProgram, TwoSided
+from ..method import Method, handles_estimation
 from .block_designs import Incidence, block_design
 from .cyclic_designs import cyclic_design, most_outputs
-from .fewer import is_symmetric
 from .generation import Columns
 from .method import kernel_of
 
@@ -82,12 +82,6 @@ class Orbit(Method):
 
 
 _SOLVER = "closed form (symmetry)"
-
-
-def treats_alike(program: EstimationProgram) -> bool:
-    """Whether prior, truth and loss stay the same under every permutation of the symbols."""
-    survey = program.survey
-    return program.prior.is_uniform and len(set(survey.truth)) == 1 and is_symmetric(survey.loss)
 
 
 def best_column(prior: Prior, sides: TwoSided) -> tuple[Fraction, ...] | None:

@@ -14,9 +14,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..method import Candidate, Handles, Method
-from ..program import EstimationProgram
-from ..worst_truth_program import WorstTruthProgram
+from ...program.duals import Candidate
+from ...program.program import EstimationProgram
+from ...program.worst import WorstTruthProgram
+from ..method import Handles, Method
 from .orbit import Orbit
 
 

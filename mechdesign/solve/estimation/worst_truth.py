@@ -14,21 +14,21 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import clock
+from ...certificate.columns.exact_columns import too_large
+from ...certificate.quadratic.mean import MeanPricing, too_many
+from ...certificate.quadratic.pricing import QuadraticPricing
 from ...certificate.repair import repair_kernel
 from ...errors import SolverError, UntoldError
+from ...linear.threads import one_thread
+from ...program.duals import Candidate, Duals
+from ...program.program import SEARCHING, EstimationProgram
+from ...program.worst import WorstTruthProgram
 from ...utility.truths import ColumnRisks, RiskPoint
-from .. import clock
 from ..column_generation.master import mixed_kernel
-from ..column_generation.method import SEARCHING
-from ..column_generation.vertices import too_large
-from ..interior_point.predictor_corrector import one_thread
-from ..method import Candidate, Duals, Handles, Method
-from ..program import EstimationProgram
-from ..worst_truth_program import WorstTruthProgram
+from ..method import Handles, Method
 from .master import HIDDEN, UNTOLD, optimal_masses
 from .method import OptimalExperiment, balanced, check_told, listed
-from .pricing import QuadraticPricing
-from .pricing_mean import MeanPricing, too_many
 
 Vector = NDArray[np.float64]
 _Step = Callable[[Vector, Vector], tuple[Vector, ...]]

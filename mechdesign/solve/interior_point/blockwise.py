@@ -17,19 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import SolverError
-from ..backends.highs import SIMPLEX_ENTRIES
-from ..linear_program import compile_program
-from ..method import Candidate, Method, handles_linear
-from ..program import LinearProgram
-from .predictor_corrector import (
-    Array,
-    Options,
-    centring_parameter,
-    cholesky,
-    follow,
-    longest_step,
-    one_thread,
-)
+from ...linear.compiled import compile_program
+from ...linear.highs import SIMPLEX_ENTRIES
+from ...linear.threads import one_thread
+from ...program.duals import Candidate
+from ...program.program import LinearProgram
+from ..method import Method, handles_linear
+from .predictor_corrector import Array, Options, centring_parameter, cholesky, follow, longest_step
 
 #: Complementarity and residuals at which it counts as converged when rounding lets it come no
 #: closer, in units of the utility range.

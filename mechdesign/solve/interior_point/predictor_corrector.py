@@ -9,10 +9,8 @@ take steps of different lengths, both just short of the boundary [Wright1997].
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,21 +99,3 @@ def cholesky(system: Array, regularisation: float) -> Array:
             found: Array = factor
             return found
     raise np.linalg.LinAlgError("the Newton system is not positive definite")
-
-
-@cache
-def _thread_controller() -> Any:
-    import scipy.linalg  # noqa: F401  (its linear algebra must be loaded to be found)
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """Linear algebra in one thread while the context lasts.
-
-    The methods alternate small matrix products with passes over blocks; threads that spin between
-    the products slow them down by factors of 2 to 70 (measured on two cores).
-    """
-    limited: AbstractContextManager[Any] = _thread_controller().limit(limits=1, user_api="blas")
-    return limited

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..program import TwoSided
+from ...program.program import TwoSided
 
 Array = NDArray[np.float64]
 

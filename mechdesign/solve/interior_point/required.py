@@ -13,12 +13,13 @@ from fractions import Fraction
 import numpy as np
 
 from ...errors import SolverError
+from ...linear.threads import one_thread
+from ...program.duals import Candidate, Duals
+from ...program.program import LinearProgram
 from ...requirement.base import Limit
-from ..method import Candidate, Duals
-from ..program import LinearProgram
 from .bordered import Bordered, Entries, Places, Rows, Singles
 from .newton import Cone, StructuredOptions
-from .predictor_corrector import Array, follow, one_thread
+from .predictor_corrector import Array, follow
 
 #: Rows beside single entries, and their coefficients, up to which it is used.
 MOST_ROWS, MOST_COEFFICIENTS = 1000, 4_000_000

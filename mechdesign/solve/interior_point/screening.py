@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..program import TwoSided
+from ...program.program import TwoSided
 from .newton import Cone, Newton, Point
 from .predictor_corrector import Array
 from .pricing import best_columns

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SolverError
-from ..method import Candidate, Duals, Method, handles_linear
-from ..program import LinearProgram, TwoSided
+from ...linear.threads import one_thread
+from ...program.duals import Candidate, Duals
+from ...program.program import LinearProgram, TwoSided
+from ..method import Method, handles_linear
 from .double import DoubleCone, DoubleNewton, DoublePoint, central_double
 from .newton import Cone, Newton, Point, StructuredOptions
-from .predictor_corrector import Array, follow, one_thread
+from .predictor_corrector import Array, follow
 from .pricing import best_columns
 from .required import refusal, solve_required
 from .screening import Screen

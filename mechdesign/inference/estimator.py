@@ -1,0 +1,271 @@
+"""The one estimate: unbiased answers to a question from reports of a kernel, with their intervals.
+
+Weights of reports a with K a = V make Σ f_y a_y an unbiased answer. Its covariance is that of the
+scores a_y of rows as they were drawn, and no less than the noise that the kernel is known to add;
+its interval inverts the distribution of a coin that has their moments (:mod:`.intervals`). Whatever
+is estimated is such an answer: joint tables are questions to the product of kernels, rounds are one
+report of a mixture of theirs, groups are questions about some of the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, InputError, MisfitWarning, PrecisionWarning, quote, warn
+from ..kernel import MatrixKernel
+from ..release.codes import check_choice
+from ..release.reports import Sample
+from ..utility.questions import Question
+from .intervals import Sampling
+from .likelihood import Convergence, Fitted, maximise
+from .observed import Observed, answers_of, roots
+from .pilots import shrunk_truth
+from .references import CONFIDENCE, check_confidence
+from .results import Estimate, GroupEstimates
+from .surveys import Survey, Units, check_single, drawn_by, groups_of, student_limits
+
+Vector = NDArray[np.float64]
+
+# Tosses of a coin on its rarer side from which on normal limits are given where they are asked for.
+_FEW_EVENTS = 30
+# Estimates from reports that fit the mechanism with a smaller probability are refused.
+_MISFIT = 1e-6
+MISFIT_REMEDY = (
+    "check that it made them, that nobody changed them and that they are no raw data; "
+    "misfit='warn' (--misfit warn) estimates all the same"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What estimates are asked for, checked.
+
+    Raises :class:`UnknownNameError` or :class:`InputError` for options without a meaning.
+    """
+
+    method: str = "inversion"
+    intervals: str = "binomial"
+    confidence: float = CONFIDENCE
+    target: str = "population"
+    misfit: str = "error"
+    by: str = "symbols"
+    resamples: int = 1000
+    rng: Any = None
+
+    def __post_init__(self) -> None:
+        check_choice("method of estimation", self.method, ("inversion", "likelihood"))
+        check_choice("intervals", self.intervals, ("binomial", "delta", "bootstrap"))
+        check_choice("target", self.target, ("population", "sample"))
+        check_choice("what to do about a misfit", self.misfit, ("error", "warn"))
+        check_choice("what to estimate (by)", self.by, ("symbols", "blocks"))
+        check_confidence(self.confidence)
+        whole = isinstance(self.resamples, (int, np.integer)) and self.resamples is not True
+        if not whole or self.resamples < 2:
+            raise InputError(
+                "resamples",
+                expected="an integer of at least 2",
+                got=quote(self.resamples),
+                remedy="pass 1000, or leave it out",
+            )
+        try:
+            object.__setattr__(self, "rng", np.random.default_rng(self.rng))
+        except Exception:  # numpy asks the value what it is, which may fail in any way
+            raise InputError(
+                "rng of the bootstrap",
+                expected="a non-negative integer or a NumPy generator",
+                got=quote(self.rng),
+                remedy="pass for example rng=1",
+            ) from None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What estimates say of themselves."""
+        names = ("method", "intervals", "confidence", "target")
+        return {name: getattr(self, name) for name in names}
+
+    def judge(self, fit: float, name: str = "reports") -> None:
+        """Refuse reports, or warn of them, that the mechanism makes next to never."""
+        judge_fit(fit, self.misfit, name)
+
+
+def judge_fit(fit: float, misfit: str, name: str = "reports") -> None:
+    """Refuse reports, or warn of them, that the mechanism makes next to never.
+
+    ``fit`` bounds the probability of such reports whatever the secrets are, so that of a million
+    honest estimates at most one is refused.
+    """
+    if fit >= _MISFIT:
+        return
+    if misfit == "warn":
+        warn(
+            f"such {name} have probability {fit:.1g} at most from this mechanism, whatever the "
+            "distribution of the secret; check that it made them and that nobody changed them",
+            MisfitWarning,
+        )
+        return
+    raise DataError(
+        name,
+        expected="reports of this mechanism",
+        got=f"some that it makes with probability {fit:.1g} at most, whatever the secrets are",
+        remedy=MISFIT_REMEDY,
+    )
+
+
+def answered(
+    kernel: MatrixKernel,
+    question: Question,
+    scores: Vector,
+    sample: Sample,
+    fitted: Fitted,
+    options: Options,
+    *,
+    prior: Vector,
+    survey: Survey | None = None,
+    spread: Vector | None = None,
+    kind: Any = Estimate,
+    **told: Any,
+) -> GroupEstimates:
+    """The question answered from the rows of a sample, for each group of it, of one group for all.
+
+    Parameters
+    ----------
+    scores : ``(M, F)`` weights of reports, with K a = V
+    fitted : what all reports together say of the secrets
+    prior : ``(N,)``, what the shrunk distribution is drawn to
+    spread : covariance ``(F, F)`` of what people count for, if it is not that of one kernel
+    kind, told : what the estimates are, and what they say of the reports
+
+    Raises :class:`DataError` for weights, strata, clusters or a population that cannot be used.
+    """
+    survey, matrix = survey or Survey(), kernel.matrix
+    by_design, is_drawn = bool(survey.asked), options.target == "population"
+    drawn = drawn_by(survey, sample)
+    if by_design and is_drawn:
+        check_single(drawn, survey.strata)
+    names, places = groups_of(survey, sample, drawn)
+    total = drawn.population if survey.weighting != "hajek" else None
+    units = Units(sample, drawn, places, scores, total)
+    likely, gap = fitted.likely[None], np.array([fitted.convergence.gap])
+    steps = fitted.convergence.iterations
+    if by_design:
+        likely, gap, steps = maximise(matrix, units.frequencies)
+    seen = []
+    for i, one in enumerate(likely):
+        part, between = units.parts[i], None
+        how = part.sampling(options.target)
+        if not by_design:
+            how = Sampling(how.size, fraction=how.fraction)
+        elif is_drawn:
+            between = units.between(i, i)[0]
+        parts = matrix, units.frequencies[i], one, scores, question.weights, how, between
+        seen.append(Observed(*parts, float(part.weights @ part.repeats), spread))
+    ends = np.reshape(answers_of(seen).limits(1 - options.confidence), (2, len(seen), -1))
+    made = []
+    for i, one in enumerate(seen):
+        people, effective = int(units.parts[i].repeats.sum()), float(one.sampling.size)
+        rounds = [(matrix, one.frequencies, max(1, round(effective)))]
+        made.append(
+            kind(
+                question.labels,
+                *_with_limits(one, people, ends[:, i], options),
+                one.covariance,
+                people,
+                distribution=one.likely,
+                convergence=Convergence(steps, float(gap[i])),
+                shrunk=shrunk_truth(kernel.inputs, one.likely, prior, rounds, kernel.rank),
+                schema=kernel.schema,
+                noise=roots(one.noise),
+                strata=len(drawn.units),
+                clusters=0 if drawn.clusters is None else int(drawn.units.sum()),
+                freedom=float(one.sampling.freedom),
+                effective=effective,
+                weighting=survey.weighting,
+                group=names[i],
+                by_design=by_design,
+                observed=one,
+                fit=fitted.fit,
+                **options.told,
+                **told,
+            )
+        )
+    return GroupEstimates(survey.by_group or "", tuple(names), tuple(made), units.between)
+
+
+def _with_limits(
+    observed: Observed, reports: int, ends: Vector, options: Options
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """Answers, their errors and limits as asked for: the one interval where others would fail."""
+    values, errors, (lower, upper) = observed.estimates, roots(observed.covariance), ends
+    kernel, p = observed.kernel, observed.likely
+    centre, of_likelihood = p @ observed.values, options.method == "likelihood"
+    if options.intervals != "binomial":
+        answers = observed.answers()
+        former = student_limits(values, errors, options.confidence, np.inf)
+        if options.intervals == "bootstrap":
+            drawn = sampled_frequencies(
+                kernel, p, reports, options.target, options.resamples, options.rng
+            )
+            again = drawn @ observed.scores
+            if of_likelihood:
+                again = maximise(kernel, drawn)[0] @ observed.values
+            errors, tail = again.std(axis=0, ddof=1), (1 - options.confidence) / 2
+            former = tuple(np.quantile(again, [tail, 1 - tail], axis=0))
+            if not of_likelihood:
+                # The errors of the simulation, turned around the estimate.
+                former = values - (former[1] - centre), values - (former[0] - centre)
+        many = answers.events() >= _FEW_EVENTS
+        lower, upper = (
+            np.where(many, np.clip(end, answers.path.low, answers.path.high), own)
+            for end, own in zip(former, ends, strict=True)
+        )
+    if of_likelihood:
+        return centre, errors, np.minimum(lower, centre), np.maximum(upper, centre)
+    return values, errors, lower, upper
+
+
+def warn_of_errors(made: Estimate) -> None:
+    """Warn of answers that so many reports leave open, and of a likelihood short of its maximum."""
+    width = np.ptp(made.observed.values, axis=0)
+    blind = made.errors * 1.96 >= width / 2
+    if blind.any() and width.any():
+        names = [label for label, b in zip(made.labels, blind, strict=True) if b]
+        half = 1.96 * float(made.errors[blind][0])
+        warn(
+            f"{made.reports} reports say next to nothing about {len(names)} of "
+            f"{len(made.labels)} numbers (such as {names[0]!r}: ± {half:.2g}); "
+            "md.plan (mechdesign plan) says how many reports would",
+            PrecisionWarning,
+        )
+    if not made.convergence.converged and made.method == "likelihood":
+        warn(
+            f"the likelihood is within {made.convergence.gap:.1g} nats per report of its maximum, "
+            "not closer; the estimate may move in its last digits",
+            PrecisionWarning,
+        )
+
+
+def sampled_frequencies(
+    kernel: Vector, p: Vector, reports: int, target: str, resamples: int, rng: np.random.Generator
+) -> Vector:
+    """Simulated frequencies of reports, ``(B, M)``, at the distribution ``p``."""
+    if target == "population":
+        q = p @ kernel
+        return np.asarray(rng.multinomial(reports, q / q.sum(), resamples) / reports)
+    people = whole_numbers(p * reports)
+    total = np.zeros((resamples, kernel.shape[1]))
+    for count, row in zip(people, kernel, strict=True):
+        if count:
+            total += rng.multinomial(count, row / row.sum(), resamples)
+    return total / people.sum()
+
+
+def whole_numbers(expected: Vector) -> NDArray[np.int64]:
+    """Integers near the expected numbers with the same sum, largest remainders first."""
+    floor = np.floor(expected).astype(np.int64)
+    rest = round(float(expected.sum())) - int(floor.sum())
+    floor[np.argsort(floor - expected)[:rest]] += 1
+    return floor

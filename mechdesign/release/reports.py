@@ -1,0 +1,696 @@
+"""Reports as distinct rows, from tables, columns and counts, with what stands beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
+from ..input_tables import DROPPED, series_of
+from ..labels import Label, counted, listing, parse_labels, tidy
+from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
+from ..schema import Schema
+from ..solve.columns_plan import KernelPlan, product_kernel
+from ._identifiability import FEWEST
+from .codes import ABSENT, Codebook, check_choice, distinct_values, is_blank
+from .counts import count_rows
+from .receipts import Receipt, check_receipt, load_receipt, read_receipts, receipts_of, trace
+from .report_counts import ReportCounts, checked_count
+from .several import check_order, joined
+
+Vector = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+# Squares of sums of products of such numbers are floats, neither infinite nor zero.
+_LEAST, _LARGEST = 1e-60, 1e60
+# Integers that floats tell apart.
+_EXACT = 1 << 53
+# Rows of which it is looked whether they recur.
+_PROBED = 5000
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """Rows of some columns of a table, those that recur mostly once.
+
+    Attributes
+    ----------
+    names : of the columns; ``None`` for a column without a name
+    cells : ``R`` values of each: an array of numbers, or the values that differ and the place of
+        each row among them, behind the last for null
+    repeats : ``(R,)`` how often each row occurs
+    receipts : of the table, by column
+    texts : whether cells are of a text file, so that numbers are written in digits
+    """
+
+    names: tuple[Any, ...]
+    cells: Sequence[Any]
+    repeats: Places
+    receipts: Mapping[str, Receipt]
+    texts: bool = False
+
+    @classmethod
+    def of_counts(
+        cls,
+        names: Sequence[Any],
+        counts: Mapping[tuple[Any, ...], int],
+        receipts: Mapping[str, Receipt],
+        *,
+        texts: bool = False,
+    ) -> CountedRows:
+        """Rows from how often each occurs."""
+        columns = [*zip(*counts, strict=True)] or [()] * len(names)
+        cells = [distinct_values(part, name) for part, name in zip(columns, names, strict=True)]
+        repeats = np.fromiter(counts.values(), np.int64, len(counts))
+        return cls(tuple(names), cells, repeats, receipts, texts)
+
+    def of(self, names: Sequence[Any]) -> list[Any]:
+        """The cells of these columns."""
+        for name in names:
+            if name not in self.names:
+                raise UnknownNameError("column", name, map(str, self.names))
+        return [self.cells[self.names.index(name)] for name in names]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The distinct rows of a table with reports.
+
+    Attributes
+    ----------
+    places : positions ``(R,)`` of outputs of the mechanisms, by column of reports
+    repeats : ``(R,)`` how often each row occurs
+    columns : the ``R`` values of each other column, as cells of :class:`CountedRows`
+    texts : whether they were read from a text file, so that numbers are written in digits
+    """
+
+    places: Mapping[Any, Places]
+    repeats: Places
+    columns: dict[str, Any] = field(default_factory=dict)
+    texts: bool = False
+
+    @property
+    def reports(self) -> Places:
+        """``(R,)`` positions of outputs, of the only column of reports."""
+        (found,) = self.places.values()
+        return found
+
+    @property
+    def size(self) -> int:
+        """Number of people."""
+        return int(self.repeats.sum())
+
+    def totals(self) -> tuple[Places, Places]:
+        """The outputs that were reported in the only column of reports, and how often each was."""
+        found, at = np.unique(self.reports, return_inverse=True)
+        return found, np.bincount(at, self.repeats, len(found)).astype(np.int64)
+
+    def tally(self, *outputs: int) -> Places:
+        """How often each output, or combination of outputs, was reported, an axis for each column
+        of so many.
+        """
+        found = np.zeros(outputs, dtype=np.int64)
+        np.add.at(found, tuple(self.places.values()), self.repeats)
+        return found
+
+    def is_blank(self, value: Any) -> bool:
+        """Whether a value is missing; so are some words in a text file."""
+        return is_blank(value, texts=self.texts)
+
+    def numbers(self, column: str, what: str) -> Vector:
+        """A column of numbers, ``(R,)``; raises :class:`DataError` for any that is none.
+
+        So it does for numbers beyond what can be squared as floats: some variances would be zero or
+        not a number. Of numbers that may be around zero the largest counts, of weights each.
+        """
+        values = self.columns[column]
+        if isinstance(values, np.ndarray):
+            found = values.astype(float)
+            blank = np.isnan(found)
+        else:
+            values, places = coded(values, column)
+            found = np.array([self._number(value) for value in values])[places]
+            blank = np.array([self.is_blank(value) for value in values])[places]
+        wrong = ~np.isfinite(found)
+        if wrong.any():
+            rows, empty = (int(self.repeats[part].sum()) for part in (wrong, wrong & blank))
+            raise DataError(
+                f"{what} in column {quote(column)}",
+                expected="a finite number in every row",
+                got=f"{counted(rows, 'row')} without one"
+                + (f", {empty} of them empty" if empty else ""),
+                remedy="fill them in, or leave those rows out of the table",
+            )
+        sizes = np.abs(found[found != 0])
+        if what != "weights":
+            sizes = sizes.max(keepdims=True, initial=0)[: len(sizes)]
+        if ((sizes < _LEAST) | (sizes > _LARGEST)).any():
+            raise DataError(
+                f"{what} in column {quote(column)}",
+                expected=f"numbers between {_LEAST:g} and {_LARGEST:g} in size, or zero",
+                got="larger ones" if (sizes > _LARGEST).any() else "smaller ones",
+                remedy="take another unit",
+            )
+        return found
+
+    def is_numeric(self, column: str) -> bool:
+        """Whether all values that are there are numbers (truth values count as such)."""
+        cells = self.columns[column]
+        return isinstance(cells, np.ndarray) or not any(
+            math.isnan(self._number(value)) and not self.is_blank(value)
+            for value in coded(cells, column)[0]
+        )
+
+    def _number(self, value: Any) -> float:
+        """A value as a float; NaN for anything that is no number."""
+        kinds = (int, float, Decimal, Fraction) + (str,) * self.texts
+        try:
+            return float(value) if isinstance(value, kinds) else math.nan
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return math.nan
+
+    def categories(self, column: str, what: str) -> tuple[list[Label], NDArray[np.int64]]:
+        """The distinct values of a column, sorted, and the place of each row among them.
+
+        Raises :class:`DataError` for rows without a value.
+        """
+        values, places = coded(self.columns[column], column)
+        blank = np.array([self.is_blank(value) for value in values], dtype=bool)[places]
+        if blank.any():
+            raise DataError(
+                f"{what} in column {quote(column)}",
+                expected="a value in every row",
+                got=f"{counted(int(self.repeats[blank].sum()), 'row')} without one",
+                remedy="name them, such as 'unknown', or leave those rows out of the table",
+            )
+        if self.texts:
+            values = [value.strip() if isinstance(value, str) else value for value in values]
+        distinct = list(dict.fromkeys(values))
+        labels = parse_labels(list(map(str, distinct))) if self.texts else distinct
+        try:
+            order = sorted(range(len(labels)), key=labels.__getitem__)
+        except TypeError:
+            order = sorted(range(len(labels)), key=lambda i: (str(type(labels[i])), str(labels[i])))
+        place = {distinct[i]: k for k, i in enumerate(order)}
+        return [labels[i] for i in order], np.array([place[v] for v in values], np.int64)[places]
+
+
+def coded(column: Any, name: str) -> tuple[list[Any], NDArray[Any]]:
+    """The values that occur in a column of a sample, and the place of each row among them."""
+    values, places = column if isinstance(column, tuple) else distinct_values(column, name)
+    counts = np.bincount(places, minlength=len(values) + 1)
+    # A place behind the last value is that of null.
+    values = [tidy(value) for value, n in zip([*values, None], counts, strict=True) if n]
+    return values, (np.cumsum(counts > 0) - 1)[places]
+
+
+# Rows of anything
+
+
+def is_table(reports: Any) -> bool:
+    """Whether reports have columns."""
+    # Lazy frames compute theirs where they are asked for them.
+    return isinstance(reports, CountedRows) or hasattr(type(reports), "columns")
+
+
+def counted_rows(
+    reports: Any, names: Sequence[Any], others: Sequence[str] = (), mechanism: Any = None
+) -> CountedRows:
+    """Reports of any form as rows of columns.
+
+    Parameters
+    ----------
+    reports : table, column, or mapping from outputs (of several columns tuples of them) to counts
+    names : of the columns of reports; ``None`` for a column or counts without a name
+    others : of columns beside them
+    mechanism : what made reports that come as :class:`mechdesign.ReportCounts`
+    """
+    if isinstance(reports, ReportCounts):
+        reports = reports.by_label(mechanism)
+    if hasattr(reports, "read_all"):
+        reports = reports.read_all()
+    receipts = receipts_of(reports)
+    check_beside(names, others, receipts)
+    is_counts, is_named = isinstance(reports, Mapping), None not in names
+    if others and (is_counts or not is_named):
+        raise InputError(
+            "reports of a survey",
+            expected="a table with all columns, and the name of that of the reports",
+            got="counts" if is_counts else "no name of a column",
+            remedy="pass the table and column=",
+        )
+    if is_counts:
+        return CountedRows.of_counts(names, _counted(reports, len(names)), {})
+    if is_named and isinstance(reports, CountedRows):
+        return reports
+    wanted = [*names, *dict.fromkeys(others)]
+    if is_named:
+        cells = _columns_of(reports, wanted)
+        if cells is None:
+            return CountedRows.of_counts(wanted, count_rows(reports, wanted), receipts)
+    elif is_table(reports):
+        raise DataError(
+            "reports",
+            expected="the name of their column",
+            got="a table without it",
+            remedy="pass column=",
+        )
+    else:
+        cells = [_cells(series_of(reports), "reports")]
+    kept, repeats = _distinct_rows(cells)
+    return CountedRows(tuple(wanted), [_rows(part, kept) for part in cells], repeats, receipts)
+
+
+def _counted(reports: Mapping[Any, Any], columns: int) -> dict[tuple[Any, ...], int]:
+    """Counts of outputs, or of tuples of them, checked."""
+    found: dict[tuple[Any, ...], int] = {}
+    for key, count in reports.items():
+        row = (key,) if columns == 1 else key
+        if not isinstance(row, tuple) or len(row) != columns:
+            raise DataError(
+                "counts of reports",
+                expected=f"tuples of {columns} outputs as keys",
+                got="other keys",
+                remedy="pass the table, or write {('a', 'x'): 12, …}",
+            )
+        row = tuple(map(tidy, row))
+        found[row] = found.get(row, 0) + checked_count(tidy(count))
+    return found
+
+
+def check_missing(missing: Any, *mechanisms: Any) -> None:
+    """Refuse policies for null reports that there are not, and missing answers as a category where
+    no input, or part of one, stands for them.
+    """
+    check_choice("policy for missing reports", missing, ("error", "drop", "category"))
+    if missing != "category":
+        return
+    inputs = [label for each in mechanisms for label in each.inputs]
+    if not any(None in (label if isinstance(label, tuple) else (label,)) for label in inputs):
+        raise DataError(
+            "mechanism for missing answers as a category",
+            expected="an input None, which stands for them",
+            got=listing(inputs),
+            remedy="design with "
+            + asked_by(
+                "the prior of md.Prior.from_data(column, missing='category')",
+                "design --missing category",
+            )
+            + f", or leave them out with {asked_by(*DROPPED)}",
+        )
+
+
+def check_beside(columns: Sequence[Any], others: Sequence[str], receipts: Any) -> None:
+    """Refuse reports as weights, strata, clusters or groups, also those of other columns.
+
+    They mix people of all values, so that what is found beside them is drawn towards zero.
+    """
+    own = next((name for name in others if name in columns), None)
+    if own is not None:
+        raise InputError(
+            "weights, strata, clusters and groups",
+            expected="other columns than that of the reports",
+            got=quote(own),
+            remedy="name public columns; reports hold noise, which groups by them would keep",
+        )
+    noisy = next((name for name in others if name in receipts), None)
+    if noisy is not None:
+        raise InputError(
+            "columns beside the reports",
+            expected="public ones",
+            got=f"{quote(noisy)}, which holds reports by its receipt",
+            remedy="estimate one given the other by md.estimate_joint (--given), or regress on "
+            "several privatised columns by a plan or a mapping from them to their mechanisms",
+        )
+
+
+# Reports in rows
+
+
+def sample_of(
+    reports: Any,
+    kernels: Mapping[Any, Any],
+    others: Sequence[str] = (),
+    missing: str = "error",
+    *,
+    fewest: int = FEWEST,
+) -> Sample:
+    """Reports in columns that are named by their kernels, checked, with other columns beside them.
+
+    Parameters
+    ----------
+    reports, others : as of :func:`counted_rows`
+    kernels : Mechanism or SubsetSelection by column; ``None`` for a column without a name
+    missing : {"error", "drop", "category"}
+        Null reports, which are a category where the kernel reports ``None``.
+    fewest : how many there must be
+
+    Raises
+    ------
+    DataError, UnknownNameError
+        For reports that a mechanism cannot produce or that another one made by their receipts, for
+        null reports unless they are dropped, and for fewer than there must be.
+    """
+    check_missing(missing, *kernels.values())
+    rows = counted_rows(reports, list(kernels), others, next(iter(kernels.values())))
+    _check_receipts(rows.receipts, kernels)
+    made = _read(rows, {name: kernel.outputs for name, kernel in kernels.items()}, others)
+    return _checked(made, kernels, missing, fewest)
+
+
+def _check_receipts(receipts: Mapping[str, Receipt], kernels: Mapping[Any, Any]) -> None:
+    for name in kernels.keys() & receipts.keys():
+        check_receipt(receipts[name], kernels[name])
+
+
+def _checked(sample: Sample, kernels: Mapping[Any, Any], missing: str, fewest: int) -> Sample:
+    """Without null reports, of which there may be some only if they are dropped."""
+    blank = (np.stack([*sample.places.values()]) == ABSENT).any(axis=0)
+    if blank.any() and missing != "drop":
+        rows = int(sample.repeats[blank].sum())
+        raise DataError(
+            _where(*kernels),
+            expected="no missing reports",
+            got=f"{counted(rows, 'row')} without one",
+            remedy=f"leave them out with {asked_by(*DROPPED)}; estimates are then about the others",
+        )
+    kept = np.flatnonzero(~blank & (sample.repeats > 0))
+    made = Sample(
+        {name: place[kept] for name, place in sample.places.items()},
+        sample.repeats[kept],
+        {name: _rows(column, kept) for name, column in sample.columns.items()},
+        sample.texts,
+    )
+    for kernel, place in zip(kernels.values(), made.places.values(), strict=True):
+        if isinstance(kernel, ImplicitKernel):
+            continue
+        never = place[~(kernel.weights != 0).any(axis=0)[place]]
+        if never.size:
+            first = never[0]
+            raise DataError(
+                "reports",
+                expected="outputs that the mechanism can produce",
+                got=f"{quote(kernel.outputs[first])}, which no input gives, "
+                f"{made.repeats[place == first].sum()} times",
+                remedy="pass the mechanism that made them",
+            )
+    if made.size < fewest:
+        raise DataError(
+            "reports",
+            expected=f"at least {fewest}",
+            got=str(made.size),
+            remedy="collect more; md.plan (mechdesign plan) says how many",
+        )
+    return made
+
+
+def _where(*names: Any) -> str:
+    if names == (None,):
+        return "reports"
+    return f"reports in column{'s' * (len(names) > 1)} {listing(names)}"
+
+
+def _read(rows: CountedRows, books: Mapping[Any, Any], others: Sequence[str]) -> Sample:
+    """Rows with positions among labels, :data:`ABSENT` for null ones, of each column."""
+    places: dict[Any, Places] = {}
+    at: Any
+    for (name, labels), column in zip(books.items(), rows.of(list(books)), strict=True):
+        is_range = isinstance(labels, range)
+        what = "outputs of the mechanism"
+        book: Any = _Integers(labels) if is_range else Codebook(labels, what, texts=rows.texts)
+        values, at = column, ...
+        if not is_range or isinstance(column, tuple) or column.dtype.kind not in "iu":
+            values, at = coded(column, name)
+        found = book.places(values)
+        absent = [values[i] for i in np.flatnonzero(found == ABSENT)]
+        if unseen := [value for value in absent if not book.is_blank(value)]:
+            raise book.refuse(_where(name), unseen, "pass the mechanism that made them")
+        places[name] = found[at]
+    others = list(dict.fromkeys(others))
+    return Sample(places, rows.repeats, dict(zip(others, rows.of(others), strict=True)), rows.texts)
+
+
+class _Integers:
+    """Positions of reports that are integers: themselves, or what their digits are."""
+
+    def __init__(self, labels: range) -> None:
+        self.labels = labels
+
+    def places(self, values: Any) -> Places:
+        """Positions of several values, :data:`ABSENT` for others."""
+        if not isinstance(values, np.ndarray):
+            return np.fromiter(map(self._place, values), np.int64, len(values))
+        inside = (values >= 0) & (values < len(self.labels))
+        return np.where(inside, np.where(inside, values, 0).astype(np.int64), ABSENT)
+
+    def _place(self, value: Any) -> int:
+        if isinstance(value, str) and len(text := value.strip()) < 20 and text.isascii():
+            value = int(text) if text.isdigit() else value
+        if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+            value = int(value)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return value if whole and value in self.labels else ABSENT
+
+    def is_blank(self, value: Any) -> bool:
+        """Whether a value is missing."""
+        return is_blank(value, texts=True)
+
+    def refuse(self, subject: str, unseen: Sequence[Any], remedy: str) -> DataError:
+        """The error for values that are no reports."""
+        return DataError(
+            subject,
+            expected=f"integers from 0 to {len(self.labels) - 1}, as this mechanism reports them",
+            got=counted(len(unseen), "other value"),
+            remedy=remedy,
+        )
+
+
+def _rows(column: Any, kept: NDArray[Any]) -> Any:
+    """Some rows of a column of a sample."""
+    return column[kept] if isinstance(column, np.ndarray) else (column[0], column[1][kept])
+
+
+def _columns_of(table: Any, names: Sequence[str]) -> list[Any] | None:
+    """Columns of a frame in memory: numbers as arrays, else values and the place of each row.
+
+    ``None`` for other tables, and for columns that a frame lacks or that hold lists.
+    """
+    import narwhals.stable.v1 as nw
+
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    schema = frame.schema
+    if any(name not in schema or schema[name].is_nested() for name in names):
+        return None
+    return [_cells(frame.get_column(name), name) for name in names]
+
+
+def _cells(column: Any, name: str) -> Any:
+    """A column as cells of :class:`CountedRows`."""
+    import narwhals.stable.v1 as nw
+    import pyarrow as pa
+
+    if isinstance(column, nw.Series):
+        if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+            column = column.to_numpy()
+        else:
+            try:
+                # Polars panics at a name with a zero byte.
+                return distinct_values(column.alias("c").to_arrow(), name)
+            except (pa.ArrowException, TypeError):
+                column = column.to_list()
+    if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iufb":
+        return column
+    return distinct_values(list(column), name)
+
+
+def _distinct_rows(columns: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Rows that differ, the first of each, and how often each occurs; all rows where most of some
+    of them differ.
+    """
+    codes = [column if isinstance(column, np.ndarray) else column[1] for column in columns]
+    rows = len(codes[0])
+    probe = [part[:: 1 + rows // _PROBED].tolist() for part in codes]
+    if 2 * len(set(zip(*probe, strict=True))) > len(probe[0]):
+        return np.arange(rows), np.ones(rows, dtype=np.int64)
+    code, size = np.zeros(rows, dtype=np.int64), 1
+    for part, column in zip(codes, columns, strict=True):
+        if isinstance(column, np.ndarray):
+            part = np.unique(part, return_inverse=True)[1]
+        count = int(part.max(initial=0)) + 1
+        if size * count > 1 << 62:
+            values, code = np.unique(code, return_inverse=True)
+            size = len(values)
+        code, size = code * count + part, size * count
+    _, first, repeats = np.unique(code, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return first[order], repeats[order]
+
+
+# Reports of several columns as those of one kernel
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A kernel with the rows of its reports.
+
+    Attributes
+    ----------
+    designed : design or kernel, which is of all columns together where there are several
+    kernel : of it
+    sample : the reports, and what stands beside them
+    receipt : the one that came with the reports, ``None`` where none did
+    note : what could not be told of where they came from, or nothing
+    """
+
+    designed: Any
+    kernel: Mechanism
+    sample: Sample
+    receipt: Receipt | None
+    note: str
+
+
+def asked_of(
+    reports: Any,
+    designed: Any,
+    column: Any,
+    receipt: Any,
+    missing: str,
+    others: Sequence[str] = (),
+) -> Asked:
+    """Reports of a design, or of a kernel on tuples.
+
+    Parameters
+    ----------
+    column : name of the column of reports, or of several; where left out, those that a kernel on
+        tuples was designed for
+    receipt : Receipt or path
+    others : names of other columns, which the sample has
+
+    Raises
+    ------
+    DataError, InputError, UnknownNameError
+        As :func:`sample_of`, and for columns in another order.
+    """
+    several = None if column is None else [column]
+    if isinstance(column, (list, tuple)):
+        several = list(Schema(tuple(column)).names)
+    if several is None and is_table(reports):
+        several = report_columns(designed)
+    kernel = mechanism_of(designed)
+    several = several or [None]
+    if len(several) == 1 or isinstance(reports, (Mapping, ReportCounts)):
+        name = several[0] if len(several) == 1 else None
+        sample = sample_of(reports, {name: kernel}, others, missing)
+    else:
+        check_order(several, () if kernel.schema is None else kernel.schema.names)
+        name = joined(several)
+        tuples = _of_tuples(reports, several, kernel, others)
+        check_missing(missing, kernel)
+        sample = _checked(tuples, {name: kernel}, missing, FEWEST)
+    known, note = trace(reports, name, kernel, receipt, sample.size)
+    return Asked(designed, kernel, sample, known, note)
+
+
+def report_columns(designed: Any) -> list[str]:
+    """The columns that reports of a design or plan are in, unless they were given other names."""
+    if isinstance(designed, KernelPlan):
+        return list(designed.names)
+    kernel = kernel_of(designed)
+    schema = None if isinstance(kernel, ImplicitKernel) else kernel.schema
+    names = [] if schema is None else list(schema.names)
+    if len(names) < 2 or all(isinstance(y, tuple) and len(y) == len(names) for y in kernel.outputs):
+        return names
+    return ["_".join(names)]
+
+
+def _of_tuples(
+    reports: Any, names: Sequence[str], kernel: Mechanism, others: Sequence[str]
+) -> Sample:
+    """Several columns as one of tuples, which is null where one of them is.
+
+    A missing part is no missing report where the kernel has outputs with ``None`` in its place.
+    """
+    if not all(isinstance(y, tuple) and len(y) == len(names) for y in kernel.outputs):
+        raise InputError(
+            "columns of reports",
+            expected="one, as the reports of this kernel are no tuples",
+            got=str(len(names)),
+            remedy="name the column that holds them",
+        )
+    books = {
+        name: list(dict.fromkeys(y[i] for y in kernel.outputs)) for i, name in enumerate(names)
+    }
+    read = _read(counted_rows(reports, names, others), books, others)
+    known = [{label: k for k, label in enumerate(labels)} for labels in books.values()]
+    # The last place of each part is that of null.
+    table = np.full([len(labels) + 1 for labels in books.values()], ABSENT, dtype=np.int64)
+    for place, y in enumerate(kernel.outputs):
+        table[tuple(of[part] for of, part in zip(known, y, strict=True))] = place
+    rows = np.stack(list(read.places.values()))
+    places = table[tuple(rows)]
+    unseen = (places == ABSENT) & (rows != ABSENT).all(axis=0)
+    if unseen.any():
+        book = Codebook(kernel.outputs, "outputs of the mechanism")
+        values = [
+            tuple(labels[k] for labels, k in zip(books.values(), row, strict=True))
+            for row in rows[:, unseen].T.tolist()
+        ]
+        raise book.refuse(_where(joined(names)), values, "pass the mechanism that made them")
+    return Sample({joined(names): places}, read.repeats, read.columns, read.texts)
+
+
+def together(plan: KernelPlan, names: Sequence[str]) -> Mechanism:
+    """Columns of a plan as one kernel."""
+    kernels = [mechanism_of(plan[name]) for name in names]
+    bins = [None if kernel.schema is None else kernel.schema.bins[0] for kernel in kernels]
+    made = product_kernel(kernels, list(product(*(kernel.inputs for kernel in kernels))))
+    return made.with_schema(Schema(tuple(names), tuple(bins)))
+
+
+def note_of_plan(reports: Any, kernels: Mapping[str, Mechanism], receipt: Any) -> str:
+    """What could not be told of where reports of several columns came from, or nothing.
+
+    Raises :class:`DataError` for reports that another kernel made.
+    """
+    carried = {**receipts_of(reports), **_receipts_in(receipt)}
+    _check_receipts(carried, kernels)
+    untold = [name for name in kernels if name not in carried]
+    if not untold:
+        return ""
+    name = joined(list(kernels)) if len(untold) == len(kernels) else untold[0]
+    return (
+        f"no receipt came with the reports of {quote(name)}: whether this plan made them could not "
+        "be told, and those of a noisier one would fit it as well"
+    )
+
+
+def _receipts_in(receipt: Any) -> Mapping[str, Receipt]:
+    """Receipts of columns by name: from a file that holds them, or as they were given."""
+    if receipt is None:
+        return {}
+    if isinstance(receipt, (str, Path)):
+        return read_receipts(receipt)[0]
+    if isinstance(receipt, Mapping):
+        return {
+            str(name): one if isinstance(one, Receipt) else load_receipt(one, str(name))
+            for name, one in receipt.items()
+        }
+    raise InputError(
+        "receipt",
+        expected="a file with the receipts of all columns, or a mapping from each to its own",
+        got=type(receipt).__name__,
+        remedy="pass the file that privatize(..., receipt=) wrote",
+    )

@@ -1,0 +1,141 @@
+"""Every estimate is one linear estimate: of a kernel, of products of kernels, of mixtures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from checks import refused
+
+import mechdesign as md
+from mechdesign import published
+from mechdesign.errors import UnknownNameError
+from mechdesign.inference import likelihood
+from mechdesign.kernel import MatrixKernel
+from mechdesign.utility.questions import Question
+
+COLUMNS = {
+    "u": md.randomised_response(md.Prior.uniform([*"abc"]), 3),
+    "v": md.randomised_response(md.Prior.uniform([*"xy"]), 2),
+    "w": md.randomised_response(md.Prior.uniform([*"pqr"]), 2.5),
+}
+
+
+def reports_of(n, seed=4):
+    """Reports in three columns of people whose secrets depend on each other."""
+    rng = np.random.default_rng(seed)
+    base, table = rng.integers(0, 6, n), {}
+    for i, (name, kernel) in enumerate(COLUMNS.items()):
+        secret = (base + rng.integers(0, i + 1, n)) % len(kernel.inputs)
+        draws = [rng.choice(len(kernel.outputs), p=kernel.kernel[x]) for x in secret]
+        table[name] = np.array(kernel.outputs, dtype=object)[draws]
+    return pd.DataFrame(table)
+
+
+def test_a_joint_table_of_three_columns_needs_no_plan(monkeypatch):
+    """As of the product of all kernels, whether or not that is made."""
+    reports = reports_of(900)
+    found = md.estimate(reports, COLUMNS)
+    inverse = [np.linalg.inv(kernel.kernel) for kernel in COLUMNS.values()]
+    codes = [
+        reports[name].map({y: i for i, y in enumerate(kernel.outputs)}).to_numpy()
+        for name, kernel in COLUMNS.items()
+    ]
+    rows = np.einsum("ra,rb,rc->rabc", *(a[at] for a, at in zip(inverse, codes, strict=True)))
+    np.testing.assert_allclose(found.values, rows.mean(axis=0).ravel(), atol=1e-12)
+    assert found.labels[1] == ("a", "x", "q")
+    pair = md.estimate(reports, COLUMNS, ["u", "w"])
+    np.testing.assert_allclose(
+        found.values.reshape(3, 2, 3).sum(axis=1).ravel(), pair.values, atol=1e-12
+    )
+    joint = md.estimate_joint(reports, [COLUMNS["u"], COLUMNS["w"]], ["u", "w"])
+    np.testing.assert_allclose(joint.values.ravel(), pair.values, atol=1e-12)
+    np.testing.assert_allclose(joint.lower.ravel(), pair.lower, atol=1e-9)
+    alone = md.estimate(reports, COLUMNS, "v")
+    np.testing.assert_allclose(alone.values, md.estimate(reports["v"], COLUMNS["v"]).values)
+    monkeypatch.setattr("mechdesign.inference.many.MOST_ENTRIES", 100)
+    large = md.estimate(reports, COLUMNS)
+    assert isinstance(large, md.inference.many.ManyEstimates)
+    np.testing.assert_allclose(large.values, found.values, atol=1e-12)
+    refused(lambda: md.estimate(reports, COLUMNS, ["u", "z"]), "'z'", error=UnknownNameError)
+
+
+def test_columns_of_a_plan_are_weighed_as_their_designs_are_best():
+    counts = {"a": [60, 30, 10], "x": [80, 20]}
+    priors = {name: md.Prior.from_counts(n) for name, n in counts.items()}
+    plan = md.plan_columns(priors, total=md.LDP(2.5))
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({name: rng.choice(len(n), 800) for name, n in counts.items()})
+    reports = md.privatize(table, plan, rng=2)
+    found, joint = md.estimate(reports, plan), md.estimate_joint(reports, plan)
+    np.testing.assert_allclose(found.values, joint.values.ravel(), atol=1e-12)
+    each = [
+        MatrixKernel.of(one).scores(
+            Question(one.mechanism.inputs, np.eye(len(one.mechanism.inputs))),
+            one.prior.probabilities,
+        )
+        for one in plan.designs
+    ]
+    np.testing.assert_allclose(found.observed.scores, np.kron(*each), atol=1e-9)
+
+
+def test_scores_are_unbiased_and_their_moments_are_what_the_kernel_adds():
+    rng = np.random.default_rng(5)
+    kernel = MatrixKernel(tuple("abc"), rng.dirichlet(np.ones(6), 3))
+    question = Question(("f", "g"), rng.normal(size=(3, 2)))
+    scores = kernel.scores(question, np.full(3, 1 / 3))
+    moments = kernel.moments(scores)
+    np.testing.assert_allclose(moments[0], 1)
+    np.testing.assert_allclose(moments[1], question.weights, atol=1e-12)
+    drawn = kernel.likelihood(np.arange(6))
+    np.testing.assert_allclose(moments[2], np.einsum("yn,yf->nf", drawn, scores**2))
+    assert (moments[2] >= moments[1] ** 2 - 1e-12).all()
+
+
+def test_an_estimate_maximises_once_and_a_kernel_is_hashed_once(monkeypatch):
+    """Of a thousand symbols these are most of the time."""
+    kernel = md.randomised_response(md.Prior.uniform(45), 3)
+    counts = {y: 30 + i for i, y in enumerate(kernel.outputs)}
+    newton, runs = likelihood._newton, []
+    monkeypatch.setattr(likelihood, "_newton", lambda *a: runs.append(1) or newton(*a))
+    hashed, hashes = published._fingerprint, []
+    monkeypatch.setattr(published, "_fingerprint", lambda m: hashes.append(1) or hashed(m))
+    for _ in range(3):
+        md.estimate(counts, kernel, misfit="warn")
+    assert (len(runs), len(hashes)) == (3, 1)
+
+
+@pytest.mark.parametrize("people", ["different", "same"])
+def test_rounds_are_one_report_of_a_mixture_or_of_both(people):
+    first, second = (md.randomised_response(md.Prior.uniform([*"abc"]), e) for e in (1, 2))
+    rng = np.random.default_rng(3)
+    secret = np.array(["a"] * 200 + ["b"] * 120 + ["c"] * 80)
+    tables = [
+        pd.Series([rng.choice(k.outputs, p=k.kernel[k.inputs.index(x)]) for x in secret], name=name)
+        for name, k in (("one", first), ("two", second))
+    ]
+    kernels, truth = [first, second], {"a": 2, "b": 1, "c": 1}
+    if people == "same":
+        both = pd.concat(tables, axis=1)
+        found = md.estimate_rounds(both, kernels, ["one", "two"], people="same", truth=truth)
+        other = md.estimate(dict(both.value_counts()), first.parallel(second), truth=truth)
+    else:
+        found = md.estimate_rounds(tables, kernels, truth=truth)
+        half = [k.kernel / 2 for k in kernels]
+        mixed = md.Mechanism(np.hstack(half), first.inputs, [*"abc", *"def"])
+        counts = [t.value_counts() for t in tables]
+        named = {y: int(counts[0].get(y, 0)) for y in "abc"}
+        named |= {z: int(counts[1].get(y, 0)) for y, z in zip("abc", "def", strict=True)}
+        other = md.estimate(named, mixed, truth=truth)
+    np.testing.assert_allclose(found.values, other.values, atol=1e-12)
+    np.testing.assert_allclose(found.distribution, other.distribution, atol=1e-9)
+    assert found.fit == pytest.approx(other.fit)
+
+
+def test_rounding_is_no_estimate_outside_of_what_is_possible():
+    rows = 0.9 * np.array([[1, 0, 0], [0, 1, 0], [1 / 3] * 3]) + 0.1 / 3
+    three = md.Mechanism(rows, [*"abc"], [*"abc"])
+    found = md.estimate({"a": 1000, "b": 1000, "c": 1000}, three)
+    assert abs(found["a"]) < 1e-12
+    assert "moved inside" not in repr(found)
+    assert "moved inside" in repr(md.estimate({"a": 900, "b": 1000, "c": 1000}, three))
