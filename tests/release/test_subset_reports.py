@@ -100,16 +100,16 @@ def test_words_decide_on_placements_with_exactly_their_masses():
     ends, total = np.cumsum(directions.masses).tolist(), sum(directions.masses)
     assert any((end << 64) % total for end in ends)
     for b, end in enumerate(ends[:-1]):
-        word = (end << 64) // total
-        inside = (end << 64) - word * total  # of the word's `total` parts, those before the end
+        cut = (end << 64) // total
+        inside = (end << 64) - cut * total  # of its `total` parts, those before the end
         words = np.zeros((3, 2), dtype=np.uint64)
-        words[:, 1] = word - 1, word, word + 1
+        words[:, 1] = cut - 1, cut, cut + 1
         for part, place in ((0, b), (inside - 1, b), (inside, b + 1), (total - 1, b + 1)):
             if part >= 0 and inside:
                 bits = 8 * ((total.bit_length() + 7) // 8) - (total - 1).bit_length()
 
                 class Spare:
-                    """The bytes of a number, for the word that is cut alone."""
+                    """The bytes of a number, for the one that is cut alone."""
 
                     def stream(self, row, part=part << bits):
                         assert row == 1
