@@ -151,7 +151,7 @@ def determined_prior(design: Any) -> DeterminedPrior:
     nothing = DeterminedPrior(prior.labels, (0.0,) * len(prior), 0, len(live) - 1, (), whole)
     if len({prior.weights[x] for x in live}) == 1:
         return nothing
-    asked = _Asked.of(design)
+    asked = _Asked.of(design, prior)
     if asked is None:
         return replace(nothing, is_measured=False)
     named = list(_conditions(asked))
@@ -187,12 +187,11 @@ class _Asked:
     requirements: tuple[Requirement, ...]
     utility: Utility
     #: Symbols of equal mass, where the public form tells which these are.
-    groups: tuple[NDArray[np.intp], ...] = ()
+    groups: Sequence[NDArray[np.integer]] = ()
 
     @classmethod
-    def of(cls, design: Design | SubsetSelection) -> _Asked | None:
+    def of(cls, design: Design | SubsetSelection, prior: Prior) -> _Asked | None:
         """Of a design, or of a selection whose matrix can be written; ``None`` for larger ones."""
-        prior = design.prior
         if isinstance(design, Design):
             if len(prior) * design.mechanism.kernel.size > _MOST:
                 return None
@@ -267,7 +266,7 @@ def _conditions(asked: _Asked) -> Iterator[tuple[str, Conditions]]:
         yield "the optimum", optimum
 
 
-def _spreads(groups: Sequence[NDArray[np.intp]], prior: Prior) -> Array:
+def _spreads(groups: Sequence[NDArray[np.integer]], prior: Prior) -> Array:
     """By how much masses of one group differ, relatively."""
     masses = [prior.probabilities[rows] for rows in groups]
     return np.concatenate([own[1:] / own[0] - 1 for own in masses])

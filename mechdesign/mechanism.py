@@ -554,7 +554,7 @@ def _checked_kernel(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
 class ImplicitKernel(ABC):
     """A kernel that is drawn from without a matrix; its outputs are integers from 0 on."""
 
-    inputs: tuple[Label, ...]
+    inputs: Sequence[Label]
 
     @property
     @abstractmethod

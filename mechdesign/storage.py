@@ -259,7 +259,7 @@ def _subsets_out(item: Any) -> dict[str, Any]:
         )
     told: dict[str, Any] = {"notions": [_notion_out(notion) for notion in item.notions]}
     kind = "subset selection"
-    if item.prices is not None:
+    if item.prices is not None and item.prior is not None:
         kind, told["prior"] = "grouped selection", prior_to_json(item.prior)
     elif item.has_names:
         told["labels"] = [label_to_json(label) for label in item.inputs]

@@ -347,8 +347,8 @@ _GEOMETRY = {
 }
 _PART = _only(_GEOMETRY, {"placements": _of("placements")})
 _TYPE = {"chances": _list(_DIGITS, "G"), "parts": _list(_any(_NULL, _PART), "G")}
-_TYPES = {"types": _list(_only(_TYPE), least=1)}
-_SELECTION = _TYPES | {
+_REPORTS = {"types": _list(_only(_TYPE), least=1)}
+_SELECTION = _REPORTS | {
     "notions": _ASKED | {"length": "K", "minItems": 1},
     "achieved": _list(_of("levels"), "K"),
     **dict.fromkeys(("risk_exact", "bound_exact"), _of("fraction")),
@@ -422,7 +422,7 @@ _KINDS = {
             "groups": _list(_whole(0, MOST_GROUPS - 1), least=2),
             "notions": _ASKED,
             "fingerprint": _HASH,
-            **_TYPES,
+            **_REPORTS,
         },
         {"labels": _list(_LABEL), **_STATED},
     ),
@@ -2425,7 +2425,7 @@ def _subset_risk(content: dict[str, Any]) -> bool | None:
     n, q, m, risk = content["symbols"], part["base"], part["dimension"], _ZERO
     v, pairs = q**m, [(n // w) * w * w + (n % w) ** 2 for w in (q**i for i in range(m + 1))]
     for i, profile in enumerate(part["profiles"]):
-        count, high, middle = profile["count"], _integer(profile["high"]), _integer(profile["middle"])
+        count, (high, middle) = profile["count"], (_integer(profile[w]) for w in ("high", "middle"))
         levels = (count, high), (1, middle), (q - count - 1, (1 << 53) - high - middle)
         away = [(k, Fraction(q * w, k << 53) - 1) for k, w in levels if k]
         second, third = (sum(k * a**power for k, a in away) / q for power in (2, 3))

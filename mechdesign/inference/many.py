@@ -65,7 +65,7 @@ class ManyEstimates(Rows):
     note : what could not be told of where the reports came from, a sentence or nothing
     """
 
-    labels: tuple[Label, ...]
+    labels: Sequence[Label]
     values: Vector
     errors: Vector
     reports: int

@@ -39,25 +39,20 @@ class Shape(NamedTuple):
     def spread(self, n: int) -> Fraction:
         """The largest Σ (r − 1)² of n entries r of mean one; zero where there are none."""
         low, high, ratio = self
-        found = Fraction(0)
         if not low <= 1 <= high or low == high or ratio == 1:
-            return found
+            return Fraction(0)
         if ratio is None:
             # As many entries as possible at the upper end, and one between the ends.
             count = min(int((1 - low) * n / (high - low)), n - 1)
             rest = n - count * high - (n - count - 1) * low
             return count * (high - 1) ** 2 + (rest - 1) ** 2 + (n - count - 1) * (1 - low) ** 2
         # With d entries up the lower value is n/(n + d(c − 1)); the spread has one maximum.
-        fewest, most = (
-            (n / end - n) / (ratio - 1) if end else Fraction(n) for end in (high / ratio, low)
-        )
-        for d in (int(n / (ratio + 1)), int(n / (ratio + 1)) + 1):
-            d = max(min(d, math.floor(most), n - 1), math.ceil(fewest), 1)
-            share = Fraction(d, n)
-            step = (ratio - 1) / (share * ratio + 1 - share)
-            if d <= min(most, n - 1):
-                found = max(found, n * share * (1 - share) * step**2)
-        return found
+        step, best = ratio - 1, int(n / (ratio + 1))
+        first = max(math.ceil((n * ratio / high - n) / step), 1)
+        last = min(math.floor((n / low - n) / step) if low else n, n - 1)
+        counts = {sorted((first, d, last))[1] for d in (best, best + 1) if first <= last}
+        spreads = [n * d * (n - d) * step**2 / (n + d * step) ** 2 for d in counts]
+        return max(spreads, default=Fraction(0))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InputError, LevelError
 from ..exact import DENOMINATOR, Verdict, to_weights
@@ -25,7 +26,6 @@ from .parts import (
     IN_ORDER,
     MOST_DIVISORS,
     MOST_RESIDUES,
-    Floats,
     Part,
     balanced,
     class_ends,
@@ -182,10 +182,11 @@ def types_of(
 ) -> Iterator[tuple[Fraction, int, list[ReportType]]]:
     """Types that keep the notions over the spaces of a plan, with risk and number of reports."""
     bounds, sizes = asked_bounds(notions), layout.sizes
-    best = Program(layout, bounds, plan, outside=False).best()
+    if (best := Program(layout, bounds, plan, outside=False).best()) is None:
+        return
     full = [q**m == n or not bounds.are_by_mean for (q, m), n in zip(plan, sizes, strict=True)]
     least: Fraction | float = math.inf
-    for mixed in _MIXED if best else ():
+    for mixed in _MIXED:
         # Rounding may leave some symbols alike, and there may be no placements.
         with contextlib.suppress(ValueError):
             types = _weighted(layout, plan, best, mixed, bounds, np.array(full))
@@ -200,7 +201,7 @@ def types_of(
 
 
 def _weighted(
-    layout: Layout, plan: Plan, best: Mixture, mixed: float, bounds: LiftBounds, full: Floats
+    layout: Layout, plan: Plan, best: Mixture, mixed: float, bounds: LiftBounds, full: NDArray[Any]
 ) -> list[ReportType]:
     """The types of a mixture in integers, with so much of a kernel that tells nothing mixed in.
 
@@ -216,8 +217,8 @@ def _weighted(
         drafts, ends = dict[int, Any](), np.zeros((len(row), max(m for _, m in plan), 4))
         for i, ((q, m), count) in enumerate(zip(plan, counts, strict=True)):
             if 0 < count < q > 1:
-                values = [high, low + count % 1 * (high - low), low, low]
-                values = np.array(values[:3] if count >= 1 else values[1:])
+                levels = [high, low + count % 1 * (high - low), low, low]
+                values = np.array(levels[:3] if count >= 1 else levels[1:])
                 away = (1 - mixed * full[i]) * often * (values - best.means[t, i])
                 raised = max(1, int(count))
                 sizes = raised, 1, q - 1 - raised

@@ -49,9 +49,9 @@ Placements = tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]
 
 #: Divisors of N whose pairs are balanced in reasonable time.
 MOST_DIVISORS = 64
-# Placements that are drawn for each condition at first, and how often twice as many are.
-_DRAWN, _DOUBLED, _SEED = 4, 5, 23
-# Shares below which a placement is not used.
+# How often twice as many placements are drawn.
+_DOUBLED, _SEED = 5, 23
+# Shares below which a placement is not used, and errors that are none.
 _USED = 1e-9
 #: Residues with which estimates take time in proportion, and points of a space that they hold.
 MOST_RESIDUES, MOST_POINTS = 2048, 1 << 30
@@ -257,9 +257,10 @@ def class_ends(
     """
     cell = base**i
     whole, rest = divmod(size, cell * base)
-    levels, means = sorted((v, n) for v, n in zip(values, sizes, strict=False) if n), []
+    levels: list[Any] = sorted((v, n) for v, n in zip(values, sizes, strict=False) if n)
+    means = list[Any]()
     for order in (levels, levels[::-1]):
-        left, total = Fraction(rest, cell), 0
+        total, left = 0, Fraction(rest, cell)
         for value, n in order:
             total += value * cell * (whole * n + min(n, left))
             left -= min(n, left)
@@ -297,20 +298,23 @@ def balanced(size: int, count: int, *, middle: bool) -> Placements:
     ``middle`` says whether the element after the high ones has a weight of its own.
     """
     from flint import fmpz_mat
-    from scipy.optimize import linprog
+    from scipy.optimize import nnls
 
     length, rng = count + middle, np.random.default_rng(_SEED)
-    drawn, more = [tuple(range(length))], _DRAWN * len(divisors(size)) * (1 + middle)
-    for _ in range(_DOUBLED):
-        drawn += [tuple(rng.choice(size, length, replace=False).tolist()) for _ in range(more)]
-        drawn, more = [*dict.fromkeys(drawn)], len(drawn)
+    drawn, own = [tuple(range(length))], divisors(size)
+    for doubled in range(_DOUBLED):
+        # Pairs that are equal modulo a large divisor come next to never by chance.
+        for divisor in ((1 + middle) << doubled) * [*own, *[1] * len(own)]:
+            place, rank = np.divmod(np.arange(length), size // divisor)
+            order = rng.choice(size // divisor, rank.max() + 1, replace=False)
+            drawn.append(tuple(rng.permutation(place + divisor * order[rank]).tolist()))
+        drawn = [*dict.fromkeys(drawn)]
         excesses = _excesses(size, count, drawn)
         table = np.array([[1.0] * len(drawn), *excesses])
         table /= np.maximum(np.abs(table).max(axis=1, keepdims=True), 1.0)
-        right = np.eye(1, len(table))[0]
-        found = linprog(np.zeros(len(drawn)), A_eq=table, b_eq=right, method="highs-ds")
-        if found.status == 0:
-            used = np.flatnonzero(found.x > _USED).tolist()
+        shares, away = nnls(table, np.eye(1, len(table))[0])
+        if away < _USED:
+            used = np.flatnonzero(shares > _USED).tolist()
             basis, nullity = fmpz_mat([[row[b] for b in used] for row in excesses]).nullspace()
             masses = [int(basis[i, 0]) for i in range(len(used))]
             common = math.gcd(*masses) * (1 if masses[0] > 0 else -1)

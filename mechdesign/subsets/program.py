@@ -102,7 +102,7 @@ class Program:
         self.tolerance = 1e-9 if n.sum() <= 5000 else 1e-6
         up, down = (float_at_least, float_at_most) if outside else (float_at_most, float_at_least)
         self.kinds = [
-            Kind(down(low), up(high), ratio and up(ratio), free)
+            Kind(down(low), up(high), None if ratio is None else up(ratio), free)
             for low, high, ratio in bounds.shapes(min(layout.masses))
             for free in ([None] if ratio else range(len(n)))
         ]

@@ -57,10 +57,11 @@ class _Group:
         weights, told, atoms = chances[:, i] / often, [Fraction(0)] * m, list[Any]()
         for t, (one, part) in enumerate(zip(types, parts, strict=True)):
             rest = Fraction(1)
-            for c, row in enumerate(part.values if part else ()):
+            rows = [zip(row, part.sizes, strict=True) for row in part.values] if part else []
+            for c, row in enumerate(rows):
                 share = one.class_share(i, c)
                 rest -= share
-                for rho, count in zip(row, part.sizes, strict=True):
+                for rho, count in row:
                     atoms.append((t, c, rho, share * count / q))
                     told[c] += chances[t, i] * weights[t] * atoms[-1][-1] * (rho - 1) ** 2
             atoms.append((t, m, Fraction(1), rest))

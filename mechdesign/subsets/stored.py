@@ -65,7 +65,7 @@ def from_numbers(
     Raises :class:`CertificateError` for levels that are not kept and a bound that the numbers do
     not bear out, ``ValueError`` and the like for numbers that are those of no kernel.
     """
-    groups, size = content.get("groups"), content.get("symbols")
+    groups, size = content.get("groups"), content.get("symbols", 0)
     if isinstance(symbols, Prior):
         layout = Layout.of(symbols)
     else:
@@ -74,8 +74,9 @@ def from_numbers(
     n, g = len(layout.group), len(layout.sizes)
     if not all(layout.sizes) or n > MOST_SYMBOLS or g > MOST_GROUPS or (g > 1) == bool(size):
         raise ValueError(f"{n} symbols in {g} groups")
-    if not isinstance(symbols, Prior):
-        symbols = range(n) if symbols is None else check_labels(symbols, n, "symbols", InputError)
+    given: Any = range(n) if symbols is None else symbols
+    if symbols is not None and not isinstance(symbols, Prior):
+        given = check_labels(symbols, n, "symbols", InputError)
     types = [
         ReportType(
             tuple(map(read_integer, one["chances"])),
@@ -88,14 +89,14 @@ def from_numbers(
         for one in content["types"]
     ]
     if groups is not None:
-        return PublicSelection(symbols, notions, layout, types, stated)
+        return PublicSelection(given, notions, layout, types, stated)
     prices, away = None, Fraction(0)
     if isinstance(symbols, Prior):
-        given = [np.array(content["prices"][name], dtype=float) for name in Prices._fields]
-        if not all(np.isfinite(part).all() for part in given):
+        told = [np.array(content["prices"][name], dtype=float) for name in Prices._fields]
+        if not all(np.isfinite(part).all() for part in told):
             raise ValueError("prices that are no numbers")
-        prices, away = Prices(*given), _AGREEMENT
-    made = SubsetSelection(symbols, notions, layout, types, prices)
+        prices, away = Prices(*told), _AGREEMENT
+    made = SubsetSelection(given, notions, layout, types, prices)
     bound = made.certificate.bound_exact
     if abs(read_fraction(content["bound_exact"]) - bound) > away * bound:
         raise CertificateError("a bound that its numbers do not bear out")
