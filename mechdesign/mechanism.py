@@ -559,7 +559,7 @@ def check_prior(inputs: tuple[Label, ...], prior: Prior) -> None:
 class ImplicitKernel(ABC):
     """A kernel that is drawn from without a matrix; its outputs are integers from 0 on."""
 
-    inputs: tuple[Label, ...]
+    inputs: Sequence[Label]
 
     @property
     @abstractmethod
