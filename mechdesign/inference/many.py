@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..kernel import MatrixKernel, outer
 from ..labels import Label, counted, listing
-from ..mechanism import mechanism_of
+from ..mechanism import kernel_of
 from ..release.receipts import Receipt, trace
 from ..release.reports import Sample, sample_of
 from ..schema import Schema
@@ -243,7 +243,7 @@ def columns_of(designed: Any, column: Any) -> dict[Any, Any]:
 def large_columns(designed: Any, column: Any) -> list[Any] | None:
     """Columns whose reports together are too many for one kernel; else ``None``."""
     designs = columns_of(designed, column)
-    entries = math.prod(math.prod(mechanism_of(one).shape) for one in designs.values())
+    entries = math.prod(math.prod(kernel_of(one).shape) for one in designs.values())
     return list(designs) if len(designs) > 1 and entries > MOST_ENTRIES else None
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InfeasibleError, InputError, UntoldError
+from ..kernel import is_small
 from ..labels import Label, short_names
 from ..mechanism import Mechanism, kernel_of, mechanism_of
 from ..numeric import finite_number, truth_value
@@ -146,7 +147,7 @@ def plan(
     Parameters
     ----------
     mechanism : Mechanism, Design, its public form, or SubsetSelection
-        Of a subset selection only the largest error of any share is told.
+        Of the shares of a subset selection only the largest error is told.
     error, reports : exactly one of the two
         Half-width of the intervals of :func:`estimate` for a population, or a number of reports.
     prior : Prior, optional
@@ -201,7 +202,10 @@ def plan(
     if assumed is not None:
         kernel.check_prior(assumed)
     if isinstance(kernel, SubsetSelection):
-        refuse_other_than(feature=(feature, None), by=(by, "symbols"), best=(best, False))
+        refuse_other_than(best=(best, False))
+    is_plain = feature is None and by == "symbols"
+    if isinstance(kernel, SubsetSelection) and (is_plain or not is_small(kernel)):
+        refuse_other_than(feature=(feature, None), by=(by, "symbols"))
         both = _largest_of_many(kernel, assumed, asked)
         return _sized(("the share of largest error",), both, assumed)
     question = ask_as_designed(mechanism, feature, by, hidden=best)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,7 +29,7 @@ from ..privacy import LDP
 from ..privacy.notion import PrivacyNotion
 from ..published import told_in_public
 from .bounds import asked_bounds, least_risk
-from .parts import Integers
+from .parts import Floats, Integers
 from .program import Prices, Program
 from .report_types import MOST_REPORTS, Layout, LevelCheck, ReportType, check_levels
 from .scores import Scored
@@ -219,20 +218,38 @@ class SubsetSelection(Scored, ImplicitKernel):
         >>> sum(found.probability(0, y) for y in found.outputs)
         Fraction(1, 1)
         """
-        row, number = self.inputs.index(symbol), self.outputs[report]
-        t, i = bisect_right(self.offsets, number) - 1, self.layout.group[row]
-        one, inside = self.types[t], np.array([number - self.offsets[t]])
-        found = Fraction(one.chances[i], DENOMINATOR)
-        for part in one.parts.values():
-            found /= part.base
-        numbers = np.unravel_index(inside, one.radices)
-        for (directions, _), direction in zip(one.slots, numbers, strict=False):
-            found *= directions.chance(int(direction[0]))
-        if i in one.parts:
-            part, drawn = one.parts[i], one.drawn(inside)[i]
-            (level,) = part.levels_at(*drawn, np.searchsorted(self.layout.rows[i], [row]))
-            c = drawn[0][1, 0]
-            found *= part.values[c][level] if c < part.dimension else 1
+        row, number = self.inputs.index(symbol), np.array([self.outputs[report]])
+        return Fraction(self._chances(number, [row], Fraction)[0, 0])
+
+    def likelihood(self, reports: Integers) -> Floats:
+        """``(R, N)`` chances of reports given each symbol."""
+        return self._chances(reports, range(len(self.inputs)), float)
+
+    def _chances(self, reports: Integers, symbols: Sequence[int], number: Any) -> Any:
+        """Chances of reports given some symbols, as numbers of a kind."""
+        found = np.empty((len(reports), len(symbols)), dtype=object if number is Fraction else None)
+        kinds = np.searchsorted(self.offsets, reports, side="right") - 1
+        for t in np.unique(kinds).tolist():
+            rows, one = np.flatnonzero(kinds == t), self.types[t]
+            inside = reports[rows] - self.offsets[t]
+            drawn, chances = one.drawn(inside), [Fraction(w, DENOMINATOR) for w in one.chances]
+            common: Any = number(Fraction(1, math.prod(p.base for p in one.parts.values())))
+            numbers = np.unravel_index(inside, one.radices)
+            for (directions, _), at in zip(one.slots, numbers, strict=False):
+                each = [
+                    directions.chance(k * directions.each) for k in range(len(directions.masses))
+                ]
+                common = common * np.array([*map(number, each)])[at // directions.each]
+            for column, symbol in enumerate(symbols):
+                i = self.layout.group[symbol]
+                found[rows, column] = common * number(chances[i])
+                if i in one.parts:
+                    part = one.parts[i]
+                    place = np.searchsorted(self.layout.rows[i], np.full(len(rows), symbol))
+                    # Classes beyond all others tell no symbols apart.
+                    values = [[*map(number, row)] for row in (*part.values, [1] * len(part.sizes))]
+                    level = part.levels_at(*drawn[i], place)
+                    found[rows, column] *= np.array(values)[drawn[i][0][1], level]
         return found
 
     # The kernel
@@ -279,11 +296,7 @@ class PublicSelection(SubsetSelection):
 
     Attributes
     ----------
-    inputs : labels of the symbols
-    notions : what it keeps
     stated : names and levels of what it keeps besides, whose parameters are not told
-    layout : which group each symbol is in
-    types : how reports are drawn
     """
 
     def __init__(
