@@ -26,7 +26,7 @@ from ..subsets import SubsetSelection
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
 from .assurance import ASSURANCE, MOST, ROUNDING, Expected, Promise
-from .references import CONFIDENCE, refuse_other_than
+from .references import CONFIDENCE, asked_for, refuse_other_than
 from .widest import Widest, narrowest
 
 Vector = NDArray[np.float64]
@@ -203,9 +203,9 @@ def plan(
         kernel.check_prior(assumed)
     if isinstance(kernel, SubsetSelection):
         refuse_other_than(best=(best, False))
-    is_plain = feature is None and by == "symbols"
-    if isinstance(kernel, SubsetSelection) and (is_plain or not is_small(kernel)):
-        refuse_other_than(feature=(feature, None), by=(by, "symbols"))
+    only = {"feature": (feature, None), "by": (by, "symbols")}
+    if isinstance(kernel, SubsetSelection) and not (asked_for(only) and is_small(kernel)):
+        refuse_other_than(**only)
         both = _largest_of_many(kernel, assumed, asked)
         return _sized(("the share of largest error",), both, assumed)
     question = ask_as_designed(mechanism, feature, by, hidden=best)
