@@ -165,7 +165,7 @@ class JointEstimate(TableEstimate):
         alpha, size = 1 - self.confidence, self.values.size
         cells = np.moveaxis(np.arange(size).reshape(self.values.shape), k, 0)[known]
         below = total[known, None]
-        ratios, answers = self.values.ravel()[cells] / below, self.cells
+        ratios, answers, is_small = self.values.ravel()[cells] / below, self.cells, False
         if isinstance(answers, Observed):
             # Shares are answers beside the cells, of the same reports.
             parts = []
@@ -175,17 +175,17 @@ class JointEstimate(TableEstimate):
             both, eye = replace(answers, scores=parts[0], values=parts[1]), np.eye(size + len(rows))
             sums = eye[:, cells.ravel()], eye[:, size + np.repeat(known, cells.shape[1])]
             error = both.ratios(*sums)[1].reshape(ratios.shape)
+            is_small, answers = answers.kernel.size <= _MOST_ENTRIES, answers.answers()
         else:
             twice = (one.scores[:, known] ** 2).T @ (self.table.T if k else self.table)
             error = twice @ other.scores**2 - 2 * ratios * (twice @ other.scores)
             error += ratios**2 * twice.sum(axis=1, keepdims=True)
             error -= one.sampling.fraction * below * ratios * (1 - ratios)
             error = np.sqrt(np.maximum(error, 0) / self.reports) / below
-        if isinstance(answers, Observed) and answers.kernel.size <= _MOST_ENTRIES:
+        if is_small:
             lower, upper = np.reshape(both.ratio_limits(*sums, alpha), (2, *ratios.shape))
         else:
             # What cells and shares leave with half the risk each.
-            answers = answers.answers() if isinstance(answers, Observed) else answers
             lower, upper = (end[cells] for end in answers.limits(alpha / 2))
             least, most = (end[known, None] for end in one.answers().limits(alpha / 2))
             lower = np.divide(lower, most, where=most > 0, out=0 * lower)
