@@ -203,7 +203,7 @@ def plan(
         kernel.check_prior(assumed)
     if isinstance(kernel, SubsetSelection):
         refuse_other_than(best=(best, False))
-    only = {"feature": (feature, None), "by": (by, "symbols")}
+    only: dict[str, Any] = {"feature": (feature, None), "by": (by, "symbols")}
     if isinstance(kernel, SubsetSelection) and not (asked_for(only) and is_small(kernel)):
         refuse_other_than(**only)
         both = _largest_of_many(kernel, assumed, asked)
