@@ -25,7 +25,12 @@ def estimate(
     reports: Any,
     mechanism: SubsetSelection,
     column: str | Sequence[str] | None = None,
-    **options: Any,
+    *,
+    confidence: float = ...,
+    target: str = ...,
+    missing: str = ...,
+    receipt: Any = ...,
+    misfit: str = ...,
 ) -> ManyEstimates: ...
 
 
