@@ -24,6 +24,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, product
@@ -165,6 +166,20 @@ _INF: _Form = {"const": "inf"}
 _ENDLESS: _Form = {"enum": ["inf", "-inf"]}
 _NAME = _of("name")
 _LABEL, _VALUE, _EXACT, _LEVEL = _of("label"), _of("parameter"), _of("exact"), _of("level")
+_DAY, _HOUR = "[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?(\+00:00)?"
+_TYPED = [
+    _only({"fraction": _of("fraction")}),
+    *(
+        _only({name: {"type": "string", "pattern": f"^{pattern}$"}})
+        for name, pattern in (
+            ("date", _DAY),
+            ("timestamp", f"{_DAY}T{_HOUR}"),
+            ("time", _HOUR),
+            ("decimal", r"-?[0-9]+(\.[0-9]+)?(E[+-][0-9]+)?"),
+            ("bytes", "([0-9a-f]{2})*"),
+        )
+    ),
+]
 _FACTOR, _MASSES, _PRIORS, _FEATURE = map(_of, ("factor", "masses", "priors", "feature"))
 _LEVELS_OF = {"levels_of": _list(_row(_VALUE, _FACTOR), least=1)}
 _SECRETS = {
@@ -460,10 +475,9 @@ _DEFINED: dict[str, _Form] = {
         _BASIC,
         _only({"float": _ENDLESS}),
         _only({"tuple": _list(_LABEL)}),
+        *_TYPED,
     ),
-    "parameter": _any(
-        _BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _only({"fraction": _of("fraction")})
-    ),
+    "parameter": _any(_BASIC, _list(_VALUE), _only({"text": _ENDLESS}), *_TYPED),
     "exact": _any(_numbers(0), _only({"fraction": _of("share")})),
     "share": {
         "type": "string",
@@ -643,7 +657,10 @@ def _number(text: str) -> float:
 
 
 def _real(label: Any) -> float:
-    _need(type(label) in (int, float) and label == float(label), "labels that are no doubles")
+    _need(
+        type(label) in (int, float, Decimal, Fraction) and label == float(label),
+        "labels that are no doubles",
+    )
     return float(label)
 
 
@@ -666,19 +683,30 @@ def _integer(text: str) -> int:
 
 
 def _parameter(word: Any) -> Any:
-    """A parameter: ``"inf"``, {"text": …}, {"fraction": …}; lists are tuples."""
+    """A parameter: ``"inf"``, {"text": …}, a value with its type; lists are tuples."""
     if isinstance(word, dict):
-        return word["text"] if "text" in word else _exact(word["fraction"])
+        return word["text"] if "text" in word else _typed(word)
     if isinstance(word, list):
         return tuple(map(_parameter, word))
     return math.inf if word == "inf" else word
 
 
 def _label(word: Any) -> Any:
-    """A label: text, number, true, false, null, {"float": "inf"} or {"tuple": [...]}."""
-    if isinstance(word, dict) and "float" in word:
-        return {"inf": math.inf, "-inf": -math.inf}[word["float"]]
-    return tuple(map(_label, word["tuple"])) if isinstance(word, dict) else word
+    """A label: text, number, true, false, null, {"tuple": [...]}, or a value with its type."""
+    if not isinstance(word, dict):
+        return word
+    return tuple(map(_label, word["tuple"])) if "tuple" in word else _typed(word)
+
+
+def _typed(word: dict[str, str]) -> Any:
+    """A value that JSON has no word for: its type, and a text that says which it is."""
+    ((kind, text),) = word.items()
+    read = {"float": float, "fraction": _exact, "decimal": Decimal, "bytes": bytes.fromhex}
+    read |= {"date": date.fromisoformat, "timestamp": datetime.fromisoformat}
+    try:
+        return (read | {"time": time.fromisoformat})[kind](text)
+    except (ValueError, ArithmeticError):
+        raise UnreadableError(f"{text!r}, which is no {kind}") from None
 
 
 def _labels(words: list[Any]) -> tuple[Any, ...]:
