@@ -167,18 +167,17 @@ _ENDLESS: _Form = {"enum": ["inf", "-inf"]}
 _NAME = _of("name")
 _LABEL, _VALUE, _EXACT, _LEVEL = _of("label"), _of("parameter"), _of("exact"), _of("level")
 _DAY, _HOUR = "[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?(\+00:00)?"
+# How values that JSON has no word for are read, and what their texts look like.
+_WRITTEN: dict[str, tuple[Callable[[str], Any], str]] = {
+    "date": (date.fromisoformat, _DAY),
+    "timestamp": (datetime.fromisoformat, f"{_DAY}T{_HOUR}"),
+    "time": (time.fromisoformat, _HOUR),
+    "decimal": (Decimal, r"-?[0-9]+(\.[0-9]+)?(E[+-][0-9]+)?"),
+    "bytes": (bytes.fromhex, "([0-9a-f]{2})*"),
+}
 _TYPED = [
-    _only({"fraction": _of("fraction")}),
-    *(
-        _only({name: {"type": "string", "pattern": f"^{pattern}$"}})
-        for name, pattern in (
-            ("date", _DAY),
-            ("timestamp", f"{_DAY}T{_HOUR}"),
-            ("time", _HOUR),
-            ("decimal", r"-?[0-9]+(\.[0-9]+)?(E[+-][0-9]+)?"),
-            ("bytes", "([0-9a-f]{2})*"),
-        )
-    ),
+    _only({name: {"type": "string", "pattern": f"^{form}$"}})
+    for name, (_, form) in _WRITTEN.items()
 ]
 _FACTOR, _MASSES, _PRIORS, _FEATURE = map(_of, ("factor", "masses", "priors", "feature"))
 _LEVELS_OF = {"levels_of": _list(_row(_VALUE, _FACTOR), least=1)}
@@ -470,14 +469,16 @@ _ATTRIBUTES = {
 }
 _BASIC = {"type": ["string", "number", "boolean", "null"]}
 _PATTERN = "(0|[1-9][0-9]*)"
+_FRACTION = _only({"fraction": _of("fraction")})
 _DEFINED: dict[str, _Form] = {
     "label": _any(
         _BASIC,
         _only({"float": _ENDLESS}),
         _only({"tuple": _list(_LABEL)}),
+        _FRACTION,
         *_TYPED,
     ),
-    "parameter": _any(_BASIC, _list(_VALUE), _only({"text": _ENDLESS}), *_TYPED),
+    "parameter": _any(_BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _FRACTION, *_TYPED),
     "exact": _any(_numbers(0), _only({"fraction": _of("share")})),
     "share": {
         "type": "string",
@@ -701,10 +702,10 @@ def _label(word: Any) -> Any:
 def _typed(word: dict[str, str]) -> Any:
     """A value that JSON has no word for: its type, and a text that says which it is."""
     ((kind, text),) = word.items()
-    read = {"float": float, "fraction": _exact, "decimal": Decimal, "bytes": bytes.fromhex}
-    read |= {"date": date.fromisoformat, "timestamp": datetime.fromisoformat}
+    if kind in ("float", "fraction"):
+        return float(text) if kind == "float" else _exact(text)
     try:
-        return (read | {"time": time.fromisoformat})[kind](text)
+        return _WRITTEN[kind][0](text)
     except (ValueError, ArithmeticError):
         raise UnreadableError(f"{text!r}, which is no {kind}") from None
 
