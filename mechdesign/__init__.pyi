@@ -127,7 +127,7 @@ from .solve.sensitivity import Binding as Binding
 from .solve.sensitivity import binding as binding
 from .storage import load as load
 from .storage import save as save
-from .subsets._subset_selection import subset_selection as subset_selection
+from .subsets.choice import subset_selection as subset_selection
 from .subsets.selection import PublicSelection as PublicSelection
 from .subsets.selection import SubsetSelection as SubsetSelection
 from .theory._composition import compose as compose

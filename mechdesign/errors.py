@@ -613,7 +613,7 @@ KINDS = (
         "MD602",
         "MissingLibraryError",
         "What was asked needs a library that is not installed; it comes with an extra.",
-        "Run the command that the message names, such as: pip install 'mechdesign[standard]'.",
+        "Run the command that the message names, such as: pip install 'mechdesign[web]'.",
     ),
     Kind(
         "MD701",

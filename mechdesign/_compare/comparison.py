@@ -272,12 +272,12 @@ class Comparison:
         columns = {name: [row[name] for row in rows] for name in self.columns}
         try:
             return nw.from_dict(columns, backend=backend).to_native()
-        except (ImportError, ValueError, TypeError) as problem:
+        except (ImportError, ValueError, TypeError, AssertionError) as problem:
             raise InputError(
                 "backend of a data frame",
                 expected="'pandas', 'polars' or 'pyarrow', installed",
                 got=f"{quote(backend)} ({problem})",
-                remedy="install it with: pip install 'mechdesign[frames]'",
+                remedy="install the one you name, such as: pip install pandas",
             ) from None
 
     def to_csv(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from ..errors import InputError, quote
-from ..mechanism import mechanism_of
+from ..kernel import is_small
+from ..mechanism import kernel_of
 from ..release._identifiability import ask, ask_as_designed
 from ..release.codes import check_choice
 from ..release.reports import asked_of, is_table, note_of_plan, report_columns, sample_of
@@ -14,7 +15,7 @@ from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
 from .estimator import Options, warn_of_errors
 from .many import Columns, ManyEstimates, columns_of, estimate_selection, large_columns
-from .references import CONFIDENCE, refuse_other_than
+from .references import CONFIDENCE, asked_for, refuse_other_than
 from .results import Estimate, GroupEstimates
 from .surveys import Survey, check_plain
 
@@ -79,10 +80,10 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     mechanism : Mechanism, Design, SubsetSelection, plan or mapping from columns to what made them
         A design's prior only tunes the variance of the inversion; it never biases it. With one for
         :class:`mechdesign.utility.Estimation` the weights are those that it is optimal for.
-        Reports of a subset selection are estimated from by inversion alone, and what comes back
-        has no covariances (:class:`mechdesign.inference.many.ManyEstimates`); so are
-        those of many columns of a plan, whose combinations of values and reports are over 400,000,
-        with all options of a survey but ``by_group``.
+        Shares of all symbols of a subset selection have no covariances
+        (:class:`mechdesign.inference.many.ManyEstimates`); past some hundred symbols nothing else
+        is estimated of one. So are those of many columns of a plan, whose combinations of values
+        and reports are over 400,000, with all options of a survey but ``by_group``.
     method : {"inversion", "likelihood"}
         Weights on reports that are unbiased for every distribution [Warner1965], or the
         distribution of largest likelihood [Cover1984], which stays in the simplex and says how far
@@ -169,9 +170,10 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     survey = Survey(weights, strata, clusters, by_group, population, weighting)
     only: dict[str, Any] = {"method": (method, "inversion"), "feature": (feature, None)}
     only.update(by=(by, "symbols"), intervals=(intervals, "binomial"), truth=(truth, None))
-    if isinstance(mechanism, SubsetSelection):
+    is_plain = not survey.asked and not asked_for(only)
+    if isinstance(mechanism, SubsetSelection) and (is_plain or not is_small(mechanism)):
         only.update({name: (getattr(survey, name), None) for name in survey.asked})
-        refuse_other_than(**only)
+        refuse_other_than(f"a subset selection of {len(mechanism.inputs)} symbols", **only)
         check_choice("policy for missing reports", missing, ("error", "drop"))
         if column is None and is_table(reports):
             column = next(iter(report_columns(mechanism, reports)), None)
@@ -189,7 +191,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         check_plain(method, intervals)
     if len(designs) > 1:
         questions = [ask_as_designed(one, hidden=is_asked) for one in designs.values()]
-        kernels = {name: mechanism_of(designed) for name, designed in designs.items()}
+        kernels = {name: kernel_of(designed) for name, designed in designs.items()}
         note = note_of_plan(reports, kernels, receipt)
         sample = sample_of(reports, kernels, others, missing)
     else:

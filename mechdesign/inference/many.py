@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..kernel import MatrixKernel, outer
 from ..labels import Label, counted, listing
-from ..mechanism import mechanism_of
+from ..mechanism import kernel_of
 from ..release.receipts import Receipt, trace
 from ..release.reports import Sample, sample_of
 from ..schema import Schema
@@ -65,7 +65,7 @@ class ManyEstimates(Rows):
     note : what could not be told of where the reports came from, a sentence or nothing
     """
 
-    labels: tuple[Label, ...]
+    labels: Sequence[Label]
     values: Vector
     errors: Vector
     reports: int
@@ -212,12 +212,11 @@ def _fit_of_directions(mechanism: SubsetSelection, codes: Integers, counts: Inte
     Directions have the same chances whatever the symbols are; raw data and other mechanisms'
     reports mostly lie elsewhere. They are held against chance in groups.
     """
-    family, directions, counts = mechanism.directions_of(codes, counts)
-    groups = min(_GROUPS, family.directions)
-    ends = [-(-k * family.directions // groups) for k in range(groups)]
+    lines, directions, counts = mechanism.directions_of(codes, counts)
+    groups = min(_GROUPS, lines)
+    ends = np.array([-(-k * lines // groups) for k in range(groups + 1)])
     place = np.searchsorted(ends, directions, side="right") - 1
-    share = np.bincount(place, counts, groups) / counts.sum()
-    expected = np.diff([*map(family.share_below, ends), 1.0])
+    share, expected = np.bincount(place, counts, groups) / counts.sum(), np.diff(ends) / lines
     used = share > 0
     distance = float((share[used] * np.log(share[used] / expected[used])).sum())
     return chance_of_distance(int(counts.sum()) * distance, groups)
@@ -244,7 +243,7 @@ def columns_of(designed: Any, column: Any) -> dict[Any, Any]:
 def large_columns(designed: Any, column: Any) -> list[Any] | None:
     """Columns whose reports together are too many for one kernel; else ``None``."""
     designs = columns_of(designed, column)
-    entries = math.prod(math.prod(mechanism_of(one).shape) for one in designs.values())
+    entries = math.prod(math.prod(kernel_of(one).shape) for one in designs.values())
     return list(designs) if len(designs) > 1 and entries > MOST_ENTRIES else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,14 +40,23 @@ def refuse_other_than(
     **options: tuple[Any, Any],
 ) -> None:
     """Raise :class:`InputError` for options that have one value only for reports of this kind."""
-    for name, (value, only) in options.items():
-        if value is not only and value != only:
-            raise InputError(
-                f"{name} for {what}",
-                expected="it left out" if only is None else repr(only),
-                got=quote(value),
-                remedy=remedy,
-            )
+    for name in asked_for(options):
+        value, only = options[name]
+        raise InputError(
+            f"{name} for {what}",
+            expected="it left out" if only is None else repr(only),
+            got=quote(value),
+            remedy=remedy,
+        )
+
+
+def asked_for(options: Mapping[str, tuple[Any, Any]]) -> list[str]:
+    """Names of the options whose values are others than when left out."""
+    return [
+        name
+        for name, (value, only) in options.items()
+        if value is not only and not (isinstance(value, type(only)) and value == only)
+    ]
 
 
 def reference_of(designed: Any, mechanism: Any, truth: Any = None) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,7 @@ Vector = NDArray[np.float64]
 class Rows:
     """Numbers with names, each with its standard error and interval, as rows."""
 
-    labels: tuple[Label, ...]
+    labels: Sequence[Label]
     values: Vector
     errors: Vector
     lower: Vector

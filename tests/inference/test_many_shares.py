@@ -145,6 +145,40 @@ def test_subset_selections_are_estimated_as_their_matrices(notion, size):
         assert are_held(made)
 
 
+@quiet
+def test_subset_selections_are_asked_all_that_matrices_are():
+    rng, selection = np.random.default_rng(8), md.subset_selection(7, md.LDP(1))
+    chances = selection.likelihood(np.arange(len(selection.outputs))).T
+    exact = [[selection.probability(x, y) for y in selection.outputs] for x in range(7)]
+    assert_allclose(chances, np.array(exact, float), rtol=1e-14)
+    matrix = md.Mechanism(chances, outputs=list(selection.outputs))
+    table = pd.DataFrame(
+        {
+            "y": drawn(selection, [0.4, 0.3, 0.2, 0.1, 0, 0, 0], 600, 5),
+            "w": rng.integers(1, 4, 600),
+            "g": rng.integers(0, 2, 600),
+        }
+    )
+    numbers = {x: x**2.0 for x in range(7)}
+    for options in (
+        *({"feature": numbers}, {"method": "likelihood"}, {"truth": [4, 3, 2, 1, 1, 1, 1]}),
+        *({"weights": "w", "strata": "g"}, {"by_group": "g"}, {"intervals": "delta"}),
+    ):
+        one, same = (md.estimate(table, kernel, "y", **options) for kernel in (selection, matrix))
+        if "by_group" in options:
+            one, same = (each.difference(0, 1) for each in (one, same))
+        for part in ("values", "errors", "lower", "upper"):
+            assert_allclose(getattr(one, part), getattr(same, part), atol=1e-7)
+    one, same = (
+        md.plan(kernel, error=0.5, prior=md.Prior.uniform(7), feature=numbers)
+        for kernel in (selection, matrix)
+    )
+    assert one.reports == same.reports
+    large = md.subset_selection(2000, md.LDP(1))
+    refused(lambda: md.estimate([0] * 20, large, weights="w"), "weights for a subset selection of")
+    refused(lambda: md.plan(large, error=0.1, feature=dict.fromkeys(range(2000), 1)), "feature")
+
+
 def test_raw_data_and_too_few_reports_are_noticed():
     selection = md.subset_selection(1000, md.LDP(1))
     symbols = np.random.default_rng(4).integers(0, 1000, 5000)

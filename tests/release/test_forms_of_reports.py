@@ -53,8 +53,8 @@ def engines_of(frame):
         pl.from_pandas(frame).lazy(),
         table,
         table.to_reader(100),
-        needed("duckdb", "duckdb").connect().from_arrow(table),
-        needed("dask.dataframe", "dask").from_pandas(frame, npartitions=3),
+        needed("duckdb").connect().from_arrow(table),
+        needed("dask.dataframe").from_pandas(frame, npartitions=3),
         iter(table.to_batches(max_chunksize=70)),
     ]
 
@@ -111,6 +111,7 @@ def test_subset_selections_in_every_form(monkeypatch, tmp_path):
 
 def test_what_is_no_report_of_a_subset_selection_is_refused():
     selection, other = md.subset_selection(100, md.LDP(1)), md.subset_selection(100, md.LDP(1.5))
+    large = md.subset_selection(2000, md.LDP(1))
     table = md.privatize(pd.DataFrame({"x": range(100)}), "x", selection, rng=1)
     codes = table["x"].tolist()
     made = md.estimate(table, selection, "x")
@@ -120,8 +121,8 @@ def test_what_is_no_report_of_a_subset_selection_is_refused():
         *("12", 5, [1] * 9, {1: -2, 2: 30}, {1: 1.5}, [1, None] * 20, np.zeros((5, 5), int)),
     ):  # fmt: skip
         refused(lambda r=reports: md.estimate(r, selection))
-    for words, given, kernel, options in (
-        *(("subset selection", codes, selection, option) for option in (
+    for wording, given, kernel, options in (
+        *(("subset selection", [0] * 20, large, option) for option in (
             {"method": "likelihood"}, {"feature": {0: 1.0}}, {"by": "blocks"},
             {"intervals": "bootstrap"}, {"truth": [1] * 100})),
         ("'category'", codes, selection, {"missing": "category"}),
@@ -129,10 +130,10 @@ def test_what_is_no_report_of_a_subset_selection_is_refused():
         ("'y'", table, selection, {"column": "y"}),
         ("name of their column", table, selection, {}),
     ):  # fmt: skip
-        refused(lambda g=given, k=kernel, o=options: md.estimate(g, k, **o), words)
+        refused(lambda g=given, k=kernel, o=options: md.estimate(g, k, **o), wording)
     for call in (
         lambda: md.plan(selection, reports=9, prior=md.Prior.uniform(99)),
-        lambda: md.plan(selection, reports=100, by="blocks"),
+        lambda: md.plan(large, reports=100, by="blocks"),
         lambda: made.top(0),
         lambda: made["70"],
     ):
@@ -235,7 +236,7 @@ def test_receipts_say_who_made_reports(tmp_path):
     path = tmp_path / "receipt.json"
     reports = md.privatize(pl.from_pandas(FRAME), PLAN, receipt=path, **KEYED)
     less = md.plan_columns(FRAME, NAMES, md.LDP(3), missing="category", joint=False)
-    for words, call in (
+    for wording, call in (
         ("kernel", lambda: md.estimate(one, other, "r")),
         ("kernel", lambda: md.count_reports(one, other, "r")),
         ("mechanism", lambda: md.estimate_rounds([one, two], [CLEAR, other], "r")),
@@ -244,7 +245,7 @@ def test_receipts_say_who_made_reports(tmp_path):
         ("reports of another", lambda: md.estimate(md.privatize(FRAME, PLAN, rng=1), less)),
         ("int", lambda: md.estimate(reports, PLAN, receipt=7)),
     ):
-        refused(call, words)
+        refused(call, wording)
     # Tables that carry none: one file holds those of a plan.
     assert "no receipt came" in md.estimate(reports, PLAN).note
     for receipt in (path, dict.fromkeys(NAMES, path)):
