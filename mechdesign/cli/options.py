@@ -458,7 +458,7 @@ class TextForm:
         """The same as what opens tables takes it."""
         return Dialect(self.sep, self.encoding)
 
-    def opened(self, path: str | Path) -> OpenedTable:
+    def opened(self, path: Any) -> OpenedTable:
         """A table that is written so."""
         from ..tables.reading import open_table
 
