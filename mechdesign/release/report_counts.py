@@ -12,6 +12,7 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from ..files import new_file, parse_json, read_text, write_text
 from ..labels import Label, counted, tidy
 from ..mechanism import kernel_of
 from ..published import kernel_fingerprint, shown_fingerprint
-from ..stored_values import label_to_json
+from ..stored_values import label_from_json, label_to_json
 from ..tables import open_table
 from ..tables.reading import read_columns
 
@@ -43,10 +44,9 @@ def report_text(report: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, dict) and value.keys() == {"tuple"}:
-        value = value["tuple"]
-    if isinstance(value, dict) and value.keys() == {"float"} and value["float"] in ("inf", "-inf"):
-        return value
+    if isinstance(value, dict):
+        with suppress(LookupError, ValueError, ArithmeticError, TypeError, AttributeError):
+            value = label_from_json(value)
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
