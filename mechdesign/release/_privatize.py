@@ -180,7 +180,7 @@ def privatize(
     >>> two.iloc[::-1]["x"].tolist() == one["x"].tolist()
     True
     """
-    adapter = _adapter(frame)
+    adapter = adapter_of(frame)
     mechanism, names = resolved(column, mechanism, columns)
     release = release_of(
         mechanism,
@@ -221,7 +221,7 @@ def privatize(
     return made
 
 
-def _adapter(frame: Any) -> Adapter:
+def adapter_of(frame: Any) -> Adapter:
     """The function that privatises a table of this kind."""
     root, name = library_of(frame), type(frame).__name__
     if (root, name) in _ADAPTERS:

@@ -16,10 +16,11 @@ from .sampler import Sampler
 def to_opendp(mechanism: Any) -> Any:
     """An OpenDP measurement on one symbol, with its LDP level as the privacy loss.
 
-    Input domain: an atom of the type of the inputs (text, integers or booleans); metric: discrete
-    distance; measure: pure differential privacy. Any two symbols are at distance 1, where the map
-    gives the exactly checked level of the kernel, rounded up. Draws use the operating system's
-    entropy.
+    Input domain: an atom where all inputs are text, integers or booleans, else a domain of the user
+    that has the inputs as its members; metric: discrete distance; measure: pure differential
+    privacy. Any two symbols are at distance 1, where the map gives the exactly checked level of the
+    kernel, rounded up. A report is an output of the kernel, of whatever type it is. Draws use the
+    operating system's entropy.
 
     The features ``honest-but-curious`` and ``contrib`` of OpenDP must be enabled by the caller
     (``opendp.prelude.enable_features``), as for every measurement that is defined in Python.
@@ -27,7 +28,7 @@ def to_opendp(mechanism: Any) -> Any:
     Raises
     ------
     InputError
-        For a kernel without a finite LDP level, or labels of other or of mixed types.
+        For a kernel without a finite LDP level.
     MissingLibraryError
         When OpenDP is not installed.
     """
@@ -43,15 +44,9 @@ def to_opendp(mechanism: Any) -> Any:
             got="one where an outcome rules a symbol out",
             remedy="design with md.LDP, or use md.privatize",
         )
-    kinds = {type(label) for label in kernel.inputs}
-    names = {str: "String", int: "i64", bool: "bool"}
-    if len(kinds) != 1 or not kinds <= set(names):
-        raise InputError(
-            "inputs of a mechanism for OpenDP",
-            expected="labels of one type: text, integers or booleans",
-            got=", ".join(sorted(kind.__name__ for kind in kinds)),
-            remedy="relabel the inputs",
-        )
+    atoms = {str: "String", int: "i64", bool: "bool"}
+    kinds = {atoms.get(type(label)) for label in kernel.inputs}
+    atom = kinds.pop() if len(kinds) == 1 else None
 
     def draw(symbol: Any) -> Any:
         return sampler.draw([symbol])[0]
@@ -61,7 +56,9 @@ def to_opendp(mechanism: Any) -> Any:
 
     try:
         return dp.m.make_user_measurement(
-            input_domain=dp.atom_domain(T=names[kinds.pop()]),
+            input_domain=dp.atom_domain(T=atom)
+            if atom
+            else dp.user_domain("inputs of the mechanism", frozenset(kernel.inputs).__contains__),
             input_metric=dp.discrete_distance(),
             output_measure=dp.max_divergence(),
             function=draw,

@@ -19,15 +19,18 @@ from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP
 from ..solve._design import design
+from ..tables import open_table
 from ..tables.counting import is_missing
 from ..theory._composition import largest_ratios
 from ..utility import Hamming
+from ._privatize import adapter_of
 from .codes import ABSENT, Policy
 from .column import ColumnRelease
 from .words import words_from
 
 with brought_by("sklearn"):
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+    from sklearn.utils._set_output import _get_output_config
     from sklearn.utils.validation import check_is_fitted, validate_data
 
 
@@ -102,6 +105,7 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Privatizer:
         """Design a mechanism for each column, or check those that were given."""
+        given = X
         X = self._validated(X, reset=True)
         width = X.shape[1]
         self.designs_: list[Any] = []
@@ -109,21 +113,22 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             goal, privacy = self.utility or Hamming(), self.privacy or LDP(1.0)
             if self.missing == "error":
                 _refuse_missing(X, self._names)
-            priors = [Prior.from_data(X[:, j], missing="drop") for j in range(width)]
+            columns = self._columns(given, X)
+            priors = [Prior.from_data(column, missing="drop") for column in columns]
             self.designs_ = [design(prior, goal, privacy) for prior in priors]
             self.mechanisms_ = [found.mechanism for found in self.designs_]
         else:
-            given = self.mechanism
-            given = given if isinstance(given, list) else [given] * width
-            if len(given) != width:
+            listed = self.mechanism
+            listed = listed if isinstance(listed, list) else [listed] * width
+            if len(listed) != width:
                 raise InputError(
                     "mechanisms of a Privatizer",
                     expected=f"one, or a list of one for each of {counted(width, 'column')}",
-                    got=f"a list of {len(given)}",
+                    got=f"a list of {len(listed)}",
                     remedy="pass a list in the order of the columns, or without a list the one for "
                     "all of them",
                 )
-            self.mechanisms_ = [mechanism_of(designed) for designed in given]
+            self.mechanisms_ = [mechanism_of(designed) for designed in listed]
         policy = Policy(self.missing, self.unseen, self.replacement)
         source = self._source()
         self._releases = [
@@ -145,6 +150,12 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         finite = True if self.missing == "error" else "allow-nan"
         return validate_data(self, X, dtype=None, reset=reset, ensure_all_finite=finite)
 
+    def _columns(self, X: Any, checked: NDArray[Any]) -> list[Any]:
+        """The columns of a frame, of the types that they have there, or of an array."""
+        if not hasattr(X, "columns"):
+            return list(checked.T)
+        return list(next(iter(open_table(X).parts(list(X.columns)))))
+
     @property
     def _names(self) -> list[Any]:
         """Names of the columns, or their positions where the table has none."""
@@ -158,14 +169,24 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return np.random.default_rng(state.randint(2**31))
         return int(state) if isinstance(state, (int, np.integer)) else state
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Reports for every value, an array like ``X``."""
+    def transform(self, X: Any) -> Any:
+        """Reports for every value, an array like ``X``; after :meth:`set_output` a frame, whose
+        columns have the dtypes of those of ``X`` and carry their receipts.
+        """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        given, X = X, self._validated(X, reset=False)
         # Rows are counted anew, and words go on from the table before.
         releases = [release.with_parts() for release in self._releases]
         # Every column is checked before the first report is drawn.
-        codes = [release.encode(X[:, j]) for j, release in enumerate(releases)]
+        columns = self._columns(given, X)
+        codes = [release.encode(part) for release, part in zip(releases, columns, strict=True)]
+        container = _get_output_config("transform", self)["dense"]
+        if container != "default" and hasattr(given, "columns"):
+            import narwhals.stable.v1 as nw
+
+            for release in releases:
+                given = adapter_of(given)(given, release)
+            return getattr(nw.from_native(given, eager_only=True), f"to_{container}")()
         columns = [
             _reported(mechanism_of(release.mechanism), release.draw_codes(found), X.dtype)
             for release, found in zip(releases, codes, strict=True)
