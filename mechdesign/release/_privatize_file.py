@@ -20,7 +20,7 @@ from ..errors import InputError, quote
 from ..files import Claim, check_named, check_writable, claimed, noticed_interrupts, unstopped
 from ..mechanism import Mechanism, kernel_of, warn_of_disclosure
 from ..solve.columns_plan import KernelPlan
-from ..tables.files import file_ending, find_inputs, is_text
+from ..tables.files import file_ending, find_inputs, is_text, receipt_path
 from ..tables.reading import open_table
 from ..tables.text import Dialect
 from ..tables.writing import check_held
@@ -32,7 +32,7 @@ from .folder_release import privatize_folder
 from .ledger import Ledger
 from .of_columns import release_of
 from .persons import Budget, read_budget
-from .receipts import Receipt, receipt_path, save_receipt
+from .receipts import Receipt, save_receipt
 from .several import resolved
 from .written_columns import Written
 

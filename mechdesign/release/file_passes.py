@@ -21,6 +21,7 @@ from ..errors import CountsWarning, DataError, StorageError, warn
 from ..prior import Prior
 from ..progress import counter
 from ..solve.columns_plan import KernelPlan
+from ..tables.beside import told_types
 from ..tables.counting import distinct_values, is_missing
 from ..tables.files import file_ending
 from ..tables.reading import Table, open_table
@@ -285,7 +286,12 @@ class FileRelease:
         gone = self.written.gone(list(known), self.release)
         kept = {name: one for name, one in known.items() if name not in gone}
         carried = {**kept, **{one.column: one for one in receipts}}
-        content = {"file": target.name, "sha256": file_digest(part)}
+        content: dict[str, Any] = {"file": target.name, "sha256": file_digest(part)}
+        # What a text file cannot say itself.
+        after = self.schema_after(source, open_table(source, self.written.dialect))
+        types = told_types(after)
+        types = {name: kind for name, kind in types.items() if names_reports(carried, name)}
+        content |= {"types": types} if types else {}
         content["receipts"] = json.loads(receipts_to_text(carried))
         note.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 

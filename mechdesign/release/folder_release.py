@@ -23,14 +23,14 @@ from urllib.parse import unquote
 from ..errors import DataError, InputError, LeftoverWarning, StorageError, asked_by, quote, warn
 from ..files import OVERWRITTEN, check_folder, publish, read_json, write_text
 from ..progress import counter
-from ..tables.files import RUN, Inputs, file_ending, is_text
+from ..tables.files import RUN, Inputs, file_ending, is_text, receipt_path
 from ..tables.reading import open_table
 from ..tables.writing import check_held
 from .adapters import column_reader
 from .column import ColumnRelease
 from .file_passes import FileRelease, Survey, check_source, told_apart
 from .ledger import Ledger
-from .receipts import Receipt, file_digest, receipt_path
+from .receipts import Receipt, file_digest
 
 _FORMAT = "mechdesign-run"
 _SCHEMA = 1

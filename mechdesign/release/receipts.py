@@ -39,7 +39,7 @@ from ..published import (
     told_in_public,
 )
 from ..tables.counting import MISSING_TEXT, distinct_values, is_missing
-from ..tables.files import RUN, file_of, find_inputs, is_text
+from ..tables.files import RUN, file_of, find_inputs, is_text, receipt_path
 from ..tables.parts import parts_of
 from ..tables.reading import open_table
 from .report_counts import ReportCounts
@@ -408,11 +408,6 @@ def trace(
 
 
 # Files: in their metadata, or beside those of text
-
-
-def receipt_path(path: str | Path) -> Path:
-    """Where the receipt of a text file is: next to it."""
-    return Path(f"{path}.receipt.json")
 
 
 def file_receipts(path: str | Path, *, check: bool = False) -> dict[str, Receipt]:

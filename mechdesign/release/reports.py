@@ -208,8 +208,7 @@ class Sample:
                 got=f"{counted(int(self.repeats[blank].sum()), 'row')} without one",
                 remedy="name them, such as 'unknown', or leave those rows out of the table",
             )
-        is_text = self.texts and all(isinstance(value, str) for value in values)
-        known = labels_of(values, (), None, is_text)
+        known = labels_of(values, (), None, self.texts)
         place = {label: k for k, label in enumerate(known.order)}
         return known.order, np.array([place[known.of[v]] for v in values], np.int64)[places]
 

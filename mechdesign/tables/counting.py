@@ -27,6 +27,8 @@ from .text import AS_FOUND, Dialect
 MOST_SYMBOLS = 1000
 #: As many different values as any column has, where they are put into bins.
 ANY_NUMBER = 1 << 53
+# Signs of a value that becomes a symbol.
+_LONGEST = 10_000
 # A column of so many values, most of them in one row only, distinguishes rows, not groups of them.
 _FEW_VALUES = 100
 # So many fractions of which none recurs are measured.
@@ -336,7 +338,8 @@ def labels_of(values: Sequence[Any], categories: Iterable[Any], made: Any, is_te
     if made is not None:
         of = {code: made.labels[code] if code >= 0 else None for code in values}
         return Labels(of, list(made.labels), is_chosen=True)
-    if is_text:
+    # Reports in a text file have the type that their receipt tells.
+    if is_text and all(isinstance(value, str) for value in values):
         stripped = {value: value.strip() for value in values}
         texts = [w for w in dict.fromkeys(stripped.values()) if w.lower() not in MISSING_TEXT]
         label_of = dict(zip(texts, parse_labels(texts), strict=True))
@@ -438,6 +441,14 @@ def count_labels(
             strict=False,
         )
     ]
+    for own, of_column in zip(of_each, named, strict=False):
+        if any(isinstance(label, str) and len(label) > _LONGEST for label in own.order):
+            raise DataError(
+                of_column,
+                expected=f"values of at most {_LONGEST:,} signs, each of which becomes a symbol",
+                got="a longer one",
+                remedy="check quotes and separators, or shorten the values",
+            )
     counts: dict[Label, Counter[Label]] = {}
     blank = [0] * size
     dropped = spelled = unnamed = 0
@@ -510,7 +521,7 @@ def _in_bins(
 def _codes(column: Any, made: Any, is_text: bool, kinds: set[str]) -> NDArray[np.int64]:
     if is_text:
         cells, places = distinct_values(column)
-        numbers = [None if c.strip().lower() in MISSING_TEXT else c for c in cells]
+        numbers = [None if str(c).strip().lower() in MISSING_TEXT else c for c in cells]
         found = made.codes([*numbers, None], texts=True)[places]
     else:
         found = made.codes(column)

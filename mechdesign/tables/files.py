@@ -55,6 +55,11 @@ def is_text(path: str | Path) -> bool:
     return file_ending(path) in _SEPARATED
 
 
+def receipt_path(path: str | Path) -> Path:
+    """Where the receipt of a text file is: next to it."""
+    return Path(f"{path}{_RECEIPT}")
+
+
 @functools.cache
 def _copied_input() -> Any:
     """What comes from standard input, kept until the process ends, as some read it twice."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import DataError, is_iterable
+from .beside import typed_batch, types_beside
 from .files import STANDARD_INPUT, file_ending, file_of, find_inputs, is_text
 from .frames import (
     arrow_parts,
@@ -48,7 +49,8 @@ class Table:
     parts : function of names that gives the values of these columns, part by part: Arrow arrays,
         NumPy vectors, or lists where values have no Arrow type
     name : of a file, for messages; empty in memory
-    is_text : whether cells are those of a text file, all of them text
+    is_text : whether cells are those of a text file, all of them text but those of reports whose
+        receipt tells their type
     rows : number of rows, where it is known
     schema : the Arrow schema of a file
     batches : of a file, function of names, or of none for all columns, that gives record batches
@@ -218,11 +220,13 @@ def _text(path: Path, packing: str | None, name: str, dialect: Dialect) -> Table
     import pyarrow as pa
 
     file = TextFile(lambda: _unpacked(path, packing), name, dialect)
-    schema = pa.schema([(column, pa.string()) for column in file.header])
+    types = types_beside(path)
+    schema = pa.schema([(column, types.get(column, pa.string())) for column in file.header])
 
     def read(columns: Sequence[str] | None) -> Iterator[Any]:
         every = range(len(file.header))
-        return file.batches(every if columns is None else [*map(file.header.index, columns)])
+        places = every if columns is None else [*map(file.header.index, columns)]
+        return (typed_batch(batch, types, name) for batch in file.batches(places))
 
     found = _of_batches(schema, name, None, read)
     return replace(found, is_text=True, dialect=Dialect(file.sep, dialect.encoding))

@@ -253,6 +253,7 @@ class TextFile:
         """What is wrong with a file that Arrow refuses; the line is found by reading it again."""
         width, where, got = len(self.header), "", "another number"
         lines = io.TextIOWrapper(self._stream(), "utf-8", newline="")
+        most = csv.field_size_limit(_BLOCKS[-1])
         with lines:
             rows = csv.reader(lines, delimiter=self.sep)
             before = 0
@@ -264,6 +265,8 @@ class TextFile:
                     before = rows.line_num
             except csv.Error:
                 pass
+            finally:
+                csv.field_size_limit(most)
         return self._refused(
             f"{width} cells in every row, as the header has",
             got + where,

@@ -278,6 +278,10 @@ def test_large_cells_mixed_line_ends_and_many_columns_are_read(tmp_path):
     names = [f"c{i}" for i in range(10_000)]
     path.write_text(",".join(names) + "\n" + ",".join("x" for _ in names) + "\n")
     assert read_columns(path, ["c9999", "c0"]) == [["x"], ["x"]]
+    path.write_text(f"a,b\n1,2\n{cell}\n")
+    refused(lambda: read_columns(path, ["a"]), "got 1, in line 3")
+    path.write_text(f"a,b\n1,2\n{cell},1\n")
+    refused(lambda: count_labels(path, ["a"]), "at most 10,000 signs, each")
     path.write_text("a,b\n" + "z" * (1 << 27) + ",1\n")
     refused(lambda: read_columns(path, ["b"]), "67,108,864 bytes, got a longer one")
 
@@ -372,6 +376,20 @@ def entered(entry, array, folder):
     return made
 
 
+def check_text(source, out, kernel, options):
+    """Reports in a text file are read back by the types that stand in its receipt."""
+    path = out.with_suffix(".csv")
+    md.privatize_file(source, path, "x", kernel, **options)
+    drawn, kept = read_columns(path, ["x"])[0], read_columns(out, ["x"])[0]
+    assert drawn == kept
+    assert [*map(type, drawn)] == [*map(type, kept)]
+    found = [md.estimate(one, kernel, "x", missing="drop").values for one in (path, out)]
+    assert found[0].tolist() == found[1].tolist()
+    assert md.Prior.from_data(path, "x", missing="drop") == md.Prior.from_data(
+        out, "x", missing="drop"
+    )
+
+
 @for_each(("kind", "entry"), [(kind, entry) for kind in VALUES for entry in ENTRIES])
 def test_every_type_through_every_entry_keeps_its_values(kind, entry, tmp_path):
     if entry.endswith("dictionary") and kind == "null ints" and entry.startswith("pandas"):
@@ -396,12 +414,31 @@ def test_every_type_through_every_entry_keeps_its_values(kind, entry, tmp_path):
         out = tmp_path / f"out{entered_again.suffix}"
         options = {"rng": 1, "ledger": False, "missing": "keep"}
         md.privatize_file(entered_again, out, "x", kernel, **options)
+        if kind != "binary":
+            check_text(entered_again, out, kernel, options)
     else:
         out = md.privatize(entered_again, "x", kernel, rng=1, missing="keep")
     assert kind_of(out) == kind_of(entered_again)
     (reports,) = read_columns(out, ["x"])
     assert {value for value in reports if value is not None and value == value} <= set(labels)
     assert md.estimate(out, kernel, "x", missing="drop").reports == sum(there.values())
+
+
+def test_receipts_whose_types_do_not_fit_are_refused(tmp_path):
+    path, note = tmp_path / "t.csv", tmp_path / "t.csv.receipt.json"
+    path.write_text("x,n\n2020-01-02,1\n'-1,2\n")
+    for told, words in (
+        ('{"types": {"x": "date32[day]"}}', ["values of type date32[day]", "must not be edited"]),
+        ('{"types": {"x": "date33"}}', ["types of columns", "something else"]),
+        ('{"types": ["x"]}', ["types of columns"]),
+        ('{"types": {"x": 1}}', ["types of columns"]),
+        ("[]", ["types of columns"]),
+        ("{", ["types of columns"]),
+    ):
+        note.write_text(told)
+        refused(lambda: read_columns(path, ["x"]), *words)
+    note.write_text('{"types": {"n": "int64", "gone": "bool"}}')
+    assert read_columns(path, ["x", "n"]) == [["2020-01-02", "'-1"], [1, 2]]
 
 
 def test_categories_keep_their_order_and_integers_of_128_bits_are_read():
