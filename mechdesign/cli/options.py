@@ -640,8 +640,7 @@ class ReleaseOptions(TextForm):
         """Raise :class:`InputError` for files of one name, among those read and written too."""
         from ..files import check_writable
         from ..release.folder_release import check_apart
-        from ..tables.files import receipt_path
-        from ..tables.files import find_inputs
+        from ..tables.files import find_inputs, receipt_path
 
         inputs = find_inputs(table)
         if inputs is None:

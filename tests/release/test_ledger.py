@@ -28,8 +28,8 @@ from mechdesign.release.codes import cell_text
 from mechdesign.release.column import ColumnRelease
 from mechdesign.release.ledger import Ledger, default_ledger
 from mechdesign.release.receipts import Fingerprinter, file_receipts, make_receipt
-from mechdesign.tables.files import receipt_path
 from mechdesign.storage import to_json
+from mechdesign.tables.files import receipt_path
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")

@@ -85,7 +85,8 @@ def test_hostile_files_end_every_command_in_one_line(is_every, tmp_path, monkeyp
             said = capsys.readouterr()
             about = (name, command, code, said.err[:300])
             assert code == 2, about
-            assert said.err.startswith("error: ") and len(said.err.splitlines()) == 1, about
+            assert said.err.startswith("error: "), about
+            assert len(said.err.splitlines()) == 1, about
             assert len(said.err) < 600, about
             assert SECRET not in said.err or "name" in name, about
             assert not said.out, about
