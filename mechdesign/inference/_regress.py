@@ -189,8 +189,10 @@ def regress(
         (column,) = Schema((column,)).names
         known, feature, reference = ({column: each} for each in (mechanism, feature, reference))
     designs = columns_of(known, column)
-    features = _by_column("feature", feature, known)
-    references = _by_column("reference", reference, known)
+    for what, given in (("feature", feature), ("reference", reference)):
+        if given is not None and not (isinstance(given, Mapping) and {*given} <= {*known}):
+            raise UnknownNameError(f"privatised column of {what}=", given, map(str, known))
+    features, references = list[Any]([feature or {}, reference or {}])
     public = _public_columns(covariates, response, designs)
     if response in known:
         # The response stands behind the others.
@@ -218,11 +220,12 @@ def regress(
     reported = secrets.pop() if response in designs else None
     compared = tuple(one.compared for one in secrets or [reported])
     setting = Setting.of(sample, drawn, public, secrets)
-    labels, back, likelihood = setting.labels, setting.back, None
+    back: Any = setting.back
+    labels, likelihood = setting.labels, None
     if is_linear:
         events = setting.fewest_events({})
         known_response = reported or sample.numbers(response, "response")
-        values, scores, covariance, noise = corrected_moments(setting, known_response)
+        values, scores, covariance, noise = list[Any](corrected_moments(setting, known_response))
         back = back * (reported.scale if reported else 1)
     else:
         cells = reported.cells if reported else open_response(sample, response)
@@ -268,15 +271,6 @@ def regress(
 
 
 # What is asked
-
-
-def _by_column(what: str, given: Any, known: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is named for some of the privatised columns; :class:`UnknownNameError` for others."""
-    given = {} if given is None else given
-    for name in given if isinstance(given, Mapping) else [given]:
-        if not isinstance(name, str) or name not in known:
-            raise UnknownNameError(f"privatised column of {what}=", name, map(str, known))
-    return given
 
 
 def _public_columns(covariates: Any, response: Any, designs: Mapping[str, Any]) -> list[Any]:

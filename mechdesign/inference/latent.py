@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from itertools import chain, product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,15 +83,13 @@ def most_likely(setting: Setting, chances: Vector) -> tuple[Vector, Vector, Vect
             "regression is about people with other symbols",
             PrecisionWarning,
         )
-    inverse = np.linalg.inv(information)
+    inverse: Any = np.linalg.inv(information)
     noise = (inverse - np.linalg.inv(known)) * setting.heavy.sum() / setting.mass.sum()
     likelihood = float(setting.mass @ of_rows)
     return at[:size], scores[:, kept], inverse, noise[:size, :size], likelihood
 
 
-def parts(
-    at: Vector, chances: Vector, public: Vector, mass: Vector, values: Vector
-) -> list[Vector]:
+def parts(at: Vector, *observed: Vector) -> list[Any]:
     """Log-likelihoods of rows ``(R,)``, scores ``(R, P)`` of one person of each, the information
     ``(P, P)`` of known secrets and what is left of it, and people of each symbol, ``(S,)``.
 
@@ -105,6 +104,7 @@ def parts(
     from scipy.linalg import block_diag
     from scipy.special import logsumexp
 
+    chances, public, mass, values = observed
     step = 1 + _MOST_NUMBERS // (chances[0].size * (1 + len(at)))
     if len(mass) > step:
         cuts = range(step, len(mass), step)

@@ -235,7 +235,7 @@ def columns_of(designed: Any, column: Any) -> dict[Any, Any]:
     names = [column] if isinstance(column, str) else column
     if column is None:
         names = designed.names if isinstance(designed, KernelPlan) else designed
-    names = Schema(names).names
+    names = Schema.of(names).names
     if isinstance(designed, Mapping) and (unknown := set(names) - set(designed)):
         raise UnknownNameError("column", min(unknown), map(str, designed))
     return {name: designed[name] for name in names}

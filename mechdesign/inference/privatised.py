@@ -249,52 +249,49 @@ def corrected_moments(
     mass, heavy, secrets = setting.mass, setting.heavy[:, None], setting.secrets
     end, size = setting.public.shape[1], len(setting.terms)
     few, parts = np.arange(size) >= end, list[Any]()
-    base = np.pad(setting.public, ((0, 0), (0, size + 1 - end)))
+    every = np.pad(setting.public, ((0, 0), (0, size + 1 - end)))
     if isinstance(response, Secret):
         secrets = [*secrets, response]
     else:
-        base[:, -1] = response
+        every[:, -1] = response
+    rest, more = every, np.zeros((size + 1, size + 1))
     for secret in secrets:
         start, end = end, end + secret.values.shape[1]
         own = np.pad(secret.values, ((0, 0), (start, size + 1 - end)))
-        posterior = secret.likely * secret.chances
-        posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
-        parts.append((secret.told, own, secret.told @ own, posterior @ own))
-    every, rest = (base + sum(part[k] for part in parts) for k in (2, 3))
-
-    def products(left: Vector, right: Vector) -> Vector:
-        """``(R, K)`` without bias for products of weighted sums of all columns."""
-        found = (every @ left) * (every @ right)
-        for told, own, table, _ in parts:
-            found += told @ ((own @ left) * (own @ right)) - (table @ left) * (table @ right)
-        return found
-
-    moments = (every.T * mass) @ every
-    for told, own, table, _ in parts:
-        moments += (own.T * (mass @ told)) @ own - (table.T * mass) @ table
+        told, posterior = secret.told, secret.likely * secret.chances
+        reported, expected = told @ own, posterior @ own / posterior.sum(axis=1)[:, None]
+        every, rest = every + reported, rest + expected
+        more += (own.T * (mass @ told)) @ own - (reported.T * mass) @ reported
+        parts.append((told, own, reported, expected))
+    moments: Any = (every.T * mass) @ every + more
     if np.linalg.eigvalsh(moments[:-1, :-1])[0] > _DEPENDENT * mass.sum():
-        bread = np.linalg.inv(moments[:-1, :-1])
+        bread: Any = np.linalg.inv(moments[:-1, :-1])
         least = 1 / bread.diagonal()
         across = np.pad(bread * least, ((0, 1), (0, 0)))
-        varies = (heavy * (products(across, across) - least / mass.sum()) ** 2).sum(axis=0)
-        few &= least**2 < _FEWEST * varies
+        squares = (every @ across) ** 2
+        for told, own, reported, _ in parts:
+            squares += told @ (own @ across) ** 2 - (reported @ across) ** 2
+        few &= least**2 < _FEWEST * (heavy * (squares - least / mass.sum()) ** 2).sum(axis=0)
     refuse_few(
         setting.terms,
         few,
         "reports that show how the privatised column varies beside the others",
         "too few to tell of",
     )
-    turn, noise = np.append(bread @ moments[:-1, -1], -1), 0 * moments
-    for told, own, table, expected in parts:
+    turn: Any = np.append(bread @ moments[:-1, -1], -1)
+    noise = 0 * moments
+    scores = -every * (every @ turn)[:, None]
+    for told, own, reported, expected in parts:
         # Without the column, and with what its reports add.
         rest = rest - expected
-        ahead, alone, pulled = own @ turn, -(rest @ turn)[:, None], (table @ turn)[:, None]
-        seen = rest * (alone - pulled) + table * alone - told @ (own * ahead[:, None])
+        ahead, alone, pulled = own @ turn, -(rest @ turn)[:, None], (reported @ turn)[:, None]
+        twice = told @ (own * ahead[:, None])
+        scores += reported * pulled - twice
+        seen = rest * (alone - pulled) + reported * alone - twice
         # What they spread less what they would for known secrets.
         known = heavy * told * (alone - ahead) ** 2
         both = rest.T @ known @ own
         noise += (heavy * seen).T @ seen - both - both.T
         noise -= (rest.T * known.sum(axis=1)) @ rest + (own.T * known.sum(axis=0)) @ own
-        rest = rest + table
-    scores = -products(np.eye(size + 1)[:, :-1], turn[:, None])
-    return turn[:-1], scores, bread, bread @ noise[:-1, :-1] @ bread.T
+        rest = rest + reported
+    return turn[:-1], scores[:, :-1], bread, bread @ noise[:-1, :-1] @ bread.T
