@@ -59,10 +59,6 @@ class ChangeEstimate(Intervals):
             f"of them with equal reports); {100 * self.confidence:g} % intervals"
         )
 
-    def closing(self) -> list[str]:
-        """Lines below the numbers: what could not be told."""
-        return [self.note] if self.note else []
-
 
 def estimate_change(
     first: Any,

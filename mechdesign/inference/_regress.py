@@ -78,10 +78,6 @@ class Regression(Intervals):
             f"{self.column} privatised; {100 * self.confidence:g} % intervals ({self.errors_by})"
         )
 
-    def closing(self) -> list[str]:
-        """What could not be told of where the reports came from."""
-        return [self.note] if self.note else []
-
 
 def regress(
     table: Any,
@@ -200,21 +196,17 @@ def regress(
     survey = Survey(weights, strata, clusters)
     others = [*public, *({response} - {*designs}), *survey.columns]
     kernels = {name: mechanism_of(design) for name, design in designs.items()}
-    questions = [
-        _question(design, features.get(name), is_linear, name == response)
-        for name, design in designs.items()
-    ]
     sample = sample_of(table, kernels, others, missing)
-    read = Columns(designs, questions, sample, "inversion")
+    read = Columns(designs, (), sample, "inversion")
     read.judge(options)
     secrets, told = list[Any](), []
     for i, (name, design) in enumerate(designs.items()):
         where = f"reports in column {quote(name)}"
         told.append(trace(table, name, design, receipt, sample.size, where))
         kernel, likely = read.kernels[i], read.fitted[i].likely
-        about = sample.places[name], likely, reference_of(design, kernel, truth)
-        secrets.append(Secret.of(name, questions[i], references.get(name), kernel, *about))
-    receipts, notes = zip(*told, strict=True)
+        question = _question(design, features.get(name), is_linear, name == response)
+        about = kernel, sample.places[name], likely, reference_of(design, kernel, truth)
+        secrets.append(Secret.of(name, question, references.get(name), *about))
     drawn = drawn_by(survey, sample)
     check_single(drawn, strata)
     reported = secrets.pop() if response in designs else None
@@ -222,14 +214,15 @@ def regress(
     setting = Setting.of(sample, drawn, public, secrets)
     back: Any = setting.back
     labels, likelihood = setting.labels, None
+    cells: Any = {}
+    if not is_linear:
+        cells = reported.cells if reported else open_response(sample, response)
+    events = setting.fewest_events(cells)
     if is_linear:
-        events = setting.fewest_events({})
         known_response = reported or sample.numbers(response, "response")
         values, scores, covariance, noise = list[Any](corrected_moments(setting, known_response))
         back = back * (reported.scale if reported else 1)
     else:
-        cells = reported.cells if reported else open_response(sample, response)
-        events = setting.fewest_events(cells)
         chances = reported.chances @ reported.groups if reported else np.stack([*cells.values()], 1)
         values, scores, covariance, noise, likelihood = most_likely(setting, chances)
         back, (_, *others) = np.kron(np.eye(len(cells) - 1), back), cells
@@ -265,8 +258,8 @@ def regress(
         "sandwich" if by_sandwich else "observed information",
         likelihood,
         min(one.fit for one in read.fitted),
-        receipts[0] if len(designs) == 1 else None,
-        joined_notes(list(dict.fromkeys(notes))),
+        told[0][0] if len(designs) == 1 else None,
+        joined_notes(list(dict.fromkeys(note for _, note in told))),
     )
 
 

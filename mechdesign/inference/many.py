@@ -141,10 +141,6 @@ class ManyEstimates(Rows):
             + (f", of all {len(self.labels)} symbols at once (Bonferroni)" if together else "")
         )
 
-    def closing(self) -> list[str]:
-        """What could not be told."""
-        return [self.note] if self.note else []
-
 
 def _warn_of_errors(errors: Vector, reports: int, what: str, remedy: str) -> None:
     """Warn of errors that say next to nothing."""

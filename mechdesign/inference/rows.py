@@ -24,6 +24,8 @@ class Rows:
     errors: Vector
     lower: Vector
     upper: Vector
+    # What could not be told of where reports came from, a sentence or nothing.
+    note = ""
     # Of rows that are shown.
     _caption = "± one standard error"
 
@@ -54,7 +56,7 @@ class Rows:
 
     def closing(self) -> list[str]:
         """Lines that stand below the numbers."""
-        return []
+        return [self.note] if self.note else []
 
     def _head(self) -> str:
         return self.describe()
