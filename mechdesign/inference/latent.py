@@ -38,9 +38,11 @@ _GRADIENT, _STEPS = 1e-11, 500
 
 def most_likely(setting: Setting, chances: Vector) -> tuple[Vector, Vector, Vector, Vector, float]:
     """Maximum likelihood over the symbols that may have made each report, and values of the
-    response, with ``(R, Q)`` chances of what is seen of it: as :func:`corrected_moments`, with
-    coefficients of shares of symbols after those of the response in all but the first and the last,
-    and the log-likelihood.
+    response, with ``(R, Q)`` chances of what is seen of it.
+
+    Coefficients ``(P,)`` of the response; of these and of those of shares of symbols behind them
+    scores of rows, and the inverse of the observed information; the part of the covariance ``(P,
+    P)`` that is noise which the mechanisms add; the log-likelihood.
     """
     secrets, levels = setting.secrets, chances.shape[1] - 1
     tuples = math.prod(len(secret.likely) for secret in secrets) * levels
