@@ -127,8 +127,10 @@ def test_fewer_than_five_effective_events_are_refused():
         refused(regressed(counted(*mixed), THREE, **options), "y=c")
     alike = pd.concat([counted(6, 7, 4).assign(c=c) for c in range(5)])
     refused(regressed(alike, THREE, clusters="c", **cost), "y=c")
-    weak = md.Mechanism([[0.51, 0.49], [0.49, 0.51]], [0, 1], ["a", "b"])
-    refused(regressed(counted(100, 110), weak, feature={0: 0, 1: 3}, **cost), "tell of 'y'")
+    # Reports that show no variance of the secret, and one that might be chance.
+    for p in (0.51, 0.55):
+        weak = md.Mechanism([[p, 1 - p], [1 - p, p]], [0, 1], ["a", "b"], normalise=True)
+        refused(regressed(counted(100, 110), weak, feature={0: 0, 1: 3}, **cost), "tell of 'y'")
     frame = TABLE.assign(w=1.0 - TABLE["event"])
     refused(regressed(frame, THREE, weights="w", **EVENT), "event=1")
 
