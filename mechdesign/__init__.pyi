@@ -37,7 +37,7 @@ from .evidence.findings import SampleAudit as SampleAudit
 from .evidence.findings import SampleVerdict as SampleVerdict
 from .exact import Verdict as Verdict
 from .inference._estimate import estimate as estimate
-from .inference._estimate_change import estimate_change as estimate_change
+from .inference._estimate_rounds import estimate_change as estimate_change
 from .inference._estimate_joint import estimate_joint as estimate_joint
 from .inference._estimate_rounds import estimate_rounds as estimate_rounds
 from .inference._regress import Regression as Regression
@@ -127,7 +127,7 @@ from .solve.sensitivity import Binding as Binding
 from .solve.sensitivity import binding as binding
 from .storage import load as load
 from .storage import save as save
-from .subsets._subset_selection import subset_selection as subset_selection
+from .subsets.choice import subset_selection as subset_selection
 from .subsets.selection import PublicSelection as PublicSelection
 from .subsets.selection import SubsetSelection as SubsetSelection
 from .theory._composition import compose as compose

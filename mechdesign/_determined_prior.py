@@ -37,7 +37,7 @@ from .privacy.binding_bounds import bounds_that_bind
 from .privacy.notion import AverageNotion, LikelihoodBound, PrivacyNotion
 from .requirement import Requirement
 from .solve._design import Design
-from .subsets import GroupedSelection
+from .subsets import SubsetSelection
 from .utility import Estimation, LinearUtility, SublinearUtility, Utility
 
 Array = NDArray[np.float64]
@@ -139,19 +139,19 @@ def determined_prior(design: Any) -> DeterminedPrior:
     >>> round(md.determined_prior(coarse).most, 3)
     1.0
     """
-    if not isinstance(design, (Design, GroupedSelection)):
+    prior = getattr(design, "prior", None)
+    if not isinstance(design, (Design, SubsetSelection)) or prior is None:
         raise InputError(
             "design",
             expected="what md.design found, which knows its prior",
             got=quote(design),
             remedy="pass the design itself, not its kernel or its public form",
         )
-    prior = design.prior
     live, whole = prior.support, math.log10(prior.total)
     nothing = DeterminedPrior(prior.labels, (0.0,) * len(prior), 0, len(live) - 1, (), whole)
     if len({prior.weights[x] for x in live}) == 1:
         return nothing
-    asked = _Asked.of(design)
+    asked = _Asked.of(design, prior)
     if asked is None:
         return replace(nothing, is_measured=False)
     named = list(_conditions(asked))
@@ -187,12 +187,11 @@ class _Asked:
     requirements: tuple[Requirement, ...]
     utility: Utility
     #: Symbols of equal mass, where the public form tells which these are.
-    groups: tuple[NDArray[np.intp], ...] = ()
+    groups: Sequence[NDArray[np.integer]] = ()
 
     @classmethod
-    def of(cls, design: Design | GroupedSelection) -> _Asked | None:
+    def of(cls, design: Design | SubsetSelection, prior: Prior) -> _Asked | None:
         """Of a design, or of a selection whose matrix can be written; ``None`` for larger ones."""
-        prior = design.prior
         if isinstance(design, Design):
             if len(prior) * design.mechanism.kernel.size > _MOST:
                 return None
@@ -267,7 +266,7 @@ def _conditions(asked: _Asked) -> Iterator[tuple[str, Conditions]]:
         yield "the optimum", optimum
 
 
-def _spreads(groups: Sequence[NDArray[np.intp]], prior: Prior) -> Array:
+def _spreads(groups: Sequence[NDArray[np.integer]], prior: Prior) -> Array:
     """By how much masses of one group differ, relatively."""
     masses = [prior.probabilities[rows] for rows in groups]
     return np.concatenate([own[1:] / own[0] - 1 for own in masses])

@@ -16,7 +16,7 @@ from .published import PublicDesign, told_in_public
 from .solve._design import Design
 from .solve.columns_plan import ColumnsPlan
 from .solve.public_plan import PublicPlan
-from .subsets import GroupedSelection, PublicSelection, SubsetSelection
+from .subsets import PublicSelection, SubsetSelection
 
 #: What holds no prior.
 Public: TypeAlias = "Mechanism | SubsetSelection | PublicPlan"
@@ -44,7 +44,7 @@ def public_form(item: object) -> Public:
         _warn([item])
     elif isinstance(item, ColumnsPlan):
         _warn(item.designs)
-    elif isinstance(item, GroupedSelection):
+    elif isinstance(item, SubsetSelection) and item.prices is not None:
         _warn_of_groups(item)
     return made
 
@@ -55,7 +55,7 @@ def quiet_form(item: object) -> Public:
         return _of_design(item)
     if isinstance(item, ColumnsPlan):
         return PublicPlan.of(item.names, list(map(_of_design, item.designs)), item.total)
-    if isinstance(item, GroupedSelection):
+    if isinstance(item, SubsetSelection) and item.prices is not None:
         return PublicSelection.of(item)
     if is_public(item):
         return cast("Public", item)
@@ -72,7 +72,8 @@ def _of_design(design: Design) -> PublicDesign:
 def is_public(item: object) -> bool:
     """Whether something is its own public form."""
     if isinstance(item, SubsetSelection) and not isinstance(item, PublicSelection):
-        return type(item) is SubsetSelection and not told_in_public(item.notions)[1]
+        is_told = type(item) is SubsetSelection and item.prices is None
+        return is_told and not told_in_public(item.notions)[1]
     return isinstance(item, (Mechanism, PublicPlan, PublicSelection))
 
 
@@ -113,8 +114,8 @@ def _warn(designs: Iterable[Design]) -> None:
         )
 
 
-def _warn_of_groups(selection: GroupedSelection) -> None:
-    if selection.prior.noise is not None:
+def _warn_of_groups(selection: SubsetSelection) -> None:
+    if selection.prior is None or selection.prior.noise is not None:
         return
     found = determined_prior(selection)
     warn(

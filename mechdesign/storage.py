@@ -81,7 +81,7 @@ from .stored_values import (
     question_from_json,
     question_to_json,
 )
-from .subsets import GroupedSelection, PublicSelection, SubsetSelection, stored
+from .subsets import PublicSelection, SubsetSelection, stored
 from .utility import (
     UTILITIES,
     Distance,
@@ -259,7 +259,7 @@ def _subsets_out(item: Any) -> dict[str, Any]:
         )
     told: dict[str, Any] = {"notions": [_notion_out(notion) for notion in item.notions]}
     kind = "subset selection"
-    if isinstance(item, GroupedSelection):
+    if item.prices is not None and item.prior is not None:
         kind, told["prior"] = "grouped selection", prior_to_json(item.prior)
     elif item.has_names:
         told["labels"] = [label_to_json(label) for label in item.inputs]

@@ -1323,29 +1323,31 @@ def subset_cases() -> Iterator[Case]:
     """Subset selections, whose privacy is proved at the weights of each class of reports."""
     open_state, refuted = {"not proved here"}, {"refuted"}
     epsilon = ("notions", 0, "parameters", "epsilon")
+    place = ("types", 0, "parts", 0)
     for n, notion in ((31, md.LDP(1)), (49, md.LIP(0.5)), (49, md.PML(1)), (1000, md.LDP(1))):
         content = json.loads(in_bytes(md.subset_selection(n, notion)))
-        is_full = content["base"] ** content["dimension"] == n
+        part = content["types"][0]["parts"][0]
+        is_full = part["base"] ** part["dimension"] == n
         proved = is_full or isinstance(notion, md.LDP)
         privacy = {"privacy": "proved" if proved else "not proved here"}
-        placed = "placements" in content
+        placed = "placements" in part
         risk = {"risk": "not proved here" if placed else "proved"}
-        states = {"weights": "proved", **risk, **privacy}
+        states = {"weights": "proved", "rows": "proved", **risk, **privacy}
         yield Case(f"{n} symbols, {notion}", in_bytes(content), open_state, states)
         if not placed:
             data = in_bytes(changed(content, ("risk_exact",), "1/3"))
             yield Case(f"{n} symbols, another risk", data, refuted, {"risk": "refuted"})
-            data = in_bytes(changed(content, ("base",), content["base"] + 1))
+            data = in_bytes(changed(content, (*place, "base"), part["base"] + 1))
             yield Case(f"{n} symbols, no prime", data, {"unreadable"})
         state = "refuted" if is_full else "not proved here"
         data = in_bytes(changed(content, epsilon, 0.3))
         yield Case(f"{n} symbols, {notion} as 0.3", data, {state}, {"privacy": state})
-        if len(content["profiles"]) == 1:
+        if len(part["profiles"]) == 1:
             # All symbols but one are high or in the middle, so that none may be low.
             for low, state in ((0, "proved"), (1, "refuted")):
                 high = 1 << 52
-                only = {"count": content["base"] - 1, "high": str(high), "middle": str(high - low)}
-                data = in_bytes(changed(content, ("profiles", 0), only))
+                only = {"count": part["base"] - 1, "high": str(high), "middle": str(high - low)}
+                data = in_bytes(changed(content, (*place, "profiles", 0), only))
                 told = {"weights": state}
                 yield Case(f"{n} symbols, {low} low", data, open_state | refuted, told)
         for name in ("MaximalLeakage", "Mine"):
@@ -1357,23 +1359,24 @@ def subset_cases() -> Iterator[Case]:
             yield Case(f"{n} symbols, {notion} with {given}", data, {"unreadable"})
         for path, value in (
             (("base",), 1), (("base",), True), (("base",), 7.5), (("dimension",), True),
-            (("profiles",), content["profiles"] * 2), (("profiles", 0, "count"), 0),
-            (("profiles", 0, "count"), content["base"]), (("profiles", 0, "count"), True),
+            (("profiles",), part["profiles"] * 2), (("profiles", 0, "count"), 0),
+            (("profiles", 0, "count"), part["base"]), (("profiles", 0, "count"), True),
         ):  # fmt: skip
-            data = in_bytes(changed(content, path, value))
+            data = in_bytes(changed(content, (*place, *path), value))
             yield Case(f"{n} symbols, {notion}, {path} {value}"[:90], data, {"unreadable"})
-        if "placements" in content:
-            again = content["placements"][0]["elements"][1]
-            for value in (again, content["base"], -1):
-                data = in_bytes(changed(content, ("placements", 0, "elements", 0), value))
+        if placed:
+            again = part["placements"][0]["elements"][1]
+            for value in (again, part["base"], -1):
+                path = (*place, "placements", 0, "elements", 0)
+                data = in_bytes(changed(content, path, value))
                 yield Case(f"{n} symbols, {notion}, element {value}", data, {"unreadable"})
             for path, value in ((("placements", 0, "mass"), "0"), (("placements",), [])):
-                data = in_bytes(changed(content, path, value))
+                data = in_bytes(changed(content, (*place, *path), value))
                 yield Case(f"{n} symbols, {notion}, {path} {value}", data, {"unreadable"})
-        for part, value in (("high", 1 << 53), ("middle", 1 << 53), ("middle", -1), ("high", -1)):
-            data = in_bytes(changed(content, ("profiles", 0, part), str(value)))
+        for name, value in (("high", 1 << 53), ("middle", 1 << 53), ("middle", -1), ("high", -1)):
+            data = in_bytes(changed(content, (*place, "profiles", 0, name), str(value)))
             told = refuted if value > 0 else {"unreadable"}
-            yield Case(f"{n} symbols, {notion}, {part} {value}", data, told)
+            yield Case(f"{n} symbols, {notion}, {name} {value}", data, told)
 
 
 def group_cases() -> Iterator[Case]:
@@ -1753,13 +1756,17 @@ def stranger_cases() -> Iterator[Case]:
 
 
 def _strange_selections(unreadable: set[str]) -> Iterator[Case]:
-    placed = json.loads(in_bytes(md.subset_selection(31, md.LDP(1))))
+    placed = json.loads(in_bytes(md.subset_selection(30, md.LIP(3))))
+    (part,) = placed["types"][0]["parts"]
+    assert "placements" in part
     for path, value in (
-        (("projective",), True), (("labels",), ["a", "b"]), (("symbols",), 30),
-        (("dimension",), 2), (("profiles",), placed["profiles"] * 2),
+        (("projective",), True), (("labels",), ["a", "b"]), (("symbols",), 29),
+        (("types", 0, "parts", 0, "dimension"), 2), (("types", 0, "chances"), []),
+        (("types", 0, "parts", 0, "profiles"), part["profiles"] * 2), (("types",), []),
+        (("types", 0, "parts"), [None]),
     ):  # fmt: skip
         data = in_bytes(changed(placed, path, value))
-        yield Case(f"31 placed symbols, {path[0]} {value}"[:60], data, unreadable)
+        yield Case(f"30 placed symbols, {path} {value}"[:60], data, unreadable)
     grouped = md.subset_selection({"a": 3, "b": 1, "c": 1, "d": 1}, [md.LDP(1), md.PML(1)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CountsWarning)

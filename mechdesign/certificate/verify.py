@@ -340,13 +340,15 @@ _CERTIFICATE = _only(
     },
     {"worst": _list(_DIGITS)},
 )
-_PROFILES, _PLACEMENTS = _of("profiles"), _of("placements")
-_GEOMETRY = {"base": _whole(2, LARGEST_BASE), "dimension": _whole(1, 63), "profiles": _PROFILES}
-_TYPE = {
-    "chances": _list(_DIGITS, "G", 2),
-    "parts": _list(_any(_NULL, _only(_GEOMETRY, {"placements": _PLACEMENTS})), "G"),
+_GEOMETRY = {
+    "base": _whole(2, LARGEST_BASE),
+    "dimension": _whole(1, 63),
+    "profiles": _of("profiles"),
 }
-_SELECTION = {
+_PART = _only(_GEOMETRY, {"placements": _of("placements")})
+_TYPE = {"chances": _list(_DIGITS, "G"), "parts": _list(_any(_NULL, _PART), "G")}
+_REPORTS = {"types": _list(_only(_TYPE), least=1)}
+_SELECTION = _REPORTS | {
     "notions": _ASKED | {"length": "K", "minItems": 1},
     "achieved": _list(_of("levels"), "K"),
     **dict.fromkeys(("risk_exact", "bound_exact"), _of("fraction")),
@@ -399,13 +401,12 @@ _KINDS = {
         }
     ),
     "subset selection": _file(
-        {"symbols": _whole(2, 1 << 24), "projective": _FLAG, **_GEOMETRY, **_SELECTION},
-        {"labels": _list(_LABEL, least=2), "placements": _PLACEMENTS},
+        {"symbols": _whole(2, 1 << 24), **_SELECTION},
+        {"labels": _list(_LABEL, least=2)},
     ),
     "grouped selection": _file(
         {
             "prior": _PRIOR,
-            "types": _list(_only(_TYPE), least=1),
             "prices": _only(
                 {
                     "inside": _list(_NUMBER, "G"),
@@ -420,8 +421,8 @@ _KINDS = {
         {
             "groups": _list(_whole(0, MOST_GROUPS - 1), least=2),
             "notions": _ASKED,
-            "types": _list(_only(_TYPE), least=1),
             "fingerprint": _HASH,
+            **_REPORTS,
         },
         {"labels": _list(_LABEL), **_STATED},
     ),
@@ -2318,36 +2319,23 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
     report.add("fingerprint", content["fingerprint"] == own)
 
 
-def _check_subsets(content: dict[str, Any], report: Report) -> None:
-    """A subset selection: at each report its residues stand for the symbols that have them."""
-    base, power, symbols = content["base"], content["dimension"], content["symbols"]
-    _need("labels" not in content or len(_labels(content["labels"])) == symbols, "other labels")
-    _need(not ("placements" in content and content["projective"]), "placements of directions")
-    classes = _classes(content, symbols, report)
-    columns = [_column(rows) for rows in classes]
-    is_full = base**power == symbols  # every residue occurs, equally often
-    for part in content["notions"]:
-        _check_columns(part, columns, is_full, is_full, report)
-    report.add("risk", _subset_risk(content, base, power), "n times the squared error, summed")
-    for claim in ("achieved", "bound", "fingerprint"):
-        report.add(claim, None, "of a kernel without a matrix: mechdesign show computes it")
-
-
 def _check_groups(content: dict[str, Any], report: Report) -> None:
     """A subset selection of groups of equal masses: a report has a type, which comes with a chance
     of each group, and for each group that it splits a class of residues.
     """
-    is_public = content["kind"] == "public selection"  # of other masses than these, if of any
-    if is_public:
-        numbers = content["groups"]
-        _need({*numbers} == {*range(max(numbers) + 1)}, "groups that are not numbered from 0 on")
-        symbols = _labels(content.get("labels", [*range(len(numbers))]))
-        _need(len(symbols) == len(numbers), "labels: another length")
-        groups = [(1, numbers.count(i)) for i in range(max(numbers) + 1)]
-    else:
+    kind, symbols = content["kind"], content.get("symbols")
+    is_public = kind == "public selection"  # of other masses than these, if of any
+    if kind == "grouped selection":
         weights = _read_prior(content["prior"], report).weights
         groups = [(mass, weights.count(mass)) for mass in sorted({*weights}, reverse=True)]
-    _need(1 < len(groups) <= MOST_GROUPS, "no group, or too many")
+    else:
+        numbers = content["groups"] if is_public else [0]
+        _need({*numbers} == {*range(max(numbers) + 1)}, "groups that are not numbered from 0 on")
+        groups = [(1, symbols or numbers.count(i)) for i in range(max(numbers) + 1)]
+        size = sum(n for _, n in groups)
+        _need("labels" not in content or len(_labels(content["labels"])) == size, "other labels")
+    _need((len(groups) == 1) == (symbols is not None), "a single group, or several")
+    _need(len(groups) <= MOST_GROUPS, "too many groups")
     sums, columns = [0] * len(groups), list[tuple[_Prior, _Kernel]]()
     is_full, is_alike = not is_public, True
     for one in content["types"]:
@@ -2359,7 +2347,7 @@ def _check_groups(content: dict[str, Any], report: Report) -> None:
                 choices.append([[(_ONE * mass * size, _ONE * chance)]])
                 continue
             base, classes = part["base"], {*map(tuple, _classes(part, size, report))}
-            is_alike = is_alike and len(classes) == 1
+            is_alike = is_alike and (len(classes) == 1 or len(groups) == 1)
             is_full = is_full and base ** part["dimension"] == size
             scale = mass * Fraction(size, base)
             choices.append([[(scale * n, chance * base * w) for n, w in row] for row in classes])
@@ -2370,7 +2358,10 @@ def _check_groups(content: dict[str, Any], report: Report) -> None:
         _check_columns(part, columns, is_full, is_full and is_alike, report)
     for text in content.get("stated", ()):
         report.add(f"privacy: {text}", None, "stated by its maker, without its parameters")
-    for claim in ("risk", "achieved", "bound", "fingerprint")[3 * is_public :]:
+    if not is_public:
+        risk = _subset_risk(content) if len(groups) == 1 else None
+        report.add("risk", risk, "n times the squared error, summed")
+    for claim in ("achieved", "bound", "fingerprint")[2 * is_public :]:
         report.add(claim, None, "of a kernel without a matrix: mechdesign show computes it")
 
 
@@ -2426,12 +2417,15 @@ def _check_columns(
     report.add(text, None if is_open else holds, "in integers, at every class of reports")
 
 
-def _subset_risk(content: dict[str, Any], q: int, m: int) -> bool | None:
+def _subset_risk(content: dict[str, Any]) -> bool | None:
     """Whether the risk is that of characters of the geometry; of placements it is not known."""
-    n, v, risk = content["symbols"], q**m, _ZERO
-    pairs = [(n // w) * w * w + (n % w) ** 2 for w in (q**i for i in range(m + 1))]
-    for i, part in enumerate(content["profiles"]):
-        count, high, middle = part["count"], _integer(part["high"]), _integer(part["middle"])
+    (one,) = content["types"]
+    (part,) = one["parts"]
+    _need(part is not None, "symbols that are alike")
+    n, q, m, risk = content["symbols"], part["base"], part["dimension"], _ZERO
+    v, pairs = q**m, [(n // w) * w * w + (n % w) ** 2 for w in (q**i for i in range(m + 1))]
+    for i, profile in enumerate(part["profiles"]):
+        count, (high, middle) = profile["count"], (_integer(profile[w]) for w in ("high", "middle"))
         levels = (count, high), (1, middle), (q - count - 1, (1 << 53) - high - middle)
         away = [(k, Fraction(q * w, k << 53) - 1) for k, w in levels if k]
         second, third = (sum(k * a**power for k, a in away) / q for power in (2, 3))
@@ -2439,7 +2433,7 @@ def _subset_risk(content: dict[str, Any], q: int, m: int) -> bool | None:
         share = Fraction((q - 1) * q ** (m - 1 - i), v - 1) * Fraction(v - 1, v) ** 2
         risk += share / second * (n + alike * third / second)
     said = _exact(content["risk_exact"]) + Fraction(1, n) - Fraction(2, v) + Fraction(n, v * v)
-    return None if "placements" in content else said == risk
+    return None if "placements" in part else said == risk
 
 
 class _Product(NamedTuple):
@@ -2560,8 +2554,8 @@ def _check_content(content: dict[str, Any]) -> Report:
     text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
     report.add("digest", content.get("digest") == hashlib.sha256(text.encode()).hexdigest())
     checks = {"design": _check_design, "public": _check_public, "infeasible": _check_infeasible}
-    checks["subset selection"], checks["grouped selection"] = _check_subsets, _check_groups
-    checks["public selection"] = _check_groups
+    for kind in ("subset selection", "grouped selection", "public selection"):
+        checks[kind] = _check_groups
     checks["plan"] = checks["public plan"] = _check_plan
     try:
         if content["kind"] == "mechanism":

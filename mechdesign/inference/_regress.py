@@ -197,8 +197,7 @@ def regress(
     others = [*public, *({response} - {*designs}), *survey.columns]
     kernels = {name: mechanism_of(design) for name, design in designs.items()}
     sample = sample_of(table, kernels, others, missing)
-    read = Columns(designs, (), sample, "inversion")
-    read.judge(options)
+    read = Columns(designs, (), sample, options)
     secrets, told = list[Any](), []
     for i, (name, design) in enumerate(designs.items()):
         where = f"reports in column {quote(name)}"

@@ -771,7 +771,7 @@ def _warn_of(
 
 
 def _in_order(
-    kernel: Mechanism | SubsetSelection, inputs: tuple[Any, ...]
+    kernel: Mechanism | SubsetSelection, inputs: Sequence[Any]
 ) -> Mechanism | SubsetSelection:
     """The kernel with its rows in the order of the inputs, where it has the same."""
     if (

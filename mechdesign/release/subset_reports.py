@@ -7,15 +7,17 @@ integers. Everything is an integer between entropy and report, each from a word 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact import DENOMINATOR_BITS
-from ..subsets import PermutedFamily, SubsetSelection
-from ..subsets.report_types import Family, Part
+from ..exact import DENOMINATOR, DENOMINATOR_BITS
+from ..subsets import SubsetSelection
+from ..subsets.parts import Directions, Part
 from .words import Words, integer_below
 
 _WORD_BITS = 64
@@ -38,10 +40,10 @@ class SubsetTable:
         # The words after those that decide on type, level and residue: the type of one group needs
         # none, and a single placement of it none either.
         self._alone = len(mechanism.layout.masses) == 1
-        self._words = 3 + max(2 * len(one.slots) + len(one.split) for one in types)
+        self._words = 3 + max(2 * len(one.slots) + len(one.parts) for one in types)
         if self._alone:
-            ((family, _),) = types[0].slots
-            self._words = 3 + _has_placements(family)
+            ((directions, _),) = types[0].slots
+            self._words = 3 + (directions.number > directions.each)
 
     def draw(self, codes: NDArray[Any], words: Words) -> NDArray[np.int64]:
         """One report for each position of a symbol."""
@@ -66,41 +68,36 @@ class SubsetTable:
         self, t: int, symbols: NDArray[np.int64], word: NDArray[np.uint64], spare: SpareBits
     ) -> NDArray[np.int64]:
         one, layout = self._kernel.types[t], self._kernel.layout
-        used, digits, directions = 3, list[NDArray[np.int64]](), dict[int, NDArray[np.int64]]()
-        for family, groups in one.slots:
-            drawn = directions_of(family, word[:, used : used + 2], spare, self.bits)
-            digits.append(drawn)
-            directions |= dict.fromkeys(groups, drawn)
+        used, numbers, drawn = 3, list[NDArray[np.int64]](), dict[int, NDArray[np.int64]]()
+        for directions, groups in one.slots:
+            number = directions_of(directions, word[:, used : used + 2], spare, self.bits)
+            numbers.append(number)
+            drawn |= dict.fromkeys(groups, directions.at(number))
             used += 2
-        for i, part in one.split.items():
+        for i, part in one.parts.items():
             own = np.flatnonzero(layout.group[symbols] == i)
             shifts = np.zeros(len(symbols), dtype=np.int64)
             if len(own) < len(symbols):
-                base = np.full(len(symbols), part.family.base)
-                shifts = below(base, word[:, used], spare, self.bits)
-            residues = self._residues(part, directions[i][own], word[own], spare.of(own))
-            places = layout.place[symbols[own]].astype(np.int64)
-            reports = part.family.reports_at(directions[i][own], places, residues)
-            shifts[own] = reports % part.family.base
-            digits.append(shifts)
+                shifts = below(np.full(len(symbols), part.base), word[:, used], spare, self.bits)
+            mine = drawn[i][:, own]
+            residues = self._residues(part, mine[1], word[own], spare.of(own))
+            places = np.searchsorted(layout.rows[i], symbols[own])
+            shifts[own] = part.shifts_at(mine, places, residues)
+            numbers.append(shifts)
             used += 1
-        return one.joined(digits)
+        return np.asarray(np.ravel_multi_index([*numbers, 0 * symbols], one.radices))
 
     def _residues(
-        self,
-        part: Part,
-        directions: NDArray[np.int64],
-        word: NDArray[np.uint64],
-        spare: SpareBits,
+        self, part: Part, classes: NDArray[Any], word: NDArray[np.uint64], spare: SpareBits
     ) -> NDArray[np.int64]:
-        """A level by its weight, and one of its residues."""
-        _, classes = part.family.vectors(directions)
-        levels = Thresholds([(p.high, p.middle, p.low) for p in part.profiles])
-        found = levels.reached(classes, word[:, 1])
-        first = np.array([[0, p.count, p.count + 1] for p in part.profiles])
-        sizes = np.array([[p.count, 1, p.base - p.count - 1] for p in part.profiles])
-        inside = below(sizes[classes, found], word[:, 2], spare, self.bits)
-        return first[classes, found] + inside
+        """A level by its weight, and one of its residues; any where none is told from others."""
+        sizes = np.array([part.count, 1, part.base - part.count - 1])
+        levels = Thresholds([(*w, DENOMINATOR - sum(w)) for w in part.weights])
+        found = levels.reached(np.minimum(classes, part.dimension - 1), word[:, 1])
+        inside = below(sizes[found], word[:, 2], spare, self.bits)
+        even = below(np.full(len(word), part.base), word[:, 2], spare, self.bits)
+        own = (np.cumsum(sizes) - sizes)[found] + inside
+        return np.asarray(np.where(classes < part.dimension, own, even))
 
 
 class Thresholds:
@@ -120,23 +117,21 @@ class Thresholds:
 
 
 def directions_of(
-    family: Family, words: NDArray[np.uint64], spare: SpareBits, bits: int = _WORD_BITS
+    directions: Directions, words: NDArray[np.uint64], spare: SpareBits, bits: int = _WORD_BITS
 ) -> NDArray[np.int64]:
-    """Directions: uniform, or a uniform unit and a placement by its mass, of two words each."""
-    if not isinstance(family, PermutedFamily):
-        return below(np.full(len(words), family.directions), words[:, 0], spare, bits)
-    units = below(np.full(len(words), family.units), words[:, 0], spare, bits)
-    if not _has_placements(family):
-        return units
-    total = family.total_mass
-    placements = family.placements_at(
-        words[:, 1], lambda row: integer_below(total, spare.stream(row))
-    )
-    return placements * family.units + units
-
-
-def _has_placements(family: Family) -> bool:
-    return isinstance(family, PermutedFamily) and len(family.placements) > 1
+    """Directions: uniform at a placement, which comes by its mass, of two words each."""
+    found = below(np.full(len(words), directions.each), words[:, 0], spare, bits)
+    if len(directions.masses) == 1:
+        return found
+    *inner, total = accumulate(directions.masses)
+    inner = [end << _WORD_BITS for end in inner]
+    # Words in which an end lies, that a uniform integer below all masses decides on.
+    cut = np.array([end // total for end in inner], dtype=np.uint64)
+    placements = np.searchsorted(cut, words[:, 1])
+    for row in np.flatnonzero(np.isin(words[:, 1], cut)).tolist():
+        place = int(words[row, 1]) * total + integer_below(total, spare.stream(row))
+        placements[row] = bisect_right(inner, place)
+    return np.asarray(placements * directions.each + found)
 
 
 def below(

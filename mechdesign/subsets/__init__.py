@@ -7,21 +7,12 @@ mixtures of types of these: weights of a few levels in integers, levels and risk
 bound on the risk of every kernel by symmetry.
 """
 
-from ._subset_selection import subset_selection
-from .permuted import PermutedFamily
-from .report_types import ReportType
-from .selection import (
-    GroupedSelection,
-    LevelCheck,
-    PublicSelection,
-    SubsetSelection,
-    SymmetryCertificate,
-)
+from .choice import subset_selection
+from .report_types import LevelCheck, ReportType
+from .selection import PublicSelection, SubsetSelection, SymmetryCertificate
 
 __all__ = [
-    "GroupedSelection",
     "LevelCheck",
-    "PermutedFamily",
     "PublicSelection",
     "ReportType",
     "SubsetSelection",

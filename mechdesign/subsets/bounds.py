@@ -12,20 +12,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-import numpy as np
-
 from ..errors import LevelError
 from ..exact import exp_bounds
 from ..prior import Prior
 from ..privacy.notion import LikelihoodBound, PrivacyNotion
 
-# Rounding of logarithms, generously.
-_ROUNDING = 1e-12
 # The level above which bounds are taken for one at it in designs, and for none in bounds: weights
 # have 53 bits, and what floats hold of larger factors is no more than that of these.
-_HIGHEST = Fraction(40)
+_HIGHEST = 40
 _KINDS = {"points points": "ratio", "points prior": "upper", "prior points": "lower"}
-_REMEDY = "name LDP, PML, PMC, LIP or ALIP, or design for a prior of fewer symbols with md.design"
+#: What is bounded: 1/lift, lift and ratio.
+KINDS = "lower", "upper", "ratio"
+# Masses of symbols at which a notion is asked.
+_TRIED = (1, 1, 1), (1, 1, 1, 1, 1), (2, 1, 1), (5, 3, 1, 1, 2)
 
 
 class Shape(NamedTuple):
@@ -36,6 +35,24 @@ class Shape(NamedTuple):
     low: Fraction
     high: Fraction
     ratio: Fraction | None = None
+
+    def spread(self, n: int) -> Fraction:
+        """The largest Σ (r − 1)² of n entries r of mean one; zero where there are none."""
+        low, high, ratio = self
+        if not low <= 1 <= high or low == high or ratio == 1:
+            return Fraction(0)
+        if ratio is None:
+            # As many entries as possible at the upper end, and one between the ends.
+            count = min(int((1 - low) * n / (high - low)), n - 1)
+            rest = n - count * high - (n - count - 1) * low
+            return count * (high - 1) ** 2 + (rest - 1) ** 2 + (n - count - 1) * (1 - low) ** 2
+        # With d entries up the lower value is n/(n + d(c − 1)); the spread has one maximum.
+        step, best = ratio - 1, int(n / (ratio + 1))
+        first = max(math.ceil((n * ratio / high - n) / step), 1)
+        last = min(math.floor((n / low - n) / step) if low else n, n - 1)
+        counts = {sorted((first, d, last))[1] for d in (best, best + 1) if first <= last}
+        spreads = [n * d * (n - d) * step**2 / (n + d * step) ** 2 for d in counts]
+        return max(spreads, default=Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -51,6 +68,11 @@ class LiftBounds:
     lower: Fraction = Fraction(0)
     upper: Fraction | None = None
     ratio: Fraction | None = None
+
+    @property
+    def are_by_mean(self) -> bool:
+        """Whether entries are compared with their mean."""
+        return self.lower > 0 or self.upper is not None
 
     def shapes(self, least_mass: Fraction) -> list[Shape]:
         """The columns that are extreme among those that keep the bounds.
@@ -72,27 +94,7 @@ class LiftBounds:
 
     def largest_spread(self, n: int) -> Fraction:
         """The largest Σ (r − 1)² of n entries r of mean one that keep the bounds."""
-        return max(_spread(n, *shape) for shape in self.shapes(Fraction(1, n)))
-
-
-def _spread(n: int, low: Fraction, high: Fraction, ratio: Fraction | None) -> Fraction:
-    """The largest Σ (r − 1)² of a shape of columns; zero where it has none."""
-    if not low <= 1 <= high or low == high or ratio == 1:
-        return Fraction(0)
-    if ratio is None:
-        # As many entries as possible at the upper end, and one between the ends.
-        count = min(int((1 - low) * n / (high - low)), n - 1)
-        rest = n - count * high - (n - count - 1) * low
-        return count * (high - 1) ** 2 + (rest - 1) ** 2 + (n - count - 1) * (1 - low) ** 2
-    # With d entries up the lower value is n/(n + d(c − 1)); the spread has one maximum.
-    fewest = max(1, math.ceil(n * (ratio / high - 1) / (ratio - 1)))
-    most = min(n - 1, math.floor(n * (1 / low - 1) / (ratio - 1)) if low else n - 1)
-    best, middle = Fraction(0), int(n / (ratio + 1))
-    for d in (middle, middle + 1) if fewest <= most else ():
-        share = Fraction(min(max(d, fewest), most), n)
-        step = (ratio - 1) / (share * ratio + 1 - share)
-        best = max(best, n * share * (1 - share) * step**2)
-    return best
+        return max(shape.spread(n) for shape in self.shapes(Fraction(1, n)))
 
 
 def least_risk(symbols: int, bounds: LiftBounds) -> Fraction:
@@ -106,81 +108,37 @@ def least_risk(symbols: int, bounds: LiftBounds) -> Fraction:
     return Fraction((symbols - 1) ** 2) / bounds.largest_spread(symbols)
 
 
-# Notions
-
-
-def check_any_masses(notion: PrivacyNotion) -> None:
-    """Raise :class:`LevelError` for a notion whose levels depend on masses of symbols."""
-    if asked_parts(notion) != asked_parts(notion, ((2, 1, 1), (5, 3, 1, 1, 2))):
-        raise _unlike(notion, "whatever the masses of the symbols are", "symbols of equal mass")
-
-
-def asked_parts(
-    notion: PrivacyNotion, counts: Iterable[tuple[int, ...]] = ((1,) * 3, (1,) * 5)
-) -> list[tuple[str, int, Fraction | None]]:
+def asked_parts(notion: PrivacyNotion) -> list[tuple[str, int, float]]:
     """What a notion bounds (lower or upper lift, or ratio), by which of its levels, and those.
 
-    It is read from the hypotheses that the notion names for small priors.
+    It is read from the hypotheses that the notion names for small priors. Raises
+    :class:`LevelError` where levels depend on the number of symbols or on their masses.
     """
     found = []
-    for masses in counts:
-        prior, parts = Prior.from_counts(masses), []
-        bounds = notion.checked_bounds(prior) if isinstance(notion, LikelihoodBound) else [None]
-        for bound in bounds:
-            kind = None if bound is None else _KINDS.get(bound.kinds(prior) or "")
-            if bound is None or kind is None:
-                raise LevelError(
-                    f"privacy notion {notion}",
-                    expected="one that bounds likelihoods of symbols by those of others or of the "
-                    "prior, whatever the symbols are",
-                    got="one of another kind",
-                    remedy=_REMEDY,
-                )
-            level = None if bound.epsilon == math.inf else Fraction(bound.epsilon)
-            parts.append((kind, bound.parameter, level))
-        found.append(parts)
-    if found[0] != found[1]:
-        raise _unlike(notion, "for any number of symbols", "3 and for 5")
+    for prior in map(Prior.from_counts, _TRIED):
+        bounds = notion.checked_bounds(prior) if isinstance(notion, LikelihoodBound) else []
+        kinds = [_KINDS.get(bound.kinds(prior) or "", "") for bound in bounds]
+        levels = [(bound.parameter, bound.epsilon) for bound in bounds]
+        found.append([(kind, *level) for kind, level in zip(kinds, levels, strict=True)])
+    is_known = found[0] and all(kind for kind, *_ in found[0])
+    if not is_known or any(each != found[0] for each in found):
+        raise LevelError(
+            f"privacy notion {notion}",
+            expected="one that bounds likelihoods of symbols by those of others or of the prior, "
+            "at the same levels whatever the symbols are",
+            got="other levels for other symbols" if is_known else "one of another kind",
+            remedy="name LDP, PML, PMC, LIP or ALIP, or design for a prior of fewer symbols with "
+            "md.design",
+        )
     return found[0]
-
-
-def _unlike(notion: PrivacyNotion, where: str, other: str) -> LevelError:
-    return LevelError(
-        f"privacy notion {notion}",
-        expected=f"the same levels {where}",
-        got=f"other ones for {other}",
-        remedy=_REMEDY,
-    )
 
 
 def asked_bounds(notions: Iterable[PrivacyNotion], *, outside: bool = False) -> LiftBounds:
     """The bounds of notions together, with rationals just inside or outside of e^ε."""
-    found: dict[str, list[Fraction]] = {"lower": [], "upper": [], "ratio": []}
+    found: dict[str, list[Fraction]] = {kind: [] for kind in KINDS}
     for notion in notions:
         for kind, _, level in asked_parts(notion):
-            if level is not None and not (outside and level > _HIGHEST):
-                found[kind].append(exp_bounds(min(level, _HIGHEST))[outside])
-    low, high, ratio = (min(found[kind], default=None) for kind in ("lower", "upper", "ratio"))
+            if level < math.inf and not (outside and level > _HIGHEST):
+                found[kind].append(exp_bounds(Fraction(min(level, _HIGHEST)))[outside])
+    low, high, ratio = (min(limits, default=None) for limits in found.values())
     return LiftBounds(Fraction(0) if low is None else 1 / low, high, ratio)
-
-
-def levels_from_ratio(
-    notion: PrivacyNotion, log_ratio: float, least_mass: float
-) -> tuple[float, ...]:
-    """Levels that hold where no two of the symbols have likelihoods further apart.
-
-    With R = e^log_ratio and p the least mass of a symbol, a lift is at most 1/(p + (1 − p)/R), and
-    at least the same of 1/R. Nothing needs to be known of p, which is 0 then.
-    """
-    own = -math.log(least_mass) if least_mass else math.inf
-    if log_ratio == math.inf:
-        upper, lower = own, math.inf
-    else:
-        upper = -float(np.logaddexp(-own, math.log1p(-least_mass) - log_ratio))
-        lower = float(np.logaddexp(-own, math.log1p(-least_mass) + log_ratio))
-    known = {"ratio": log_ratio, "upper": upper, "lower": lower}
-    found: dict[int, float] = {}
-    for kind, parameter, _ in asked_parts(notion):
-        level = max(0.0, known[kind]) * (1 + _ROUNDING) + _ROUNDING
-        found[parameter] = max(found.get(parameter, 0.0), level)
-    return tuple(found[k] for k in sorted(found))

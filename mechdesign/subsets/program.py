@@ -10,30 +10,27 @@ M = Σ w m mᵀ between groups. The program is
 
 Its dual has a convex quadratic bound for each type, so that a conic solver finds shares and prices
 of some types; others are searched, and bounded, by halving boxes of counts.
+
+Types are rows of arrays: for each group how many of its cells are raised, with the part of one that
+is between the values, then the value of the others and that of the raised ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exact import float_at_least, float_at_most
 from .bounds import LiftBounds
+from .parts import Floats
+from .report_types import Layout
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-#: Two ends of the entries of columns, and the ratio of two values, see :class:`.bounds.Shape`.
-Ends = tuple[float, float, float | None]
-
-# Accuracy of the conic solver, rounds of the program, and shares of a type that count in it and
-# in weights.
-_CONIC, _ROUNDS, _USED, _TOLD = 1e-12, 60, 1e-9, 1e-7
+# Accuracy of the conic solver, rounds of the program, shares of a type that count in it and in
+# weights, and how much more sums of means do than other moments.
+_CONIC, _ROUNDS, _USED, _TOLD, _SURE = 1e-12, 60, 1e-9, 1e-7, 1e4
 # Weights of errors between groups that floats still tell beside those inside, relatively.
 _LEAST_BETWEEN = 1e-9
 # Boxes that are looked at before a bound is left as it is, types that are kept of each pass, and
@@ -41,78 +38,11 @@ _LEAST_BETWEEN = 1e-9
 _MOST_BOXES, _KEPT, _MORE = 300_000, 20, 0.1
 # Types that the program starts from, about.
 _START = 200
-# Rounding of floats in sums of a few products, relative to their terms.
-_ROUNDING = 1e-13
+# Rounding of floats in sums of a few products, relative to their terms; the least divisor.
+_ROUNDING, _TINY = 1e-13, 1e-300
 
 
-class Groups(NamedTuple):
-    """What the program knows of groups, one entry for each.
-
-    Attributes
-    ----------
-    cells : parts of equal size of a group that are raised or not
-    masses : of whole groups, with sum one
-    within : weights of the errors inside of a group
-    between : weights of the errors of the groups' shares
-    """
-
-    cells: Integers
-    masses: Floats
-    within: Floats
-    between: Floats
-
-    @classmethod
-    def of(
-        cls,
-        sizes: Sequence[int],
-        masses: Sequence[Fraction],
-        cells: Sequence[int],
-        points: Sequence[int],
-    ) -> Groups:
-        """Groups of so many symbols, one of them of some mass, in cells among so many points."""
-        n, v = np.array(sizes, dtype=float), np.array(points, dtype=float)
-        whole = np.array([float(k * mass) for k, mass in zip(sizes, masses, strict=True)])
-        return cls(np.array(cells, dtype=np.int64), whole, n * ((v - 1) / v) ** 2, n / v**2)
-
-
-@dataclass(frozen=True)
-class Types:
-    """Types of columns, one row each.
-
-    Attributes
-    ----------
-    counts : raised cells of each group, with the part of one that is between the values
-    low, high : values of the others and of the raised ones, ``(n, 1)``
-    """
-
-    counts: Floats
-    low: Floats
-    high: Floats
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-    def __getitem__(self, rows: Any) -> Types:
-        return Types(self.counts[rows], self.low[rows], self.high[rows])
-
-    @classmethod
-    def joined(cls, parts: Iterable[Types]) -> Types:
-        """All types of several, each once."""
-        whole = np.vstack([np.hstack([part.counts, part.low, part.high]) for part in parts])
-        _, first = np.unique(np.round(whole, 9), axis=0, return_index=True)
-        whole = whole[np.sort(first)]
-        return cls(whole[:, :-2], whole[:, -2:-1], whole[:, -1:])
-
-    def moments(self, groups: Groups) -> tuple[Floats, Floats]:
-        """Means and variances inside of groups, ``(n, g)`` each."""
-        step, part = self.high - self.low, self.counts - np.floor(self.counts)
-        means = self.low + step * self.counts / groups.cells
-        spreads = (self.high - means) * (means - self.low)
-        return means, np.maximum(spreads - step**2 * part * (1 - part) / groups.cells, 0.0)
-
-
-@dataclass(frozen=True)
-class Prices:
+class Prices(NamedTuple):
     """What a column is worth: Σ inside_i² s_i + mᵀ Q m − rowᵀ m, with Q of ``across``.
 
     For every choice of them the risk is at least the constant less the largest worth of a type.
@@ -122,264 +52,261 @@ class Prices:
     across: Floats
     row: Floats
 
-    def quadratic(self, groups: Groups) -> Floats:
-        """Q."""
-        return (self.across * groups.between) @ self.across.T
 
-    def worth(self, groups: Groups, types: Types) -> Floats:
-        """Of columns, ``(n,)``."""
-        means, spreads = types.moments(groups)
-        curved = np.einsum("ni,ij,nj->n", means, self.quadratic(groups), means)
-        return np.asarray(spreads @ self.inside**2 + curved - means @ self.row)
+class Kind(NamedTuple):
+    """Two ends of the entries of columns, and either the ratio of the two values that they have, or
+    the group that an entry between the ends may be in.
+    """
 
-    def constant(self, groups: Groups) -> float:
-        """What the worth of types is taken from."""
-        inside = 2 * np.sqrt(groups.within) @ self.inside
-        return float(inside + 2 * groups.between @ np.diag(self.across) - self.row.sum())
+    low: float
+    high: float
+    ratio: float | None
+    free: int | None
 
 
 class Mixture(NamedTuple):
-    """Types, how often they come for the prior, and the prices that prove it the best."""
+    """Types with their means over groups, how often they come, and the prices that prove it."""
 
-    types: Types
+    types: Floats
+    means: Floats
     shares: Floats
     prices: Prices
 
 
-def float_shapes(bounds: LiftBounds, least_mass: Fraction, *, outside: bool) -> list[Ends]:
-    """The extreme columns, with floats beyond the bounds or inside of them."""
-    up, down = (float_at_least, float_at_most) if outside else (float_at_most, float_at_least)
-    return [
-        (down(low), up(high), None if ratio is None else up(ratio))
-        for low, high, ratio in bounds.shapes(least_mass)
-    ]
+class Program:
+    """The program for groups with so many cells.
 
-
-# The program
-
-
-def best_mixture(groups: Groups, shapes: Sequence[Ends], tolerance: float) -> Mixture | None:
-    """The best mixture of types, ``None`` where symbols cannot be told apart."""
-    each = max(3, round(_START ** (1 / len(groups.cells))))
-    axes = [np.unique(np.round(np.linspace(0, n, min(each, n + 1)))) for n in groups.cells]
-    grid = np.array(list(product(*axes)))
-    types = Types.joined([_placed(groups, *kind, grid) for kind in _kinds(groups, shapes)])
-    for _ in range(_ROUNDS):
-        solved = _master(groups, types)
-        if solved is None:
-            return None
-        shares, prices = solved
-        worth, wanted = prices.worth(groups, types), tolerance * prices.constant(groups)
-        _, found = search(groups, shapes, prices, float(worth.max()) + wanted, wanted, _MORE)
-        used = types[shares > _USED]
-        if not len(found):
-            break
-        types = Types.joined([used, found])
-    few = _fewest(groups, used, shares[shares > _USED])
-    used, few = used[few > _TOLD], few[few > _TOLD]
-    # Means are one but for the accuracy of solvers, and for types that weights hardly tell.
-    means, _ = used.moments(groups)
-    few += np.linalg.lstsq(means.T, 1 - few @ means)[0]
-    return Mixture(used, few, prices)
-
-
-def least_objective(
-    groups: Groups, shapes: Sequence[Ends], prices: Prices, tolerance: float
-) -> float:
-    """What the objective is at least, from any prices.
-
-    It is told to ``tolerance``, relatively, where that takes few steps.
+    Parameters
+    ----------
+    layout : the groups
+    bounds : of entries
+    outside : whether floats are beyond the bounds, for what is to be proved, or inside of them
+    plan : for each group in how many cells its symbols are among how many dimensions; each is a
+        cell where it is left out
     """
-    constant = prices.constant(groups)
-    wanted = tolerance * abs(constant)
-    limit, _ = search(groups, shapes, prices, wanted, wanted, 0.0)
-    return constant - limit - _ROUNDING * abs(constant)
 
+    def __init__(
+        self,
+        layout: Layout,
+        bounds: LiftBounds,
+        plan: Sequence[tuple[int, int]] = (),
+        *,
+        outside: bool,
+    ) -> None:
+        cells, dimensions = np.array(plan or [(n, 1) for n in layout.sizes], dtype=float).T
+        n, v = np.array(layout.sizes), cells**dimensions
+        self.cells, self.masses = cells, np.array(layout.shares, dtype=float)
+        # Weights of errors inside of groups, and of the groups' shares.
+        self.within, self.between = n * (1 - 1 / v) ** 2, n / v**2
+        # To what share of it the objective is told, of few and of many symbols.
+        self.tolerance = 1e-9 if n.sum() <= 5000 else 1e-6
+        up, down = (float_at_least, float_at_most) if outside else (float_at_most, float_at_least)
+        self.kinds = [
+            Kind(down(low), up(high), None if ratio is None else up(ratio), free)
+            for low, high, ratio in bounds.shapes(min(layout.masses))
+            for free in ([None] if ratio else range(len(n)))
+        ]
 
-def _master(groups: Groups, types: Types) -> tuple[Floats, Prices] | None:
-    """The best shares of given types and the prices that prove it; ``None`` where some symbols
-    are not told apart.
+    def moments(self, types: Floats) -> tuple[Floats, Floats]:
+        """Means and variances inside of groups, ``(n, g)`` each."""
+        counts, low, high = np.split(types, [-2, -1], axis=1)
+        step, part = high - low, counts % 1
+        means = low + step * counts / self.cells
+        spreads = (high - means) * (means - low) - step**2 * part * (1 - part) / self.cells
+        return means, np.maximum(spreads, 0.0)
 
-    The dual: the constant of prices is largest such that no type is worth more than nothing, a
-    convex quadratic bound for each; its multipliers are the shares.
-    """
-    import clarabel
-    from scipy import sparse
+    def worth(self, prices: Prices, types: Floats) -> Floats:
+        """Of columns, ``(n,)``."""
+        means, spreads = self.moments(types)
+        rows = (means @ prices.across) ** 2 @ self.between
+        return np.asarray(spreads @ prices.inside**2 + rows - means @ prices.row)
 
-    means, spreads = types.moments(groups)
-    (n, g), told = means.shape, groups.within > 0
-    if not len(types) or not spreads[:, told].max(axis=0).all():
-        return None
-    # Everything is measured in the risk of all types equally often.
-    unit = float(groups.within[told] @ (1 / spreads[:, told].mean(axis=0)))
-    unit = unit or float(groups.between.sum())
-    within = np.sqrt(groups.within / unit)
-    between = np.sqrt(np.maximum(groups.between / unit, _LEAST_BETWEEN))
-    # Variables: inside, across times between row by row, and the row.
-    cost = -np.concatenate([2 * within, 2 * np.diag(between).ravel(), -np.ones(g)])
-    eye = np.eye(g)
-    blocks = np.zeros((n, 2 + 2 * g, cost.size))
-    blocks[:, 0, -g:], blocks[:, 1, -g:] = -means, means
-    blocks[:, 2 : 2 + g, :g] = -2 * np.sqrt(spreads)[:, :, None] * eye
-    blocks[:, 2 + g :, g:-g] = -2 * np.einsum("ni,jk->njik", means, eye).reshape(n, g, g * g)
-    right = np.tile(np.concatenate([[1.0, 1.0], np.zeros(2 * g)]), n)
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _CONIC
-    found = clarabel.DefaultSolver(
-        sparse.csc_matrix((cost.size, cost.size)),
-        cost,
-        sparse.csc_matrix(blocks.reshape(-1, cost.size)),
-        right,
-        [clarabel.SecondOrderConeT(2 + 2 * g)] * n,
-        settings,
-    ).solve()
-    x, z = np.array(found.x), np.array(found.z).reshape(n, -1)
-    shares = np.maximum(z[:, 0] - z[:, 1], 0.0)
-    across = x[g:-g].reshape(g, g) / between
-    if not np.isfinite(x).all() or not (shares > _USED).any():
-        return None
-    return shares, Prices(x[:g] * np.sqrt(unit), across, x[-g:] * unit)
+    def constant(self, prices: Prices) -> float:
+        """What the worth of types is taken from."""
+        inside = np.sqrt(self.within) @ prices.inside + self.between @ np.diag(prices.across)
+        return float(2 * inside - prices.row.sum())
 
+    def best(self) -> Mixture | None:
+        """The best mixture of types, ``None`` where symbols cannot be told apart."""
+        from scipy.optimize import nnls
 
-def _fewest(groups: Groups, types: Types, shares: Floats) -> Floats:
-    """Shares of few types with the same moments: those of a vertex; the best type of one group."""
-    from scipy.optimize import linprog
-
-    means, spreads = types.moments(groups)
-    if means.shape[1] == 1:
-        return np.eye(len(shares))[spreads.argmax()]
-    upper = np.triu_indices(means.shape[1])
-    squares = np.einsum("ni,nj->nij", means, means)[:, upper[0], upper[1]]
-    moments = np.column_stack([means, spreads, squares])
-    moments = (moments / np.maximum(np.abs(moments).max(axis=0), 1e-300)).T
-    found = linprog(np.zeros(len(shares)), A_eq=moments, b_eq=moments @ shares, method="highs-ds")
-    return shares if found.status else found.x
-
-
-# Types by their counts
-
-
-def _kinds(groups: Groups, shapes: Sequence[Ends]) -> list[tuple[Ends, int | None]]:
-    """Shapes, each with every group that an entry between its ends may be in."""
-    free = range(len(groups.cells))
-    return [(s, j) for s in shapes for j in (free if s[2] is None else (None,))]
-
-
-def _placed(groups: Groups, ends: Ends, free: int | None, counts: Floats) -> Types:
-    """The types of given counts, of which that of group ``free`` makes the mean one."""
-    (low, high, ratio), counts = ends, counts.copy()
-    if ratio is not None:
-        values = 1 / (1 + (ratio - 1) * counts / groups.cells @ groups.masses)
-        fits = (values >= low) & (ratio * values <= high)
-        return Types(counts, values[:, None], ratio * values[:, None])[fits]
-    if high <= low:
-        return Types(counts, counts[:, :1], counts[:, :1])[:0]
-    assert free is not None
-    counts[:, free] = 0
-    rest = (1 - low) / (high - low) - counts / groups.cells @ groups.masses
-    found = rest / groups.masses[free] * groups.cells[free]
-    near = np.round(found)
-    counts[:, free] = np.where(np.abs(found - near) <= _USED, near, found)
-    fits = (counts[:, free] >= 0) & (counts[:, free] <= groups.cells[free])
-    same = np.ones((len(counts), 1))
-    return Types(counts, low * same, high * same)[fits]
-
-
-def search(
-    groups: Groups,
-    shapes: Sequence[Ends],
-    prices: Prices,
-    most: float,
-    wanted: float,
-    more: float,
-) -> tuple[float, Types]:
-    """A limit of the worth of types, and the best ones worth more than ``most``, by halving boxes.
-
-    The limit is at most ``wanted`` above the best worth, or above ``most``, and ``more`` times what
-    the best is worth more than that, unless there are too many boxes.
-    """
-    limit, best, kept = most, most, list[Types]()
-    for ends, free in _kinds(groups, shapes):
-        moving = [i for i in range(len(groups.cells)) if i != free]
-        cells, looked = groups.cells[moving], 0
-        lower, upper = np.zeros((1, len(moving))), cells[None].astype(float)
-        while len(lower):
-            counts = np.zeros((len(lower), len(groups.cells)))
-            counts[:, moving] = np.floor((lower + upper) / 2)
-            inside = _placed(groups, ends, free, counts)
-            worth = prices.worth(groups, inside)
-            good = np.argsort(-worth)[:_KEPT]
-            kept.append(inside[good[worth[good] > most]])
-            best = max(best, float(worth.max(initial=-np.inf)))
-            if best > most:
-                limit = max(limit, best + wanted + more * (best - most))
-            # A box of one type is known.
-            open_ = (upper > lower).any(axis=1)
-            lower, upper = lower[open_], upper[open_]
-            over, rate = _tops(
-                groups,
-                prices,
-                ends,
-                free,
-                limit,
-                (lower + upper) / 2 / cells,
-                (upper - lower) / 2 / cells,
-            )
-            looked += len(lower)
-            if looked > _MOST_BOXES:
-                limit += max(0.0, float(over.max(initial=0.0)))
+        each = max(3, round(_START ** (1 / len(self.cells))))
+        axes = [np.unique(np.round(np.linspace(0, n, each))) for n in self.cells]
+        grid = np.array([*product(*axes)])
+        types = _joined(self._placed(kind, grid) for kind in self.kinds)
+        for _ in range(_ROUNDS):
+            if (solved := self._master(types)) is None:
+                return None
+            shares, prices = solved
+            wanted = self.tolerance * self.constant(prices)
+            most = float(self.worth(prices, types).max()) + wanted
+            _, found = self.search(prices, most, wanted)
+            used, shares = types[shares > _USED], shares[shares > _USED]
+            if not len(found):
                 break
-            lower, upper, rate = (part[over > 0] for part in (lower, upper, rate))
-            row = np.arange(len(lower))
-            side = np.argmax(np.where(upper > lower, rate, -1.0), axis=1) if len(row) else row
-            cut = np.floor((lower[row, side] + upper[row, side]) / 2)
-            left, right = upper.copy(), lower.copy()
-            left[row, side], right[row, side] = cut, cut + 1
-            lower, upper = np.concatenate([lower, right]), np.concatenate([left, upper])
-    found = Types.joined(kept)
-    return limit, found[np.argsort(-prices.worth(groups, found), kind="stable")[:_KEPT]]
+            types = _joined([used, found])
+        means, spreads = self.moments(used)
+        if len(self.cells) == 1:
+            shares = np.eye(len(used))[spreads.argmax()]
+        # Few types with the same moments, and means of one whatever the solver left.
+        upper = np.triu_indices(len(self.cells))
+        squares = ((means - 1)[:, :, None] * (means - 1)[:, None])[:, *upper]
+        table = np.hstack([spreads, squares])
+        table /= np.maximum(np.abs(table).max(axis=0), _TINY)
+        right = np.append(_SURE * np.ones(len(self.cells)), shares @ table)
+        columns, kept = np.hstack([_SURE * means, table]).T, np.arange(len(used))
+        for _ in range(2):
+            few, _ = nnls(columns[:, kept], right)
+            kept, few = kept[few > _TOLD], few[few > _TOLD]
+        return Mixture(used[kept], means[kept], few, prices)
+
+    def least(self, prices: Prices) -> float:
+        """What the objective is at least, from any prices: tightly where that takes few steps."""
+        constant = self.constant(prices)
+        wanted = self.tolerance * abs(constant)
+        limit, _ = self.search(prices, wanted, wanted)
+        return constant - limit - _ROUNDING * abs(constant)
+
+    def _master(self, types: Floats) -> tuple[Floats, Prices] | None:
+        """The best shares of given types and the prices that prove it; ``None`` where some symbols
+        are not told apart.
+
+        The dual: the constant of prices is largest such that no type is worth more than nothing, a
+        convex quadratic bound for each; its multipliers are the shares.
+        """
+        import clarabel
+        from scipy import sparse
+
+        means, spreads = self.moments(types)
+        n, g = means.shape
+        if not n or (self.within * ~spreads.any(axis=0)).any():
+            return None
+        # Everything is measured in the risk of all types equally often.
+        inside = self.within / np.maximum(spreads.mean(axis=0), _TINY)
+        unit = float(inside.sum()) or float(self.between.sum())
+        within = np.sqrt(self.within / unit)
+        between = np.sqrt(np.maximum(self.between / unit, _LEAST_BETWEEN))
+
+        def cone(variables: Floats) -> Floats:
+            """Inside, across times between row by row, and the row: first is above the norm of
+            all others.
+            """
+            inside, across, row = np.split(variables, [g, -g])
+            worth, rest = means @ row, [np.sqrt(spreads) * inside, means @ across.reshape(g, g)]
+            return np.column_stack([1 + worth, 1 - worth, 2 * np.hstack(rest)]).ravel()
+
+        cost = -np.concatenate([2 * within, 2 * np.diag(between).ravel(), -np.ones(g)])
+        right = cone(0 * cost)
+        settings = clarabel.DefaultSettings()
+        settings.verbose = settings.equilibrate_enable = False
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _CONIC
+        found = clarabel.DefaultSolver(
+            sparse.csc_matrix((cost.size, cost.size)),
+            cost,
+            sparse.csc_matrix(np.array([right - cone(each) for each in np.eye(cost.size)]).T),
+            right,
+            [clarabel.SecondOrderConeT(2 + 2 * g)] * n,
+            settings,
+        ).solve()
+        x, z = np.array(found.x), np.array(found.z).reshape(n, -1)
+        shares = np.maximum(z[:, 0] - z[:, 1], 0.0)
+        if not np.isfinite(x).all() or not (shares > _USED).any():
+            return None
+        inside, across, row = np.split(x, [g, -g])
+        across = across.reshape(g, g) / between
+        return shares, Prices(inside * np.sqrt(unit), across, row * unit)
+
+    def _placed(self, kind: Kind, counts: Floats) -> Floats:
+        """The types of given counts, of which that of the free group makes the mean one."""
+        low, high, ratio, free = kind
+        counts, values = counts.copy(), np.full((len(counts), 2), [low, high])
+        if ratio is not None:
+            values[:, 0] = 1 / (1 + (ratio - 1) * counts / self.cells @ self.masses)
+            values[:, 1] = ratio * values[:, 0]
+        else:
+            counts[:, free] = 0
+            rest = (1 - low) / max(high - low, _TINY) - counts / self.cells @ self.masses
+            found = rest / self.masses[free] * self.cells[free]
+            near = np.round(found)
+            counts[:, free] = np.where(np.abs(found - near) <= _USED, near, found)
+        fits = (low <= values[:, 0]) & (values[:, 0] < values[:, 1]) & (values[:, 1] <= high)
+        fits &= ((counts >= 0) & (counts <= self.cells)).all(axis=1)
+        return np.hstack([counts, values])[fits]
+
+    def search(self, prices: Prices, most: float, wanted: float) -> tuple[float, Floats]:
+        """A limit of the worth of types, and the best ones worth more than ``most``, by halving
+        boxes.
+
+        The limit is at most ``wanted`` above the best worth, or above ``most``, and a tenth of what
+        the best is worth more than that, unless there are too many boxes.
+        """
+        limit, kept = most, [np.zeros((0, len(self.cells) + 2))]
+        for kind in self.kinds:
+            lower, looked, sides = 0 * self.cells[None], 0, np.arange(len(self.cells))
+            upper = np.where(sides == kind.free, 0, self.cells)[None]
+            while len(lower):
+                inside = self._placed(kind, np.floor((lower + upper) / 2))
+                worth = self.worth(prices, inside)
+                good = np.argsort(-worth)[:_KEPT]
+                kept.append(inside[good[worth[good] > most]])
+                best = float(worth.max(initial=-np.inf))
+                if best > most:
+                    limit = max(limit, best + wanted + _MORE * (best - most))
+                # A box of one type is known.
+                lower, upper = (part[(upper > lower).any(axis=1)] for part in (lower, upper))
+                over = self._tops(prices, kind, limit, lower, upper)
+                looked += len(lower)
+                if looked > _MOST_BOXES:
+                    limit += max(0.0, float(over.max(initial=0.0)))
+                    break
+                # Halves of the widest side.
+                lower, upper = lower[over > 0], upper[over > 0]
+                side = sides == ((upper - lower) / self.cells).argmax(axis=1)[:, None]
+                cut = np.floor((lower + upper) / 2)
+                left, right = np.where(side, cut, upper), np.where(side, cut + 1, lower)
+                lower, upper = np.vstack([lower, right]), np.vstack([left, upper])
+        found = _joined(kept)
+        return limit, found[np.argsort(-self.worth(prices, found), kind="stable")[:_KEPT]]
+
+    def _tops(
+        self, prices: Prices, kind: Kind, most: float, lower: Floats, upper: Floats
+    ) -> Floats:
+        """How much more than ``most`` a type of each box may be worth.
+
+        With means m that are affine in the shares x of raised cells it is a quadratic form in x,
+        over (masses · m)², which is one at least, where the columns are not scaled.
+        """
+        masses, inside, each = self.masses, prices.inside**2, np.eye(len(self.cells))
+        first, last, watched = kind.low, kind.high, masses
+        low, high, ratio, free = kind
+        if ratio is not None:
+            # The lower value is one over masses · m.
+            first, last, low, high = ratio / high, 1 / max(low, _TINY), 1.0, ratio
+        start, turn = low + 0 * masses, (high - low) * each
+        if free is not None:
+            watched, start[free] = each[free], low + (1 - low) / masses[free]
+            turn[free] = (low - high) / masses[free] * masses
+            turn[:, free] = 0
+        prices_row = np.outer(prices.row, masses)
+        curved = (prices.across * self.between) @ prices.across.T - np.diag(inside)
+        curved -= (prices_row + prices_row.T) / 2 + most * np.outer(masses, masses)
+        linear = (low + high) * inside
+        rounding = _ROUNDING * float(np.abs(curved).sum() + linear.sum()) * max(high, 1.0) ** 2
+        square, toward = turn.T @ curved @ turn, turn.T @ (2 * curved @ start + linear)
+        constant = (start @ curved + linear) @ start - low * high * inside.sum() + rounding
+        middle, half = (upper + lower) / 2 / self.cells, (upper - lower) / 2 / self.cells
+        slope, bend = np.abs(toward + 2 * middle @ square), np.diag(square)
+        # Along each side a parabola, whose top may be inside.
+        reach = np.where(bend < 0, np.minimum(half, slope / np.maximum(-2 * bend, _TINY)), half)
+        rate = (slope + bend * reach) * reach + half * (half @ np.abs(square - np.diag(bend)))
+        value = constant + ((toward + middle @ square) * middle + rate).sum(axis=1)
+        at, spare = watched @ start + middle @ (watched @ turn), half @ np.abs(watched @ turn)
+        outside = (at + spare < first - _USED) | (at - spare > last + _USED)
+        return np.where(outside, -np.inf, value)
 
 
-def _tops(
-    groups: Groups,
-    prices: Prices,
-    ends: Ends,
-    free: int | None,
-    most: float,
-    middle: Floats,
-    half: Floats,
-) -> tuple[Floats, Floats]:
-    """How much more than ``most`` a type of each box may be worth, and what each side adds to that.
-
-    With means m that are affine in the shares x of raised cells it is a quadratic form in x, over
-    (masses · m)², which is one at least, where the columns are not scaled.
-    """
-    masses, inside, g = groups.masses, prices.inside**2, len(groups.cells)
-    low, high, ratio = ends
-    if ratio is not None:
-        # The lower value is one over masses · m.
-        first, last = ratio / high, np.inf if low == 0 else 1 / low
-        low, high, start, turn, watched = 1.0, ratio, np.ones(g), (ratio - 1) * np.eye(g), masses
-    else:
-        assert free is not None
-        first, last, watched = low, high, np.eye(g)[free]
-        start, turn = np.full(g, low), (high - low) * np.eye(g)
-        turn = np.delete(turn - np.outer(watched, masses) * (high - low) / masses[free], free, 1)
-        start[free] = (1 - low * (1 - masses[free])) / masses[free]
-    curved = prices.quadratic(groups) - np.diag(inside) - most * np.outer(masses, masses)
-    curved -= (np.outer(prices.row, masses) + np.outer(masses, prices.row)) / 2
-    linear = (low + high) * inside
-    rounding = _ROUNDING * float(np.abs(curved).sum() + linear.sum()) * max(high, 1.0) ** 2
-    square, toward = turn.T @ curved @ turn, turn.T @ (2 * curved @ start + linear)
-    constant = start @ curved @ start + linear @ start - low * high * inside.sum()
-    slope = np.abs(toward + 2 * middle @ square)
-    value = constant + middle @ toward + ((middle @ square) * middle).sum(axis=1)
-    bend = np.diag(square)
-    peak = slope * half + bend * half**2
-    within = slope < -2 * bend * half
-    peak[within] = (slope**2 / np.where(bend < 0, -4 * bend, 1.0))[within]
-    rate = peak + half * (half @ np.abs(square - np.diag(bend)))
-    at, reach = watched @ start + middle @ (watched @ turn), half @ np.abs(watched @ turn)
-    outside = (at + reach < first - _USED) | (at - reach > last + _USED)
-    return np.where(outside, -np.inf, value + rate.sum(axis=1) + rounding), rate
+def _joined(parts: Iterable[Floats]) -> Floats:
+    """All types of several arrays, each once."""
+    whole = np.vstack([*parts])
+    _, first = np.unique(np.round(whole, 9), axis=0, return_index=True)
+    return whole[np.sort(first)]

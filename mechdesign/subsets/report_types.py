@@ -1,164 +1,58 @@
-"""Types of reports: for each group of symbols a chance, and which residues of it are raised.
-
-At a direction of class i, t residues of a group have the weight ``high`` together, the next one
-``middle`` and the others ``low``, all over 2⁵³. With ρ(s) the probability of residue s times their
-number q, a symbol of the group has a report of the type with the chance of its group times ρ of its
-residue, over the number of reports. Residues of other groups are uniform.
-"""
+"""Groups of symbols, and types of reports: a chance for each group, and what of it is raised."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact import DENOMINATOR, is_whole
+from ..exact import DENOMINATOR, Verdict, compare_with_exp, log_upper
 from ..prior import Prior
-from .family import AffineFamily, Floats, Integers
-from .permuted import PermutedFamily
+from ..privacy.notion import PrivacyNotion
+from .bounds import KINDS, asked_parts
+from .parts import Directions, Integers, Part
 
-#: What says which residue each symbol has at each report.
-Family = AffineFamily | PermutedFamily
-
-
-@dataclass(frozen=True)
-class Profile:
-    """Weights over 2⁵³ of the residues of one class: t of them alike, one, and all others alike.
-
-    Attributes
-    ----------
-    base : number of residues q
-    count : t
-    high : weight of the first t residues together
-    middle : weight of the residue after them
-    """
-
-    base: int
-    count: int
-    high: int
-    middle: int
-
-    def __post_init__(self) -> None:
-        """Raise ``ValueError`` for weights that are none, or that residues without number have."""
-        whole = all(is_whole(n, 0, DENOMINATOR) for n in (self.high, self.middle))
-        if not whole or not is_whole(self.count, 1, self.base - 1) or self.low < 0:
-            raise ValueError("expected weights of residues")
-        if self.low and self.count == self.base - 1:
-            raise ValueError("a weight of no residue")
-
-    @property
-    def low(self) -> int:
-        """Weight of the last q − t − 1 residues together."""
-        return DENOMINATOR - self.high - self.middle
-
-    @cached_property
-    def values(self) -> tuple[tuple[Fraction, int], ...]:
-        """ρ of each level and of how many residues it is, for those that have any."""
-        parts = ((self.high, self.count), (self.middle, 1), (self.low, self.base - self.count - 1))
-        return tuple((Fraction(self.base * w, DENOMINATOR * n), n) for w, n in parts if n)
-
-    @cached_property
-    def ratios(self) -> Floats:
-        """ρ of every residue in floats, ``(q,)``."""
-        return np.repeat([float(value) for value, _ in self.values], [n for _, n in self.values])
-
-    def value_at(self, residue: int) -> Fraction:
-        """ρ of one residue."""
-        return self.values[(residue >= self.count) + (residue > self.count)][0]
-
-    def moment(self, power: int) -> Fraction:
-        """Mean over residues of (ρ − 1)^power."""
-        total = sum((n * (value - 1) ** power for value, n in self.values), Fraction(0))
-        return total / self.base
-
-    @property
-    def is_one_residue(self) -> bool:
-        """Whether one residue is told from all others, which are alike."""
-        return self.count == 1 and len({value for value, _ in self.values[1:]}) == 1
+#: Reports are machine integers.
+MOST_REPORTS = 1 << 62
+#: Bounds on 1/lift, lift and ratio at the reports of a type, and whether they are attained.
+Lifts = dict[str, tuple[Fraction | float, bool]]
 
 
-def uneven_counts(family: Family, i: int, sizes: Sequence[int]) -> list[int]:
-    """How many symbols have each level at a report of class i, where the first levels prevail.
-
-    Whole cells of q^(i+1) points have every residue equally often. In the cell that is there in
-    part each value of digit i has a residue of its own; levels are filled in their order.
-
-    Parameters
-    ----------
-    sizes : number of residues of each level
-    """
-    whole, rest = divmod(family.size, family.powers[i + 1])
-    full = family.powers[i]
-    digits, last = divmod(rest, full)
-    found = [whole * full * n for n in sizes]
-    for level, size in enumerate(sizes):
-        taken = min(digits, size)
-        found[level] += taken * full
-        digits -= taken
-        if taken < size:
-            found[level] += last
-            break
-    return found
-
-
-def slot_of(family: Family) -> object:
-    """What groups have in common that share a direction: base and dimension of a geometry."""
-    return family if isinstance(family, PermutedFamily) else (family.base, family.dimension)
-
-
-@dataclass(frozen=True)
-class Part:
-    """Which residues of a group a type raises.
+class Layout:
+    """Which group each symbol is in.
 
     Attributes
     ----------
-    family : which residue each symbol of the group has at each report
-    profiles : weights of the residues, for each class of directions
+    masses : of a symbol of each group, that of the largest first; equal ones if left out
+    group : of each symbol
+    sizes : numbers of symbols
+    shares : masses of whole groups
     """
 
-    family: Family
-    profiles: tuple[Profile, ...]
+    def __init__(self, group: NDArray[np.integer], masses: Sequence[Fraction] = ()) -> None:
+        self.group, self.sizes = group.astype(np.uint8), np.bincount(group).tolist()
+        self.masses = masses or [Fraction(1, len(group))] * len(self.sizes)
+        self.shares = [n * mass for n, mass in zip(self.sizes, self.masses, strict=True)]
 
-    def __post_init__(self) -> None:
-        """Raise ``ValueError`` for profiles of another family, or lines of several residues."""
-        family, first = self.family, self.profiles[0]
-        fits = [p.base for p in self.profiles] == [family.base] * family.dimension
-        if isinstance(family, PermutedFamily):
-            others = len({value for value, _ in first.values[1:]})
-            fits = fits and family.tells_apart(first.count, others)
-        if not fits or (family.projective and not self.is_one_residue):
-            raise ValueError("expected a profile for each class of a family of directions")
-
-    @property
-    def is_one_residue(self) -> bool:
-        """Whether one residue is told from all others at every direction."""
-        return all(profile.is_one_residue for profile in self.profiles)
-
-    @property
-    def slot(self) -> object:
-        """Groups with equal ones share a direction."""
-        return slot_of(self.family)
+    @classmethod
+    def of(cls, prior: Prior) -> Layout:
+        """The groups of a prior by falling masses."""
+        masses = sorted(set(prior.weights), reverse=True)
+        codes = {mass: i for i, mass in enumerate(masses)}
+        group = np.array([codes[mass] for mass in prior.weights])
+        return cls(group, [Fraction(mass) / sum(prior.weights) for mass in masses])
 
     @cached_property
-    def classes(self) -> tuple[tuple[Fraction, ...], ...]:
-        """For each class of directions the largest and the smallest ρ, and between what its mean
-        over the symbols of the group is.
-        """
-        found = []
-        for i, profile in enumerate(self.profiles):
-            rising = sorted(profile.values)
-            means = []
-            for levels in (rising, rising[::-1]):
-                counts = uneven_counts(self.family, i, [n for _, n in levels])
-                total = sum((c * v for c, (v, _) in zip(counts, levels, strict=True)), Fraction(0))
-                means.append(total / self.family.size)
-            found.append((rising[-1][0], rising[0][0], *means))
-        return tuple(found)
+    def rows(self) -> list[Integers]:
+        """The symbols of each group."""
+        return [np.flatnonzero(self.group == i) for i in range(len(self.sizes))]
 
 
 @dataclass(frozen=True)
@@ -168,116 +62,110 @@ class ReportType:
     Attributes
     ----------
     chances : weights over 2⁵³ with which a symbol of each group has a report of this type
-    parts : of each group; ``None`` where all of its symbols are alike
+    parts : of each group whose symbols are not alike
     """
 
     chances: tuple[int, ...]
-    parts: tuple[Part | None, ...]
+    parts: dict[int, Part]
 
     @cached_property
-    def split(self) -> dict[int, Part]:
-        """The parts of the groups that have one."""
-        return {i: part for i, part in enumerate(self.parts) if part is not None}
+    def slots(self) -> list[tuple[Directions, list[int]]]:
+        """Directions that are drawn, and the groups that share each."""
+        found: dict[Any, list[int]] = {}
+        for i, part in self.parts.items():
+            found.setdefault((part.base, part.placements), []).append(i)
+        slots = []
+        for (base, (_, masses)), groups in found.items():
+            parts = [self.parts[i] for i in groups]
+            # Where one residue is told from all others, one direction of each line is enough.
+            are_lines = all(part.count == 1 and part.others_are_alike for part in parts)
+            dimension = max(part.dimension for part in parts)
+            slots.append((Directions(base, dimension, masses, are_lines), groups))
+        return slots
+
+    def class_share(self, i: int, c: int) -> Fraction:
+        """How many of the directions of a group are of a class."""
+        (directions,) = (directions for directions, groups in self.slots if i in groups)
+        return Fraction(
+            directions.base ** (directions.dimension - 1 - c), int(directions.lines[-1])
+        )
 
     @cached_property
-    def slots(self) -> tuple[tuple[Family, tuple[int, ...]], ...]:
-        """Families whose direction is drawn, and the groups that share it."""
-        found: dict[object, list[int]] = {}
-        for i, part in self.split.items():
-            found.setdefault(part.slot, []).append(i)
-        return tuple((self.split[rows[0]].family, tuple(rows)) for rows in found.values())
+    def radices(self) -> list[int]:
+        """Numbers of directions of the slots, then of shifts of the groups that are split; one."""
+        shifts = [part.base for part in self.parts.values()]
+        return [*(directions.number for directions, _ in self.slots), *shifts, 1]
 
-    @cached_property
-    def radices(self) -> tuple[int, ...]:
-        """Numbers of directions of the slots, then of shifts of the groups that are split."""
-        shifts = [part.family.base for part in self.split.values()]
-        return (*(family.directions for family, _ in self.slots), *shifts)
-
-    @cached_property
+    @property
     def reports(self) -> int:
         """How many reports there are of the type."""
         return prod(self.radices)
 
-    def joined(self, digits: Iterable[Integers]) -> Integers:
-        """Numbers of reports from directions and shifts."""
-        found = np.zeros(1, dtype=np.int64)
-        for radix, digit in zip(self.radices, digits, strict=True):
-            found = found * radix + digit
-        return found
+    def drawn(self, reports: Integers) -> dict[int, tuple[Integers, Integers]]:
+        """For each group that is split the direction and the shift at each report."""
+        numbers = np.unravel_index(reports, self.radices)
+        shifts = dict(zip(self.parts, numbers[len(self.slots) :], strict=False))
+        return {
+            i: (directions.at(number), shifts[i])
+            for (directions, groups), number in zip(self.slots, numbers, strict=False)
+            for i in groups
+        }
 
-    def digits(self, reports: Integers) -> list[Integers]:
-        """Directions and shifts of reports."""
-        found, rest = [], reports
-        for radix in self.radices[::-1]:
-            found.append(rest % radix)
-            rest = rest // radix
-        return found[::-1]
+    def lifts(self, shares: Sequence[Fraction]) -> Lifts:
+        """Bounds on 1/lift, lift and ratio for masses of groups, and whether they are attained.
 
-    def of_group(self, reports: Integers, i: int) -> Integers:
-        """The reports of the family of one group."""
-        digits, place = self.digits(reports), list(self.split).index(i)
-        slot = next(k for k, (_, rows) in enumerate(self.slots) if i in rows)
-        return digits[slot] * self.split[i].family.base + digits[len(self.slots) + place]
+        Reports have a class of directions, at which means over symbols are between two ends.
+        """
+        chances = np.array([Fraction(weight, DENOMINATOR) for weight in self.chances])
+        masses, parts = chances * shares, self.parts.values()
+        dimensions = [directions.dimension for directions, _ in self.slots]
+        if sum(m > 1 for m in dimensions) > 1:
+            raise ValueError("classes of several directions")
+        worst: list[Any] = [0, 0, 0]
+        for c in range(max(dimensions, default=1)):
+            ends = np.ones((len(masses), 4), dtype=object)
+            for directions, groups in self.slots:
+                for i in groups:
+                    ends[i] = self.parts[i].ends(min(c, directions.dimension - 1))
+            most, least, below, above = ends.T
+            high, low = (chances * most).max(), (chances * least).min()
+            pairs = (masses @ above, low), (high, masses @ below), (high, low)
+            worst = [
+                max(v, a / b if b else math.inf) for v, (a, b) in zip(worst, pairs, strict=True)
+            ]
+        are_alike = all(len({*part.weights}) == 1 for part in parts)
+        is_exact = are_alike and all(part.is_full for part in parts)
+        attained = is_exact, is_exact, are_alike
+        return dict(zip(KINDS, zip(worst, attained, strict=True), strict=True))
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Which group each symbol is in.
+class LevelCheck:
+    """The exact verdict on one notion.
 
     Attributes
     ----------
-    masses : of a symbol of each group, that of the largest first
-    group, place : of each symbol, and which it is in its group
+    notion : with the level asked
+    verdict : ``Verdict.YES`` where it is proved
+    achieved : levels that the kernel has at most, in nats, rounded up
     """
 
-    masses: tuple[Fraction, ...]
-    group: NDArray[np.integer] = field(compare=False)
-    place: NDArray[np.integer] = field(compare=False)
+    notion: PrivacyNotion
+    verdict: Verdict
+    achieved: tuple[float, ...]
 
-    @classmethod
-    def of(cls, prior: Prior) -> Layout:
-        """The groups of a prior, by falling masses."""
-        masses, total = sorted(set(prior.weights), reverse=True), sum(prior.weights)
-        codes = {mass: i for i, mass in enumerate(masses)}
-        group = np.array([codes[mass] for mass in prior.weights])
-        return cls.of_groups(group, [Fraction(mass) / total for mass in masses])
 
-    @classmethod
-    def alike(cls, size: int) -> Layout:
-        """One group of so many symbols."""
-        return cls.of_groups(np.zeros(size, dtype=np.uint8), [Fraction(1, size)])
-
-    @classmethod
-    def of_groups(cls, group: NDArray[np.integer], masses: Sequence[Fraction]) -> Layout:
-        """Symbols whose groups are given by number, with the mass of a symbol of each."""
-        group, place = group.astype(np.uint8), np.zeros(len(group), dtype=np.int32)
-        for i in range(len(masses)):
-            rows = group == i
-            place[rows] = np.arange(np.count_nonzero(rows))
-        return cls(tuple(masses), group, place)
-
-    @property
-    def without_masses(self) -> Layout:
-        """The same groups, where every symbol has the same mass."""
-        even = Fraction(1, len(self.group))
-        return Layout((even,) * len(self.masses), self.group, self.place)
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """Numbers of symbols."""
-        return tuple(np.bincount(self.group, minlength=len(self.masses)).tolist())
-
-    @cached_property
-    def rows(self) -> tuple[Integers, ...]:
-        """The symbols of each group."""
-        return tuple(np.flatnonzero(self.group == i) for i in range(len(self.masses)))
-
-    @cached_property
-    def shares(self) -> tuple[Fraction, ...]:
-        """Masses of whole groups."""
-        return tuple(n * mass for n, mass in zip(self.sizes, self.masses, strict=True))
-
-    @cached_property
-    def certain(self) -> Fraction:
-        """Σ p², which is taken from every risk."""
-        return sum((n * m * m for n, m in zip(self.sizes, self.masses, strict=True)), Fraction(0))
+def check_levels(notion: PrivacyNotion, lifts: Sequence[Lifts]) -> LevelCheck:
+    """The levels of a notion from bounds on lifts and ratios at all types of reports."""
+    achieved, verdicts = dict[int, float](), {Verdict.YES}
+    for kind, parameter, level in asked_parts(notion):
+        value, is_attained = max(row[kind] for row in lifts)
+        reached = math.inf if value == math.inf else max(0.0, log_upper(Fraction(value)))
+        achieved[parameter] = max(achieved.get(parameter, 0.0), reached)
+        if reached > level:
+            answer = Verdict.NO
+            if reached < math.inf:
+                answer = compare_with_exp(Fraction(value), Fraction(level))
+            verdicts.add(Verdict.UNDECIDED if answer is Verdict.NO and not is_attained else answer)
+    verdict = next(v for v in (Verdict.NO, Verdict.UNDECIDED, Verdict.YES) if v in verdicts)
+    return LevelCheck(notion, verdict, tuple(achieved[k] for k in sorted(achieved)))

@@ -10,9 +10,8 @@ residues, whatever directions the groups share.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,61 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CertificateError, InputError, LevelError, quote
-from ..exact import (
-    DENOMINATOR,
-    DENOMINATOR_BITS,
-    Verdict,
-    compare_with_exp,
-    float_at_least,
-    float_at_most,
-    log_upper,
-    nearest_float,
-)
-from ..labels import Label
+from ..errors import CertificateError, LevelError
+from ..exact import DENOMINATOR, Verdict, float_at_least, float_at_most, nearest_float
+from ..labels import Label, counted
 from ..mechanism import ImplicitKernel
+from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy import LDP
 from ..privacy.notion import PrivacyNotion
 from ..published import told_in_public
-from .bounds import LiftBounds, asked_bounds, asked_parts, check_any_masses, least_risk
-from .family import Floats, Integers
-from .permuted import PermutedFamily
-from .program import Groups, Prices, float_shapes, least_objective
-from .report_types import Family, Layout, ReportType
-from .scores import Scores
-
-MOST_REPORTS = 1 << 62
-#: What is bounded, in the order of :data:`Lifts`.
-LIFTS = ("lower", "upper", "ratio")
-# Symbols up to which bounds are told to the smaller of two tolerances.
-_FEW, _FINE, _COARSE = 5000, 1e-9, 1e-6
-# Labels that are hashed at once.
-_CHUNK = 1 << 16
-
-#: Bounds on 1/lift, lift and ratio, ``None`` for none, and whether each is attained.
-Lifts = tuple[tuple[Fraction | None, ...], tuple[bool, ...]]
-
-
-def tolerance_for(layout: Layout) -> float:
-    """To what share of it the least risk is told."""
-    return _FINE if len(layout.group) <= _FEW else _COARSE
-
-
-@dataclass(frozen=True)
-class LevelCheck:
-    """The exact verdict on one notion.
-
-    Attributes
-    ----------
-    notion : with the level asked
-    verdict : ``Verdict.YES`` where it is proved
-    achieved : levels that the kernel has at most, in nats, rounded up
-    """
-
-    notion: PrivacyNotion
-    verdict: Verdict
-    achieved: tuple[float, ...]
+from .bounds import asked_bounds, least_risk
+from .parts import Floats, Integers
+from .program import Prices, Program
+from .report_types import MOST_REPORTS, Layout, LevelCheck, ReportType, check_levels
+from .scores import Scored
 
 
 @dataclass(frozen=True)
@@ -99,87 +57,88 @@ class SymmetryCertificate:
         return max(0.0, float_at_least(self.risk_exact / self.bound_exact - 1))
 
 
-class SubsetSelection(ImplicitKernel):
+class SubsetSelection(Scored, ImplicitKernel):
     """A kernel whose reports stand for subsets of the symbols, see :func:`subset_selection`.
 
     Whatever draws or takes reports takes it like a mechanism; it holds no matrix.
 
     Attributes
     ----------
-    inputs : labels of the symbols, a range where they have none
+    inputs : labels of the symbols, a range where they are their positions
     notions : what it keeps
     layout : which group each symbol is in
     types : how reports are drawn
+    prior : masses under which notions are kept; ``None`` where they are not told
+    prices : what proves the bound, of groups
     certificate : what is proved of levels and risk
     """
 
-    notions: tuple[PrivacyNotion, ...]
-    layout: Layout
-    types: tuple[ReportType, ...]
-
     def __init__(
         self,
-        symbols: Sequence[Label],
+        symbols: Prior | Sequence[Label],
         notions: Iterable[PrivacyNotion],
         layout: Layout,
         types: Iterable[ReportType],
+        prices: Prices | None = None,
     ) -> None:
-        self.inputs: Any = symbols
-        self.notions, self.layout, self.types = tuple(notions), layout, tuple(types)
-        sizes = layout.sizes
-        for one in self.types:
-            if not len(one.chances) == len(one.parts) == len(sizes):
-                raise ValueError("expected a chance and a part for each group")
-            if min(one.chances) < 0 or max(one.chances) == 0:
-                raise ValueError("expected chances from 0 on")
-            if any(part.family.size != sizes[i] for i, part in one.split.items()):
-                raise ValueError("expected families of the sizes of the groups")
-        if {sum(row) for row in zip(*(t.chances for t in self.types), strict=True)} != {
-            DENOMINATOR
-        }:
-            raise ValueError("expected chances with sum one")
-        if self.offsets[-1] > MOST_REPORTS:
-            raise ValueError("more reports than there are integers")
-        self._scores = Scores(layout, self.types)
+        self._prior = symbols if isinstance(symbols, Prior) else None
+        labels: Any = symbols.labels if isinstance(symbols, Prior) else symbols
+        has_names = any(type(x) is not int or x != i for i, x in enumerate(labels))
+        self.inputs = labels if has_names else range(len(labels))
+        self.notions, self.prices, sizes = tuple(notions), prices, layout.sizes
+        super().__init__(layout, [*types])
+        fits = all(
+            len(one.chances) == len(sizes)
+            and min(one.chances) >= 0 < max(one.chances)
+            and all(part.size == sizes[i] for i, part in one.parts.items())
+            for one in self.types
+        )
+        sums = {sum(row) for row in zip(*(one.chances for one in self.types), strict=False)}
+        if not fits or sums != {DENOMINATOR} or self.offsets[-1] > MOST_REPORTS:
+            raise ValueError("expected parts of the groups, and chances with sum one")
+        self._lifts = [one.lifts(layout.shares) for one in self.types]
         known = [notion for notion in self.notions if self._knows(notion)]
-        checks = kept(self._judged(notion) for notion in known)
-        bound = self._bound(asked_bounds(known, outside=True))
-        self.certificate = SymmetryCertificate(checks, self._scores.risk, bound)
-
-    def _bound(self, bounds: LiftBounds) -> Fraction:
-        """What the risk is at least for every kernel that keeps bounds."""
-        return least_risk(len(self.inputs), bounds)
+        checks = tuple(map(self.check, known))
+        for check in checks:
+            if check.verdict is not Verdict.YES:
+                raise CertificateError(
+                    f"{check.notion}: the weights have level {check.achieved}", checks
+                )
+        bounds = asked_bounds(known, outside=True)
+        bound = least_risk(len(labels), bounds)
+        if prices is not None:
+            least = Program(layout, bounds, outside=True).least(prices)
+            # Nor is any risk below that of an open survey.
+            bound = max(Fraction(least), Fraction(1)) - sum(
+                map(Fraction.__mul__, layout.shares, layout.masses)
+            )
+        self.certificate = SymmetryCertificate(checks, self.risk_exact, bound)
 
     def _knows(self, notion: PrivacyNotion) -> bool:
         """Whether it can tell how far a notion is kept."""
         return True
 
     @property
+    def prior(self) -> Prior | None:
+        """The prior that notions of a prior are kept under; ``None`` where none is told."""
+        if self._prior is None and len(self.layout.sizes) == 1:
+            return Prior.uniform(self.inputs if self.has_names else len(self.inputs))
+        return self._prior
+
+    @property
     def outputs(self) -> range:
         """The reports, integers from 0 on."""
         return range(self.offsets[-1])
 
-    @cached_property
-    def offsets(self) -> tuple[int, ...]:
-        """Where the reports of each type begin, and where those of the last one end."""
-        ends = np.cumsum([0, *(one.reports for one in self.types)], dtype=object)
-        return tuple(map(int, ends))
-
     @property
     def has_names(self) -> bool:
         """Whether labels are others than the positions."""
-        named = enumerate(() if isinstance(self.inputs, range) else self.inputs)
-        return any(type(x) is not int or x != i for i, x in named)
+        return not isinstance(self.inputs, range)
 
     @property
     def bytes_per_report(self) -> int:
         """Bytes that hold a report."""
         return ((len(self.outputs) - 1).bit_length() + 7) // 8
-
-    @property
-    def prior(self) -> Prior | None:
-        """The prior that notions of a prior are kept under; ``None`` where none is told."""
-        return Prior.uniform(self.inputs if self.has_names else len(self.inputs))
 
     # What it is good for
 
@@ -206,53 +165,16 @@ class SubsetSelection(ImplicitKernel):
     @property
     def log_ratio(self) -> float:
         """The LDP level that it has whatever it was made for, in nats, rounded up."""
-        return self._judged(LDP(math.inf)).achieved[0]
+        return self.check(LDP(math.inf)).achieved[0]
 
     def reports_for(self, error: float) -> int:
         """How many reports bring the root of the mean squared error, summed, to ``error``.
 
         Raises :class:`InputError` for anything but a positive number.
         """
-        known = isinstance(error, (int, float, np.number)) and not isinstance(error, bool)
-        if not known or not 0 < error < math.inf:
-            raise InputError(
-                "error",
-                expected="a positive number",
-                got=quote(error),
-                remedy="pass the root of the squared error that all frequencies together may have",
-            )
+        remedy = "pass the root of the squared error that all frequencies together may have"
+        error = finite_number(error, "error", 1e-300, remedy=remedy)
         return math.ceil(self.certificate.risk_exact / Fraction(error) ** 2)
-
-    def risk_at(self, truth: Iterable[float]) -> float:
-        """The risk where symbols have the given shares."""
-        return float(self.variances(np.array([*truth], dtype=float)).sum())
-
-    def variances(self, truth: Floats) -> Floats:
-        """N times the variance of the estimate of each share, where they are as given, ``(N,)``."""
-        return self._scores.variances(np.asarray(truth, dtype=float))
-
-    @property
-    def worst_variance(self) -> float:
-        """The largest n times the variance of any share's estimate, over all distributions."""
-        return self._scores.worst
-
-    def score_moments(self) -> tuple[Floats, Floats]:
-        """Moments of the score of a symbol, whose mean :meth:`shares_of` is, given the secret.
-
-        Raw moments of order one to three, and E (a − v)₊³ and E (a − v)₋³ for the value v that is
-        estimated: one where the symbol is the secret, zero elsewhere.
-
-        Returns
-        -------
-        own : ``(5, G)``
-            Where the secret is the symbol, by its group.
-        other : ``(5, G, G)``
-            Where it is another one, by the group of the symbol and that of the secret. In one group
-            it is the mean over all other symbols, of which each has the same where classes of
-            directions have equal profiles: wherever a group fills its space, and under bounds on
-            ratios alone.
-        """
-        return self._scores.moments
 
     def check(self, notion: PrivacyNotion) -> LevelCheck:
         """Decide exactly whether it keeps a notion, and at which levels.
@@ -270,53 +192,23 @@ class SubsetSelection(ImplicitKernel):
                 got="the public form of a selection, which does not tell its prior",
                 remedy="check it with the file of the design",
             )
-        return self._judged(notion)
-
-    def _judged(self, notion: PrivacyNotion) -> LevelCheck:
-        """The levels of one notion from bounds on lifts and ratios at all kinds of reports."""
-        if len(self.layout.masses) > 1:
-            check_any_masses(notion)
-        worst, verdict = dict[int, float](), Verdict.YES
-        for kind, parameter, level in asked_parts(notion):
-            place = LIFTS.index(kind)
-            for values, are_attained in self._lifts:
-                value = values[place]
-                reached = math.inf if value is None else max(0.0, log_upper(value))
-                worst[parameter] = max(worst.get(parameter, 0.0), reached)
-                if level is None:
-                    continue
-                answer = Verdict.NO if value is None else compare_with_exp(value, level)
-                if answer is Verdict.NO and not are_attained[place]:
-                    answer = Verdict.UNDECIDED
-                if verdict is Verdict.YES or answer is Verdict.NO:
-                    verdict = answer
-        return LevelCheck(notion, verdict, tuple(worst[k] for k in sorted(worst)))
-
-    @cached_property
-    def _lifts(self) -> list[Lifts]:
-        return [lifts_of(self.layout, one) for one in self.types]
+        return check_levels(notion, self._lifts)
 
     # Reports
 
-    def shares_of(self, reports: Integers, counts: Integers) -> Floats:
-        """Unbiased estimates of all shares, from distinct reports in rising order."""
-        return self._scores.shares_of(self.offsets, reports, counts)
+    def directions_of(self, reports: Integers, counts: Integers) -> tuple[int, Integers, Integers]:
+        """Uniform integers that reports hold whatever the symbols are, how many there may be, and
+        how often each came.
 
-    def directions_of(
-        self, reports: Integers, counts: Integers
-    ) -> tuple[Family, Integers, Integers]:
-        """Directions that are independent of the symbols, how often each came, and their family.
-
-        They are those of the type that came most often.
+        They are directions of the type that came most often.
         """
         kinds = np.searchsorted(self.offsets, reports, side="right") - 1
-        met = np.bincount(kinds, counts, len(self.types))
-        met[[not one.slots for one in self.types]] = -1
-        t = int(np.argmax(met))
+        met = 1 + np.bincount(kinds, counts, len(self.types))
+        t = int(np.argmax(met * [bool(one.parts) for one in self.types]))
         one, rows = self.types[t], kinds == t
-        return one.slots[0][0], one.digits(reports[rows] - self.offsets[t])[0], counts[rows]
-
-    # The kernel
+        numbers, *_ = np.unravel_index(reports[rows] - self.offsets[t], one.radices)
+        each = one.slots[0][0].each
+        return each, numbers % each, counts[rows]
 
     def probability(self, symbol: Label, report: int) -> Fraction:
         """P(report | symbol), exactly.
@@ -326,54 +218,47 @@ class SubsetSelection(ImplicitKernel):
         >>> sum(found.probability(0, y) for y in found.outputs)
         Fraction(1, 1)
         """
-        row, number = self.inputs.index(symbol), self.outputs[report]
-        t = int(np.searchsorted(self.offsets, number, side="right")) - 1
-        one, i = self.types[t], int(self.layout.group[row])
-        inside = np.array([number - self.offsets[t]], dtype=np.int64)
-        found = Fraction(one.chances[i], DENOMINATOR)
-        for (family, _), digits in zip(one.slots, one.digits(inside), strict=False):
-            found *= Fraction(*family.chance(int(digits[0]) * family.base)) * family.base
-        for part in one.split.values():
-            found /= part.family.base
-        if (own := one.parts[i]) is None:
-            return found
-        place = self.layout.place[[row]].astype(np.int64)
-        residues, classes = own.family.residues(one.of_group(inside, i), place)
-        return found * own.profiles[int(classes[0])].value_at(int(residues[0]))
+        row, number = self.inputs.index(symbol), np.array([self.outputs[report]])
+        return Fraction(self._chances(number, [row], Fraction)[0, 0])
+
+    def likelihood(self, reports: Integers) -> Floats:
+        """``(R, N)`` chances of reports given each symbol."""
+        return self._chances(reports, range(len(self.inputs)), float)
+
+    def _chances(self, reports: Integers, symbols: Sequence[int], number: Any) -> Any:
+        """Chances of reports given some symbols, as numbers of a kind."""
+        found = np.empty((len(reports), len(symbols)), dtype=object if number is Fraction else None)
+        kinds = np.searchsorted(self.offsets, reports, side="right") - 1
+        for t in np.unique(kinds).tolist():
+            rows, one = np.flatnonzero(kinds == t), self.types[t]
+            inside = reports[rows] - self.offsets[t]
+            drawn, chances = one.drawn(inside), [Fraction(w, DENOMINATOR) for w in one.chances]
+            common: Any = number(Fraction(1, math.prod(p.base for p in one.parts.values())))
+            numbers = np.unravel_index(inside, one.radices)
+            for (directions, _), at in zip(one.slots, numbers, strict=False):
+                each = [
+                    directions.chance(k * directions.each) for k in range(len(directions.masses))
+                ]
+                common = common * np.array([*map(number, each)])[at // directions.each]
+            for column, symbol in enumerate(symbols):
+                i = self.layout.group[symbol]
+                found[rows, column] = common * number(chances[i])
+                if i in one.parts:
+                    part = one.parts[i]
+                    place = np.searchsorted(self.layout.rows[i], np.full(len(rows), symbol))
+                    # Classes beyond all others tell no symbols apart.
+                    values = [[*map(number, row)] for row in (*part.values, [1] * len(part.sizes))]
+                    level = part.levels_at(*drawn[i], place)
+                    found[rows, column] *= np.array(values)[drawn[i][0][1], level]
+        return found
+
+    # The kernel
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of labels and weights: equal for equal kernels."""
-        alone = len(self.layout.masses) == 1
-        digest = hashlib.sha256(b"mechdesign subset selection" + b" of groups" * (not alone))
-        digest.update(b"[[" if alone else b"[")
-        for start in range(0, len(self.inputs), _CHUNK):
-            labels = json.dumps([*map(repr, self.inputs[start : start + _CHUNK])])
-            digest.update(b", "[: 2 * bool(start)] + labels[1:-1].encode())
-        digest.update(b"]")
-        if not alone:
-            digest.update(self.layout.group.astype("<i8").tobytes())
-        for one in self.types:
-            rows: list[Any] = [[*map(str, one.chances)]]
-            for part in one.parts:
-                if part is None:
-                    rows.append(None)
-                    continue
-                family = part.family
-                profiles = [[p.count, p.high, p.middle] for p in part.profiles]
-                placed = []
-                if isinstance(family, PermutedFamily):
-                    placed = [family.placements, [*map(str, family.masses)]]
-                if alone:
-                    head = [[DENOMINATOR_BITS, family.base, family.dimension], family.projective]
-                    digest.update(f", {json.dumps(head)[1:]}{json.dumps(profiles)}".encode())
-                    rows = placed
-                    continue
-                texts = [[*map(str, row)] for row in profiles]
-                rows.append([family.size, family.base, family.dimension, texts])
-                rows += [placed] * bool(placed)
-            if rows:
-                digest.update(json.dumps(rows).encode())
+        digest = hashlib.sha256(repr((self.inputs, self.types)).encode())
+        digest.update(self.layout.group.tobytes())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -384,54 +269,17 @@ class SubsetSelection(ImplicitKernel):
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
-    def _size(self) -> str:
-        """Symbols, groups, reports and types in words, ``…`` before the reports."""
-        groups, (first, *_) = len(self.layout.sizes), self.types
+    def _told(self, what: str) -> str:
+        """Its size in words."""
+        groups = len(self.layout.sizes)
         symbols = f"{len(self.inputs)} symbols" + f" in {groups} groups" * (groups > 1)
-        described = f"{len(self.types)} types"
-        if groups == 1 and (part := first.parts[0]) is not None:
-            described = part.family.describe(part.profiles[0].count)
-        reports = f"{len(self.outputs)} reports of {self.bytes_per_report} bytes, {described}"
-        return f"{symbols}…{reports}"
+        reports = f"{len(self.outputs)} reports of {self.bytes_per_report} bytes"
+        return f"{symbols}{what}{reports}, {counted(len(self.types), 'type')}"
 
     def __repr__(self) -> str:
-        told = self._size().replace("…", f", {', '.join(map(str, self.notions))}: ")
+        told = self._told(f", {', '.join(map(str, self.notions))}: ")
         risk = f"risk {self.risk:.6g}, at most {self.gap:.2g} above the least"
         return f"SubsetSelection({told}; {risk})"
-
-
-class GroupedSelection(SubsetSelection):
-    """A selection for symbols of a few masses, made by :func:`subset_selection` of a prior.
-
-    Attributes
-    ----------
-    prior : masses of the symbols, under which notions are kept
-    prices : what proves the bound
-    """
-
-    def __init__(
-        self,
-        prior: Prior,
-        notions: Iterable[PrivacyNotion],
-        layout: Layout,
-        types: Iterable[ReportType],
-        prices: Prices,
-    ) -> None:
-        self._prior, self.prices = prior, prices
-        super().__init__(prior.labels, notions, layout, types)
-
-    def _bound(self, bounds: LiftBounds) -> Fraction:
-        masses, sizes = self.layout.masses, self.layout.sizes
-        shapes = float_shapes(bounds, min(masses), outside=True)
-        groups = Groups.of(sizes, masses, sizes, sizes)
-        least = least_objective(groups, shapes, self.prices, tolerance_for(self.layout))
-        # Nor is any risk below that of an open survey.
-        return max(Fraction(least), Fraction(1)) - self.layout.certain
-
-    @property
-    def prior(self) -> Prior:
-        """The prior that notions are kept under."""
-        return self._prior
 
 
 class PublicSelection(SubsetSelection):
@@ -448,11 +296,7 @@ class PublicSelection(SubsetSelection):
 
     Attributes
     ----------
-    inputs : labels of the symbols
-    notions : what it keeps
     stated : names and levels of what it keeps besides, whose parameters are not told
-    layout : which group each symbol is in
-    types : how reports are drawn
     """
 
     def __init__(
@@ -465,7 +309,10 @@ class PublicSelection(SubsetSelection):
     ) -> None:
         told, named = told_in_public(notions)
         self.stated = (*named, *stated)
-        super().__init__(inputs, told, layout.without_masses, types)
+        super().__init__(inputs, told, Layout(layout.group), types)
+
+    def _knows(self, notion: PrivacyNotion) -> bool:
+        return not notion.uses_prior
 
     @classmethod
     def of(cls, selection: SubsetSelection) -> PublicSelection:
@@ -473,67 +320,11 @@ class PublicSelection(SubsetSelection):
         stated = selection.stated if isinstance(selection, PublicSelection) else ()
         return cls(selection.inputs, selection.notions, selection.layout, selection.types, stated)
 
-    def _knows(self, notion: PrivacyNotion) -> bool:
-        return not notion.uses_prior
-
-    @property
-    def prior(self) -> None:
-        """Nothing: it is not told."""
-        return
-
     def __repr__(self) -> str:
-        known = [str(notion) for notion in self.notions if self._knows(notion)]
-        stated = [str(notion) for notion in self.notions if not self._knows(notion)]
-        stated += self.stated
+        known, stated = list[str](), list[str]()
+        for notion in self.notions:
+            (known if self._knows(notion) else stated).append(str(notion))
         told = f"checked here: {', '.join(known) or 'none'}"
-        if stated:
+        if stated := [*stated, *self.stated]:
             told += f"; stated by its maker, under a prior that is not told: {', '.join(stated)}"
-        size = self._size().replace("…", ", ")
-        return f"public form of a subset selection ({size}; {told})"
-
-
-def lifts_of(layout: Layout, one: ReportType) -> Lifts:
-    """Bounds on 1/lift, lift and ratio at the reports of a type, and what is attained.
-
-    An entry is compared with means at reports of its own class, which groups that share a direction
-    share as well, and of any class of other groups.
-    """
-    split = one.split.values()
-    is_full = all(part.family.is_full for part in split)
-    is_alike = all(len(set(part.profiles)) == 1 for part in split)
-    chances = [Fraction(weight, DENOMINATOR) for weight in one.chances]
-    masses = [share * chance for share, chance in zip(layout.shares, chances, strict=True)]
-    classes = [((Fraction(1),) * 4,) if part is None else part.classes for part in one.parts]
-    slots = [i if part is None else part.slot for i, part in enumerate(one.parts)]
-
-    def mean(i: int, c: int, k: int, worst: Callable[..., Fraction]) -> Fraction:
-        parts = zip(masses, classes, slots, strict=True)
-        ends = (
-            mass * (rows[c][k] if slot == slots[i] else worst(row[k] for row in rows))
-            for mass, rows, slot in parts
-        )
-        return sum(ends, Fraction(0))
-
-    entries = [
-        (chance * row[0], chance * row[1], mean(i, c, 2, min), mean(i, c, 3, max))
-        for i, (chance, rows) in enumerate(zip(chances, classes, strict=True))
-        for c, row in enumerate(rows)
-    ]
-    high, low = max(row[0] for row in entries), min(row[1] for row in entries)
-    values = (
-        max(row[3] / row[1] for row in entries) if low else None,
-        max(row[0] / row[2] for row in entries) if all(row[2] for row in entries) else None,
-        high / low if low else None,
-    )
-    return values, (is_full and is_alike, is_full and is_alike, is_alike)
-
-
-def kept(checks: Iterable[LevelCheck]) -> tuple[LevelCheck, ...]:
-    """The checks; raises :class:`CertificateError` where one is not passed."""
-    checks = tuple(checks)
-    for check in checks:
-        if check.verdict is not Verdict.YES:
-            raise CertificateError(
-                f"{check.notion}: the weights have level {check.achieved}", checks
-            )
-    return checks
+        return f"public form of a subset selection ({self._told(', ')}; {told})"

@@ -39,7 +39,7 @@ from ..privacy.notion import as_notions
 from ..privacy.rows import cone_rows
 from ..solve.columns_plan import KernelPlan, product_kernel
 from ..subsets import SubsetSelection
-from ..subsets.bounds import levels_from_ratio
+from ..subsets.bounds import asked_parts
 from ._rates import approximate_level
 from .disclosure import leakage_capacity
 from .leakage import TwoSides, condition, outcome_leakage, quiet_prior
@@ -607,6 +607,28 @@ def _composed_by_ratio(
         for notion, _ in _once((notion, None) for notion in asked)
     ]
     return Composition(times * len(kernels), tuple(found), people)
+
+
+def levels_from_ratio(
+    notion: PrivacyNotion, log_ratio: float, least_mass: float
+) -> tuple[float, ...]:
+    """Levels that hold where no two of the symbols have likelihoods further apart.
+
+    With R = e^log_ratio and p the least mass of a symbol, a lift is at most 1/(p + (1 − p)/R), and
+    at least the same of 1/R. Nothing needs to be known of p, which is 0 then.
+    """
+    own = -math.log(least_mass) if least_mass else math.inf
+    known = {"ratio": log_ratio, "upper": own, "lower": math.inf}
+    if log_ratio < math.inf:
+        rest = math.log1p(-least_mass)
+        known["upper"] = -float(np.logaddexp(-own, rest - log_ratio))
+        known["lower"] = float(np.logaddexp(-own, rest + log_ratio))
+    found: dict[int, float] = {}
+    for kind, parameter, _ in asked_parts(notion):
+        # Logarithms are rounded, generously.
+        level = max(0.0, known[kind]) * (1 + 1e-12) + 1e-12
+        found[parameter] = max(found.get(parameter, 0.0), level)
+    return tuple(found[k] for k in sorted(found))
 
 
 def _least_mass(kernel: Any, even: float) -> float:

@@ -1057,7 +1057,7 @@ def truths(content: File) -> Iterator[Truth]:
     kind = content["kind"]
     maker = {
         "design": _design, "infeasible": _infeasible, "public": _public, "mechanism": _mechanism,
-        "plan": _plan, "public plan": _plan, "subset selection": _subsets,
+        "plan": _plan, "public plan": _plan, "subset selection": _groups,
         "grouped selection": _groups, "public selection": _groups,
     }.get(kind)  # fmt: skip
     need(maker, "a kind of file")
@@ -1440,68 +1440,16 @@ def _profile(part: Any, q: int) -> list[int]:
     return [count, high, middle]
 
 
-def _subsets(content: File) -> Iterator[Truth]:
-    q, power, n = content["base"], content["dimension"], content["symbols"]
-    need(all(type(v) is int and v > 0 for v in (q, power, n)) and 1 < q < 2**31, "numbers")
-    need(n > 1 and q ** min(power, 40) >= n and type(content["projective"]) is bool, "a geometry")
-    profiles = [_profile(part, q) for part in listed(content["profiles"], power)]
-    placed = "placements" in content
-    if placed:
-        need(q == n and power == 1 and not content["projective"], "placements of all symbols")
-        need(listed(content["placements"]), "placements")
-    else:
-        need(all(q % d for d in range(2, math.isqrt(q) + 1)), "a prime")
-    if "labels" in content:
-        need(len(labels_of(content["labels"])) == n, "labels")
-    fits = True
-    for count, high, middle in profiles:
-        low, rest = (1 << 53) - high - middle, q - count - 1
-        fits = fits and min(high, middle, low) >= 0 and bool(rest or not low)
-        yield "weights", min(high, middle, low) >= 0 and bool(rest or not low)
-    if not fits:
-        return  # what is no kernel has no level
-    is_full = q ** min(power, 40) == n
-    ratios = []
-    for count, high, middle in profiles:
-        low, rest = (1 << 53) - high - middle, q - count - 1
-        shares = [Fraction(high, count), Fraction(middle), *([Fraction(low, rest)] if rest else [])]
-        ratios.append((min(shares), max(shares), Fraction(1 << 53, q)))
-    for notion in listed(content["notions"]):
-        name, given = notion["name"], notion["parameters"]
-
-        def decide(name: Any = name, given: Any = given) -> Any:
-            if name in ("LDP", "PML", "PMC", "LIP", "ALIP"):
-                need(set(given) == KEYS[name], "parameters")
-            level = level_of(given.get("epsilon", 0))
-            if name not in ("LDP", "PML", "PMC", "LIP") or level == math.inf:
-                return True if level == math.inf else None
-            found: list[Any] = []
-            for low, high, mean in ratios:
-                if name == "LDP":
-                    found.append(at_most(high, Fraction(level), low))
-                if name in ("PML", "LIP"):
-                    found.append(at_most(high, Fraction(level), mean))
-                if name in ("PMC", "LIP"):
-                    found.append(at_most(mean, Fraction(level), low))
-            holds = False if False in found else None if None in found else True
-            return holds if is_full or (name == "LDP" and holds) else None
-
-        yield _tried("privacy", decide)
-    if not placed and n <= 40 and q**power <= 64:
-        yield _tried("risk", lambda: words(content["risk_exact"]) == _risk_of_subsets(content))
-
-
 def _risk_of_subsets(content: File) -> Fraction:
     """n times the mean squared error of estimates, summed, over all reports."""
-    q, power, n = content["base"], content["dimension"], content["symbols"]
+    ((part,),) = (one["parts"] for one in content["types"])
+    q, power, n = part["base"], part["dimension"], content["symbols"]
     digits = [[x // q**i % q for i in range(power)] for x in range(q**power)]
     directions = [u for u in digits if any(u)]
-    if content["projective"]:
-        directions = [u for u in directions if next(v for v in u if v) == 1]
     v, total = q**power, ZERO
     for u in directions:
         i = next(i for i, d in enumerate(u) if d)
-        t, high, middle = _profile(content["profiles"][i], q)
+        t, high, middle = _profile(part["profiles"][i], q)
         low, rest = (1 << 53) - high - middle, q - t - 1
         weights = (
             [Fraction(high, t)] * t
@@ -1523,7 +1471,12 @@ def _risk_of_subsets(content: File) -> Fraction:
 
 
 def _groups(content: File) -> Iterator[Truth]:
-    if content["kind"] == "public selection":
+    if content["kind"] == "subset selection":
+        n = content["symbols"]
+        need(type(n) is int and n > 1, "a number of symbols")
+        need("labels" not in content or len(labels_of(content["labels"])) == n, "labels")
+        groups: list[Any] = [range(n)]
+    elif content["kind"] == "public selection":
         numbers = listed(content["groups"])
         need({type(i) for i in numbers} == {int}, "numbers of groups")
         need(min(numbers) == 0 and max(numbers) + 1 == len(set(numbers)) > 1, "groups")
@@ -1536,7 +1489,7 @@ def _groups(content: File) -> Iterator[Truth]:
         yield claim
         order = sorted(set(symbols.masses), reverse=True)
         groups = [[x for x, m in enumerate(symbols.masses) if m == p] for p in order]
-    sums = [0] * len(groups)
+    sums, fits, parts = [0] * len(groups), True, list[Any]()
     for one in listed(content["types"]):
         chances = list(map(integer, listed(one["chances"], len(groups))))
         sums = [a + b for a, b in zip(sums, chances, strict=True)]
@@ -1544,6 +1497,7 @@ def _groups(content: File) -> Iterator[Truth]:
         for group, part in zip(groups, listed(one["parts"], len(groups)), strict=True):
             if part is None:
                 continue
+            parts.append(part)
             q, power = part["base"], part["dimension"]
             need(type(q) is int is type(power) and 1 < q < 2**31 and power > 0, "a base")
             need(q ** min(power, 40) >= len(group), "a point for each symbol")
@@ -1553,19 +1507,33 @@ def _groups(content: File) -> Iterator[Truth]:
                 need(all(q % d for d in range(2, math.isqrt(q) + 1)), "a prime")
             for t, high, middle in (_profile(p, q) for p in listed(part["profiles"], power)):
                 low, rest = (1 << 53) - high - middle, q - t - 1
-                yield "weights", min(high, middle, low) >= 0 and bool(rest or not low)
+                good = min(high, middle, low) >= 0 and bool(rest or not low)
+                fits = fits and good
+                yield "weights", good
     yield "rows", set(sums) == {1 << 53}
+    if len(groups) == 1 and not fits:
+        return  # what is no kernel has no level
     for notion in listed(content["notions"]):
         yield _tried("privacy", lambda n=notion: _groups_keep(content, groups, n))
+    if len(groups) == 1 and len(content["types"]) == len(parts) == 1:
+        small = len(groups[0]) <= 40 and parts[0]["base"] ** min(parts[0]["dimension"], 40) <= 64
+        if small and "placements" not in parts[0]:
+            yield _tried("risk", lambda: words(content["risk_exact"]) == _risk_of_subsets(content))
 
 
 def _groups_keep(content: File, groups: Any, notion: Any) -> bool | None:
-    """LDP of a grouped selection: of all residues that one report may show of its symbols."""
-    need(set(notion["parameters"]) == KEYS.get(notion["name"]), "parameters")
-    if notion["name"] != "LDP":
-        return None
-    level, verdicts = level_of(notion["parameters"]["epsilon"]), []
-    for one in content["types"] if level < math.inf else ():
+    """Levels of a selection: of all residues that one report may show of its symbols; against means
+    where all symbols are of one group that fills its space.
+    """
+    name = notion["name"]
+    if name in KEYS:
+        need(set(notion["parameters"]) == KEYS[name], "parameters")
+    level = level_of(notion["parameters"].get("epsilon", 0))
+    alone = len(groups) == 1
+    if name not in ("LDP", *(("PML", "PMC", "LIP") if alone else ())) or level == math.inf:
+        return True if level == math.inf else None
+    verdicts: list[Any] = []
+    for one in content["types"]:
         choices, is_full = [], True
         for group, word, part in zip(groups, one["chances"], one["parts"], strict=True):
             chance, own = Fraction(integer(word)), []
@@ -1582,8 +1550,16 @@ def _groups_keep(content: File, groups: Any, notion: Any) -> bool | None:
                 own.append(tuple(ends))
             choices.append(own)
         for some in product(*choices):
-            fits = at_most(max(h for _, h in some), Fraction(level), min(v for v, _ in some))
-            verdicts.append(fits if fits or is_full else None)
+            low, high = min(v for v, _ in some), max(h for _, h in some)
+            mean, fits = Fraction(integer(one["chances"][0])), []
+            if name == "LDP":
+                fits.append(at_most(high, Fraction(level), low))
+            if name in ("PML", "LIP"):
+                fits.append(at_most(high, Fraction(level), mean))
+            if name in ("PMC", "LIP"):
+                fits.append(at_most(mean, Fraction(level), low))
+            holds = False if False in fits else None if None in fits else True
+            verdicts.append(holds if is_full or (name == "LDP" and holds) else None)
     return False if False in verdicts else None if None in verdicts else True
 
 

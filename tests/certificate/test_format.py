@@ -49,7 +49,7 @@ def test_subset_selections_have_the_form():
         content = to_json(md.subset_selection(symbols, [md.LDP(1), md.ALIP(2, 1)]))
         content = json.loads(json.dumps(content))
         VALIDATOR.validate(content)
-        for name in ("base", "profiles", "risk_exact"):
+        for name in ("types", "risk_exact"):
             assert not VALIDATOR.is_valid({**content, name: None})
         assert not VALIDATOR.is_valid({k: v for k, v in content.items() if k != "symbols"})
 

@@ -153,7 +153,8 @@ def test_twenty_symbols_take_seconds():
 )
 def test_the_privacy_of_subset_selections_is_proved(n, notion):
     content = json.loads(json.dumps(to_json(md.subset_selection(n, notion))))
-    is_full = content["base"] ** content["dimension"] == n
+    part = content["types"][0]["parts"][0]
+    is_full = part["base"] ** part["dimension"] == n
     state = states(content)[f"privacy: {type(notion).__name__}({notion.levels[0]:.1f})"]
     assert state == ("proved" if is_full or isinstance(notion, md.LDP) else "not proved here")
     less = changed(content, ("notions", 0, "parameters", "epsilon"), 0.3)
@@ -166,24 +167,24 @@ def test_the_privacy_of_subset_selections_is_proved(n, notion):
 )
 def test_the_risk_of_subset_selections_is_computed_again(n, notion):
     content = json.loads(json.dumps(to_json(md.subset_selection(n, notion))))
-    placed = "placements" in content
+    part = content["types"][0]["parts"][0]
+    placed = "placements" in part
     assert states(content)["risk"] == ("not proved here" if placed else "proved")
     if not placed:
         less = changed(content, ("risk_exact",), "1/3")
         assert states(less)["risk"] == "refuted"
         # No prime: the lines of the geometry meet in more than a point.
         with pytest.raises(verify.UnreadableError):
-            states(changed(content, ("base",), content["base"] + 1))
+            states(changed(content, ("types", 0, "parts", 0, "base"), part["base"] + 1))
 
 
 def test_weights_of_subset_selections_that_are_none_are_refuted():
     content = json.loads(json.dumps(to_json(md.subset_selection(31, md.LDP(1)))))
-    part = content["profiles"][0]
-    high = changed(content, ("profiles", 0, "high"), str(1 << 53))
-    assert part["middle"] != "0"
-    assert "refuted" in states(high).values()
+    place = ("types", 0, "parts", 0, "profiles", 0)
+    assert content["types"][0]["parts"][0]["profiles"][0]["middle"] != "0"
+    assert "refuted" in states(changed(content, (*place, "high"), str(1 << 53))).values()
     with pytest.raises(verify.UnreadableError):
-        states(changed(content, ("profiles", 0, "count"), 31))
+        states(changed(content, (*place, "count"), 31))
     assert math.isclose(content["achieved"][0][0], 1.0, rel_tol=1e-9)
 
 

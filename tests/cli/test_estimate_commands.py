@@ -148,24 +148,25 @@ def test_files_give_what_tables_give_and_what_was_recorded(files):
         exact = 1e-8 if "likelihood" in command else 1e-12
         assert_allclose(expected[::4], before[::4], rtol=0, atol=exact, err_msg=command)
         assert_allclose(expected, before, rtol=1e-8, atol=2e-9, err_msg=command)
-        name, words = "estimate", command
+        name, wording = "estimate", command
         if "--person" in command:
-            name, words = "estimate-change", command.replace("t.csv", "t.csv t.csv", 1)
-        code, out, err = files(name, *words.split(), "--json")
+            name, wording = "estimate-change", command.replace("t.csv", "t.csv t.csv", 1)
+        code, out, err = files(name, *wording.split(), "--json")
         assert code == 0, err
         told = numbers(json.loads(out))
         assert_allclose(told, expected, rtol=1e-9, atol=1e-9, err_msg=command)
-    words = T.replace(".csv --c", ".parquet --c").split()
-    told = numbers(json.loads(files("estimate", *words, "--json")[1]))
+    wording = T.replace(".csv --c", ".parquet --c").split()
+    told = numbers(json.loads(files("estimate", *wording, "--json")[1]))
     assert_allclose(told, made(T), rtol=1e-9)
 
 
 def test_tables_for_people(files):
-    words = T.split()
-    code, out, _ = files("estimate", *words, "--weights", "w", "--by-group", "g")
+    wording = T.split()
+    code, out, _ = files("estimate", *wording, "--weights", "w", "--by-group", "g")
     assert code == 0
     assert all(text in out for text in ("g old", "young minus old", "of equal weight"))
-    code, out, _ = files("estimate", *words, "--second-round", "k.csv", "t.csv", "--by", "symbols")
+    rounds = ["--second-round", "k.csv", "t.csv", "--by", "symbols"]
+    code, out, _ = files("estimate", *wording, *rounds)
     assert (code, "2 rounds (600 + 600)" in out) == (0, True)
     code, out, err = files("estimate", "many.json", "counts.json")
     assert (code, out) == (2, "")
@@ -241,20 +242,20 @@ def test_commands_answer_what_public_files_ask(run):
     ):
         told = {}
         for form in ("whole", "public"):
-            words = command.replace("coarse", f"coarse-{form}.json").replace(
+            wording = command.replace("coarse", f"coarse-{form}.json").replace(
                 "grouped", f"grouped-{form}.json"
             )
-            code, out, err = run(*words.split(), "--json")
+            code, out, err = run(*wording.split(), "--json")
             assert (code, "-u estimation" in err) == (0, False), err
             told[form] = numbers(json.loads(out))
         assert told["whole"] == pytest.approx(told["public"], rel=1e-9)
         assert told["whole"]
         assert '"mean"' in out or "high" in out
     # A mean cannot be given, and the public file says what it asks.
-    words = (
+    wording = (
         "estimate grouped-public.json t.csv --column x --with scored-public.json --with-column u"
     )
-    code, _, err = run(*words.split(), "--given", "u")
+    code, _, err = run(*wording.split(), "--given", "u")
     assert (code, "condition on 'u'" in err) == (2, True)
     assert "made to answer: 'mean'" in run("show", "coarse-public.json")[1]
     assert run("verify", "coarse-public.json")[0] == 0

@@ -14,7 +14,8 @@ from engines import needed
 from numpy.testing import assert_allclose
 
 import mechdesign as md
-from mechdesign.release import table_files
+from mechdesign.release import reports as release_reports
+from mechdesign.tables import reading
 
 CLEAR = md.Mechanism([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]], list("abc"), list("abc"))
 NAMES = ["job", "vote"]
@@ -52,8 +53,8 @@ def engines_of(frame):
         pl.from_pandas(frame).lazy(),
         table,
         table.to_reader(100),
-        needed("duckdb", "duckdb").connect().from_arrow(table),
-        needed("dask.dataframe", "dask").from_pandas(frame, npartitions=3),
+        needed("duckdb").connect().from_arrow(table),
+        needed("dask.dataframe").from_pandas(frame, npartitions=3),
         iter(table.to_batches(max_chunksize=70)),
     ]
 
@@ -98,17 +99,19 @@ def test_subset_selections_in_every_form(monkeypatch, tmp_path):
     for wrong in ({-1: 3}, {len(selection.outputs): 3}, {"0x1": 3}, {True: 2}):
         refused(lambda wrong=wrong: md.ReportCounts(selection, wrong))
     # Of a file they are put together wherever so many were read.
-    monkeypatch.setattr(table_files, "_PENDING", 700)
-    monkeypatch.setattr(table_files, "_FIXED_ROWS", 300)
+    monkeypatch.setattr(release_reports, "_PENDING", 700)
+    monkeypatch.setattr(reading, "_FIXED_ROWS", 300)
     table.to_csv(tmp_path / "r.csv", index=False)
     table.to_parquet(tmp_path / "r.parquet")
     for name in ("r.csv", "r.parquet"):
-        rows = table_files.subsets_of_file(tmp_path / name, "r", selection)
+        same(md.estimate(tmp_path / name, selection, "r"), expected)
+        rows = release_reports.counted_rows(tmp_path / name, ["r"], (), selection)
         assert dict(zip(*rows.cells, rows.repeats, strict=True)) == Counter(drawn.tolist())
 
 
 def test_what_is_no_report_of_a_subset_selection_is_refused():
     selection, other = md.subset_selection(100, md.LDP(1)), md.subset_selection(100, md.LDP(1.5))
+    large = md.subset_selection(2000, md.LDP(1))
     table = md.privatize(pd.DataFrame({"x": range(100)}), "x", selection, rng=1)
     codes = table["x"].tolist()
     made = md.estimate(table, selection, "x")
@@ -118,8 +121,8 @@ def test_what_is_no_report_of_a_subset_selection_is_refused():
         *("12", 5, [1] * 9, {1: -2, 2: 30}, {1: 1.5}, [1, None] * 20, np.zeros((5, 5), int)),
     ):  # fmt: skip
         refused(lambda r=reports: md.estimate(r, selection))
-    for words, given, kernel, options in (
-        *(("subset selection", codes, selection, option) for option in (
+    for wording, given, kernel, options in (
+        *(("subset selection", [0] * 20, large, option) for option in (
             {"method": "likelihood"}, {"feature": {0: 1.0}}, {"by": "blocks"},
             {"intervals": "bootstrap"}, {"truth": [1] * 100})),
         ("'category'", codes, selection, {"missing": "category"}),
@@ -127,10 +130,10 @@ def test_what_is_no_report_of_a_subset_selection_is_refused():
         ("'y'", table, selection, {"column": "y"}),
         ("name of their column", table, selection, {}),
     ):  # fmt: skip
-        refused(lambda g=given, k=kernel, o=options: md.estimate(g, k, **o), words)
+        refused(lambda g=given, k=kernel, o=options: md.estimate(g, k, **o), wording)
     for call in (
         lambda: md.plan(selection, reports=9, prior=md.Prior.uniform(99)),
-        lambda: md.plan(selection, reports=100, by="blocks"),
+        lambda: md.plan(large, reports=100, by="blocks"),
         lambda: made.top(0),
         lambda: made["70"],
     ):
@@ -233,7 +236,7 @@ def test_receipts_say_who_made_reports(tmp_path):
     path = tmp_path / "receipt.json"
     reports = md.privatize(pl.from_pandas(FRAME), PLAN, receipt=path, **KEYED)
     less = md.plan_columns(FRAME, NAMES, md.LDP(3), missing="category", joint=False)
-    for words, call in (
+    for wording, call in (
         ("kernel", lambda: md.estimate(one, other, "r")),
         ("kernel", lambda: md.count_reports(one, other, "r")),
         ("mechanism", lambda: md.estimate_rounds([one, two], [CLEAR, other], "r")),
@@ -242,7 +245,7 @@ def test_receipts_say_who_made_reports(tmp_path):
         ("reports of another", lambda: md.estimate(md.privatize(FRAME, PLAN, rng=1), less)),
         ("int", lambda: md.estimate(reports, PLAN, receipt=7)),
     ):
-        refused(call, words)
+        refused(call, wording)
     # Tables that carry none: one file holds those of a plan.
     assert "no receipt came" in md.estimate(reports, PLAN).note
     for receipt in (path, dict.fromkeys(NAMES, path)):

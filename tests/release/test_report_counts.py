@@ -56,7 +56,7 @@ def test_counts_of_parts_are_those_of_the_whole():
 
 
 @for_each(
-    "words, call",
+    "wording, call",
     [
         *(("expected", lambda c=c: md.ReportCounts(FLIP, c)) for c in (
             {True: 1}, {"no": -1}, {"no": 1.5}, {"no": True}, {"no": 2**60}, {"no": "3"}, [1])),
@@ -70,8 +70,8 @@ def test_counts_of_parts_are_those_of_the_whole():
         ("no missing", lambda: md.count_reports(["no", None], FLIP)),
     ],
 )  # fmt: skip
-def test_what_is_no_count_is_refused(words, call):
-    assert "positive" not in str(refused(call, words, error=DataError))
+def test_what_is_no_count_is_refused(wording, call):
+    assert "positive" not in str(refused(call, wording, error=DataError))
 
 
 def test_texts_of_reports_are_equal_for_what_json_writes_alike():
@@ -120,7 +120,8 @@ def test_damaged_files_are_refused(tmp_path):
         paths.append(tmp_path / f"{len(paths)}.json")
         paths[-1].write_text(json.dumps({**content, **part} if isinstance(part, dict) else part))
     for path in paths:
-        refused(lambda path=path: md.ReportCounts.load(path), "counts of reports: expected")
+        about = f"table {path.name}" if path == paths[2] else "counts of reports"
+        refused(lambda path=path: md.ReportCounts.load(path), f"{about}: expected")
 
 
 # Engines
@@ -130,7 +131,7 @@ def test_counts_are_made_where_the_reports_are():
     """Reports as collectors keep them, some of them in two collectors: each nonce counts once."""
     frame = pd.DataFrame({"report": REPORTS, "nonce": [f"{i:032x}" for i in range(2000)]})
     twice = pd.concat([frame, frame[:300]], ignore_index=True)
-    dask, duckdb = needed("dask.dataframe", "dask"), needed("duckdb", "duckdb")
+    dask, duckdb = needed("dask.dataframe"), needed("duckdb")
     table = pa.Table.from_pandas(frame, preserve_index=False)
     with duckdb.connect() as engine:
         engine.register("collected", frame)

@@ -28,8 +28,8 @@ def made(symbols, notion, *plan):
     if not plan:
         prior = symbols if isinstance(symbols, int) else md.Prior.from_counts(symbols)
         return md.subset_selection(prior, notion, tolerance=0)
-    layout = Layout.alike(symbols)
-    ((_, _, types), *_) = types_of(layout, [notion], plan)
+    layout = Layout(np.zeros(symbols, dtype=int))
+    *_, (_, _, types) = types_of(layout, [notion], plan)
     return SubsetSelection(range(symbols), [notion], layout, types)
 
 
@@ -73,8 +73,9 @@ def test_reports_have_the_probabilities_of_the_kernel(case, source):
 def test_one_word_decides_one_thing():
     """Direction, level and residue, each at the ends of its range."""
     selection = made(*CASES[0])
-    part = selection.types[0].split[0]
-    (profile,), q, full = part.profiles, part.family.base, 1 << 64
+    (one,) = selection.types
+    part, full = one.parts[0], 1 << 64
+    ((high, middle),), count, q = part.weights, part.count, part.base
 
     class Several(Listed):
         def next_several(self, number, each):
@@ -82,16 +83,40 @@ def test_one_word_decides_one_thing():
 
     def residue_at(level_word, residue_word):
         words = Several([0, level_word, residue_word])
-        report = SubsetTable(selection).draw(np.array([3]), words)
-        return int(part.family.residues(report, np.array([3]))[0][0])
+        drawn, shifts = one.drawn(SubsetTable(selection).draw(np.array([3]), words))[0]
+        return int((drawn[0, 0] * 3 + shifts[0]) % q)
 
     shift = 64 - 53
     assert residue_at(0, 0) == 0
-    assert residue_at((profile.high << shift) - 1, profile.count - 1) == profile.count - 1
-    assert residue_at(profile.high << shift, 0) == profile.count
-    assert residue_at(((profile.high + profile.middle) << shift) - 1, 7) == profile.count
-    assert residue_at((profile.high + profile.middle) << shift, 0) == profile.count + 1
-    assert residue_at(full - 1, q - profile.count - 2) == q - 1
+    assert residue_at((high << shift) - 1, count - 1) == count - 1
+    assert residue_at(high << shift, 0) == count
+    assert residue_at(((high + middle) << shift) - 1, 7) == count
+    assert residue_at((high + middle) << shift, 0) == count + 1
+    assert residue_at(full - 1, q - count - 2) == q - 1
+
+
+def test_words_decide_on_placements_with_exactly_their_masses():
+    directions = made(12, md.PML(1.2)).types[0].slots[0][0]
+    ends, total = np.cumsum(directions.masses).tolist(), sum(directions.masses)
+    assert any((end << 64) % total for end in ends)
+    for b, end in enumerate(ends[:-1]):
+        cut = (end << 64) // total
+        inside = (end << 64) - cut * total  # of its `total` parts, those before the end
+        words = np.zeros((3, 2), dtype=np.uint64)
+        words[:, 1] = cut - 1, cut, cut + 1
+        for part, place in ((0, b), (inside - 1, b), (inside, b + 1), (total - 1, b + 1)):
+            if part >= 0 and inside:
+                bits = 8 * ((total.bit_length() + 7) // 8) - (total - 1).bit_length()
+
+                class Spare:
+                    """The bytes of a number, for the one that is cut alone."""
+
+                    def stream(self, row, part=part << bits):
+                        assert row == 1
+                        return iter([part.to_bytes(64, "little")])
+
+                found = subset_reports.directions_of(directions, words, Spare())
+                assert (found // directions.each).tolist() == [b, place, b + 1]
 
 
 def test_words_of_few_bits_are_rejected_and_leave_no_bias(monkeypatch):
@@ -156,7 +181,7 @@ def test_keyed_reports_are_the_same_in_any_order_and_library():
     assert values[0] == pytest.approx(values[1])
     # A shared direction would let two reports of one row be compared residue by residue.
     changed = drawn(table.assign(x=(table["x"] + 1) % 1000))["x"].to_numpy()
-    base = selection.types[0].split[0].family.base
+    base = selection.types[0].parts[0].base
     assert np.mean(np.array(one) // base == changed // base) < 0.02
 
 

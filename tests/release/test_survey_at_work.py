@@ -48,7 +48,7 @@ def test_four_engines_give_the_same_reports(people, plan):
     expected = md.privatize(people, mechanism=plan, row="id", key=KEY)
     names = list(expected.columns)
     frame = pl.from_pandas(people)
-    duckdb = needed("duckdb", "duckdb")
+    duckdb = needed("duckdb")
     found = [
         md.privatize(frame.lazy(), mechanism=plan, row="id", key=KEY).collect().to_pandas(),
         md.privatize(

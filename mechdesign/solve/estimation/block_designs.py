@@ -19,7 +19,7 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from ...subsets.finite_fields import is_prime, powers, prime_power
+from .finite_fields import is_prime, powers, prime_power
 
 Incidence = NDArray[np.bool_]
 
