@@ -132,10 +132,12 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
     layout = Layout.of(symbols) if isinstance(symbols, Prior) else Layout(np.zeros(size, np.uint8))
     bounds = asked_bounds(notions, outside=True)
     found, told = list[Any](), Program(layout, bounds, outside=True).best()
+    limit: float = math.inf
     if told is not None:
         raised = told.types.max(axis=0, initial=0).tolist()
         for plan in dict.fromkeys(_plans(layout.sizes, raised, bounds.are_by_mean)):
-            found += types_of(layout, notions, plan)
+            found += types_of(layout, notions, plan, limit)
+            limit = min((risk for risk, *_ in found), default=limit) * (1 + Fraction(tolerance))
     if told is None or not found:
         raise LevelError(
             "privacy levels",
@@ -143,7 +145,6 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
             got="bounds that leave equal rows only, in 53 bits",
             remedy="ask for larger levels",
         )
-    limit = min(risk for risk, *_ in found) * (1 + Fraction(tolerance))
     *_, types = min((made for made in found if made[0] <= limit), key=lambda made: made[1])
     given = symbols if isinstance(symbols, Prior) else range(size)
     prices = told.prices if len(masses) > 1 else None
@@ -155,34 +156,35 @@ def _plans(sizes: list[int], raised: list[float], are_by_mean: bool) -> Iterator
 
     Bounds against the mean of a column leave little to small groups in a large space.
     """
-    most = _PRIMES if len(sizes) == 1 else _FEW_PRIMES * (not are_by_mean)
-    primes = [q for q in range(2, most + 1) if not divisors(q)]
-    for k in range(2, _MOST_SHARED + 1):
-        q = max(2, int(max(sizes) ** (1 / k)))
-        while q**k < max(sizes) or divisors(q):
-            q += 1
-        primes.append(q)
-    for limit in {_SMALL * (len(sizes) > 1), *sizes}:
+    most, always = max(sizes), _SMALL * (len(sizes) > 1)
+    primes = [q for q in range(2, max(_PRIMES, 2 * math.isqrt(most))) if not divisors(q)]
+    near = [next(q for q in primes if q**k >= most) for k in range(2, _MOST_SHARED + 1)]
+    last = _PRIMES if len(sizes) == 1 else _FEW_PRIMES
+    few = [*near, *(q for q in primes if q <= last)]
+    for limit in {always, *sizes}:
         permuted = [
             n == 1 or (n <= limit and k <= _MOST_RAISED and len(divisors(n)) <= MOST_DIVISORS)
             for n, k in zip(sizes, raised, strict=False)
         ]
-        for q in primes:
+        for q in near if are_by_mean and limit > always else few:
             plan = tuple(
                 (n, 1) if own else (q, next(k for k in range(1, 25) if q**k >= n))
                 for n, own in zip(sizes, permuted, strict=True)
             )
             points = max(q**k for q, k in plan)
-            if q <= MOST_RESIDUES and points <= max(_MOST_POINTS * max(sizes), _ALWAYS):
+            if q <= MOST_RESIDUES and points <= max(_MOST_POINTS * most, _ALWAYS):
                 yield plan
 
 
 def types_of(
-    layout: Layout, notions: Sequence[PrivacyNotion], plan: Plan
+    layout: Layout, notions: Sequence[PrivacyNotion], plan: Plan, limit: float = math.inf
 ) -> Iterator[tuple[Fraction, int, list[ReportType]]]:
-    """Types that keep the notions over the spaces of a plan, with risk and number of reports."""
+    """Types that keep the notions over the spaces of a plan, with risk and number of reports, where
+    the risk may be below a limit.
+    """
     bounds, sizes = asked_bounds(notions), layout.sizes
-    if (best := Program(layout, bounds, plan, outside=False).best()) is None:
+    best = Program(layout, bounds, plan, outside=False).best()
+    if best is None or best.risk * _BELOW > limit:
         return
     full = [q**m == n or not bounds.are_by_mean for (q, m), n in zip(plan, sizes, strict=True)]
     least: Fraction | float = math.inf

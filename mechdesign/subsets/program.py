@@ -65,12 +65,15 @@ class Kind(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """Types with their means over groups, how often they come, and the prices that prove it."""
+    """Types with their means over groups, how often they come, the prices that prove it, and the
+    risk.
+    """
 
     types: Floats
     means: Floats
     shares: Floats
     prices: Prices
+    risk: float
 
 
 class Program:
@@ -96,6 +99,7 @@ class Program:
         cells, dimensions = np.array(plan or [(n, 1) for n in layout.sizes], dtype=float).T
         n, v = np.array(layout.sizes), cells**dimensions
         self.cells, self.masses = cells, np.array(layout.shares, dtype=float)
+        self.certain = float(layout.certain)
         # Weights of errors inside of groups, and of the groups' shares.
         self.within, self.between = n * (1 - 1 / v) ** 2, n / v**2
         # To what share of it the objective is told, of few and of many symbols.
@@ -158,7 +162,8 @@ class Program:
         for _ in range(2):
             few, _ = nnls(columns[:, kept], right)
             kept, few = kept[few > _TOLD], few[few > _TOLD]
-        return Mixture(used[kept], means[kept], few, prices)
+        risk = self.constant(prices) - self.certain
+        return Mixture(used[kept], means[kept], few, prices, risk)
 
     def least(self, prices: Prices) -> float:
         """What the objective is at least, from any prices: tightly where that takes few steps."""

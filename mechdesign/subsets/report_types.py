@@ -50,6 +50,11 @@ class Layout:
         return cls(group, [Fraction(mass) / sum(prior.weights) for mass in masses])
 
     @cached_property
+    def certain(self) -> Fraction:
+        """Σ p² of the symbols: the risk of an open survey is one less this."""
+        return sum(map(Fraction.__mul__, self.shares, self.masses), Fraction(0))
+
+    @cached_property
     def rows(self) -> list[Integers]:
         """The symbols of each group."""
         return [np.flatnonzero(self.group == i) for i in range(len(self.sizes))]

@@ -110,9 +110,7 @@ class SubsetSelection(Scored, ImplicitKernel):
         if prices is not None:
             least = Program(layout, bounds, outside=True).least(prices)
             # Nor is any risk below that of an open survey.
-            bound = max(Fraction(least), Fraction(1)) - sum(
-                map(Fraction.__mul__, layout.shares, layout.masses)
-            )
+            bound = max(Fraction(least), Fraction(1)) - layout.certain
         self.certificate = SymmetryCertificate(checks, self.risk_exact, bound)
 
     def _knows(self, notion: PrivacyNotion) -> bool:
