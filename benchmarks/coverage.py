@@ -122,6 +122,11 @@ KINDS = {
     "weights tied to secrets": Kind(of_samples(tied_weights())),
     "weights tied to secrets, one stratum": Kind(of_samples(tied_weights(strata=1))),
     "weights tied to secrets in part": Kind(of_samples(tied_weights(0.3))),
+    "weights tied to secrets, these people": Kind(of_samples(tied_weights(), True), these=True),
+    "weights tied to other secrets": Kind(of_samples(tied_weights(light=True))),
+    "weights tied to other secrets, these people": Kind(
+        of_samples(tied_weights(light=True), True), these=True
+    ),
     "weights of fifty sizes": Kind(of_samples(many_weights)),
     "weights of fifty sizes, these people": Kind(of_samples(many_weights, True), these=True),
     "five strata": Kind(of_samples(strata_of)),

@@ -132,6 +132,11 @@ class Asked:
         means, squares = ((frequencies @ part).ravel() for part in (self.scores, self.scores**2))
         return intervals.Answers(means, path, sampling, squares)
 
+    def added(self, likely: Vector) -> Vector:
+        """Variances of a score that the mechanism adds, ``(G,)``, at distributions ``(G, N)``."""
+        second, square = self.kernel @ self.scores**2, self.values**2
+        return (likely @ np.maximum(second - square, 0)).ravel()
+
     def arm(self, answers: intervals.Answers) -> tuple[Vector, Vector, Vector]:
         """Estimates with ends that nothing moves into what is possible."""
         ones = np.ones(len(answers.estimates))
@@ -602,14 +607,17 @@ def weights_of_two(share: float, n: int) -> Drawn:
     )
 
 
-def tied_weights(apart: float = 0.5, strata: int = 2) -> Callable[[float, int], Drawn]:
+def tied_weights(
+    apart: float = 0.5, strata: int = 2, light: bool = False
+) -> Callable[[float, int], Drawn]:
     """A fifth of the sample stands for half of the population, and has the share alone where it is
-    no larger than ``apart``, which is half of how far the two shares then differ.
+    no larger than ``apart``, which is half of how far the two shares then differ; or the others
+    have it, who weigh little.
     """
 
     def make(share: float, n: int) -> Drawn:
         people = np.array([n - n // 5, n // 5])
-        away = min(share, apart) * np.array([-1, 1])
+        away = min(share, apart) * np.array([1, -1] if light else [-1, 1])
         return Drawn(people, 0.5 / people, np.arange(2) % strata, share + away)
 
     return make
@@ -737,6 +745,11 @@ def _surveyed(
         # Satterthwaite's, were all strata as varied: units less strata where these are equal.
         freedom=float(own.sum() ** 2 / (own**2 / (units - 1)).sum()),
     )
+    squared = np.einsum("ruy,u->ry", counts, weights**2) / second
+    noise, heavy = (question.added(question.likely(part)) for part in (frequencies, squared))
+    if np.ptp(weights):
+        more = np.divide(heavy, noise, out=np.ones_like(noise), where=noise > 0)
+        sampling = replace(sampling, noise=more)
     if these:
         sampling = replace(sampling, variance=None, freedom=np.inf, fraction=1.0)
         variance = question.variances(frequencies)[1] * second

@@ -19,9 +19,6 @@ _HOMES = {name: home for home, name in re.findall(r"^from (\.\S*) import (\w+)",
 
 __all__ = sorted(_HOMES)
 
-# What is missing names the extra that installs it.
-importlib.import_module(".extras", __name__).answer_for_missing()
-
 
 def __getattr__(name):
     home = _HOMES.get(name)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,10 @@ from .errors import (
     warn,
 )
 from .exact import fraction, nearest_float, read_fraction, write_fraction
-from .input_tables import check_missing_policy, is_missing, refuse_missing, series_of
 from .labels import Label, check_labels, counted, tidy
+from .numeric import truth_value
+from .tables.counting import is_missing
+from .tables.frames import column_values, listed_values, plain_numbers
 
 #: What :meth:`Bins.codes` gives for nulls and NaN, and for what lies in no bin.
 MISSING, OUTSIDE = -1, -2
@@ -112,10 +114,7 @@ class Bins:
                 )
         _check_choice("closed side of bins", closed, _SIDES)
         _check_choice("origin of edges", origin, ORIGINS)
-        if not isinstance(whole, (bool, np.bool_)):
-            raise InputError(
-                "whole", expected="True or False", got=quote(whole), remedy="leave it out"
-            )
+        truth_value(whole, "whole")
         for name, value in (
             ("edges", found),
             ("closed", closed),
@@ -151,17 +150,19 @@ class Bins:
         ----------
         values : NumPy vector, or pandas, polars or pyarrow series, or sequence
         """
-        vector = _vector(values)
-        kind = vector.dtype.kind
-        if kind in "iu":
-            return self._codes_of_integers(vector)
-        if kind == "f":
-            return self._codes_of_floats(vector)
-        if kind in "mM":
-            return np.where(np.isnat(vector), MISSING, OUTSIDE)
+        column = column_values(values)
+        numbers = plain_numbers(column)
+        if numbers is not None:
+            vector, blank = numbers
+            are_whole = vector.dtype.kind in "iu"
+            codes = self._codes_of_integers if are_whole else self._codes_of_floats
+            found = codes(vector)
+            if blank is not None:
+                found[blank] = MISSING
+            return found
         known: dict[Any, int] = {}
-        found = np.empty(len(vector), dtype=np.int64)
-        for i, value in enumerate(vector.tolist() if kind != "O" else vector):
+        found = np.empty(len(column), dtype=np.int64)
+        for i, value in enumerate(listed_values(column)):
             key = (type(value), value)
             try:
                 code = known.get(key)
@@ -383,50 +384,6 @@ def checked_bins(made: Any) -> Bins:
     return made
 
 
-def count_bins(column: Any, made: Bins, *, missing: str = "error") -> dict[Label, int]:
-    """How many values of a column lie in each bin, empty ones too.
-
-    Raises :class:`DataError` for values that lie in none, and for missing ones unless ``missing``
-    is ``"drop"``, or ``"category"``, which counts them as ``None``.
-    """
-    values = _vector(column)
-    return _counted(made.codes(values), [1] * len(values), values, made, missing)
-
-
-def count_in_bins(
-    counts: Mapping[Any, Any], made: Bins, subject: str = "column"
-) -> dict[Label, Any]:
-    """Counts by number, or by the text of a number, as counts by bin."""
-    values = _objects(list(counts))
-    codes = made.codes(values, texts=True)
-    missing = "category" if None in counts else "error"
-    return _counted(codes, list(counts.values()), values, made, missing, subject)
-
-
-def _counted(
-    codes: NDArray[np.int64],
-    weights: Sequence[Any],
-    values: NDArray[Any],
-    made: Bins,
-    missing: str,
-    subject: str = "column",
-) -> dict[Label, Any]:
-    check_missing_policy(missing)
-    blank = codes == MISSING
-    if missing != "category":
-        refuse_missing(subject, int(blank.sum()), len(codes), missing)
-    _refuse_outside(codes, weights, values, made, subject)
-    totals: list[Any] = [0] * len(made)
-    for code, weight in zip(codes.tolist(), weights, strict=True):
-        if code >= 0:
-            totals[code] += weight
-    found = dict(zip(made.labels, totals, strict=True))
-    if missing == "category" and blank.any():
-        pairs = zip(weights, blank.tolist(), strict=True)
-        found[None] = sum(weight for weight, is_blank in pairs if is_blank)
-    return found
-
-
 def bins_by_name(given: Any, names: Sequence[str]) -> tuple[Any, ...]:
     """For each of several columns its bins, or ``None``.
 
@@ -448,82 +405,6 @@ def bins_by_name(given: Any, names: Sequence[str]) -> tuple[Any, ...]:
         if name not in names:
             raise UnknownNameError("column of bins", name, map(str, names))
     return tuple(checked_bins(given[name]) if name in given else None for name in names)
-
-
-def coded_column(column: Any, made: Bins, name: str) -> list[int | None]:
-    """Positions of the bins of a column, ``None`` for missing numbers.
-
-    Raises :class:`DataError` for values that lie in no bin.
-    """
-    values = _vector(column)
-    codes = made.codes(values)
-    _refuse_outside(codes, [1] * len(codes), values, made, f"column {quote(name)}")
-    return [None if code == MISSING else code for code in codes.tolist()]
-
-
-def binned_combinations(
-    counts: Mapping[Any, Any],
-    known: Sequence[Bins | None],
-    names: Sequence[str],
-    *,
-    everything: bool = False,
-    raw: bool = False,
-) -> dict[Label, Any]:
-    """Counts of combinations with the labels of bins in place of their positions.
-
-    Parameters
-    ----------
-    counts : for tuples of a value of each column
-    known : bins of the columns that have some
-    everything : whether combinations that never occur are counted too, as zero
-    raw : whether there are numbers, or their texts, in place of positions
-    """
-    keys, weights = list(counts), list(counts.values())
-    parts: list[list[Label]] = []
-    orders: list[list[Label]] = []
-    for place, made in enumerate(known):
-        column = [key[place] for key in keys]
-        order = sorted(set(column), key=lambda v: (v is None, type(v).__name__, v or 0))
-        if made is not None:
-            codes = column
-            if raw:
-                values = _objects(column)
-                found = made.codes(values, texts=True)
-                subject = f"column {quote(names[place])}"
-                _refuse_outside(found, weights, values, made, subject)
-                codes = [None if code == MISSING else code for code in found.tolist()]
-            column = [None if code is None else made.labels[code] for code in codes]
-            order = [*made.labels, *([None] if None in column else [])]
-        parts.append(column)
-        orders.append(order)
-    totals: dict[Label, Any] = {}
-    for key, weight in zip(zip(*parts, strict=True), weights, strict=True):
-        totals[key] = totals.get(key, 0) + weight
-    ranks = [{value: i for i, value in enumerate(order)} for order in orders]
-    if everything:
-        return {key: totals.get(key, 0) for key in product(*orders)}
-    listed_keys = sorted(totals, key=lambda key: [r[v] for r, v in zip(ranks, key, strict=True)])
-    return {key: totals[key] for key in listed_keys}
-
-
-def _refuse_outside(
-    codes: NDArray[np.int64],
-    weights: Sequence[Any],
-    values: NDArray[Any],
-    made: Bins,
-    subject: str,
-) -> None:
-    out = values[codes == OUTSIDE]
-    if len(out):
-        rows = sum(weight for weight, code in zip(weights, codes, strict=True) if code == OUTSIDE)
-        kinds = sorted({type(tidy(value)).__name__ for value in out[:1000]})
-        raise DataError(
-            subject,
-            expected=made.reach,
-            got=f"{rows} of {counted(sum(weights), 'value')} outside, of type {' or '.join(kinds)}",
-            remedy="widen the bins (their ends may be -inf and inf), or correct the values; "
-            "convert dates and text to numbers first",
-        )
 
 
 # Choosing edges
@@ -668,19 +549,18 @@ def _limits(ends: Any) -> tuple[Edge, Edge]:
 
 def _sample(sample: Any) -> NDArray[np.float64]:
     """The numbers of a sample, without missing ones; raises :class:`DataError` for others."""
-    vector = _vector(sample)
-    codes = Bins([-math.inf, math.inf]).codes(vector)
-    if (codes == OUTSIDE).any():
-        kinds = sorted({type(tidy(v)).__name__ for v in vector[codes == OUTSIDE][:1000]})
+    column = column_values(sample)
+    values, codes = listed_values(column), Bins([-math.inf, math.inf]).codes(column).tolist()
+    outside = [tidy(v) for v, code in zip(values, codes, strict=True) if code == OUTSIDE]
+    if outside:
+        kinds = sorted({type(v).__name__ for v in outside})
         raise DataError(
             "sample for bins",
             expected="finite numbers",
-            got=f"{counted(int((codes == OUTSIDE).sum()), 'other value')} of type "
-            + " or ".join(kinds),
+            got=f"{counted(len(outside), 'other value')} of type {' or '.join(kinds)}",
             remedy="convert the column to numbers (dates to years, say), or clean it",
         )
-    kept = vector[codes >= 0]
-    return np.array([float(v) for v in kept] if kept.dtype == object else kept, dtype=float)
+    return np.array([float(v) for v, code in zip(values, codes, strict=True) if code >= 0])
 
 
 def _need_sample(numbers: NDArray[np.float64] | None, what: str) -> NDArray[np.float64]:
@@ -814,29 +694,3 @@ def _text(edge: Edge) -> str:
 
 def _written(edge: Edge) -> str:
     return str(edge) if isinstance(edge, float) else write_fraction(edge)
-
-
-def _vector(values: Any) -> NDArray[Any]:
-    """Values of any series as a vector: of numbers with their own type, else of objects."""
-    import narwhals.stable.v1 as nw
-
-    found = series_of(values)
-    if isinstance(found, nw.Series):
-        exact = found.dtype.is_integer() and found.null_count() == 0
-        vector = found.to_numpy() if exact or found.dtype.is_float() else _objects(found.to_list())
-    else:
-        vector = found if isinstance(found, np.ndarray) else _objects(list(found))
-    if vector.ndim != 1:
-        raise DataError(
-            "column",
-            expected="one value per row",
-            got=f"an array of shape {vector.shape}",
-            remedy="select one column",
-        )
-    return vector
-
-
-def _objects(values: Sequence[Any]) -> NDArray[Any]:
-    vector = np.empty(len(values), dtype=object)
-    vector[:] = values
-    return vector

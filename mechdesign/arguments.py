@@ -21,12 +21,12 @@ from .errors import (
 )
 from .exact import read_fraction, read_integer
 from .files import parse_json, read_json, read_text
-from .input_tables import csv_header, read_matrix
 from .labels import Label, label_text, near_miss, parse_labels
 from .mechanism import ImplicitKernel, Mechanism
 from .prior import Prior, sampled_prior
 from .privacy.notion import read_level
 from .release.codes import ABSENT, Codebook
+from .tables.matrices import read_matrix
 from .utility import (
     ChiSquare,
     Distance,
@@ -62,33 +62,9 @@ _INFORMATIONS: dict[str, type[Utility]] = {
 }
 
 
-def read_prior(
-    table: str | None,
-    column: Sequence[str] | None,
-    weights: str | None,
-    missing: str,
-    text: str | None,
-    max_symbols: int | None = None,
-) -> Prior:
-    """The prior of columns of a table, or of a text: ``a=0.5,b=0.3,c=0.2``, JSON or a JSON file."""
-    if (table is None) == (text is None):
-        raise InputError(
-            "prior",
-            expected="either a table or --prior",
-            got="neither" if table is None else "both",
-            remedy="give TABLE with --column, or --prior 0.5,0.3,0.2",
-        )
-    if text is not None:
-        return Prior(*_read_masses(text, "prior", "--prior"))
-    assert table is not None
-    if not column:
-        raise InputError(
-            f"table {table}",
-            expected="--column with the column of the secret",
-            got="none",
-            remedy="add for example --column " + csv_header(table)[0],
-        )
-    return Prior.from_csv(table, column, weights=weights, missing=missing, max_symbols=max_symbols)
+def read_prior(text: str) -> Prior:
+    """The prior of a text: ``a=0.5,b=0.3,c=0.2``, JSON or a JSON file."""
+    return Prior(*_read_masses(text, "prior", "--prior"))
 
 
 def read_levels(text: str) -> list[float]:
@@ -476,7 +452,7 @@ def read_worst_case(text: str, prior: Prior, read: Callable[[str, Prior], Utilit
             )
         use = None
         if match["prior"] is not None:
-            use = read_prior(None, None, None, "error", match["prior"].strip())
+            use = read_prior(match["prior"].strip())
             use = align_prior(use, prior.labels, named="=" in match["prior"])
         found.append((utility, use))
         weights.append(float(match["weight"] or 1))

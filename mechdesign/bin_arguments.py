@@ -11,23 +11,24 @@ import numpy as np
 from ._bins import Bins, bins, read_number
 from .errors import InputError, quote
 from .exact import read_fraction
-from .input_tables import ANY_NUMBER, count_csv
 from .labels import Label
 from .prior import Prior
+from .tables.counting import ANY_NUMBER, count_labels
+from .tables.text import Dialect
 
 # A column of more different numbers is likely meant to be put into bins.
 _MANY_NUMBERS = 20
 
 
-def read_binned_prior(
+def read_column_bins(
     table: str | None,
     columns: Sequence[str] | None,
-    weights: str | None,
-    missing: str,
     texts: Sequence[str],
     sample: str | None,
-) -> Prior:
-    """The prior of columns, those of numbers by bins as :func:`read_bins` reads them.
+    weights: str | None,
+    dialect: Dialect,
+) -> dict[str, Bins]:
+    """The bins of columns of numbers, as :func:`read_bins` reads them.
 
     A text begins with the name of its column, as in ``age=0,18,65``, where there are several.
     """
@@ -51,12 +52,13 @@ def read_binned_prior(
                 got=quote(text),
                 remedy="repeat --bins for each column of numbers",
             )
-        numbers = count_csv(table, name, weights=weights, missing="drop", max_symbols=ANY_NUMBER)
+        limits: dict[str, Any] = {"missing": "drop", "max_symbols": ANY_NUMBER, "dialect": dialect}
+        numbers = count_labels(table, [name], weights=weights, **limits)
         others = None
         if sample is not None:
-            others = _each_number(count_csv(sample, name, missing="drop", max_symbols=ANY_NUMBER))
+            others = _each_number(count_labels(sample, [name], **limits))
         known[name] = read_bins(rest, _each_number(numbers), others)
-    return Prior.from_csv(table, list(columns), weights=weights, missing=missing, bins=known)
+    return known
 
 
 def hints_at_bins(prior: Prior, columns: Sequence[str]) -> list[str]:

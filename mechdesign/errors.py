@@ -35,8 +35,7 @@
     ├── AlikeWarning                    symbols that people would take for one
     ├── LeftoverWarning                 unfinished files of a run that was stopped
     ├── DisclosureWarning               a kernel of which one report gives the secret away
-    ├── GlyphWarning                    pictures with boxes in place of characters without a font
-    └── FormerNameWarning (DeprecationWarning)  a name or parameter that will be taken away
+    └── GlyphWarning                    pictures with boxes in place of characters without a font
 
 Each has a code that never changes its meaning, listed in :data:`KINDS`; :func:`explained` and
 ``mechdesign explain MD103`` say what it means and what to do.
@@ -471,10 +470,6 @@ class GlyphWarning(MechdesignWarning):
     """A picture has empty boxes in place of characters that no installed font has."""
 
 
-class FormerNameWarning(MechdesignWarning, DeprecationWarning):
-    """A name or parameter that a later version takes away; the message names the one to use."""
-
-
 # What codes stand for
 
 
@@ -618,7 +613,7 @@ KINDS = (
         "MD602",
         "MissingLibraryError",
         "What was asked needs a library that is not installed; it comes with an extra.",
-        "Run the command that the message names, such as: pip install 'mechdesign[standard]'.",
+        "Run the command that the message names, such as: pip install 'mechdesign[web]'.",
     ),
     Kind(
         "MD701",
@@ -729,12 +724,6 @@ KINDS = (
         "LeftoverWarning",
         "A run that was stopped left unfinished files behind.",
         "Delete them, or run the command again to finish.",
-    ),
-    Kind(
-        "MD814",
-        "FormerNameWarning",
-        "A name or parameter will be taken away in the version that the message says.",
-        "Use the name that takes its place; until then both do the same.",
     ),
     Kind(
         "MD815",

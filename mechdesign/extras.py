@@ -1,68 +1,42 @@
-"""Libraries that not every use needs, and the extra that installs each.
+"""Libraries that only some uses need, and the extra that installs each.
 
-``pip install mechdesign`` brings what the first design uses. Modules of this package import all
-else where they use it; a finder, which Python asks after all others, answers for what is missing
-with the command that installs it. It answers to this package alone: whether a library is there is
-for others as it would be without.
+``pip install mechdesign`` brings what designs, tables, estimates and audits need. Pictures and
+pages come with an extra, and so do the tools that a mechanism is handed to. Tables of pandas and
+polars need none: who has one has its library.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from types import FrameType, ModuleType
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-#: The modules that each extra brings; all but ``standard`` bring those of ``standard`` too.
+from .errors import MissingLibraryError
+
+#: The modules that the package itself brings.
+BASE = (
+    *("numpy", "scipy", "highspy", "clarabel", "cvxpy", "flint", "pyarrow", "python_calamine"),
+    *("narwhals", "typer", "rich", "joblib", "threadpoolctl", "filelock", "platformdirs"),
+)
+
+#: The modules that each extra brings.
 EXTRAS = {
-    "standard": (
-        *("scipy", "clarabel", "threadpoolctl", "joblib"),
-        *("narwhals", "filelock", "platformdirs"),
-    ),
-    "frames": ("pandas", "polars", "pyarrow"),
-    "plot": ("matplotlib",),
-    "report": ("jinja2",),
-    "explore": ("nicegui",),
-    "serve": ("starlette", "granian", "sqlalchemy"),
+    "web": ("matplotlib", "jinja2", "nicegui", "starlette", "granian", "sqlalchemy"),
     "postgresql": ("psycopg",),
-    "cvxpy": ("cvxpy",),
-    "sklearn": ("sklearn",),
-    "opendp": ("opendp",),
     "duckdb": ("duckdb",),
     "dask": ("dask", "distributed"),
-    "spark": ("pyspark",),
+    "spark": ("pyspark", "pandas"),
+    "sklearn": ("sklearn",),
+    "opendp": ("opendp",),
 }
-_EXTRA_OF = {module: extra for extra, modules in EXTRAS.items() for module in modules}
 
 
-class _MissingLibraries:
-    """Says which extra installs a library that a module of this package imports in vain."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> None:
-        """Raise :class:`MissingLibraryError`, or leave the name to Python's own error."""
-        extra = _EXTRA_OF.get(name)
-        if extra is None or not _asked_by_package():
-            return
-        from .errors import MissingLibraryError
-
-        raise MissingLibraryError(name, extra)
-
-
-def _asked_by_package() -> bool:
-    """Whether the nearest frame that is no part of Python's import is one of this package."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and _root(frame) == "importlib":
-        frame = frame.f_back
-    return _root(frame) == __name__.partition(".")[0]
-
-
-def _root(frame: FrameType) -> str:
-    """The package whose code runs in a frame."""
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
-
-
-def answer_for_missing() -> None:
-    """Have Python ask the finder for what is missing; once is enough."""
-    if not any(type(finder).__name__ == _MissingLibraries.__name__ for finder in sys.meta_path):
-        sys.meta_path.append(_MissingLibraries())
+@contextmanager
+def brought_by(extra: str) -> Iterator[None]:
+    """Within it, an import in vain raises :class:`MissingLibraryError`, which names the extra."""
+    try:
+        yield
+    except ImportError as problem:
+        library = (problem.name or extra).partition(".")[0]
+        if not isinstance(problem, ModuleNotFoundError):
+            library = f"a newer {library}"
+        raise MissingLibraryError(library, extra) from None

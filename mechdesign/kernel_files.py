@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError, InputError
 from .files import parse_json, read_text, write_text
-from .input_tables import read_matrix
 from .labels import Label, excel_safe_cell
 from .mechanism import Mechanism
 from .solve._design import Design
 from .solve.columns_plan import KernelPlan
 from .storage import FORMAT, from_json, load
+from .tables.matrices import read_matrix
+from .tables.writing import csv_text
 
 if TYPE_CHECKING:
     from .subsets import SubsetSelection
@@ -116,10 +115,14 @@ def kernel_csv(mechanism: Mechanism, *, excel_safe: bool = False) -> str:
     a spreadsheet would run get an apostrophe, see :func:`mechdesign.labels.excel_safe_cell`; such
     a file names other labels.
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    return csv_text(kernel_rows(mechanism, excel_safe=excel_safe))
+
+
+def kernel_rows(mechanism: Mechanism, *, excel_safe: bool = False) -> list[list[Any]]:
+    """The rows of :func:`kernel_csv`."""
     cell = excel_safe_cell if excel_safe else lambda label: label
-    writer.writerow(["input", *map(cell, mechanism.outputs)])
-    for label, row in zip(mechanism.inputs, mechanism.kernel, strict=True):
-        writer.writerow([cell(label), *(repr(float(value)) for value in row)])
-    return buffer.getvalue()
+    pairs = zip(mechanism.inputs, mechanism.kernel.tolist(), strict=True)
+    return [
+        ["input", *map(cell, mechanism.outputs)],
+        *([cell(label), *map(repr, row)] for label, row in pairs),
+    ]

@@ -466,27 +466,7 @@ class Mechanism:
 
     def check_prior(self, prior: Prior) -> None:
         """Raise a :class:`KernelError` unless the prior is over this mechanism's inputs."""
-        if not isinstance(prior, Prior):
-            raise KernelError(
-                "prior of a mechanism",
-                expected="a Prior",
-                got=type(prior).__name__,
-                remedy="wrap it: md.Prior(probabilities, mechanism.inputs)",
-            )
-        if prior.labels != self.inputs:
-            own = set(self.inputs)
-            cause = near_miss((x for x in prior.labels if x not in own), self.inputs)
-            if len(prior) != len(self.inputs):
-                expected, got = f"a prior over {len(self.inputs)} symbols", str(len(prior))
-            else:
-                expected = f"a prior over the inputs {self.inputs[:6]}"
-                got = f"labels {prior.labels[:6]}"
-            raise KernelError(
-                "prior of a mechanism",
-                expected=expected,
-                got=got,
-                remedy="use the same labels in the same order" + (f" ({cause})" if cause else ""),
-            )
+        check_prior(self.inputs, prior)
 
 
 def _check_mechanism(other: Any) -> None:
@@ -551,6 +531,31 @@ def _checked_kernel(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
     return matrix
 
 
+def check_prior(inputs: tuple[Label, ...], prior: Prior) -> None:
+    """Raise a :class:`KernelError` unless a prior is over the inputs of a mechanism."""
+    if not isinstance(prior, Prior):
+        raise KernelError(
+            "prior of a mechanism",
+            expected="a Prior",
+            got=type(prior).__name__,
+            remedy="wrap it: md.Prior(probabilities, mechanism.inputs)",
+        )
+    if prior.labels != inputs:
+        own = set(inputs)
+        cause = near_miss((x for x in prior.labels if x not in own), inputs)
+        if len(prior) != len(inputs):
+            expected, got = f"a prior over {len(inputs)} symbols", str(len(prior))
+        else:
+            expected = f"a prior over the inputs {inputs[:6]}"
+            got = f"labels {prior.labels[:6]}"
+        raise KernelError(
+            "prior of a mechanism",
+            expected=expected,
+            got=got,
+            remedy="use the same labels in the same order" + (f" ({cause})" if cause else ""),
+        )
+
+
 class ImplicitKernel(ABC):
     """A kernel that is drawn from without a matrix; its outputs are integers from 0 on."""
 
@@ -570,6 +575,10 @@ class ImplicitKernel(ABC):
     def shape(self) -> tuple[int, int]:
         """Number of inputs N and of outputs."""
         return len(self.inputs), len(self.outputs)
+
+    def check_prior(self, prior: Prior) -> None:
+        """Raise a :class:`KernelError` unless the prior is over these inputs."""
+        check_prior(tuple(self.inputs), prior)
 
 
 def kernel_of(item: Any) -> Mechanism | ImplicitKernel:

@@ -50,6 +50,13 @@ def finite_number(
     return number
 
 
+def truth_value(value: Any, name: str, *, error: type[InputError] = InputError) -> bool:
+    """A parameter that is true or false; raises ``error`` for anything else."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise error(name, expected="True or False", got=quote(value), remedy=f"pass {name}=True")
+    return bool(value)
+
+
 def finite_matrix(
     values: Any,
     subject: str,

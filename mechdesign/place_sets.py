@@ -8,7 +8,6 @@ two others on a grid does so in these numbers too.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -18,11 +17,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, InputError, UnknownNameError, is_iterable, listed, quote
-from .input_tables import MISSING_TEXT, csv_header, open_table
-from .joint_tables import table_column
+from .errors import DataError, InputError, is_iterable, listed, quote
 from .labels import Label, check_labels, counted
 from .numeric import finite_number
+from .tables.counting import MISSING_TEXT, is_missing
+from .tables.frames import listed_values, plain_numbers
+from .tables.reading import read_columns
 
 Array = NDArray[np.float64]
 
@@ -434,9 +434,7 @@ def read_points(
         For what is no such table, and for coordinates that are no numbers.
     """
     wanted = (*columns, *more)
-    if isinstance(table, (str, Path)):
-        rows = csv_columns(table, wanted)
-    elif not isinstance(table, Mapping) and _is_array(table):
+    if not isinstance(table, Mapping) and _is_array(table):
         array = np.asarray(table)
         if array.ndim != 2 or array.shape[1] != 2 or more:
             raise DataError(
@@ -447,7 +445,7 @@ def read_points(
             )
         rows = [array[:, 0].tolist(), array[:, 1].tolist()]
     else:
-        rows = [_column(table, name) for name in wanted]
+        rows = read_columns(table, wanted)
     if len({len(row) for row in rows}) != 1 or not rows[0]:
         raise DataError(
             "points",
@@ -462,30 +460,29 @@ def read_points(
     return lat, lon, [list(row) for row in rows[2:]]
 
 
-def degrees(values: Sequence[Any], name: Any, *, texts: bool = False) -> Array:
+def degrees(values: Any, name: Any, *, texts: bool = False) -> Array:
     """Numbers of a column as floats, NaN where missing; raises :class:`DataError` for others.
 
     No value is quoted, as it is where somebody was.
     """
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
-        return values.astype(np.float64)
     found = np.full(len(values), math.nan)
-    for i, value in enumerate(values):
-        if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    numbers = plain_numbers(values)
+    if numbers is not None:
+        there = slice(None) if numbers[1] is None else ~numbers[1]
+        found[there] = numbers[0][there]
+        return found
+    for i, value in enumerate(listed_values(values)):
+        is_text = isinstance(value, str)
+        if is_missing(value) or (texts and is_text and value.strip().lower() in MISSING_TEXT):
             continue
-        if texts and isinstance(value, str):
-            text = value.strip()
-            if text.lower() in MISSING_TEXT:
-                continue
-            try:
-                found[i] = float(text)
-                continue
-            except ValueError:
-                raise _no_degrees(name, i, "text that is no number") from None
-        is_number = hasattr(value, "__float__") and not isinstance(value, (bool, np.bool_, str))
-        if not is_number:
-            raise _no_degrees(name, i, f"a value of type {type(value).__name__}")
-        found[i] = float(value)
+        is_number = hasattr(value, "__float__") and not isinstance(value, (bool, np.bool_))
+        try:
+            if not is_number and not (texts and is_text):
+                raise ValueError
+            found[i] = float(value)
+        except ValueError:
+            what = "text that is no number" if texts and is_text else ""
+            raise _no_degrees(name, i, what or f"a value of type {type(value).__name__}") from None
     return found
 
 
@@ -504,45 +501,3 @@ def _is_array(table: Any) -> bool:
         and bool(table)
         and all(isinstance(row, (list, tuple, np.ndarray)) and len(row) == 2 for row in table)
     )
-
-
-def _column(table: Any, name: str) -> list[Any]:
-    values = table_column(table, name)
-    return list(values.tolist() if isinstance(values, np.ndarray) else _plain(values))
-
-
-def _plain(values: Any) -> Iterable[Any]:
-    import narwhals.stable.v1 as nw
-
-    series = nw.from_native(values, allow_series=True, pass_through=True)
-    if isinstance(series, nw.Series):
-        return list(series.to_list())
-    if not is_iterable(series) or isinstance(series, (str, bytes)):
-        raise DataError(
-            "column",
-            expected="a sequence of values",
-            got=type(values).__name__,
-            remedy="pass a column with one value per row",
-        )
-    return list(series)
-
-
-def csv_columns(path: str | Path, names: Sequence[str]) -> list[list[Any]]:
-    """Cells of columns of a CSV file as text; raises as reading any table does."""
-    header = csv_header(path)
-    for name in names:
-        if name not in header:
-            raise UnknownNameError(f"column of {path}", name, header)
-        if header.count(name) > 1:
-            raise DataError(
-                f"table {path}",
-                expected="distinct column names",
-                got=f"{quote(name)} more than once",
-                remedy="rename the columns",
-            )
-    found: list[list[Any]] = [[] for _ in names]
-    with open_table(path) as (_, lines):
-        for row in csv.DictReader(lines):
-            for values, name in zip(found, names, strict=True):
-                values.append(row[name] or "")
-    return found

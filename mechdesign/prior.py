@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._bins import binned_combinations, bins_by_name, coded_column, count_bins, count_in_bins
+from ._bins import bins_by_name
 from .discrete_laplace import discrete_laplace
 from .errors import PriorError, ZeroMassWarning, is_iterable, listed, nearest_name, quote, warn
 from .exact import fraction, is_whole
 from .labels import Label, check_labels, listing, near_miss, shorten, tidy
 from .numeric import finite_number
 from .schema import Schema
+from .tables.counting import count_labels
+from .tables.text import Dialect
 
 SUM_TOLERANCE = 1e-6
 # Symbols of a uniform prior, and bits of all masses over their common denominator.
@@ -168,10 +170,13 @@ class Prior:
         column: Any,
         columns: Any = None,
         *,
+        weights: str | None = None,
         missing: str = "error",
         max_symbols: int | None = None,
         all_combinations: bool = False,
         bins: Any = None,
+        sep: str | None = None,
+        encoding: str | None = None,
     ) -> Prior:
         """Relative frequencies in a column of data, or of values of several columns together.
 
@@ -185,7 +190,10 @@ class Prior:
             Categories of a categorical dtype keep their order and stay in the alphabet even
             when no row has them; other values are sorted.
         columns : column name or list of them, optional
-            Columns of a table. The symbols of several are the tuples of their values that occur.
+            Columns of a table: a data frame or lazy frame of any library, a relation of DuckDB, a
+            mapping of columns, or a path as :meth:`from_csv` takes. The symbols of several are the
+            tuples of their values that occur.
+        weights : name of a column of counts, for tables with one row per group
         missing : {"error", "drop", "category"}
             What to do with nulls and NaN. As a category they are a symbol of their own, ``None``,
             the last one: a kernel designed for it has rows for missing answers too.
@@ -197,6 +205,8 @@ class Prior:
         bins : Bins, or mapping from column to Bins, optional
             What makes symbols of numbers, see :func:`mechdesign.bins`; designs keep it, and
             reports are then drawn for raw numbers.
+        sep, encoding : optional
+            As for :meth:`from_csv`.
 
         Examples
         --------
@@ -207,38 +217,26 @@ class Prior:
         >>> joint.marginal("sex")["f"]
         0.6666666666666666
         """
-        from .input_tables import count_values
-        from .joint_tables import column_names, count_columns, table_column
-
         name = getattr(column, "name", None)
+        is_named = columns is not None or isinstance(name, str)
         if columns is None:
-            names: tuple[str, ...] = (name if isinstance(name, str) else "number",)
+            names: tuple[Any, ...] = (name if is_named else "number",)
         else:
-            names = column_names(columns)
+            # A column that is no text is refused where the header is read.
+            names = Schema.of(columns).names if is_iterable(columns) else (columns,)
         known = bins_by_name(bins, names)
-        if any(known) and len(names) == 1:
-            values = column if columns is None else table_column(column, names[0])
-            found = cls.from_counts(count_bins(values, known[0], missing=missing))
-            return found.with_schema(Schema(names, known))
-        if any(known):
-            coded = {}
-            for name, made in zip(names, known, strict=True):
-                values = table_column(column, name)
-                coded[name] = values if made is None else coded_column(values, made, name)
-            counts = count_columns(coded, names, missing=missing, max_symbols=max_symbols)
-            counts = binned_combinations(counts, known, names, everything=all_combinations)
-            return cls.from_counts(counts).with_schema(Schema(names, known))
-        if columns is not None:
-            counts = count_columns(
-                column,
-                names,
-                missing=missing,
-                max_symbols=max_symbols,
-                all_combinations=all_combinations,
-            )
-            return cls.from_counts(counts).with_schema(names)
-        found = cls.from_counts(count_values(column, missing=missing, max_symbols=max_symbols))
-        return found.with_schema(name) if isinstance(name, str) else found
+        counts = count_labels(
+            column,
+            None if columns is None else names,
+            weights=weights,
+            missing=missing,
+            max_symbols=max_symbols,
+            all_combinations=all_combinations,
+            bins=known,
+            dialect=Dialect(sep, encoding),
+        )
+        found = cls.from_counts(counts)
+        return found.with_schema(Schema(names, known)) if is_named or any(known) else found
 
     @classmethod
     def from_csv(
@@ -251,8 +249,10 @@ class Prior:
         max_symbols: int | None = None,
         all_combinations: bool = False,
         bins: Any = None,
+        sep: str | None = None,
+        encoding: str | None = None,
     ) -> Prior:
-        """Relative frequencies of one or several columns of a CSV file with a header line.
+        """Relative frequencies of one or several columns of a file with named columns.
 
         Raises :class:`DataError` for a file that cannot be read, for missing values (unless
         dropped) and for a column of so many values that it is a measured number or an identifier,
@@ -260,36 +260,29 @@ class Prior:
 
         Parameters
         ----------
-        path : file, or the name of a shipped table such as ``"titanic"``
+        path : file, list of files, folder, pattern, or name of a shipped table as ``"titanic"``
+            Separated text (also packed by gzip or zstd), Parquet, Feather, Arrow, or the first
+            sheet of an ``.xlsx`` workbook; ``"-"`` is standard input. In text empty cells and the
+            words NA, N/A, NaN, null and none are missing values.
         column : name of the column that holds the secret, or a list of names
         weights : name of a column of counts, for tables with one line per group
         missing : {"error", "drop", "category"}
         max_symbols, all_combinations, bins : optional
             As for :meth:`from_data`.
+        sep : sign between cells of a text file, such as ``";"``; found when left out
+        encoding : of a text file, such as ``"latin-1"``; UTF-8 or UTF-16 when left out
         """
-        from .input_tables import ANY_NUMBER, count_csv
-        from .joint_tables import column_names, count_csv_columns
-
-        # A column that is no text is refused where the header is read.
-        names = (column,) if not is_iterable(column) else column_names(column)
-        known = bins_by_name(bins, names)
-        most = ANY_NUMBER if any(known) else max_symbols
-        if len(names) == 1:
-            counts = count_csv(path, names[0], weights=weights, missing=missing, max_symbols=most)
-            if any(known):
-                counts = count_in_bins(counts, known[0], f"column {quote(names[0])}")
-            return cls.from_counts(counts).with_schema(Schema(names, known))
-        found = count_csv_columns(
+        return cls.from_data(
             path,
-            names,
+            column,
             weights=weights,
             missing=missing,
-            max_symbols=most,
-            all_combinations=all_combinations and not any(known),
+            max_symbols=max_symbols,
+            all_combinations=all_combinations,
+            bins=bins,
+            sep=sep,
+            encoding=encoding,
         )
-        if any(known):
-            found = binned_combinations(found, known, names, everything=all_combinations, raw=True)
-        return cls.from_counts(found).with_schema(Schema(names, known))
 
     @classmethod
     def _from_masses(cls, masses: Sequence[int], labels: Iterable[Any] | None) -> Prior:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from .errors import InputError
@@ -25,18 +24,6 @@ def register(cls: type, registry: dict[str, Any], subject: str, error: type[Inpu
             remedy="rename the class, or pass register=False",
         )
     registry[cls.__name__.lower()] = cls
-
-
-def keep_former_name(cls: type, name: str, former: str) -> None:
-    """Give a member one value under two names: whichever the nearest class defines, it is both."""
-    for base in cls.__mro__:
-        own = vars(base)
-        if name in own or former in own:
-            found = own.get(name, own.get(former))
-            for either in (name, former):
-                if either not in own and inspect.getattr_static(cls, either, None) is not found:
-                    setattr(cls, either, found)
-            return
 
 
 def is_registered(value: Any, registry: dict[str, Any]) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .errors import LevelError
 from .exact import LARGEST_LEVEL
+from .progress import counter
 
 Vector = NDArray[np.float64]
 Found = TypeVar("Found")
@@ -202,14 +203,17 @@ class LevelSearch(Generic[Known]):
     ----------
     ask : function
         What is known at a level; raises :class:`LevelError` for one that the notion does not take.
+    progress : bool
+        Show the number of levels on standard error.
 
     Attributes
     ----------
     probes : what was found, in the order of asking
     """
 
-    def __init__(self, ask: Callable[[float], Known]) -> None:
-        self._ask = ask
+    def __init__(self, ask: Callable[[float], Known], *, progress: bool = False) -> None:
+        self._ask, self._progress = ask, progress
+        self._advance: Callable[[int], None] = lambda _: None
         self.probes: list[Known] = []
 
     def narrowed(self, precision: float) -> tuple[Known | None, Known]:
@@ -220,6 +224,10 @@ class LevelSearch(Generic[Known]):
         one tried then, and where none is known to miss it. The second does not reach it where none
         does: it is the largest then.
         """
+        with counter(None, "levels", show=self._progress) as self._advance:
+            return self._narrowed(precision)
+
+    def _narrowed(self, precision: float) -> tuple[Known | None, Known]:
         first = self._smallest()
         if first.reaches:
             return None, first
@@ -231,6 +239,7 @@ class LevelSearch(Generic[Known]):
 
     def _probe(self, level: float) -> Known:
         found = self._ask(level)
+        self._advance(1)
         self.probes.append(found)
         return found
 

@@ -10,19 +10,19 @@ import sys
 import pytest
 
 
-def needed(name, extra):
+def needed(name):
     """A module; a test that needs it is skipped without it, and fails with ``--all``."""
     try:
         return importlib.import_module(name)
     except ImportError:
-        pytest.skip(f"{name} is not installed (pip install 'mechdesign[{extra}]')")
+        pytest.skip(f"{name} is not installed")
 
 
 def spark_session():
     """A local Spark session that tries a failed task again."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Spark needs Java, and there is none on this machine")
-    sql = needed("pyspark.sql", "spark")
+    sql = needed("pyspark.sql")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     with pytest.MonkeyPatch.context() as patch:
         # Its workers have it from Spark, and no other process of a later test from here.

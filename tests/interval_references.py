@@ -113,16 +113,20 @@ def departures():
 def tail_by_hand(kernel, counts, how, t, above, values, scores):
     """P(S ≥ e | t), or P(S ≤ e | t), and how many tosses fall on the rarer side of the coin at e,
     term by term as they were derived, of one group and one question.
+
+    Answers beyond what is possible are compared with the estimate as it is, and scores vary as at
+    the end of what is possible.
     """
     f = np.asarray(counts) / np.sum(counts)
     size, n, fixed = len(kernel), how.size, how.fraction
     estimate = sum(f * scores)
-    e = np.clip(estimate, min(values), max(values))
+    inside, e = (np.clip(one, min(values), max(values)) for one in (t, estimate))
+    away = (estimate if inside != t else e) - t
     pairs = [(x, y) for x in range(size) for y in range(len(scores))]
 
     def spreads(t):
         """Variances of noise and of secrets, third moments and the other side's, at an answer."""
-        p = maximise(kernel, f[None], (values - t)[None])[0][0]
+        p = maximise(kernel, f[None], (values - t)[None] / np.ptp(values))[0][0]
         mass = {(x, y): p[x] * kernel[x, y] for x, y in pairs}
 
         def mean(of):
@@ -141,27 +145,28 @@ def tail_by_hand(kernel, counts, how, t, above, values, scores):
         return noise, more, spread, third, sides, secrets
 
     def coin(t, above):
-        noise, more, spread, third, sides, _ = spreads(t)
-        variance = more + (1 - fixed) * spread
+        noise, added, spread, third, sides, _ = spreads(t)
+        _, at, around, _, _, secrets = spreads(e)
+        told = min(e - min(values), max(values) - e) ** 2 * n / at
+        people = min(n, 2 * how.freedom * how.clusters) / (4 + secrets**2 / around**3)
+        more = 1 + (how.noise - 1) * (1 - (1 + min(people, told) / 2) ** -2)
+        variance = more * added + (1 - fixed) * spread
         third = how.skewness * ((1 - fixed) * third + fixed * (sides[0] if above else -sides[1]))
         tosses = n * (stats.norm.ppf(0.025) / stats.t.ppf(0.025, how.freedom)) ** 2
         if how.variance is not None:
-            _, at, around, _, _, secrets = spreads(e)
-            own = at + (1 - fixed) * around
+            own = more * at + (1 - fixed) * around
             effect = how.variance[0] * n / own
-            told = min(e - min(values), max(values) - e) ** 2 * n / at
-            people = min(n, 2 * how.freedom * how.clusters) / (4 + secrets**2 / around**3)
             doubt = (1 + min(people, told) / max(effect, 1) / 2) ** -2
             alike = (1 + min(people / how.clusters, told) / 2) ** -4
             alike *= max(how.clusters - max(effect, 1), 0)
             larger = ((1 - doubt) * effect + doubt) * variance + alike * (1 - fixed) * spread
-            tosses *= variance / max(larger, noise)
+            tosses *= variance / max(larger, more * noise)
         s = np.sqrt(variance)
         g = third / s**3
         return tosses, s, g, (1 - g / np.sqrt(4 + g**2)) / 2
 
-    m, s, g, heads = coin(t, above)
-    x = np.clip(m * (e - t) / (s * np.sqrt(4 + g**2)) + m * heads, 0, m)
+    m, s, g, heads = coin(inside, above)
+    x = np.clip(m * away / (s * np.sqrt(4 + g**2)) + m * heads, 0, m)
     chance = (
         special.betainc(x, m - x + 1, heads) if above else special.betainc(m - x, x + 1, 1 - heads)
     )
@@ -173,7 +178,7 @@ def random_survey(seed):
     """A kernel, reports, how they came to be, answers to try, and what is asked."""
     rng = np.random.default_rng(seed)
     kernel = rng.dirichlet(np.ones(4), size=3)
-    values = np.array([[1.0, 0, 0], [-1, 0.5, 3], [0, 1, 1]][seed // 3 % 3])
+    values = np.array([[1.0, 0, 0], [-1, 0.5, 3], [0, 1e-7, 1e-7]][seed // 3 % 3])
     scores = scores_of(kernel, values[:, None])
     counts = rng.multinomial((12, 60, 400)[seed % 3], rng.dirichlet(np.full(3, 2)) @ kernel) + 1
     n = counts.sum() * rng.uniform(0.5, 1)
@@ -182,12 +187,13 @@ def random_survey(seed):
         rng.uniform(1, 2),
         (0.0, 0.4, 1.0)[seed % 4 // 2 + (seed > 12)],
         freedom=rng.uniform(3, 40),
+        noise=rng.uniform(0.4, 2) ** (seed % 2),
     )
     if how.fraction < 1:
         spread = float(counts @ scores.ravel() ** 2 / counts.sum() / n)
         variance = np.array([spread * rng.uniform(0.2, 3)])
         how = replace(how, variance=variance, clusters=rng.choice([1.0, 4.0]))
-    t = np.min(values) + np.ptp(values) * rng.uniform(0.02, 0.98, 4)
+    t = np.min(values) + np.ptp(values) * np.array([*rng.uniform(0.02, 0.98, 4), -0.1, 1.2])
     return kernel, counts, how, t, values, scores
 
 
@@ -197,8 +203,10 @@ def compared_by_hand(seed):
 
     def found():
         made = answers(kernel, counts, rule.Sampling(**vars(how)), values=values[:, None])
-        above = t <= made.projected
-        return [*made.tails(t, np.zeros(len(t), int), above), *made.events()]
+        beyond = (t < made.path.low) | (t > made.path.high)
+        e = np.where(beyond, made.estimates, made.projected)
+        tails = made.tails(t, np.zeros(len(t), int), t <= made.projected, estimates=e)
+        return [*tails, *made.events()]
 
     def expected():
         e = counts @ scores.ravel() / counts.sum()
@@ -227,6 +235,10 @@ MISTAKES = {
     "no floor of known noise": ("alike * spread, known)", "alike * spread, 0)"),
     "sign of a quantile": ("ndtri(chance) - ndtri(tail)", "ndtri(chance) + ndtri(tail)"),
     "no doubt of design effects": ("(1 + events / 2) ** -2", "0 * events"),
+    "noise of all where some weigh more": (
+        "more = np.broadcast_to(self.sampling.noise,",
+        "more = np.broadcast_to(1.0,",
+    ),
     "no design effects": ("how.variance * how.size / variance, 1.0", "1.0, 1.0"),
     "estimates left where they are": (
         "return np.clip(self.estimates, self.path.low, self.path.high)",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +19,7 @@ from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, told_apart
 from ..requirement.base import Requirement
 from ..solve._design import Design
+from ..tables.writing import csv_text
 from ..theory.rules import PUBLISHED_QUANTITIES
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
@@ -273,12 +272,12 @@ class Comparison:
         columns = {name: [row[name] for row in rows] for name in self.columns}
         try:
             return nw.from_dict(columns, backend=backend).to_native()
-        except (ImportError, ValueError, TypeError) as problem:
+        except (ImportError, ValueError, TypeError, AssertionError) as problem:
             raise InputError(
                 "backend of a data frame",
                 expected="'pandas', 'polars' or 'pyarrow', installed",
                 got=f"{quote(backend)} ({problem})",
-                remedy="install it with: pip install 'mechdesign[frames]'",
+                remedy="install the one you name, such as: pip install pandas",
             ) from None
 
     def to_csv(
@@ -293,14 +292,9 @@ class Comparison:
 
     def csv_text(self, *, excel_safe: bool = False) -> str:
         """The table as CSV."""
-        buffer = io.StringIO()
-        writer = csv.DictWriter(buffer, self.columns, lineterminator="\n")
-        writer.writeheader()
-        for row in self.rows():
-            if excel_safe:
-                row = {key: excel_safe_cell(value) for key, value in row.items()}
-            writer.writerow(row)
-        return buffer.getvalue()
+        cell = excel_safe_cell if excel_safe else lambda value: value
+        rows = ([cell(row.get(name)) for name in self.columns] for row in self.rows())
+        return csv_text([self.columns, *rows])
 
     @cached_property
     def rankings(self) -> tuple[Ranking, ...]:

@@ -26,8 +26,9 @@ def apply(
     table: Annotated[
         str,
         typer.Argument(
-            help="CSV (also .gz, .zst) or Parquet file, one row per person; a folder of such "
-            "files; or a pattern of names in quotes."
+            help="File with one row per person: separated text (also .gz, .zst), Parquet, Feather, "
+            "Arrow or .xlsx; a folder of such files; a pattern of names in quotes; - for standard "
+            "input."
         ),
     ],
     output: Annotated[
@@ -35,8 +36,8 @@ def apply(
         typer.Option(
             "--output",
             "-o",
-            help="File for the reports, of the same kind; for several files a folder. Stopped, the "
-            "same command goes on.",
+            help="File for the reports, whose name says its kind (.csv, .parquet, .feather, "
+            ".arrow); for several files a folder. Stopped, the same command goes on.",
         ),
     ],
     release: ReleaseOptions,

@@ -17,6 +17,7 @@ from .options import (
     Outputs,
     PriorText,
     Privacy,
+    TextForm,
     note,
     print_json,
     read_notions,
@@ -24,8 +25,9 @@ from .options import (
 
 
 def audit_samples(
+    form: TextForm,
     table: Annotated[
-        str | None, typer.Argument(help="CSV or Parquet file with a row for each report.")
+        str | None, typer.Argument(help="File of any kind with a row for each report.")
     ] = None,
     column: Annotated[str | None, typer.Option(help="Column of TABLE with the inputs.")] = None,
     reported: Annotated[str | None, typer.Option(help="Column of TABLE with the reports.")] = None,
@@ -84,8 +86,8 @@ def audit_samples(
     if report is not None:
         _expect_page(report, force=force)
     notions = read_notions(privacy)
-    known = None if prior is None else prior_of(None, None, None, "error", prior)
-    given, reports = _source(table, column, reported, mechanism, inputs, known)
+    known = None if prior is None else prior_of(prior)
+    given, reports = _source(table, form, column, reported, mechanism, inputs, known)
     with waiting("judging samples", show=sys.stderr.isatty()):
         found = run_audit(
             given,
@@ -130,6 +132,7 @@ def _expect_page(report: Path, *, force: bool) -> None:
 
 def _source(
     table: str | None,
+    form: TextForm,
     column: str | None,
     reported: str | None,
     mechanism: str | None,
@@ -139,7 +142,7 @@ def _source(
     """Inputs and reports of a table, or the inputs of a mechanism and the mechanism."""
     from ..arguments import read_outputs
     from ..extensions import find_function
-    from ..release.table_files import read_cells
+    from ..tables.counting import read_labels
 
     if (table is None) == (mechanism is None):
         raise InputError(
@@ -156,7 +159,7 @@ def _source(
                 got="--inputs" if inputs is not None else "not both of them",
                 remedy="name the two columns",
             )
-        given, reports = read_cells(table, [column, reported])
+        given, reports = read_labels(table, [column, reported], form.dialect)
         return given, reports
     if column is not None or reported is not None:
         raise InputError(

@@ -13,22 +13,22 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from importlib import metadata, util
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from .. import __version__
-from ..extras import EXTRAS
+from ..extras import BASE, EXTRAS
 from .exit_codes import FAILED
 from .options import AsJson, print_json, say
 
 # Distributions that are not named as the modules that they hold.
 _DISTRIBUTIONS = {"flint": "python-flint", "sklearn": "scikit-learn"}
-_FIRST = ("numpy", "highspy", "flint", "typer", "rich")
 _NUMBER = 1 << 16
 # Standard deviations beyond which sums of fair bits lie once in 10^9.
 _FAR = 6.2
@@ -40,7 +40,7 @@ def doctor(as_json: AsJson = False) -> None:
     Exit code 3 when a check fails.
     """
     checks = [_run(name, check) for name, check in _CHECKS.items()]
-    extras = {name: [m for m in modules if not _is_there(m)] for name, modules in EXTRAS.items()}
+    extras = {name: _missing(modules) for name, modules in EXTRAS.items()}
     versions = {name: version for name in _modules() if (version := _version(name))}
     found: dict[str, Any] = {
         "mechdesign": __version__,
@@ -67,15 +67,11 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def _modules() -> list[str]:
-    return [*_FIRST, *(module for modules in EXTRAS.values() for module in modules)]
+    return list(dict.fromkeys([*BASE, *chain(*EXTRAS.values())]))
 
 
-def _is_there(module: str) -> bool:
-    """Whether Python finds a library; :class:`MissingLibraryError` is an ``ImportError``."""
-    try:
-        return util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
+def _missing(modules: Iterable[str]) -> list[str]:
+    return [module for module in modules if util.find_spec(module) is None]
 
 
 def _version(module: str) -> str:
@@ -106,6 +102,13 @@ def _small_design() -> Any:
     from ..utility.linear import Hamming
 
     return design(Prior([0.5, 0.3, 0.2]), Hamming(), PML(0.5))
+
+
+def _libraries() -> str:
+    """What the package itself brings is here; a clone that was updated may ask for more."""
+    missing = _missing(BASE)
+    _expect(not missing, f"not installed: {', '.join(missing)}; pip install mechdesign")
+    return "all that the package needs is installed"
 
 
 def _exact_arithmetic() -> str:
@@ -165,9 +168,7 @@ def _solvers() -> str:
     from ..solve._design import design
     from ..utility.linear import Hamming
 
-    names = ["highs-simplex"]
-    if _is_there("scipy") and _is_there("clarabel"):
-        names.append("clarabel")
+    names = ("highs-simplex", "clarabel")
     best = math.exp(1) / (math.exp(1) + 2)
     for name in names:
         found = design(Prior.uniform(3), Hamming(), LDP(1), solver=name)
@@ -207,6 +208,7 @@ def _entropy() -> str:
 
 
 _CHECKS = {
+    "libraries": _libraries,
     "exact arithmetic": _exact_arithmetic,
     "proof": _proof,
     "leak": _leak,

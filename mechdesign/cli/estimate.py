@@ -27,6 +27,7 @@ from .options import (
     Misfit,
     ReceiptFile,
     ShowValues,
+    TextForm,
     expect_picture,
     note,
     print_json,
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
     from ..inference.number_answers import Histogram, NumberEstimate
     from ..inference.results import Estimate, GroupEstimates
     from ..inference.surveys import Survey
-    from ..release.report_counts import ReportCounts
-    from ..release.reports import CountedRows
+    from ..release.reports import ReportFile
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def estimate(
     context: typer.Context,
     kernel: Kernel,
     reports: Annotated[
-        str, typer.Argument(help="CSV or Parquet file with the reports, or counts (.json).")
+        str, typer.Argument(help="File of any kind with the reports, or counts (.json).")
     ],
     columns: Annotated[
         list[str] | None,
@@ -196,6 +196,7 @@ def estimate(
     force: Force = False,
     *,
     survey: SurveyOptions,
+    form: TextForm,
 ) -> None:
     """Estimate the distribution of the secret from reports, with error bars.
 
@@ -290,27 +291,24 @@ def estimate(
                 remedy="name the design and the reports of the second round",
             )
     if not joint and second_round is None:
-        several = _read_several(kernel, reports, names, drawn.columns)
-        if several is not None:
-            of_numbers = partial(
-                _numbers, mean=mean, quantiles=quantile, ends=limits, histogram=histogram
-            )
-            _of_rows(
-                *several,
-                names,
-                drawn,
-                feature,
-                truth,
-                receipt,
-                plot,
-                top,
-                missing,
-                options,
-                as_json,
-                force,
-                of_numbers,
-            )
-            return
+        numbers = partial(_numbers, mean=mean, quantiles=quantile, ends=limits, histogram=histogram)
+        options.update(missing=missing, receipt=receipt)
+        _of_columns(
+            kernel,
+            reports,
+            form,
+            names,
+            drawn,
+            feature,
+            truth,
+            options,
+            numbers if of_bins else None,
+            plot=plot,
+            top=top,
+            as_json=as_json,
+            force=force,
+        )
+        return
     if len(names) != 1:
         raise InputError(
             "--column",
@@ -324,88 +322,34 @@ def estimate(
             _Side(kernel, column, feature),
             _Side(second, second_column, second_feature),
         )
-        _joint(reports, first, other, given, receipt, as_json, missing=missing, **options)
-        return
-    if second_round is not None:
-        unusual = {
-            "--method": method != "inversion",
-            "--intervals": intervals != "binomial",
-            "--target": target != "population",
-            "--receipt": receipt is not None,
-        }
-        for name, is_asked in unusual.items():
-            if is_asked:
-                raise InputError(
-                    name,
-                    expected="nothing beside --second-round",
-                    got="a choice",
-                    remedy="leave it out; rounds are added up by inversion, about all who might be "
-                    "asked, and receipts are read beside each file",
-                )
-        pilot = _Round(kernel, reports, column)
-        then = _Round(*second_round, second_round_column or column)
-        kept = {name: options[name] for name in ("by", "confidence", "misfit")}
-        made, shown = _rounds(
-            pilot, then, people or "different", feature, truth, missing=missing, **kept
+        _joint(
+            form.reports(reports), first, other, given, receipt, as_json, missing=missing, **options
         )
-        _show(made, shown, plot, as_json=as_json, force=force)
         return
-    from ..inference._estimate import estimate as run_estimate
-    from ..kernel_files import check_order, is_plan_file, load_release
-    from ..release.table_files import subsets_of_file
-    from ..subsets import SubsetSelection
-
-    check_order(kernel, reports)
-    designed: Any = load_release(kernel)
-    if is_plan_file(kernel):
-        designed = designed[column]
-    if isinstance(designed, SubsetSelection):
-        if of_bins:
+    assert second_round is not None
+    unusual = {
+        "--method": method != "inversion",
+        "--intervals": intervals != "binomial",
+        "--target": target != "population",
+        "--receipt": receipt is not None,
+    }
+    for name, is_asked in unusual.items():
+        if is_asked:
             raise InputError(
-                "--mean, --quantile and --histogram",
-                expected="them left out for a subset selection",
-                got="one of them",
-                remedy="design with --bins",
+                name,
+                expected="nothing beside --second-round",
+                got="a choice",
+                remedy="leave it out; rounds are added up by inversion, about all who might be "
+                "asked, and receipts are read beside each file",
             )
-        if plot is not None or feature is not None:
-            raise InputError(
-                "--plot and --feature",
-                expected="them left out for a subset selection",
-                got=quote(str(plot or feature)),
-                remedy="estimate all shares (--json)",
-            )
-        with waiting("estimating", show=sys.stderr.isatty()):
-            many = run_estimate(
-                _collected(reports)
-                or subsets_of_file(
-                    reports, column, designed, missing=missing, progress=sys.stderr.isatty()
-                ),
-                designed,
-                column,
-                missing=missing,
-                receipt=receipt,
-                **options,
-                **vars(drawn),
-            )
-        _show_many(many, designed.fingerprint, top, as_json)
-        return
-    rows = _collected(reports) or _rows(reports, [column, *drawn.columns])
-    _of_rows(
-        designed,
-        rows,
-        [column],
-        drawn,
-        feature,
-        truth,
-        receipt,
-        plot,
-        top,
-        missing,
-        options,
-        as_json,
-        force,
-        partial(_numbers, mean=mean, quantiles=quantile, ends=limits, histogram=histogram),
+    then, there = second_round
+    pilot = _Round(kernel, form.reports(reports), column)
+    later = _Round(then, form.reports(there), second_round_column or column)
+    kept = {name: options[name] for name in ("by", "confidence", "misfit")}
+    made, told = _rounds(
+        pilot, later, people or "different", feature, truth, missing=missing, **kept
     )
+    _show(made, told, plot, as_json=as_json, force=force)
 
 
 def _other_of_plan(kernel: str, names: list[str]) -> tuple[str | None, str | None]:
@@ -429,86 +373,61 @@ def _other_of_plan(kernel: str, names: list[str]) -> tuple[str | None, str | Non
     return kernel, other
 
 
-def _read_several(
-    kernel: str, reports: str, names: list[str], beside: Sequence[str]
-) -> tuple[Any, CountedRows] | None:
-    """The plan or kernel on tuples, and the rows of its reports with columns ``beside`` them;
-    ``None`` for reports in one column of a design.
-    """
-    from ..kernel_files import load_release
-    from ..release.reports import report_columns
-    from ..release.table_files import open_batches
-    from ..solve.columns_plan import KernelPlan
-    from ..subsets import SubsetSelection
-
-    if reports.lower().endswith(".json"):
-        names[:] = names or ["report"]
-    if len(names) == 1:
-        return None
-    designed = load_release(kernel)
-    if not names:
-        names += report_columns(designed)
-        if not isinstance(designed, KernelPlan):
-            with open_batches(reports) as (schema, _, _):
-                if not names or not set(names) <= set(schema.names):
-                    names[:] = ["report"]
-    if len(names) == 1 or isinstance(designed, SubsetSelection):
-        return None
-    return designed, _rows(reports, [*names, *beside])
-
-
-def _rows(reports: str, columns: Sequence[str]) -> CountedRows:
-    """The distinct rows of columns of a file, or of several, with its receipts."""
-    from ..release.table_files import rows_of_file
-
-    return rows_of_file(reports, columns, progress=sys.stderr.isatty())
-
-
-def _of_rows(
-    designed: Any,
-    rows: CountedRows | ReportCounts,
+def _of_columns(
+    kernel: str,
+    reports: str,
+    form: TextForm,
     names: list[str],
     drawn: Survey,
     feature: str | None,
     truth: str | None,
-    receipt: Path | None,
+    options: dict[str, Any],
+    numbers: Callable[[Estimate], list[NumberEstimate | Histogram]] | None,
+    *,
     plot: Path | None,
     top: int | None,
-    missing: str,
-    options: dict[str, Any],
     as_json: bool,
     force: bool,
-    numbers: Callable[[Estimate], list[NumberEstimate | Histogram]],
 ) -> None:
     """Estimates from reports in one column, or in several of a plan or of a kernel on tuples."""
     from ..inference._estimate import estimate as run_estimate
     from ..inference.many import large_columns
-    from ..mechanism import mechanism_of
+    from ..kernel_files import check_order, load_release
+    from ..mechanism import ImplicitKernel, mechanism_of
     from ..published import kernel_fingerprint
-    from ..release.reports import together
+    from ..release.report_counts import ReportCounts
+    from ..release.reports import report_columns, together
+    from ..solve.columns_plan import KernelPlan
     from ..views.plain import estimate_json, groups_json, survey_json
 
-    if large_columns(designed, names) is not None:
-        if plot is not None:
-            raise InputError(
-                "--plot",
-                expected="the estimates of fewer columns",
-                got=f"{len(names)} columns with too many combinations for a picture",
-                remedy="name fewer with --column",
-            )
+    check_order(kernel, reports)
+    designed: Any = load_release(kernel)
+    is_counts = reports.lower().endswith(".json")
+    source: Any = ReportCounts.load(reports) if is_counts else form.reports(reports)
+    names = names or (["report"] if is_counts else report_columns(designed, source))
+    if isinstance(designed, KernelPlan) and len(names) == 1:
+        designed = designed[names[0]]
+    column: Any = names if len(names) > 1 else names[0]
+    is_selection = isinstance(designed, ImplicitKernel)
+    if is_selection or large_columns(designed, names) is not None:
+        asked = {"--plot": plot, "--feature": feature, "--mean, --quantile, --histogram": numbers}
+        for option, value in asked.items():
+            if value is not None:
+                raise InputError(
+                    option,
+                    expected="the estimates of fewer shares",
+                    got="a subset selection" if is_selection else f"{len(names)} columns at once",
+                    remedy="leave it out; --json has all shares",
+                )
         with waiting("estimating", show=sys.stderr.isatty()):
             many: Any = run_estimate(
-                rows,
-                designed,
-                names,
-                missing=missing,
-                feature=feature,
-                receipt=receipt,
-                truth=truth,
-                **options,
-                **vars(drawn),
+                source, designed, column, truth=truth, **options, **vars(drawn)
             )
-        kernels = {name: kernel_fingerprint(mechanism_of(designed[name])) for name in names}
+        kernels = (
+            designed.fingerprint
+            if is_selection
+            else {name: kernel_fingerprint(mechanism_of(designed[name])) for name in names}
+        )
         _show_many(many, kernels, top, as_json)
         return
     if top is not None:
@@ -518,26 +437,19 @@ def _of_rows(
             got="a kernel with a matrix",
             remedy="leave it out",
         )
-    one = together(designed, names) if len(names) > 1 and hasattr(designed, "names") else designed
+    one = together(designed, names) if isinstance(designed, KernelPlan) else designed
     mechanism = mechanism_of(one)
+    options["feature"] = read_feature(feature, mechanism)
+    options["truth"] = None if truth is None else read_truth(truth)
     with waiting("estimating", show=sys.stderr.isatty()):
-        made: Any = run_estimate(
-            rows,
-            designed,
-            names if len(names) > 1 else names[0],
-            missing=missing,
-            feature=read_feature(feature, mechanism),
-            receipt=receipt,
-            truth=None if truth is None else read_truth(truth),
-            **options,
-            **vars(drawn),
-        )
+        made: Any = run_estimate(source, designed, column, **options, **vars(drawn))
     fingerprint = kernel_fingerprint(mechanism)
     if drawn.by_group is not None:
         _show_groups(made, groups_json(made, fingerprint), as_json)
         return
     shown = survey_json(made, fingerprint) if drawn.asked else estimate_json(made, fingerprint)
-    _show(made, shown, plot, as_json=as_json, force=force, numbers=numbers(made))
+    answers = [] if numbers is None else numbers(made)
+    _show(made, shown, plot, as_json=as_json, force=force, numbers=answers)
 
 
 def _show_many(
@@ -620,7 +532,7 @@ class _Round:
     """Design, file and column of one round, as they were named."""
 
     kernel: str
-    reports: str
+    reports: ReportFile
     column: str
 
 
@@ -643,24 +555,15 @@ def _rounds(
             raise InputError(
                 "--people same",
                 expected="one file with a column of reports for each round",
-                got=f"{first.reports}, column {quote(first.column)}, and {then.reports}, column "
-                f"{quote(then.column)}",
+                got=" and ".join(f"{one.reports.path}, column {quote(one.column)}" for one in both),
                 remedy="name that file in both places, and --second-round-column",
             )
         columns = [first.column, then.column]
-        counts = _rows(first.reports, columns)
-        with waiting("estimating", show=sys.stderr.isatty()):
-            made = estimate_rounds(counts, designs, columns, people=people, **options)
+        files: Any = first.reports
     else:
-        parts = [_rows(one.reports, [one.column]) for one in both]
-        with waiting("estimating", show=sys.stderr.isatty()):
-            made = estimate_rounds(
-                parts,
-                designs,
-                [one.column for one in both],
-                people=people,
-                **options,
-            )
+        columns, files = [one.column for one in both], [one.reports for one in both]
+    with waiting("estimating", show=sys.stderr.isatty()):
+        made = estimate_rounds(files, designs, columns, people=people, **options)
     kernels = [kernel_fingerprint(mechanism_of(designed)) for designed in designs]
     return made, rounds_json(made, kernels)
 
@@ -675,7 +578,7 @@ class _Side:
 
 
 def _joint(
-    reports: str,
+    reports: ReportFile,
     first: _Side,
     second: _Side,
     given: str | None,
@@ -714,10 +617,9 @@ def _joint(
             got=quote(columns[0]),
             remedy="name the column of the second design",
         )
-    found = _rows(reports, columns)
     with waiting("estimating", show=sys.stderr.isatty()):
         made = estimate_joint(
-            found, designs, columns, features=features, receipts=[receipt] * 2, **options
+            reports, designs, columns, features=features, receipts=[receipt] * 2, **options
         )
     table = made if given is None else made.conditional(given)
     if as_json:
@@ -731,10 +633,3 @@ def _joint(
     say(repr(table))
     if made.note and table is not made:
         note(made.note)
-
-
-def _collected(reports: str) -> ReportCounts | None:
-    """The counts of a collector, in a file that ends in .json; ``None`` for other files."""
-    from ..release.report_counts import ReportCounts
-
-    return ReportCounts.load(reports) if reports.lower().endswith(".json") else None

@@ -11,17 +11,28 @@ import typer
 from ..arguments import read_feature, read_truth
 from ..progress import waiting
 from ..release.codes import show_values as quote_values
-from .options import AsJson, By, Confidence, Feature, Kernel, Misfit, ShowValues, note, print_json
+from .options import (
+    AsJson,
+    By,
+    Confidence,
+    Feature,
+    Kernel,
+    Misfit,
+    ShowValues,
+    TextForm,
+    note,
+    print_json,
+)
 
 
 def estimate_change(
     context: typer.Context,
     kernel: Kernel,
     first: Annotated[
-        str, typer.Argument(metavar="FIRST", help="CSV or Parquet file of the first round.")
+        str, typer.Argument(metavar="FIRST", help="File of any kind of the first round.")
     ],
     second: Annotated[
-        str, typer.Argument(metavar="SECOND", help="CSV or Parquet file of the second round.")
+        str, typer.Argument(metavar="SECOND", help="File of any kind of the second round.")
     ],
     column: Annotated[str, typer.Option(help="Column that holds the reports.")],
     person: Annotated[str, typer.Option(help="Column that says whom each report is of.")],
@@ -52,6 +63,8 @@ def estimate_change(
     ] = None,
     show_values: ShowValues = False,
     as_json: AsJson = False,
+    *,
+    form: TextForm,
 ) -> None:
     """Estimate how the distribution of the secret changed between two rounds of reports.
 
@@ -63,7 +76,6 @@ def estimate_change(
     from ..kernel_files import is_plan_file, load_release
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
-    from ..release.table_files import rows_of_file
     from ..views.plain import change_json
     from ..views.text import print_intervals
 
@@ -73,16 +85,11 @@ def estimate_change(
     for path, name in zip((kernel, second_kernel or kernel), columns, strict=True):
         loaded = load_release(path)
         designs.append(loaded[name] if is_plan_file(path) else loaded)  # type: ignore[index]
-    progress = sys.stderr.isatty()
-    rounds = [
-        rows_of_file(path, [who, name], progress=progress)
-        for path, who, name in zip((first, second), persons, columns, strict=True)
-    ]
     kernels = [mechanism_of(designed) for designed in designs]
     with waiting("estimating", show=sys.stderr.isatty()):
         made = run_change(
-            rounds[0],
-            rounds[1],
+            form.reports(first),
+            form.reports(second),
             designs,
             columns,
             person=persons,

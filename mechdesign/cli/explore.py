@@ -34,5 +34,7 @@ def explore(
     if source.table is not None and source.column and not source.bins:
         first, *others = source.column
         columns = (first, *others) if others else first
-        read = settings.Column(source.table, columns, source.weights, source.missing)
+        read = settings.Column(
+            source.table, columns, source.weights, source.missing, source.sep, source.encoding
+        )
     server.serve(settings.Settings.of_prior(known, read), port, show=browser)

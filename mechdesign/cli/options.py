@@ -30,6 +30,7 @@ from ..errors import InputError, LevelError, quote, visible, visible_lines
 from ..extensions import check_name_or_module, find, is_import_path, make
 from ..labels import counted
 from ..progress import waiting
+from ..tables.text import Dialect
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ..privacy.notion import PrivacyNotion
     from ..release._identifiability import Identification
     from ..release.receipts import Receipt
+    from ..release.reports import ReportFile
     from ..requirement import Requirement
     from ..solve._design import Design
     from ..solve.method import Method
@@ -73,7 +75,11 @@ Require = Annotated[
 ]
 Table = Annotated[
     str | None,
-    typer.Argument(help="CSV file with a header, or a shipped table (see 'mechdesign data')."),
+    typer.Argument(
+        help="File with named columns: separated text (also .gz, .zst), Parquet, Feather, Arrow or "
+        ".xlsx; a folder or pattern of such files, - for standard input, or a shipped table (see "
+        "'mechdesign data')."
+    ),
 ]
 Outputs = Annotated[
     str | None,
@@ -156,7 +162,9 @@ KernelFile = Annotated[
 ]
 PriorTable = Annotated[
     str | None,
-    typer.Option("--data", metavar="TABLE", help="CSV file or shipped table for the prior."),
+    typer.Option(
+        "--data", metavar="TABLE", help="Table for the prior: a file of any kind, or shipped."
+    ),
 ]
 Normalise = Annotated[
     bool, typer.Option("--normalise", help="Accept rows that do not sum to one, and divide.")
@@ -430,7 +438,34 @@ def _are_numbers(text: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PriorSource:
+class TextForm:
+    """How a text file is written, as far as it is said."""
+
+    sep: Annotated[
+        str | None,
+        typer.Option(
+            "--sep", metavar="SIGN", help="Sign between cells of text, such as ; or tab; found."
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="Encoding of text, such as latin-1; else UTF-8, or UTF-16 if marked."),
+    ] = None
+
+    @property
+    def dialect(self) -> Dialect:
+        """The same as what opens tables takes it."""
+        return Dialect(self.sep, self.encoding)
+
+    def reports(self, path: str) -> ReportFile:
+        """A file of reports that is written so, with a bar for those who wait."""
+        from ..release.reports import ReportFile
+
+        return ReportFile(path, self.dialect, sys.stderr.isatty())
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriorSource(TextForm):
     """Where a prior comes from: a column of a table, or a text."""
 
     table: Table = None
@@ -458,16 +493,39 @@ class PriorSource:
                 got="it alone",
                 remedy="say how bins are chosen",
             )
-        if self.bins:
-            from ..bin_arguments import read_binned_prior
+        from ..bin_arguments import read_column_bins
+        from ..prior import Prior
+        from ..tables.reading import open_table
 
-            with waiting("counting", show=sys.stderr.isatty()):
-                return read_binned_prior(
-                    self.table, self.column, self.weights, self.missing, self.bins, self.bins_from
-                )
         with waiting("counting", show=sys.stderr.isatty()):
-            return read_prior(
-                self.table, self.column, self.weights, self.missing, self.prior, self.max_symbols
+            read = (self.table, self.column, self.bins or [], self.bins_from, self.weights)
+            bins = read_column_bins(*read, self.dialect) if self.bins else None
+            if (self.table is None) == (self.prior is None):
+                raise InputError(
+                    "prior",
+                    expected="either a table or --prior",
+                    got="neither" if self.table is None else "both",
+                    remedy="give TABLE with --column, or --prior 0.5,0.3,0.2",
+                )
+            if self.prior is not None:
+                return read_prior(self.prior)
+            if not self.column:
+                first = open_table(self.table, self.dialect).names[0]
+                raise InputError(
+                    f"table {self.table}",
+                    expected="--column with the column of the secret",
+                    got="none",
+                    remedy=f"add for example --column {first}",
+                )
+            return Prior.from_data(
+                self.table,
+                self.column,
+                weights=self.weights,
+                missing=self.missing,
+                max_symbols=self.max_symbols,
+                bins=bins,
+                sep=self.sep,
+                encoding=self.encoding,
             )
 
     def hint_at_bins(self, known: Prior) -> None:
@@ -487,7 +545,7 @@ class PriorOption(PriorSource):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReleaseOptions:
+class ReleaseOptions(TextForm):
     """How reports are drawn, and where that is recorded."""
 
     row: Annotated[
@@ -576,8 +634,8 @@ class ReleaseOptions:
         """Raise :class:`InputError` for files of one name, among those read and written too."""
         from ..files import check_writable
         from ..release.folder_release import check_apart
-        from ..release.input_files import find_inputs
-        from ..release.table_files import receipt_path
+        from ..release.receipts import receipt_path
+        from ..tables.files import find_inputs
 
         inputs = find_inputs(table)
         if inputs is None:
@@ -654,6 +712,8 @@ class ReleaseOptions:
             show_values=self.show_values,
             drop=self.drop_column,
             only_reports=self.only_reports,
+            sep=self.sep,
+            encoding=self.encoding,
             **more,
         )
         if is_new:

@@ -31,7 +31,10 @@ from .options import (
 def pram(
     table: Annotated[
         str,
-        typer.Argument(help="CSV or Parquet file, one row per record, or a shipped table."),
+        typer.Argument(
+            help="File of any kind, as for 'mechdesign apply', one row per record, or a shipped "
+            "table."
+        ),
     ],
     column: Annotated[str, typer.Option(help="The categorical variable.")],
     release: ReleaseOptions,
@@ -130,7 +133,8 @@ def pram(
                 remedy="leave it out, or add -o",
             )
         check_writable(risk, overwrite=force)
-    limits: dict[str, Any] = {"missing": missing, "max_symbols": max_symbols}
+    dialect: dict[str, Any] = {"sep": release.sep, "encoding": release.encoding}
+    limits: dict[str, Any] = {"missing": missing, "max_symbols": max_symbols, **dialect}
     asked = [*(require or []), *(f"zero:{pair}" for pair in zero or [])]
     asked += ["invariant"] * invariant
     asked += [] if pattern is None else [f"pattern:{_cell(pattern)}"]
@@ -147,7 +151,7 @@ def pram(
             strata=strata,
             pooled=pooled,
             subject_to=required,
-            prior=None if prior is None else read_prior(None, None, None, "error", prior),
+            prior=None if prior is None else read_prior(prior),
             weights=weights,
             **limits,
         )
@@ -165,7 +169,7 @@ def pram(
             excel_safe=excel_safe,
             strata=found.strata_column,
         )
-    records = None if output is None else found.record_risk(table, output)
+    records = None if output is None else found.record_risk(table, output, **dialect)
     if risk is not None and records is not None:
         records.to_csv(risk, overwrite=force)
     if as_json:

@@ -20,6 +20,7 @@ from .options import (
     Misfit,
     ReceiptFile,
     ShowValues,
+    TextForm,
     note,
     print_json,
 )
@@ -28,7 +29,7 @@ from .options import (
 def regress(
     context: typer.Context,
     kernel: Kernel,
-    reports: Annotated[str, typer.Argument(help="CSV or Parquet file with the reports.")],
+    reports: Annotated[str, typer.Argument(help="File of any kind with the reports.")],
     *,
     columns: Annotated[
         list[str] | None,
@@ -82,6 +83,7 @@ def regress(
     ] = None,
     show_values: ShowValues = False,
     as_json: AsJson = False,
+    form: TextForm,
 ) -> None:
     """Regress with privatised columns: coefficients and errors as without the mechanism.
 
@@ -93,7 +95,6 @@ def regress(
     from ..kernel_files import check_order, is_plan_file, load_kernel, load_release
     from ..mechanism import kernel_of
     from ..published import kernel_fingerprint
-    from ..release.table_files import rows_of_file
     from ..views.plain import regression_json
     from ..views.text import print_intervals
 
@@ -115,16 +116,15 @@ def regress(
     texts = _by_column("--reference", reference, kernels, several=several)
     chosen: Any = {name: _symbol(text, kernels[name]) for name, text in texts.items()}
     design = {"weights": weights, "strata": strata, "clusters": clusters}
-    others = [response, *(covariates or []), *filter(None, design.values())]
-    read = [*(columns or known), *others]
-    prints: Any = {name: kernel_fingerprint(kernels[name]) for name in kernels if name in read}
+    used = {*(columns or known), response}
+    prints: Any = {name: kernel_fingerprint(kernels[name]) for name in kernels if name in used}
     made_by: Any = designs
     if not several:
         asked = (made_by, numbers, chosen, prints)
         made_by, numbers, chosen, prints = (each.get(known[0]) for each in asked)
     with waiting("regressing", show=sys.stderr.isatty()):
         made = run_regress(
-            rows_of_file(reports, read, progress=sys.stderr.isatty()),
+            form.reports(reports),
             made_by,
             columns if several else known[0],
             response=response,

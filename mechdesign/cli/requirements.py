@@ -14,11 +14,11 @@ from ..arguments import is_file
 from ..errors import DataError, MechdesignError, RequirementError, UnknownNameError, quote
 from ..extensions import check_name_or_module, find, is_import_path
 from ..files import read_json
-from ..input_tables import read_matrix
 from ..labels import Label, parse_labels
 from ..prior import Prior
 from ..release.codes import ABSENT, Codebook
 from ..requirement import Requirement, require
+from ..tables.matrices import read_matrix
 from ..utility import Distance, Hamming
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,10 +84,11 @@ def smallest(
     'mechdesign smallest people.csv --column class -n ldp --reports 10000 --error 1%'.
     """
     from ..files import check_writable
-    from ..inference.smallest_levels import smallest_for_reports
+    from ..inference.planning import smallest_for_reports
     from ..solve._smallest import smallest as run_smallest
+    from ..storage import save
     from ..utility.linear import default_utility
-    from ..views.plain import smallest_for_reports_json, smallest_json
+    from ..views.plain import smallest_json
 
     check_distinct({"--output": output}, {"the table": source.table, "--utility": utility})
     given = {"--at-least": at_least, "--reports": reports, "--error": error}
@@ -100,44 +100,36 @@ def smallest(
             got=" and ".join(named) or "none of them",
             remedy="write for example --at-least 0.6, or --reports 10000 --error 1%",
         )
-    if reports is not None and error is not None:
+    if at_least is None:
         _check_only_for_values(utility, outputs, solver)
-        known = source.read_prior()
-        if output is not None:
-            check_writable(output, overwrite=force)
-        least = smallest_for_reports(
-            name_notions(notion),
-            known,
-            reports=reports,
-            error=read_error(error),
-            confidence=confidence,
-            assurance=assurance,
-            subject_to=read_required(require, known, []),
-            precision=1e-3 if precision is None else precision,
-            time_limit=time_limit,
-            progress=sys.stderr.isatty(),
-        )
-        _tell(least, output, smallest_for_reports_json, force=force, as_json=as_json)
-        return
-    assert at_least is not None
-    known = source.read_prior()
-    goal = default_utility(known) if utility is None else read_goal(utility, known)
-    labels = read_outputs(outputs)
+    known, labels, goals = source.read_prior(), read_outputs(outputs), []
+    if at_least is not None:
+        goals = [default_utility(known) if utility is None else read_goal(utility, known)]
     if output is not None:
         check_writable(output, overwrite=force)
-    found = run_smallest(
-        name_notions(notion),
-        known,
-        goal,
-        at_least=at_least,
-        subject_to=read_required(require, known, [goal], labels),
-        outputs=labels,
-        precision=1e-6 if precision is None else precision,
-        solver=read_solver(solver),
-        time_limit=time_limit,
-        progress=sys.stderr.isatty(),
-    )
-    _tell(found, output, smallest_json, force=force, as_json=as_json)
+    options: dict[str, Any] = {
+        "subject_to": read_required(require, known, goals, labels),
+        "time_limit": time_limit,
+        "progress": sys.stderr.isatty(),
+    }
+    if precision is not None:
+        options["precision"] = precision
+    found: Any
+    if error is not None:
+        options |= {"reports": reports, "error": read_error(error)}
+        options |= {"confidence": confidence, "assurance": assurance}
+        found = smallest_for_reports(name_notions(notion), known, **options)
+    else:
+        options |= {"at_least": at_least, "outputs": labels, "solver": read_solver(solver)}
+        found = run_smallest(name_notions(notion), known, *goals, **options)
+    if output is not None:
+        save(found.design, output, overwrite=force)
+    if as_json:
+        print_json(smallest_json(found))
+    else:
+        say(repr(found))
+    if output is not None:
+        note(f"saved {output}")
 
 
 def _check_only_for_values(utility: str | None, outputs: str | None, solver: str) -> None:
@@ -154,24 +146,3 @@ def _check_only_for_values(utility: str | None, outputs: str | None, solver: str
                 got="--reports and --error, for which kernels are designed for estimates",
                 remedy="leave it out",
             )
-
-
-def _tell(
-    found: Any,
-    output: Path | None,
-    to_json: Callable[[Any], dict[str, Any]],
-    *,
-    force: bool,
-    as_json: bool,
-) -> None:
-    """Save the design at the level, and say what was found."""
-    from ..storage import save
-
-    if output is not None:
-        save(found.design, output, overwrite=force)
-    if as_json:
-        print_json(to_json(found))
-    else:
-        say(repr(found))
-    if output is not None:
-        note(f"saved {output}")

@@ -59,7 +59,7 @@ def subset_selection(
         check_writable(path, overwrite=force)
     asked: Any = read_many_symbols(symbols) if symbols is not None else None
     if prior is not None:
-        asked = read_prior(None, None, None, "error", prior)
+        asked = read_prior(prior)
     with waiting("designing", show=sys.stderr.isatty()):
         found = run(asked, read_notions(privacy))
     if output is not None:

@@ -6,7 +6,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..release.adapters import label_array, load_arrow
+from ..release.adapters import label_array
 from ..release.receipts import with_receipt
 from ..subsets import SubsetSelection
 from .estimates import Estimator
@@ -19,7 +19,7 @@ def write_reports(estimator: Estimator, store: Store, file: IO[bytes]) -> int:
     The columns are ``report``, in the type of the labels, and ``nonce``, by which the reports of
     several collectors can be told apart; the receipt in the metadata names the kernel.
     """
-    pa = load_arrow()
+    import pyarrow as pa
     from pyarrow import parquet
 
     collected = estimator.collected

@@ -16,7 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..errors import ExposureWarning, InputError, MechdesignError, MissingLibraryError, warn
+from ..errors import ExposureWarning, InputError, MechdesignError, warn
+from ..extras import brought_by
 from ..files import read_text
 from .gate import Limits
 from .kernels import Collected
@@ -37,12 +38,10 @@ _LOG = {
 
 def check_framework() -> None:
     """Raise :class:`MissingLibraryError` when Starlette, Granian or SQLAlchemy is not installed."""
-    try:
+    with brought_by("web"):
         import granian  # noqa: F401
         import sqlalchemy  # noqa: F401
         import starlette  # noqa: F401
-    except ImportError as problem:
-        raise MissingLibraryError(str(problem.name), "serve") from None
 
 
 def read_token(path: Path | None, option: str) -> str | None:
@@ -131,7 +130,7 @@ def serve(
     InputError
         For an address or a database that cannot be used.
     MechdesignError
-        When the extra ``serve`` is not installed.
+        When the extra ``web`` is not installed.
     """
     check_framework()
     from .app import Collector

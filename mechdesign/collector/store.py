@@ -22,7 +22,8 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.dialects import postgresql, sqlite
 
-from ..errors import InputError, MissingLibraryError, StorageError
+from ..errors import InputError, StorageError
+from ..extras import brought_by
 from .incoming import Row
 from .kernels import Collected
 
@@ -103,12 +104,8 @@ class Store:
             options = {"connect_args": {"timeout": PATIENCE}}
         else:
             self._insert = postgresql.insert
-        try:
+        with brought_by("postgresql"):
             self._engine = sql.create_engine(url, **options)
-        except ImportError as problem:
-            raise MissingLibraryError(
-                f"the driver of the database ({problem})", "postgresql"
-            ) from None
         if self._engine.dialect.name == "sqlite":
             sql.event.listen(self._engine, "connect", _configure)
             sql.event.listen(self._engine, "begin", _begin)

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, listed, quote
 from ..exact import is_whole
-from ..input_tables import is_missing, series_of
 from ..labels import Label, check_labels, tidy
 from ..prior import Prior
 from ..progress import advance
+from ..tables.counting import is_missing
+from ..tables.frames import column_values as values_in
+from ..tables.frames import listed_values
 
 #: Most cells of a table of counts, inputs times outcomes.
 MOST_CELLS = 20_000_000
@@ -45,16 +47,13 @@ class Sample:
 def column_values(column: Any, subject: str) -> list[Any]:
     """The values of a column of any library; a :class:`DataError` where one is missing."""
     try:
-        series = series_of(column)
+        is_array = isinstance(column, np.ndarray) and column.ndim > 0
+        listed = listed_values(column if is_array else values_in(column))
     except DataError as problem:
         raise DataError(
             subject, expected=problem.expected, got=problem.got, remedy=problem.remedy
         ) from None
-    if isinstance(series, np.ndarray):
-        values = [tuple(v) if isinstance(v, list) else v for v in series.tolist()]
-    else:
-        listed = series.to_list() if hasattr(series, "to_list") else list(series)
-        values = [tidy(value) for value in listed]
+    values = [tuple(v) if is_array and isinstance(v, list) else tidy(v) for v in listed]
     refuse_blank(values, subject)
     return values
 

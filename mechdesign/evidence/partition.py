@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, MissingLibraryError, is_iterable, listed, quote
+from ..errors import DataError, is_iterable, listed, quote
+from ..extras import brought_by
 from .observations import Reports, Sample, refuse_blank
 
 #: The partition that is learned from half of the reports.
@@ -144,10 +145,8 @@ def learned_partition(partition: Any, sample: Sample, seed: int) -> Partition:
     Raises :class:`MissingLibraryError` without scikit-learn, :class:`DataError` for reports that
     are no numbers, or a classifier that fails.
     """
-    try:
+    with brought_by("sklearn"):
         from sklearn.tree import DecisionTreeClassifier
-    except ImportError:
-        raise MissingLibraryError("scikit-learn", "sklearn") from None
     features, names = report_features(sample.reports)
     of_reports: Callable[[Reports], NDArray[np.float64]] = _features_only
     description = "groups of a decision tree that was learned on other reports"

@@ -19,7 +19,7 @@ import mechdesign as md
 
 from ..data import EXAMPLES
 from ..errors import MechdesignError
-from ..input_tables import csv_header
+from ..tables import open_table
 from ..views.html import number
 from .results import LEVELS
 from .settings import (
@@ -148,7 +148,9 @@ def csv_upload(
         on_rejected=lambda: refuse(problem),
     )
     load.on("click", js_handler=f"() => getElement({upload.id}).$refs.qRef.pickFiles()")
-    return upload.props("accept=.csv").classes("away")
+    return upload.props("accept=.csv,.tsv,.txt,.gz,.zst,.parquet,.feather,.arrow,.xlsx").classes(
+        "away"
+    )
 
 
 def _remove_button(name: str, act: Callable[[], Any]) -> ui.button:
@@ -317,7 +319,7 @@ class PriorSources:
         await event.file.save(path)
         self._upload.reset()
         try:
-            header = csv_header(path)
+            header = list(map(str, open_table(path).names))
         except MechdesignError as problem:
             path.unlink()  # the file before it, if any, stays
             self._refuse(message(problem).replace(path.name, name))
@@ -395,9 +397,7 @@ def _is_large(path: str) -> bool:
 def _read(source: Column, path: str) -> md.Prior | str:
     """The prior, or the message of an error, which another process can return."""
     try:
-        return md.Prior.from_csv(
-            path, source.column, weights=source.weights, missing=source.missing
-        )
+        return md.Prior.from_csv(path, source.column, **source.options)  # type: ignore[arg-type]
     except MechdesignError as problem:
         return message(problem)
 

@@ -21,13 +21,8 @@ from typing import Any
 
 import mechdesign as md
 
-from ..errors import (
-    InputError,
-    MechdesignError,
-    MechdesignWarning,
-    MissingLibraryError,
-    SolverError,
-)
+from ..errors import InputError, MechdesignError, MechdesignWarning, SolverError
+from ..extras import brought_by
 from .settings import Settings
 
 HOST = "127.0.0.1"
@@ -308,7 +303,5 @@ def _prompt_connection() -> Any:
 
 def check_framework() -> None:
     """Raise :class:`MissingLibraryError` when NiceGUI is not installed."""
-    try:
+    with brought_by("web"):
         import nicegui  # noqa: F401
-    except ImportError:
-        raise MissingLibraryError("nicegui", "explore") from None

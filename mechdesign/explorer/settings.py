@@ -5,8 +5,6 @@ Settings never change; every choice of the visitor makes new ones. Nothing here 
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import shlex
@@ -26,6 +24,7 @@ from ..errors import (
     quote,
 )
 from ..labels import Label, label_text, parse_labels
+from ..tables import csv_text
 from .questions import Asked
 
 #: Symbols that the page has room for.
@@ -149,6 +148,15 @@ class Column:
     column: str | tuple[str, ...]
     weights: str | None = None
     missing: str = "error"
+    sep: str | None = None
+    encoding: str | None = None
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What is said of how the table is read, by the names of options."""
+        given = {"weights": self.weights, "sep": self.sep, "encoding": self.encoding}
+        given["missing"] = None if self.missing == "error" else self.missing
+        return {name: value for name, value in given.items() if value is not None}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -558,8 +566,8 @@ def shell_lines(settings: Settings) -> str:
     if source is not None:
         arguments.append(source.table)
         arguments += [text for column in source.columns for text in ("--column", column)]
-        arguments += [] if source.weights is None else ["--weights", source.weights]
-        arguments += [] if source.missing == "error" else ["--missing", source.missing]
+        for name, text in source.options.items():
+            arguments += [f"--{name}", text]
     else:
         arguments += ["--prior", _masses_text(settings)]
     for notion in settings.required_notions():
@@ -586,14 +594,11 @@ def _table_lines(settings: Settings) -> tuple[str, Column]:
     mass = "mass"
     while mass in settings.joined:
         mass += "_"
-    rows = io.StringIO()
-    writer = csv.writer(rows, lineterminator="\n")
-    writer.writerow([*settings.joined, mass])
-    for symbol, weight in zip(settings.symbols, settings.prior().weights, strict=True):
-        writer.writerow([*("" if part is None else part for part in symbol), weight])
+    pairs = zip(settings.symbols, settings.prior().weights, strict=True)
+    rows = csv_text([[*settings.joined, mass], *([*symbol, weight] for symbol, weight in pairs)])
     blank = any(part is None for symbol in settings.symbols for part in symbol)
     missing = "category" if blank else "error"
-    text = shlex.join(["printf", "%s\\n", *rows.getvalue().split("\n")[:-1]])
+    text = shlex.join(["printf", "%s\\n", *rows.split("\n")[:-1]])
     return f"{text} > {_TABLE}\n", Column(_TABLE, settings.joined, mass, missing)
 
 
@@ -605,8 +610,7 @@ def _prior_call(settings: Settings) -> str:
         return found + (f".with_schema({list(settings.joined)!r})" if settings.joined else "")
     column = source.column if isinstance(source.column, str) else list(source.column)
     arguments = [repr(source.table), repr(column)]
-    arguments += [] if source.weights is None else [f"weights={source.weights!r}"]
-    arguments += [] if source.missing == "error" else [f"missing={source.missing!r}"]
+    arguments += [f"{name}={value!r}" for name, value in source.options.items()]
     return f"md.Prior.from_csv({', '.join(arguments)})"
 
 

@@ -9,7 +9,7 @@ from ..errors import InputError, quote
 from ..mechanism import mechanism_of
 from ..release._identifiability import ask, ask_as_designed
 from ..release.codes import check_choice
-from ..release.reports import asked_of, note_of_plan, sample_of
+from ..release.reports import asked_of, is_table, note_of_plan, report_columns, sample_of
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
 from .estimator import Options, warn_of_errors
@@ -74,7 +74,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     Parameters
     ----------
     reports : table with ``column``, column of reports, or mapping from output to count
-        Any table that :func:`privatize` takes. A receipt that it carries must name this mechanism.
+        Any table that :func:`privatize` takes, or the path of one; in a file without the columns of
+        the design the reports are in "report". A receipt that it carries must name this mechanism.
     mechanism : Mechanism, Design, SubsetSelection, plan or mapping from columns to what made them
         A design's prior only tunes the variance of the inversion; it never biases it. With one for
         :class:`mechdesign.utility.Estimation` the weights are those that it is optimal for.
@@ -172,6 +173,8 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         only.update({name: (getattr(survey, name), None) for name in survey.asked})
         refuse_other_than(**only)
         check_choice("policy for missing reports", missing, ("error", "drop"))
+        if column is None and is_table(reports):
+            column = next(iter(report_columns(mechanism, reports)), None)
         return estimate_selection(reports, mechanism, column, options, missing, receipt)
     designs, known, is_asked = (
         columns_of(mechanism, column),

@@ -12,20 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
+from ..kernel import MatrixKernel, outer
 from ..labels import Label, counted, listing
-from ..mechanism import Mechanism, mechanism_of
-from ..release._identifiability import ask, ask_as_designed, designed_question, hidden_answers
+from ..mechanism import mechanism_of
+from ..release._identifiability import ask, ask_as_designed, designed_question
 from ..release.codes import check_choice
 from ..release.receipts import Receipt, trace
 from ..release.reports import Sample, sample_of
 from ..solve.columns_plan import KernelPlan
 from ..utility.estimation import Asked
 from ..utility.questions import Question
-from .estimator import judge_fit
+from .estimator import Options
 from .latent import maximise_latent
-from .likelihood import fit_of, maximise
+from .many import Columns
 from .privatised import Secret, Setting, corrected_moments, refuse_few, secret_of, setting_of
-from .references import CONFIDENCE, check_confidence, reference_of
+from .references import CONFIDENCE, reference_of
 from .results import Intervals, joined_notes
 from .surveys import Survey, at_least, check_single, drawn_by, student_limits
 
@@ -187,8 +188,7 @@ def regress(
     from scipy.special import stdtr
 
     check_choice("family of regression", family, ("linear", "logistic"))
-    check_confidence(confidence)
-    check_choice("what to do about a misfit", misfit, ("error", "warn"))
+    options = Options(confidence=confidence, misfit=misfit)
     if isinstance(mechanism, KernelPlan):
         mechanism = dict(zip(mechanism.names, mechanism.designs, strict=True))
     several, names = isinstance(mechanism, Mapping), [column]
@@ -205,25 +205,25 @@ def regress(
     features: Any = feature or {}
     references: Any = reference or {}
     names = [name for name in names if name != response] + [response] * (response in mechanism)
-    kernels = {name: mechanism_of(mechanism[name]) for name in names}
+    designs = {name: mechanism[name] for name in names}
+    questions = [
+        _question(design, features.get(name), family, name == response)
+        for name, design in designs.items()
+    ]
     survey = Survey(weights, strata, clusters)
     others = [*covariates, *({response} - {*names}), *survey.columns]
+    kernels = {name: mechanism_of(design) for name, design in designs.items()}
     sample = sample_of(table, kernels, others, missing)
-    n, places = sample.size, sample.places
-    secrets, fits, receipts, notes = [], [], [], []
-    for name, kernel in kernels.items():
-        where, designed = f"reports in column {name!r}", mechanism[name]
-        counts = np.bincount(places[name], sample.repeats, kernel.shape[1])
-        likely, gap, _ = maximise(kernel.kernel, counts[None] / n)
-        fits.append(fit_of(kernel.kernel, counts / n, likely[0], n, float(gap[0])))
-        judge_fit(fits[-1], misfit, where)
-        found = trace(table, name, designed, receipt, n, where)
-        receipts.append(found[0])
-        notes.append(found[1])
-        question = _question(designed, features.get(name), family, name == response)
-        best = reference_of(designed, kernel, truth)
-        about = kernel, places[name], likely[0], best
-        secrets.append(secret_of(name, question, references.get(name), *about))
+    read = Columns(designs, questions, sample, "inversion")
+    read.judge(options)
+    secrets, told = [], []
+    for i, (name, design) in enumerate(designs.items()):
+        where = f"reports in column {quote(name)}"
+        told.append(trace(table, name, design, receipt, sample.size, where))
+        best = reference_of(design, read.kernels[i], truth)
+        about = read.kernels[i], sample.places[name], read.fitted[i].likely, best
+        secrets.append(secret_of(name, questions[i], references.get(name), *about))
+    receipts, notes = zip(*told, strict=True)
     drawn = drawn_by(survey, sample)
     check_single(drawn, strata)
     reported: Any = secrets.pop() if response in names else None
@@ -265,7 +265,7 @@ def regress(
         errors,
         *student_limits(values, wide, confidence, freedom),
         covariance,
-        n,
+        sample.size,
         family,
         response,
         ", ".join(names),
@@ -275,7 +275,7 @@ def regress(
         2 * stdtr(freedom, -np.abs(values) / np.maximum(wide, 1e-200)),
         "sandwich" if by_sandwich else "observed information",
         value,
-        min(fits),
+        min(one.fit for one in read.fitted),
         receipts[0] if len(names) == 1 else None,
         joined_notes(list(dict.fromkeys(notes))),
     )
@@ -307,7 +307,7 @@ def _question(design: Any, feature: Any, family: str, is_response: bool) -> Ques
 
     Raises :class:`DataError` for symbols, or squares, that the reports do not tell.
     """
-    kernel, single = mechanism_of(design), feature is None
+    kernel, single = MatrixKernel.of(design), feature is None
     if family == "logistic":
         remedy = "pass family='linear', which takes what the design asks"
         every = ask(design, remedy=None if designed_question(design) is None else remedy)
@@ -327,7 +327,7 @@ def _question(design: Any, feature: Any, family: str, is_response: bool) -> Ques
         )
     squares = (v[:, :, None] * v[:, None]).reshape(len(v), -1)
     asked = Question(tuple(range(squares.shape[1])), squares)
-    if not is_response and hidden_answers(kernel, asked):
+    if not is_response and kernel.untold(asked):
         raise DataError(
             "mechanism",
             expected="one whose reports tell the squares of the feature, too",
@@ -352,7 +352,7 @@ def _open_response(sample: Sample, response: str) -> Secret:
             remedy="pass family='linear', or a response such as 0 and 1",
         )
     every, half = np.eye(2), np.full(2, 0.5)
-    kernel, asked = Mechanism(every, labels, labels), Question(tuple(labels), every)
+    kernel, asked = MatrixKernel(tuple(labels), every), Question(tuple(labels), every)
     return secret_of(response, asked, None, kernel, codes, half, half)
 
 
@@ -374,13 +374,12 @@ def _logistic(
             "family='linear'",
         )
     once = np.ones(len(setting.public))
-    likely = [math.prod(each) for each in product(*(secret.likely for secret in secrets))]
     # What shares are compared with must occur.
-    order = np.argsort(likely)[::-1]
-    seen = [secret.chances[secret.places].T for secret in secrets]
+    order = np.argsort(outer(np.ones(1), *(secret.likely for secret in secrets)))[::-1]
+    seen = [secret.kernel.likelihood(secret.places).T for secret in secrets]
     chances = np.stack([math.prod(each, start=once) for each in product(*seen)], axis=1)
     values = np.array([[*chain(*each)] for each in product(*(s.values for s in secrets))])
-    response = (reported.chances @ reported.groups)[reported.places]
+    response = reported.kernel.likelihood(reported.places) @ reported.groups
     observed = (
         chances[:, order, None] * response[:, None],
         setting.public,
@@ -406,7 +405,7 @@ def _logistic(
         "response only, or one that does not occur), of",
     )
     if absent.any():
-        symbols = [*product(*(secret.inputs for secret in secrets))]
+        symbols = [*product(*(secret.kernel.inputs for secret in secrets))]
         gone = [listing(symbols[i]) for i in order[absent]]
         warn(
             f"the reports do not show that {', '.join(gone)} occur{'s' * (len(gone) == 1)}; the "

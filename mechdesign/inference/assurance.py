@@ -10,220 +10,245 @@ is moved, as events are counted in whole numbers also where few of them are expe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError, quote
+from ..exact import is_whole
+from ..kernel import MatrixKernel
+from ..numeric import finite_number
+from ..prior import Prior
 from ..roots import crossings
+from ..utility.questions import Question
 from .intervals import (
     MOST_MAXIMISED,
-    SECOND,
-    SQUARE,
-    THIRD,
     Answers,
-    Mixed,
-    Path,
     Sampling,
     Vector,
+    matrix_moments,
     path_of,
 )
 from .likelihood import maximise
+from .references import CONFIDENCE, check_confidence, reference_of
 
 Positions = NDArray[np.intp]
 
-# The least error that is told from none, relative to what answers can be, and how exactly.
-_LEAST, _EXACTLY = 1e-15, 1e-10
+#: Share of surveys whose intervals are as narrow as is said, where nothing is asked.
+ASSURANCE = 0.9
+#: More reports than these are a slip; relative rounding of variances and of their bounds.
+MOST, ROUNDING = 10**15, 1e-9
+# So is an error of this share of how far answers can be apart, as ends of intervals are found to a
+# hundredth of that.
+_FINEST = 1e-7
+# Answers with a variance of this share of the largest have intervals that are about the widest.
+_NEAR = 0.9
+# How much farther intervals reach as surveys of more than two outputs vary in other ways besides.
+_MORE = 1.003
+# Less than this share of the spread is rounding; to this part of a report their number is found.
+_NOTHING, _LITTLE = 1e-9, 0.1
+_REMEDY = "pass the half-width that intervals should have, such as 0.01"
+
+
+@dataclass(frozen=True)
+class Promise:
+    """An error or a number of reports, or both, and how sure they shall be."""
+
+    error: float | None
+    reports: int | None
+    confidence: float = CONFIDENCE
+    assurance: float = ASSURANCE
+
+    def __post_init__(self) -> None:
+        check_confidence(self.confidence)
+        finite_number(self.assurance, "assurance", 0.5, 0.9999, remedy="pass 0.9 for 90 %")
+        if self.error is not None:
+            finite_number(self.error, "error of a plan", 0, remedy=_REMEDY)
+        if self.reports is not None and not is_whole(self.reports, 1, MOST):
+            raise InputError(
+                "reports of a plan",
+                expected=f"a positive integer up to {MOST:g}",
+                got=quote(self.reports, 40),
+                remedy="pass how many reports there will be, such as 10_000",
+            )
+
+    @property
+    def quantile(self) -> float:
+        """How many standard errors normal intervals reach."""
+        from scipy.special import ndtri
+
+        return float(-ndtri((1 - self.confidence) / 2))
+
+    @property
+    def largest_variance(self) -> float:
+        """With which normal intervals keep the error; infinite where it or the reports are open."""
+        if self.error is None or self.reports is None:
+            return math.inf
+        return self.reports * (self.error / self.quantile) ** 2 * (1 + ROUNDING)
+
+    def expected(
+        self, mechanism: Any, question: Question, prior: Prior | None
+    ) -> tuple[Expected, Expected]:
+        """Intervals from reports of a mechanism, and from answers to an open survey."""
+        kernel, v = MatrixKernel.of(mechanism), question.weights
+        scores = kernel.scores(question, reference_of(mechanism, kernel))
+        untold = kernel.untold(question)
+        told = np.array([label not in untold for label in question.labels])
+        masses = None if prior is None else prior.probabilities
+        return (
+            Expected(self, kernel.matrix, v, scores, masses, told),
+            Expected(self, np.eye(len(v)), v, v, masses),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """Intervals of F answers to expect, each at a distribution of its own.
+    """Intervals of F answers to expect.
 
     Attributes
     ----------
+    asked : how sure they shall be; an assurance of one half stands for reports that come out as
+        expected
     kernel, values, scores : ``(N, M)``, ``(N, F)``, and ``(M, F)`` with K scores = values
-    truths : ``(F, N)``
-    alpha : how often intervals may miss
-    assurance : in what share of surveys they are as narrow as is said; one half stands for reports
-        that come out as expected
+    masses : ``(N,)``; each answer has the distribution where its variance is the largest, where
+        they are left out
+    told : ``(F,)`` which answers the reports tell; the others have infinite errors
     """
 
+    asked: Promise
     kernel: Vector
     values: Vector
     scores: Vector
-    truths: Vector
-    alpha: float
-    assurance: float
+    masses: Vector | None
+    told: NDArray[np.bool_] | bool = True
 
-    @cached_property
-    def variances(self) -> Vector:
-        """``(F,)`` n times the variance of each estimate."""
-        return np.asarray((self._frequencies * self._centred**2).sum(axis=1))
+    def __post_init__(self) -> None:
+        error, farthest = self.asked.error, float(np.ptp(self.values, axis=0).max()) or 1.0
+        if error is not None and not _FINEST * farthest <= error < farthest:
+            raise InputError(
+                "error of a plan",
+                expected=f"at least {_FINEST * farthest:g}, and less than {farthest:g}, as far "
+                "apart as answers can be",
+                got=quote(error, 40),
+                remedy=_REMEDY,
+            )
 
     @cached_property
     def answers(self) -> Vector:
         """``(F,)``"""
-        return np.einsum("fn,nf->f", self.truths, self.values)
+        return np.asarray((self._truths * self.values.T).sum(axis=1))
+
+    @cached_property
+    def variances(self) -> Vector:
+        """``(F,)`` n times the variance of each estimate."""
+        return self._where_told((self._frequencies * self._centred**2).sum(axis=1))
+
+    @cached_property
+    def keeps(self) -> bool:
+        """Whether so many reports keep every interval within ± error, where both are asked."""
+        error, reports = self.asked.error, self.asked.reports
+        if error is None or reports is None:
+            return False
+        return bool(self.errors(reports).max() <= error)
 
     def errors(self, reports: float) -> Vector:
         """``(F,)`` half-widths of the intervals from so many reports."""
-        span = np.ptp(self.values, axis=0)
-        which = np.flatnonzero(span)
-        slack, most = self._slack(reports, which), np.log(span[which])
-        found = np.zeros(len(span))
-        found[which] = np.exp(
-            crossings(lambda t, k: slack(np.exp(t), k), most, most + np.log(_LEAST), _EXACTLY)
-        )
-        return found
+        seen, places = self._surveys(reports)
+        lower, upper = seen.limits(1 - self.asked.confidence, places)
+        estimates = seen.projected[places]
+        reach = np.maximum(upper - estimates, estimates - lower).reshape(-1, len(self.answers))
+        is_exact = len(reach) == 1 or self.kernel.shape[1] == 2
+        return self._where_told(reach.max(axis=0) * (1 if is_exact else _MORE))
 
-    def keep(self, error: float, reports: float) -> bool:
-        """Whether so many reports keep every interval within ± error."""
-        return bool(self._spare(error)(reports) >= 0)
-
-    def reports(self, error: float, fewest: int) -> int:
+    def reports(self, error: float, fewest: int) -> float:
         """The least number, from ``fewest`` on, with which every interval is within ± error."""
-        spare, z = self._spare(error), normal_quantile(self.alpha)
-        low, n = fewest, max(fewest, math.ceil(z**2 * self.variances.max() / error**2))
-        while spare(n) < 0:
-            low, n = n, max(n + 1, math.ceil(n * (z / max(spare(n) + z, z / 2)) ** 2))
-        if n == fewest or (low == fewest and spare(low) >= 0):
-            return fewest
+        if not np.all(self.told):
+            return math.inf
+
+        normal = (self.asked.quantile / error) ** 2 * self.variances.max()
+        low, n = fewest, max(fewest, math.ceil(normal))
+        while (widest := self.errors(n).max()) > error:
+            low, n = n, math.ceil(1.01 * n * (widest / error) ** 2)
         root = crossings(
-            lambda x, _: np.array([spare(round(one)) for one in x.tolist()]),
-            np.array([float(n)]),
-            np.array([float(low)]),
-            max(0.2 / (n - low), _EXACTLY),
+            lambda x, _: error - np.array([self.errors(one).max() for one in x]),
+            np.array([n]),
+            np.array([low]),
+            _LITTLE / n + ROUNDING,
         )
-        n = round(float(root[0]))
-        while spare(n) < 0:
-            n += 1
+        n = math.ceil(root[0] - _LITTLE)
+        while self.errors(n).max() > error:
+            n += math.ceil(ROUNDING * n)
         return n
 
-    def _spare(self, error: float) -> Callable[[float], float]:
-        """The least slack of all answers, by numbers of reports that grow from call to call."""
-        which = np.flatnonzero(np.ptp(self.values, axis=0) > error)
+    def _where_told(self, found: Vector) -> Vector:
+        return np.where(self.told, found, np.inf)
 
-        @cache
-        def spare(n: float) -> float:
-            nonlocal which
-            found = self._slack(n, which)(np.full(len(which), error), np.arange(len(which)))
-            least = float(found.min(initial=np.inf))
-            if least < 0:
-                # Answers that take far fewer reports than others are asked no more.
-                which = which[found < least + 0.5]
-            return least
-
-        return spare
+    @cached_property
+    def _truths(self) -> Vector:
+        """``(1, N)``, or ``(F, N)`` without masses."""
+        if self.masses is not None:
+            return self.masses[None]
+        pairs = zip((self.kernel @ self.scores**2).T, self.values.T, strict=True)
+        return np.array([_least_favourable(*pair) for pair in pairs])
 
     @cached_property
     def _frequencies(self) -> Vector:
-        return self.truths @ self.kernel
+        return self._truths @ self.kernel
 
-    @cached_property
+    @property
     def _centred(self) -> Vector:
         return self.scores.T - self.answers[:, None]
 
     @cached_property
     def _moments(self) -> Vector:
-        """Moments of scores, as far as intervals for a population ask for them."""
-        found = np.zeros((6, *self.values.shape))
-        found[SECOND] = found[SQUARE] = self.kernel @ self.scores**2
-        found[THIRD] = self.kernel @ (self.scores**2 * self.scores)
-        return found
+        return matrix_moments(self.kernel, self.scores, self.values, one_sided=False)
 
-    @cached_property
-    def _directions(self) -> tuple[Vector, Vector]:
-        """Where frequencies are moved, ``(4, F, M)`` of variance one or zero, and the skewness."""
-        f, a = self._frequencies, self._centred
-        wide = a**2
-        if len(self.kernel) <= MOST_MAXIMISED:
-            # Likeliest distributions tell the spread as well as anything that has its mean.
-            odds = self.kernel / np.where(f > 0, f, np.inf)[:, None]
-            system = np.linalg.pinv(odds @ self.kernel.T, hermitian=True)
-            wide = np.einsum("fnm,fnk,fk->fm", odds, system, wide @ self.kernel.T, optimize=True)
-        wide = wide - (f * wide).sum(axis=1, keepdims=True)
-        moved = np.stack([0 * a, a, -a, wide])[: 1 if self.assurance == 0.5 else 4]
-        spread = np.sqrt((f * moved**2).sum(axis=2, keepdims=True))
-        nothing = spread <= 1e-9 * (self.variances[:, None] + spread)
-        moved = np.where(nothing, 0, moved / np.where(nothing, 1, spread))
-        return moved, (f * moved**2 * moved).sum(axis=2)
-
-    def _slack(self, n: float, which: Positions) -> Callable[[Vector, Positions], Vector]:
-        """By how many standard deviations intervals leave out the estimate ± errors ``(K,)``, of
-        some of the answers by their position in ``which``.
-        """
-        directions, skewness = self._directions
-        far = self._quantiles(n, skewness[:, which]) / math.sqrt(n)
-        rows = directions[:, which] * far[:, :, None]
-        rows += 1
-        rows *= self._frequencies[which]
-        np.maximum(rows, 0, out=rows)
-        rows /= rows.sum(axis=2, keepdims=True)
-        path, places = self._path(rows, which)
-        means = np.zeros((2, places.max(initial=-1) + 1))
-        for mean, power in zip(means, (1, 2), strict=True):
-            mean[places] = np.einsum("skm,mk->sk", rows, self.scores[:, which] ** power)
-        seen = Answers(means[0], path, Sampling(n), means[1])
-        z = normal_quantile(self.alpha)
-
-        def slack(error: Vector, some: Positions) -> Vector:
-            from scipy.special import ndtri
-
-            where = np.stack([places[:, some]] * 2)
-            t = seen.projected[where] + np.stack([-error, error])[:, None]
-            above = np.zeros(t.shape, bool)
-            above[0] = True
-            inside = (t > path.low[where]) & (t < path.high[where])
-            tails = np.zeros(t.shape)
-            tails[inside] = seen.tails(t[inside], where[inside], above[inside])
-            return np.asarray((-ndtri(tails) - z).min(axis=(0, 1)))
-
-        return slack
-
-    def _quantiles(self, n: float, skewness: Vector) -> Vector:
-        """In standard deviations, of the number of heads of n coins, each with a skewness."""
+    def _surveys(self, n: float) -> tuple[Answers, Positions]:
+        """Surveys of n reports, and where each answer is in each of them."""
         from scipy.special import bdtrik
 
+        # Answers of about the widest intervals share what may fail; two symbols have one.
+        v = np.nan_to_num(self.variances, posinf=0)
+        near = (v >= _NEAR * v.max()).sum() if len(self.values) > 2 else 1
+        # Directions of variance one, or none, that frequencies are moved in.
+        f, a = self._frequencies, self._centred / np.sqrt(np.where(v > 0, v, np.inf))[:, None]
+        wide = a**2 - (f * a**2).sum(axis=1, keepdims=True)
+        moved = np.stack([0 * a, a, -a, wide])[: 1 if self.asked.assurance == 0.5 else 4]
+        moved /= np.maximum(np.sqrt((f * moved**2).sum(axis=2, keepdims=True)), _NOTHING)
+        skewness = (f * moved**2 * moved).sum(axis=2)
         r = np.sqrt(4 + skewness**2)
         small = 2 / (r * (r + np.abs(skewness)))
         heads = np.where(skewness > 0, small, 1 - small)
-        spread = np.sqrt(n * small * (1 - small))
-        whole = np.ceil(bdtrik(self.assurance, n, heads) - 1e-9)
-        return np.asarray((whole - n * heads) / spread)
-
-    def _path(self, rows: Vector, which: Positions) -> tuple[Path, Positions]:
-        """A path for each survey of reports, ``(S, K, M)``, and where its question is."""
-        moments, values = self._moments[:, :, which], self.values[:, which]
-        surveys, count, _ = rows.shape
-        if count and len(values) <= MOST_MAXIMISED:
-            seen = rows.reshape(surveys * count, -1)
-            likely = maximise(self.kernel, seen)[0]
-            path = path_of(self.kernel, seen, likely, values, moments)
-            places = np.arange(surveys * count) * count + np.tile(np.arange(count), surveys)
-            return path, places.reshape(surveys, count)
-        scores, ends = self.scores.T[which], []
-        centre, second, third = (
-            np.einsum("skm,km->sk", rows, part) for part in (scores, scores**2, scores**2 * scores)
-        )
-        for end in (values.min(axis=0), values.max(axis=0)):
-            there = np.where(values == end, self.truths[which].T, 0)
-            there = np.where(there.any(axis=0), there, values == end)
-            ends.append(np.einsum("nk,xnk->xk", there / there.sum(axis=0), moments))
-        base = np.zeros((6, surveys * count))
-        base[SECOND] = base[SQUARE] = second.ravel()
-        base[THIRD] = third.ravel()
-        low, high, bottom, top = (
-            np.tile(one, surveys) for one in (values.min(axis=0), values.max(axis=0), *ends)
-        )
-        path = Mixed(centre.ravel(), low, high, base, bottom, top)
-        return path, np.arange(surveys * count).reshape(surveys, count)
+        whole = np.ceil(bdtrik(1 - (1 - self.asked.assurance) / near, float(n), heads) - 1e-9)
+        rows = f * (1 + ((whole / n - heads) * r)[:, :, None] * moved)
+        rows = np.maximum(rows, 0).reshape(heads.size, -1)
+        rows /= rows.sum(axis=1, keepdims=True)
+        places = np.arange(len(rows))
+        grid = places * len(v) + places % len(v)
+        means, squares = ((rows @ part).ravel() for part in (self.scores, self.scores**2))
+        if len(self.kernel) <= MOST_MAXIMISED:
+            likely, places = maximise(self.kernel, rows)[0], grid
+        else:
+            likely = np.tile(self._truths.mean(axis=0), (len(moved), 1))
+            means, squares = means[grid], squares[grid]
+        path = path_of(self.kernel, rows, likely, self.values, self._moments)
+        return Answers(means, path, Sampling(n), squares), places
 
 
-def normal_quantile(alpha: float) -> float:
-    """The two-sided quantile of the normal distribution."""
-    from scipy.special import ndtri
+def _least_favourable(second: Vector, v: Vector) -> Vector:
+    """The p of the largest Σ p_x s_x − (Σ p_x v_x)².
 
-    return float(-ndtri(alpha / 2))
+    At a given mean the first part is largest on at most two symbols, so pairs suffice, of the
+    largest one for each value.
+    """
+    order = np.lexsort((second, v))
+    some = order[np.append(np.diff(v[order]) != 0, True)]
+    (t, s), (w, u) = (np.meshgrid(x, x) for x in (second[some], v[some]))
+    slope, square = t - s - 2 * u * (w - u), (w - u) ** 2
+    share = np.clip(slope / np.where(square > 0, 2 * square, np.inf), 0, 1)
+    value = s - u**2 + share * (slope - share * square)
+    pair = np.unravel_index(value.argmax(), value.shape)
+    return np.bincount(some[np.array(pair)], [1 - share[pair], share[pair]], len(v)).astype(float)

@@ -150,9 +150,11 @@ def answered(
     total = drawn.population if survey.weighting != "hajek" else None
     units = Units(sample, drawn, places, scores, total)
     likely, gap = fitted.likely[None], np.array([fitted.convergence.gap])
-    steps = fitted.convergence.iterations
+    steps, squares = fitted.convergence.iterations, [None] * len(units.parts)
     if by_design:
         likely, gap, steps = maximise(matrix, units.frequencies)
+        if any(np.ptp(part.weights) > 0 for part in units.parts):
+            squares = list(maximise(matrix, units.squared)[0])
     seen = []
     for i, one in enumerate(likely):
         part, between = units.parts[i], None
@@ -162,7 +164,7 @@ def answered(
         elif is_drawn:
             between = units.between(i, i)[0]
         parts = matrix, units.frequencies[i], one, scores, question.weights, how, between
-        seen.append(Observed(*parts, float(part.weights @ part.repeats), spread))
+        seen.append(Observed(*parts, float(part.weights @ part.repeats), spread, squares[i]))
     ends = np.reshape(answers_of(seen).limits(1 - options.confidence), (2, len(seen), -1))
     made = []
     for i, one in enumerate(seen):

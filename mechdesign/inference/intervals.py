@@ -17,9 +17,10 @@ without bias what it is at the truth; at an answer t it is that moved by the cov
 and scores at θ_t. The second moment is taken to be no less.
 
 For these people alone, whose secrets are what they are, s² is what the mechanism adds, Σ θ_x ν_x,
-and the third moment counts one side only. In a survey n is Kish's effective number of reports, made
-smaller by the design effect as far as it was seen, and by whole clusters alike as far as it was not
-(:class:`Sampling`).
+and the third moment counts one side only. Where people weigh differently it adds what it adds to
+those who weigh most: θ are then shares by squared weights, as far as reports tell them apart. In a
+survey n is Kish's effective number of reports, made smaller by the design effect as far as it was
+seen, and by whole clusters alike as far as it was not (:class:`Sampling`).
 """
 
 from __future__ import annotations
@@ -201,6 +202,7 @@ class Sampling:
     variance : ``(F,)`` of the estimates by the design, ``None`` for a simple sample
     clusters : ``(F,)`` Σ (sum of weights of a cluster)² · n, which is 1 without clusters
     freedom : ``(F,)`` degrees of freedom of the variance
+    noise : ``(F,)`` what the mechanism adds by squared weights, as a multiple of that by weights
 
     A number in place of a vector is that of all.
     """
@@ -211,6 +213,7 @@ class Sampling:
     variance: Vector | None = None
     clusters: Numbers = 1.0
     freedom: Numbers = np.inf
+    noise: Numbers = 1.0
 
     def of(self, which: Any) -> Sampling:
         """That of some of the questions, by their positions."""
@@ -311,7 +314,8 @@ class Answers:
         t = np.clip(t, self.path.low[which], self.path.high[which])
         how = self.sampling.of(which)
         moments, noise, spread = self._moments(t, which)
-        variance = noise + spread
+        more = self._more_noise[which]
+        known, variance = more * (moments[SECOND] - moments[SQUARE]), more * noise + spread
         whole = moments[THIRD] - 3 * t * moments[SECOND] + 2 * t**3
         # One side alone, so that the skewness of secrets that are what they are is not overlooked.
         fixed = np.where(above, moments[UP], -moments[DOWN])
@@ -320,7 +324,6 @@ class Answers:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if how.variance is not None:
                 effect, alike = self._design_effects[:, which]
-                known = moments[SECOND] - moments[SQUARE]
                 larger = np.maximum(effect * variance + alike * spread, known)
                 m = m * np.where(variance > 0, variance / larger, 1.0)
             s = np.sqrt(variance)
@@ -347,29 +350,47 @@ class Answers:
         return found, noise, spread
 
     @cached_property
-    def _design_effects(self) -> Vector:
-        """Design effects as far as what was seen of them is believed, and how much of the spread of
-        secrets is added as clusters may be alike where hardly any was seen to be, ``(2, F)``.
+    def _at_estimates(self) -> Vector:
+        """Variances of what the mechanism adds and of what secrets do, at the estimates, and how
+        many people and reports tell of them, ``(4, F)``.
         """
         how, e = self.sampling, self.projected
-        assert how.variance is not None
-        moments, noise, spread = self._moments(e, np.arange(len(e)))
-        variance = noise + spread
+        moments, noise, drawn = self._moments(e, np.arange(len(e)))
         spread = np.maximum(moments[SQUARE] - e**2, 0)
         cubes = moments[CUBE] - 3 * e * moments[SQUARE] + 2 * e**3
         near = np.minimum(e - self.path.low, self.path.high - e)
         with np.errstate(divide="ignore", invalid="ignore"):
-            effect = np.where(variance > 0, how.variance * how.size / variance, 1.0)
             told = np.where(near > 0, near**2 * how.size / noise, 0.0)
             # Where a few make up most of an estimate, freedom says so.
             people = np.minimum(how.size, 2 * how.freedom * how.clusters)
             people = np.where(spread > 0, people / (4 + cubes**2 / spread**3), 0.0)
+        return np.stack([noise, drawn, people, told])
+
+    @cached_property
+    def _more_noise(self) -> Vector:
+        """Noise of those who weigh most over that of all, as far as it is believed, ``(F,)``."""
+        more = np.broadcast_to(self.sampling.noise, self.estimates.shape)
+        if np.any(more != 1):
+            more = more + _doubt(np.minimum(*self._at_estimates[2:])) * (1 - more)
+        return more
+
+    @cached_property
+    def _design_effects(self) -> Vector:
+        """Design effects as far as what was seen of them is believed, and how much of the spread of
+        secrets is added as clusters may be alike where hardly any was seen to be, ``(2, F)``.
+        """
+        how = self.sampling
+        assert how.variance is not None
+        noise, drawn, people, told = self._at_estimates
+        variance = self._more_noise * noise + drawn
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effect = np.where(variance > 0, how.variance * how.size / variance, 1.0)
         seen = np.maximum(effect, 1)
         events = np.minimum(people, told) / seen
         # As many clusters at least had some event, were all of a cluster alike.
         groups = np.minimum(people / how.clusters, told)
-        alike = (1 + groups / 2) ** -4 * np.maximum(how.clusters - seen, 0)
-        return np.stack([effect + (1 + events / 2) ** -2 * (1 - effect), alike])
+        alike = _doubt(groups) ** 2 * np.maximum(how.clusters - seen, 0)
+        return np.stack([effect + _doubt(events) * (1 - effect), alike])
 
 
 def ends_of(
@@ -395,6 +416,11 @@ def ends_of(
 
     ends = crossings(kept, np.concatenate([e, e]), np.concatenate([low, high]))
     return np.minimum(ends[:count], e), np.maximum(ends[count:], e)
+
+
+def _doubt(events: Vector) -> Vector:
+    """How little so many events are believed, from 1 to 0."""
+    return np.asarray((1 + events / 2) ** -2)
 
 
 def _rarer(skewness: Vector) -> tuple[Vector, Vector]:

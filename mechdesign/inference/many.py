@@ -392,6 +392,10 @@ class Columns:
         if survey.asked:
             # Values are 0 or 1: z² − z is without bias for the variance that mechanisms leave.
             variance, how = np.maximum(squares - self._sums(heavy), known), drawn.sampling(target)
+            if np.ptp(share) > 0:
+                plain = heavy.sum() * (self._sums(n * share, 2) - values)
+                more = np.divide(variance, plain, out=np.ones_like(plain), where=plain > known)
+                how = replace(how, noise=more)
             if not fixed:
                 check_single(drawn, survey.strata)
                 between = self._between(drawn, 0 * values if total else values)

@@ -14,7 +14,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .intervals import Answers, Flags, Positions, Sampling, ends_of, matrix_moments, path_of
+from .intervals import (
+    SECOND,
+    SQUARE,
+    Answers,
+    Flags,
+    Positions,
+    Sampling,
+    ends_of,
+    matrix_moments,
+    path_of,
+)
 from .surveys import at_least
 
 Vector = NDArray[np.float64]
@@ -30,9 +40,9 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
     scores, values = summed(one.scores), summed(one.values)
     fixed = any(np.any(each.sampling.fraction) for each in groups)
     moments = matrix_moments(one.kernel, scores, values, one_sided=fixed)
-    frequencies, likely, totals = (
+    frequencies, likely, heavy, totals = (
         np.stack([getattr(each, name) for each in groups])
-        for name in ("frequencies", "likely", "total")
+        for name in ("frequencies", "likely", "heavy", "total")
     )
     path = path_of(one.kernel, frequencies, likely, values, moments)
     parts = {
@@ -40,6 +50,11 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
         for name in vars(one.sampling)
         if name != "variance"
     }
+    if any(each.heavy is not each.likely for each in groups):
+        noise = moments[SECOND] - moments[SQUARE]
+        of_all, of_heavy = likely @ noise, heavy @ noise
+        parts["noise"] = np.divide(of_heavy, of_all, out=np.ones_like(of_all), where=of_all > 0)
+        parts["noise"] = parts["noise"].ravel()
     if one.seen is not None:
         seen = [summed(summed(each.seen).T) for each in groups if each.seen is not None]
         parts["variance"] = np.maximum(np.concatenate(list(map(np.diagonal, seen))), 0.0)
@@ -88,6 +103,7 @@ class Observed:
     total : sum of the weights over what answers are divided by; 1 but for totals of a population
     spread : ``(F, F)`` covariance of what people count for, that at the likeliest shares if left
         out
+    by_squares : ``(N,)`` likeliest shares by squared weights, where these differ
     """
 
     kernel: Vector
@@ -99,10 +115,17 @@ class Observed:
     between: Vector | None = None
     total: float = 1.0
     spread: Vector | None = None
+    by_squares: Vector | None = None
+
+    @property
+    def heavy(self) -> Vector:
+        """``(N,)`` likeliest shares of those whom noise comes from, by squared weights."""
+        return self.likely if self.by_squares is None else self.by_squares
 
     @cached_property
     def _parts(self) -> tuple[Vector, Vector]:
-        noise, spread = covariances(self.kernel, self.scores, self.values, self.likely)
+        parts = self.kernel, self.scores, self.values
+        noise, spread = covariances(*parts, self.heavy)[0], covariances(*parts, self.likely)[1]
         spread = spread if self.spread is None else self.spread
         return noise / self.sampling.size, spread / self.sampling.size
 

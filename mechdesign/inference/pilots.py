@@ -38,22 +38,20 @@ def shrunk_truth(
     rounds : kernel ``(N, M)``, frequencies ``(M,)`` and number of reports of each round
     rank : number of independent combinations of frequencies that reports tell
     """
-    freedom = rank - 1
-    distance = sum(_pearson(prior @ kernel, f, n) for kernel, f, n in rounds)
-    reports = sum(n for _, _, n in rounds)
-    share = min(1.0, freedom / distance) if distance > 0 else 1.0
+    freedom, distance, reports = rank - 1, 0.0, 0
+    for kernel, f, n in rounds:
+        expected = prior @ kernel
+        used = (expected > 0) | (f > 0)
+        with np.errstate(divide="ignore"):  # infinite where the prior rules a report out
+            distance += n * ((f - expected)[used] ** 2 / expected[used]).sum()
+        reports += n
     # At least as much of the prior as one report weighs: no symbol that it has is ruled out.
-    share = max(share, 1 / (reports + 1)) if freedom else 1.0
+    share = 1.0
+    if freedom and distance > 0:
+        share = np.clip(freedom / distance, 1 / (reports + 1), 1)
     kept = np.where(prior > 0, likely, 0.0)
     if kept.any():
         prior = (1 - share) * kept / kept.sum() + share * prior
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ZeroMassWarning)  # speaks of designs
         return Prior.from_counts(prior, inputs)
-
-
-def _pearson(expected: Vector, f: Vector, reports: int) -> float:
-    """X² of the reports of one round; infinite where the prior rules one out."""
-    used = (expected > 0) | (f > 0)
-    with np.errstate(divide="ignore"):
-        return reports * float(((f - expected)[used] ** 2 / expected[used]).sum())

@@ -1,48 +1,35 @@
-"""``plan``: how many reports an error needs, or what error a number of reports gives."""
+"""``plan``: how many reports an error needs, or what error a number of reports gives; its inverse,
+the smallest level at which so many reports keep an error.
+"""
 
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from itertools import compress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import GapWarning, InputError, PriorError, quote
+from ..errors import InfeasibleError, InputError, UntoldError
 from ..labels import Label, short_names
-from ..mechanism import mechanism_of
-from ..numeric import finite_number
+from ..mechanism import Mechanism, kernel_of, mechanism_of
+from ..numeric import finite_number, truth_value
 from ..prior import Prior
-from ..release._identifiability import (
-    FEWEST,
-    ask,
-    ask_as_designed,
-    designed_question,
-    hidden_answers,
-    report_weights,
-)
+from ..privacy.free_level import as_family
+from ..release._identifiability import FEWEST, ask, ask_as_designed, designed_question
+from ..roots import LevelSearch, Probe
 from ..solve._design import Design, find_design
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
-from .assurance import Expected, normal_quantile
-from .references import (
-    CONFIDENCE,
-    check_confidence,
-    reference_of,
-    refuse_other_than,
-)
-from .widest import narrowest
+from .assurance import ASSURANCE, MOST, ROUNDING, Expected, Promise
+from .references import CONFIDENCE, refuse_other_than
+from .widest import Widest, narrowest
 
 Vector = NDArray[np.float64]
 
-# Errors and numbers of reports beyond these are slips, and would leave the floats.
-_LEAST = 1e-12
-#: Share of surveys whose intervals are as narrow as is said, where nothing is asked.
-ASSURANCE = 0.9
 #: Reports that errors are shown for where no number is asked for.
 REPORTS = 1000
 # Kernels with more inputs or outputs are shown without errors: a decomposition takes too long.
@@ -52,12 +39,8 @@ NOT_SHOWN = (
     f"Errors of estimates are shown up to {_MOST_SHOWN} inputs and outputs; for more of them "
     "`mechdesign plan`, or md.plan, computes the errors of any number of reports."
 )
-# Answers with a variance of this share of the largest are among those whose intervals are the
-# widest.
-_NEAR = 0.9
-# Relative rounding of errors.
-_ROUNDING = 1e-9
-_REMEDY = "pass the half-width that intervals should have, such as 0.01"
+# Precisions of levels that can be asked for; that of kernels themselves is a thousandth.
+_PRECISIONS = 1e-6, 0.5
 
 
 @dataclass(frozen=True)
@@ -75,22 +58,22 @@ class Plan:
     confidence : of each interval
     assured : in what share of surveys all intervals are that narrow
     assumed : the distribution that the numbers are for; ``None`` for the worst one of each label
-    design : the design that the plan is for, where it is one for estimates
+    standard_errors, open_errors : ``(F,)`` standard errors of the estimates, and of an open survey
+        of as many people
+    values : ``(F,)`` the answers at the assumed distribution, ``None`` without one
+    design : the design that the plan is for, if it is for one
     best : with ``best=True`` the same plan for the kernel of the narrowest widest interval that was
         found under the same notions
     fewest : with ``best=True`` how many reports every kernel under these notions takes at least
         before all standard errors are as small as in normal intervals within ± ``error``, or
         within the widest one of ``best`` where reports are given, proved; ``None`` where floats
         cannot tell some answer of ``best``
-    values : ``(F,)`` the answers at the assumed distribution, ``None`` without one
-    standard_errors, open_errors : ``(F,)`` standard errors of the estimates, and of an open survey
-        of as many people
     """
 
     labels: tuple[Label, ...]
     reports: float
     errors: Vector
-    without_privacy: int
+    without_privacy: float
     confidence: float
     assured: float
     assumed: Prior | None
@@ -106,9 +89,8 @@ class Plan:
         """How many times as many people privacy takes."""
         if not np.isfinite(self.errors).all():
             return math.inf
-        if not self.errors.any():
-            return 1.0  # everything is known before anybody is asked
-        return self.reports / self.without_privacy
+        # Without any error everything is known before anybody is asked.
+        return self.reports / self.without_privacy if self.errors.any() else 1.0
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dictionary for each label."""
@@ -118,33 +100,31 @@ class Plan:
         ]
 
     def __repr__(self) -> str:
-        where = "at the assumed distribution" if self.assumed else "at the worst distribution"
-        told = (
-            f"an open survey needs {self.without_privacy} (privacy costs {self.cost:.3g} times)"
-            if math.isfinite(self.cost)
-            else "some answers are not told, however many reports there are"
-        )
+        where = "assumed" if self.assumed else "worst"
+        told = "some answers are not told, however many reports there are"
+        if math.isfinite(self.cost):
+            told = (
+                f"an open survey needs {self.without_privacy} (privacy costs {self.cost:.3g} times)"
+            )
         rate = f"{100 * self.confidence:g} % intervals in {100 * self.assured:g} % of surveys"
-        lines = [f"{_number(self.reports)} reports, {rate} {where}; {told}"]
+        lines = [f"{self._size}, {rate} at the {where} distribution; {told}"]
         lines += [
             f"{name:<28}  ± " + (f"{error:.5f}" if math.isfinite(error) else "∞")
             for name, error in zip(short_names(self.labels, 28), self.errors, strict=True)
         ]
-        if self.best is not None:
-            assert self.best.design is not None
+        if self.best is not None and self.best.design is not None:
             asked = ", ".join(map(str, self.best.design.notions))
-            errors = self.best.errors
-            largest = float(errors[np.isfinite(errors)].max(initial=0.0))
+            largest = self.best.errors.max(initial=0, where=np.isfinite(self.best.errors))
             lines.append(
-                f"the kernel of the narrowest widest interval under {asked}: "
-                f"{_number(self.best.reports)} reports for ± {largest:.5f}"
+                f"the kernel of the narrowest widest interval under {asked}: {self.best._size} "
+                f"for ± {largest:.5f}"
                 + ("" if self.fewest is None else f"; every kernel takes at least {self.fewest}")
             )
         return "\n".join(lines)
 
-
-def _number(reports: float) -> str:
-    return f"{reports}" if math.isfinite(reports) else "no number of"
+    @property
+    def _size(self) -> str:
+        return f"{self.reports if math.isfinite(self.reports) else 'no number of'} reports"
 
 
 def plan(
@@ -207,7 +187,7 @@ def plan(
     >>> md.plan(flip, error=.02).reports
     9704
     """
-    size = Promise(error, reports, confidence, assurance)
+    asked = Promise(error, reports, confidence, assurance)
     if (error is None) == (reports is None):
         raise InputError(
             "plan",
@@ -215,274 +195,274 @@ def plan(
             got="neither" if error is None else "both",
             remedy="pass error=0.01 or reports=10_000",
         )
-    for name, value in {"worst": worst, "best": best}.items():
-        if not isinstance(value, (bool, np.bool_)):
-            raise InputError(
-                name, expected="True or False", got=quote(value), remedy=f"pass {name}=True"
-            )
-    assumed = None if worst else (prior or getattr(mechanism, "prior", None))
-    if isinstance(mechanism, SubsetSelection):
-        refuse_other_than(feature=(feature, None), by=(by, "symbols"), best=(bool(best), False))
-        return _largest_of_many(mechanism, assumed, size)
-    found = mechanism_of(mechanism)
-    question = ask_as_designed(mechanism, feature, by, hidden=bool(best))
+    best = truth_value(best, "best")
+    assumed = None if truth_value(worst, "worst") else (prior or getattr(mechanism, "prior", None))
+    kernel = kernel_of(mechanism)
     if assumed is not None:
-        found.check_prior(assumed)
-    if best:
-        _check_best(mechanism, assumed, privacy)
-    made = _planned(mechanism, question, assumed, size, hidden=bool(best))
+        kernel.check_prior(assumed)
+    if isinstance(kernel, SubsetSelection):
+        refuse_other_than(feature=(feature, None), by=(by, "symbols"), best=(best, False))
+        both = _largest_of_many(kernel, assumed, asked)
+        return _sized(("the share of largest error",), both, assumed)
+    question = ask_as_designed(mechanism, feature, by, hidden=best)
+    made = _planned(mechanism, question, assumed, asked)
     if not best:
         return made
-    assert assumed is not None
-    known = mechanism.prior if isinstance(mechanism, Design) else assumed
-    asked = feature
-    if feature is None and question.labels != found.inputs:
-        asked = question.weights.T
-    notions = mechanism.notions if privacy is None else privacy
-    required = mechanism.requirements if isinstance(mechanism, Design) else ()
+    if assumed is None:
+        raise InputError(
+            "best plan",
+            expected="an assumed distribution",
+            got="the worst one of each label",
+            remedy="pass prior=…, without worst=True",
+        )
+    known, of, required = assumed, feature, getattr(mechanism, "requirements", ())
+    if isinstance(mechanism, Design):
+        known, privacy = mechanism.prior, mechanism.notions if privacy is None else privacy
+    if of is None and question.labels != kernel.inputs:
+        of = question.weights.T
 
-    def designed(weights: Vector) -> Design:
-        goal = Estimation(asked, weights=weights, truth=assumed)
-        with warnings.catch_warnings():
-            # How much is left is what ``fewest`` says.
-            warnings.simplefilter("ignore", GapWarning)
-            return find_design(known, goal, notions, subject_to=required)
+    def designed(goal: Estimation) -> Design:
+        return find_design(known, goal, privacy, subject_to=required)
 
-    least = narrowest(
-        len(question.labels), designed, lambda one: variances_of(one, question, assumed, size)
-    )
-    other = _planned(least.design, question, assumed, size)
+    least = narrowest(designed, question, assumed, asked, of)
+    other = _planned(least.design, question, assumed, asked)
+    widest = float(other.errors.max()) if error is None else error
     if np.isinf(other.errors).any():  # rows too close for floats to tell apart
         return replace(made, best=other)
-    fewest = 1
-    if widest := float(other.errors.max()) if error is None else error:
-        normal = Fraction(normal_quantile(1 - confidence)) / Fraction(float(widest))
-        fewest = math.ceil(normal**2 * least.bound * (1 - Fraction(_ROUNDING)))
-    return replace(made, best=other, fewest=int(min(max(1, fewest), other.reports)))
+    normal = least.bound * (asked.quantile / widest) ** 2 if widest else 0
+    fewest = max(1, math.ceil(normal * (1 - ROUNDING)))
+    return replace(made, best=other, fewest=int(min(fewest, other.reports)))
 
 
-@dataclass(frozen=True)
-class Promise:
-    """An error or a number of reports, the other one left out, and how sure they shall be."""
-
-    error: float | None
-    reports: int | None
-    confidence: float = CONFIDENCE
-    assurance: float = ASSURANCE
-
-    def __post_init__(self) -> None:
-        check_confidence(self.confidence)
-        finite_number(self.assurance, "assurance", 0.5, 0.9999, remedy="pass 0.9 for 90 %")
-        if self.error is not None:
-            finite_number(self.error, "error of a plan", _LEAST, 1 / _LEAST, remedy=_REMEDY)
-        n, most = self.reports, 1e15
-        whole = isinstance(n, (int, np.integer)) and not isinstance(n, bool)
-        if n is not None and not (whole and 1 <= n <= most):
-            raise InputError(
-                "reports of a plan",
-                expected=f"a positive integer up to {most:g}",
-                got=quote(n, 40),
-                remedy="pass how many reports there will be, such as 10_000",
-            )
-
-    def check_error(self, question: Question) -> None:
-        """Refuse errors as large as answers are far apart, which every interval is within."""
-        farthest = float(np.ptp(question.weights, axis=0).max()) or 1.0
-        if self.error is not None and self.error >= farthest:
-            raise InputError(
-                "error of a plan",
-                expected=f"less than {farthest:g}, as far apart as answers can be",
-                got=quote(self.error, 40),
-                remedy=_REMEDY,
-            )
-
-    def expected(
-        self, kernel: Vector, values: Vector, scores: Vector, masses: Vector | None
-    ) -> Expected:
-        """At masses of symbols, or at those of each answer where its variance is the largest."""
-        pairs = zip((kernel @ scores**2).T, values.T, strict=True)
-        each = [_least_favourable(*pair) if masses is None else masses for pair in pairs]
-        truths = np.reshape(each, (-1, len(kernel)))
-        found = Expected(kernel, values, scores, truths, 1 - self.confidence, self.assurance)
-        # Answers whose intervals are about the widest share what may fail; of two symbols, both
-        # have one interval.
-        near = int((found.variances >= _NEAR * found.variances.max(initial=0)).sum())
-        if masses is None or len(values) == 2 or self.assurance == 0.5 or not near:
-            return found
-        return replace(found, assurance=1 - (1 - self.assurance) / near)
-
-
-def told_by(
-    mechanism: Any, question: Question, prior: Prior | None, asked: Promise, *, hidden: bool = True
-) -> tuple[NDArray[np.bool_], Expected, Expected]:
-    """Which answers reports tell, ``(F,)``, the intervals of these, and all of an open survey.
-
-    Where none is ``hidden`` that is not looked for.
-    """
-    found, v = mechanism_of(mechanism), question.weights
-    scores = report_weights(found, question, reference_of(mechanism, found))
-    untold = hidden_answers(found, question) if hidden else []
-    told = np.array([label not in untold for label in question.labels])
-    masses = None if prior is None else np.asarray(prior.probabilities)
-    intervals = asked.expected(found.kernel, v[:, told], scores[:, told], masses)
-    return told, intervals, asked.expected(np.eye(len(v)), v, v, masses)
-
-
-def variances_of(mechanism: Any, question: Question, prior: Prior | None, asked: Promise) -> Vector:
-    """``(F,)`` n times the variance of each answer, infinite where one of them is not told."""
-    told, found, _ = told_by(mechanism, question, prior, asked)
-    return found.variances if told.all() else np.full(len(told), math.inf)
-
-
-def _planned(
-    mechanism: Any,
-    question: Question,
-    assumed: Prior | None,
-    asked: Promise,
-    *,
-    hidden: bool = True,
-) -> Plan:
+def _planned(mechanism: Any, question: Question, assumed: Prior | None, asked: Promise) -> Plan:
     """The plan for one kernel; infinite where no number of reports suffices."""
-    asked.check_error(question)
-    found = told_by(mechanism, question, assumed, asked, hidden=hidden)
-    made = _sized(question.labels, *found, assumed, asked)
-    own = isinstance(mechanism, Design) and isinstance(mechanism.utility, Estimation)
-    return replace(made, design=mechanism if own else None)
+    own = mechanism if isinstance(mechanism, Design) else None
+    return _sized(question.labels, asked.expected(mechanism, question, assumed), assumed, own)
 
 
 def _sized(
     labels: tuple[Label, ...],
-    told: NDArray[np.bool_],
-    intervals: Expected,
-    plain: Expected,
+    expected: tuple[Expected, Expected],
     assumed: Prior | None,
-    asked: Promise,
+    design: Design | None = None,
 ) -> Plan:
     """Reports and errors for intervals of what is told, and for those of an open survey."""
-    reports: float = math.inf
-    if asked.reports is not None:
-        reports = int(asked.reports)
-    elif told.all():
-        assert asked.error is not None
-        reports = intervals.reports(asked.error, FEWEST)
-    errors, spread = np.full((2, len(labels)), math.inf)
-    spread[told] = np.sqrt(intervals.variances / reports)
-    errors[told] = intervals.errors(reports) if told.any() and reports < math.inf else 0
-    if asked.error is not None:
-        errors[told] = np.minimum(errors[told], asked.error)
+    intervals, plain = expected
+    asked = intervals.asked
+    error, reports = asked.error, asked.reports or math.inf
+    if error is not None:
+        reports = intervals.reports(error, FEWEST)
+    n = reports if math.isfinite(reports) else MOST
+    errors = intervals.errors(n)
     largest = float(errors.max())
     if math.isinf(largest):
-        largest = asked.error or float(plain.errors(reports).max())
-    without = plain.reports(largest * (1 + _ROUNDING), 1) if largest else 1
+        largest = error or float(plain.errors(n).max())
     return Plan(
         labels,
         reports,
         errors,
-        without,
+        plain.reports(largest * (1 + ROUNDING), 1) if largest else 1,
         asked.confidence,
         asked.assurance,
         assumed,
-        spread,
-        np.sqrt(plain.variances / reports),
+        np.sqrt(intervals.variances / n),
+        np.sqrt(plain.variances / n),
         None if assumed is None else plain.answers,
+        design,
     )
-
-
-def expected_errors(mechanism: Any, prior: Prior, reports: int) -> Plan:
-    """What a number of reports gives at a prior, before any is collected.
-
-    The plan for the frequency of every symbol, and what else a design for estimates is about;
-    errors that no number of reports brings down are infinite.
-    """
-    found, asked = mechanism_of(mechanism), Promise(None, reports)
-    found.check_prior(prior)
-    question = ask(found, hidden=True)
-    more = designed_question(mechanism)
-    if more is not None:
-        kept = [label not in question.labels for label in more.labels]
-        labels = tuple(np.array(more.labels, object)[kept].tolist())
-        question = Question(
-            question.labels + labels, np.hstack([question.weights, more.weights[:, kept]])
-        )
-    return _planned(mechanism, question, prior, asked)
 
 
 def errors_to_show(mechanism: Any, prior: Prior, reports: int) -> Plan | None:
-    """:func:`expected_errors`, or ``None`` where that takes too long: then :data:`NOT_SHOWN`."""
-    if max(mechanism_of(mechanism).shape) > _MOST_SHOWN:
+    """What a number of reports gives at a prior, before any is collected.
+
+    The plan for the frequency of every symbol, and what else a design for estimates is about;
+    errors that no number of reports brings down are infinite. ``None`` where that takes too long:
+    then :data:`NOT_SHOWN`.
+    """
+    kernel = mechanism_of(mechanism)
+    if max(kernel.shape) > _MOST_SHOWN:
         return None
-    return expected_errors(mechanism, prior, reports)
-
-
-def _check_best(mechanism: Any, assumed: Prior | None, privacy: Any) -> None:
-    """Refuse what no best kernel can be designed for."""
-    missing = (
-        (assumed is None, "an assumed distribution", "none", "pass prior=…, without worst=True"),
-        (
-            privacy is None and not isinstance(mechanism, Design),
-            "notions that the best kernel satisfies",
-            "a kernel without any",
-            "pass a design, or privacy=md.LDP(1)",
-        ),
-    )
-    for is_missing, expected, got, remedy in missing:
-        if is_missing:
-            raise InputError("best plan", expected=expected, got=got, remedy=remedy)
-
-
-def _largest_of_many(mechanism: SubsetSelection, assumed: Prior | None, asked: Promise) -> Plan:
-    """The plan for the share whose variance is the largest.
-
-    Its reports are counted as those of a kernel of two outputs with the same variance at every
-    share of the symbol.
-    """
-    if assumed is None:
-        share = plain = 0.5
-        middle, half = 0.5, math.sqrt(mechanism.worst_variance)
-    elif assumed.labels != tuple(mechanism.inputs):
-        raise PriorError(
-            "prior of a plan",
-            expected=f"one over the {len(mechanism.inputs)} symbols, in their order",
-            got=f"{len(assumed)} others",
-            remedy="give it the labels of the subset selection",
+    kernel.check_prior(prior)
+    question, more = ask(kernel, hidden=True), designed_question(mechanism)
+    if more is not None:
+        new = [label not in question.labels for label in more.labels]
+        question = Question(
+            (*question.labels, *compress(more.labels, new)),
+            np.hstack([question.weights, more.weights[:, new]]),
         )
-    else:
-        p = np.asarray(assumed.probabilities)
-        x = int(mechanism.variances(p).argmax())
-        alone = np.arange(len(p)) == x
-        others = np.where(alone, 0, p if p[x] < 1 else 1)
-        one, none = (mechanism.variances(q / q.sum())[x] for q in (alone, others))
-        share, plain = float(p[x]), float(p[(p * (1 - p)).argmax()])
-        middle = (one - none + 1) / 2
-        half = math.sqrt(middle**2 + none)
-    v, scores = np.array([[1.0], [0.0]]), np.array([[middle + half], [middle - half]])
+    return _planned(mechanism, question, prior, Promise(None, reports))
+
+
+def _largest_of_many(
+    mechanism: SubsetSelection, assumed: Prior | None, asked: Promise
+) -> tuple[Expected, Expected]:
+    """Intervals of the share whose variance is the largest, and of an open survey.
+
+    Its reports are counted as those of a kernel of two outputs whose scores have the same second
+    moment, given the symbol, and given the others.
+    """
+    share = plain = 0.5
+    variance = mechanism.worst_variance
+    own = variance + 0.75
+    if assumed is not None:
+        p = assumed.probabilities
+        variances = mechanism.variances(p)
+        x = variances.argmax()
+        share, plain, variance = p[x], p[(p * (1 - p)).argmax()], variances[x]
+        own = mechanism.variances(np.arange(len(p)) == x)[x] + 1
+    others = (variance + share**2 - share * own) / max(1 - share, ROUNDING)
+    middle = (own - others) / 2
+    half = math.sqrt(middle**2 + others)
+    v, scores = np.eye(2)[:, :1], middle + half * np.array([[1.0], [-1.0]])
     first = np.clip((v - scores[1]) / (2 * half), 0, 1)
-    intervals, open_survey = (
-        asked.expected(kernel, v, given, np.array([t, 1 - t]))
-        for kernel, given, t in (
-            (np.hstack([first, 1 - first]), scores, share),
-            (np.eye(2), v, plain),
-        )
+    return (
+        Expected(asked, np.hstack([first, 1 - first]), v, scores, np.array([share, 1 - share])),
+        Expected(asked, np.eye(2), v, v, np.array([plain, 1 - plain])),
     )
-    labels = ("the share of largest error",)
-    return _sized(labels, np.array([True]), intervals, open_survey, assumed, asked)
 
 
-def _least_favourable(second: Vector, v: Vector) -> Vector:
-    """The p of the largest Σ p_x s_x − (Σ p_x v_x)².
+@dataclass(frozen=True, eq=False)
+class SmallestForReports:
+    """The smallest level at which a number of reports keeps an error, between two numbers.
 
-    At a given mean the first part is largest on at most two symbols, so pairs suffice, of the
-    largest one for each value.
+    Attributes
+    ----------
+    family : the notion as a function of the level, as it is written
+    asked : reports, error, confidence and assurance
+    level : a level in nats at which every interval of ``design`` is within ± ``error``
+    below : a level at which every kernel has a share whose standard error is too large for a normal
+        interval of that width, as the bound of designs proves; 0 where that is so at level zero,
+        and ``None`` where level zero suffices or nothing is proved. Intervals of estimates are
+        wider than normal ones, by little where reports are many, so that levels between ``below``
+        and ``level`` may be too small as well.
+    design : the certified design at ``level``
+    plan : the intervals that it has with so many reports
+    error_below : at ``below`` every kernel has a share whose normal interval has at least this
+        half-width, its standard error times the normal quantile; ``None`` where none lets every
+        share be estimated and does the rest
+    steps : how many levels were designed for
     """
-    order = np.lexsort((second, v))
-    some = order[np.append(np.diff(v[order]) != 0, True)]
-    s, u = second[some], v[some]
-    step = u - u[:, None]
-    slope = s - s[:, None] - 2 * u[:, None] * step
-    share = np.clip(slope / (2 * np.where(step == 0, np.inf, step) ** 2), 0, 1)
-    value = s[:, None] * (1 - share) + share * s - (u[:, None] + share * step) ** 2
-    i, j = np.unravel_index(value.argmax(), value.shape)
-    found = np.zeros(len(v))
-    found[some[i]] += 1 - share[i, j]
-    found[some[j]] += share[i, j]
-    return found
+
+    family: str
+    asked: Promise
+    level: float
+    below: float | None
+    design: Design
+    plan: Plan
+    error_below: float | None
+    steps: int
+
+    def __repr__(self) -> str:
+        asked, below = self.asked, f"below {self.below!r}: "
+        if self.below is None:
+            below = "no smaller one: it is reached at level zero"
+            if self.level:
+                below = "no smaller one was proved to be too small"
+        elif self.error_below is None:
+            below += "no kernel lets every share be estimated and does the rest, proved"
+        else:
+            below += (
+                "every kernel has a share whose standard error makes "
+                f"± {self.error_below:.6g} or more of a normal interval, proved"
+            )
+        return (
+            f"Smallest level of {self.family} at which {asked.reports} reports keep every "
+            f"{100 * asked.confidence:g} % interval within ± {asked.error:.12g} in "
+            f"{100 * asked.assurance:g} % of surveys\nlevel {self.level!r}: "
+            f"± {float(self.plan.errors.max()):.6g} at most, by a certified design "
+            f"({self.design.method})\n{below}"
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Probe(Probe):
+    """A kernel with its intervals; none where what is asked clashes or nothing is told."""
+
+    found: Widest | None = None
+    failure: InfeasibleError | UntoldError | None = None
+
+
+def smallest_for_reports(
+    notion: Any,
+    prior: Prior,
+    *,
+    reports: int,
+    error: float,
+    confidence: float = CONFIDENCE,
+    assurance: float = ASSURANCE,
+    subject_to: Any = (),
+    precision: float = 1e-3,
+    time_limit: float | None = None,
+    progress: bool = False,
+) -> SmallestForReports:
+    """The smallest level of a notion at which ``reports`` keep every interval within ± ``error``.
+
+    The inverse of :func:`plan` at the prior: at ``level`` a certified kernel does that, and at
+    ``below`` the standard errors of every kernel are too large for normal intervals of that width.
+    Kernels are those whose largest standard error is the smallest, found to a thousandth. Intervals
+    are computed in floats, as in :func:`plan`.
+
+    Parameters
+    ----------
+    notion : class, text or function
+        A notion with one level left free, as for :func:`smallest`.
+    prior, subject_to, time_limit : as for :func:`design`
+    reports, error, confidence, assurance : as for :func:`plan`, both of the first two
+    precision : float
+        How far ``below`` may be under ``level``, as a share of it. Where no bound decides between
+        the two, they are farther apart.
+    progress : bool
+        Show the number of levels on standard error.
+
+    Raises
+    ------
+    InfeasibleError
+        When no level does, as an open survey of so many people does not, or requirements forbid.
+    LevelError
+        For what is no notion with a free level.
+    InputError
+        For numbers without meaning, and what :func:`design` raises.
+    """
+    asked, family = Promise(error, reports, confidence, assurance), as_family(notion)
+    share = finite_number(precision, "precision", *_PRECISIONS)
+    known = prior.restricted()
+    question = Question(known.labels, np.eye(len(known)))
+
+    def probe(level: float) -> _Probe:
+        notions = family.at(level)
+
+        def designed(goal: Any) -> Design:
+            return find_design(known, goal, notions, time_limit=time_limit, subject_to=subject_to)
+
+        try:
+            found = narrowest(designed, question, known, asked)
+        except (InfeasibleError, UntoldError) as failure:
+            return _Probe(level=level, misses=getattr(failure, "is_proved", True), failure=failure)
+        # Kernels are the best only as far as it takes to decide, so that a secant would mislead.
+        misses = found.bound > asked.largest_variance
+        return _Probe(level=level, reaches=found.intervals.keeps, misses=misses, found=found)
+
+    search = LevelSearch(probe, progress=progress)
+    low, high = search.narrowed(share)
+    if high.found is None or not high.reaches:
+        _, everything = asked.expected(Mechanism(question.weights, known.labels), question, known)
+        raise high.failure or InfeasibleError(
+            f"at no level of {family.name} that was tried {reports} reports keep every interval "
+            f"within ± {error:.12g}; an open survey of as many people has one of "
+            f"± {everything.errors(reports).max():.4g}; ask for a larger error or more reports",
+            (family.name,),
+        )
+    below = None
+    if low is not None and low.found is not None:
+        below = asked.quantile * math.sqrt(low.found.bound / reports)
+    design = high.found.design
+    return SmallestForReports(
+        family.name,
+        asked,
+        high.level,
+        None if low is None else low.level,
+        design,
+        plan(design, reports=reports, confidence=confidence, assurance=assurance),
+        below,
+        len(search.probes),
+    )

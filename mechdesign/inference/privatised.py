@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, quote
+from ..kernel import MatrixKernel
 from ..labels import Label, listing
-from ..mechanism import Mechanism
-from ..release._identifiability import report_weights
 from ..release.codes import ABSENT, Codebook
 from ..release.reports import Sample
 from ..utility.questions import Question
@@ -38,8 +37,7 @@ class Secret:
 
     Attributes
     ----------
-    inputs : the symbols
-    chances : ``(M, N)`` probabilities of each report of each symbol
+    kernel : what made the reports
     told : ``(M, N)`` that weigh values of the symbols so that their mean over the mechanism is that
         of the secret, for all values that reports tell
     expected : ``(M, N)`` probabilities of the symbols given the report alone
@@ -50,8 +48,7 @@ class Secret:
     compared : this symbol, ``None`` where the columns are numbers
     """
 
-    inputs: Sequence[Label]
-    chances: Vector
+    kernel: MatrixKernel
     told: Vector
     expected: Vector
     likely: Vector
@@ -77,7 +74,7 @@ def secret_of(
     name: str,
     question: Question,
     reference: Label,
-    kernel: Mechanism,
+    kernel: MatrixKernel,
     places: Places,
     likely: Vector,
     best: Vector,
@@ -104,11 +101,10 @@ def secret_of(
             remedy="leave it out, or pass family='logistic' for a privatised response",
         )
     scale = np.maximum(np.abs(v).max(axis=0), 1e-300)
-    inputs, chances = kernel.inputs, kernel.kernel.T
-    told = report_weights(kernel, Question(inputs, np.eye(len(v))), best)
-    expected = likely * chances / np.maximum(chances @ likely, 1e-300)[:, None]
+    told = kernel.scores(Question(kernel.inputs, np.eye(len(v))), best)
+    expected = likely * kernel.matrix.T / np.maximum(likely @ kernel.matrix, 1e-300)[:, None]
     shares = told, expected, likely, places
-    return Secret(inputs, chances, *shares, v / scale, scale, names, compared)
+    return Secret(kernel, *shares, v / scale, scale, names, compared)
 
 
 @dataclass(frozen=True)
@@ -117,8 +113,8 @@ class Setting:
 
     Attributes
     ----------
-    repeats, mass, heavy : ``(R,)`` how many people a row is, and what it weighs in a sum, so that
-        all weigh as many as they are, and in a variance
+    mass, heavy : ``(R,)`` what a row weighs in a sum, so that all weigh as many as they are, and in
+        a variance
     public : ``(R, C)`` public columns, of which the first is constant, made orthogonal
     secrets : privatised ones
     back : ``(P, P)`` from coefficients of all of them to those of the columns themselves
@@ -126,7 +122,6 @@ class Setting:
     """
 
     drawn: Drawn
-    repeats: Places
     mass: Vector
     heavy: Vector
     public: Vector
@@ -142,7 +137,7 @@ class Setting:
         """Covariance of the root of Σ w · score for so many coefficients, ``bread`` being the
         inverse of its slope.
         """
-        n = int(self.repeats.sum())
+        n = self.mass.sum()
         return np.asarray((n - 1) / max(n - size, 1) * bread @ self.meat(scores) @ bread.T)
 
     def fewest_events(self, response: Secret | None = None) -> float:
@@ -227,7 +222,7 @@ def setting_of(
     back = np.linalg.inv(upper) / size[:, None] * np.sqrt(people)
     terms += [name for secret in secrets for name in secret.names[1:]]
     units = [np.diag(1 / secret.scale) for secret in secrets]
-    about = sample.repeats, mass, mass * drawn.weights, found @ back
+    about = mass, mass * drawn.weights, found @ back
     return Setting(drawn, *about, secrets, block_diag(back, *units), terms)
 
 
@@ -235,8 +230,8 @@ def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vect
     """Least squares by unbiased moments: coefficients of public columns and then of the secrets',
     their covariance, and that of the noise which the mechanisms add.
 
-    Σ w (m − M β) = 0 with unbiased m and M for each report. For the noise of one column others are
-    taken as expected: what reports add together is left out.
+    Σ w (m − M β) = 0 with unbiased m and M for each report. Noise adds up over columns, each with
+    those before it as reported and those after it as expected.
 
     Raises :class:`DataError` for terms whose variance beside the others the reports hardly show to
     be positive: its square over the variance of its estimate is about the number of effective
@@ -249,23 +244,25 @@ def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vect
         secrets = [*secrets, response]
     else:
         base[:, -1] = response
-    few, parts = np.arange(size) >= end, []
+    few, parts = np.arange(size) >= end, list[Any]()
     for secret in secrets:
         start, end = end, end + secret.values.shape[1]
         own = np.pad(secret.values, ((0, 0), (start, size + 1 - end)))
-        told = secret.told[secret.places]
-        parts.append((own, told, told @ own, (secret.expected @ own)[secret.places]))
-    every, likely = (sum((part[k] for part in parts), base) for k in (2, 3))
+        table, places = secret.told @ own, secret.places
+        parts.append((secret, own, table, table[places], (secret.expected @ own)[places]))
+    every, rest = (sum((part[k] for part in parts), base) for k in (3, 4))
     moments = (mass * every).T @ every
-    for own, told, a, _ in parts:
-        moments += (own.T * (mass * told).sum(axis=0)) @ own - (mass * a).T @ a
+    for secret, own, table, *_ in parts:
+        counts = np.bincount(secret.places, setting.mass, len(table))
+        moments += (own.T * (counts @ secret.told)) @ own - (table.T * counts) @ table
     if np.linalg.eigvalsh(moments[:-1, :-1])[0] > _DEPENDENT * mass.sum():
         bread = np.linalg.inv(moments[:-1, :-1])
         least = 1 / bread.diagonal()
         across = np.pad(bread * least, ((0, 1), (0, 0)))
         of_row = (every @ across) ** 2
-        for own, told, a, _ in parts:
-            of_row += told @ (own @ across) ** 2 - (a @ across) ** 2
+        for secret, own, table, *_ in parts:
+            more = secret.told @ (own @ across) ** 2 - (table @ across) ** 2
+            of_row += more[secret.places]
         varies = (heavy * (of_row - least / mass.sum()) ** 2).sum(axis=0)
         few &= least**2 < _FEWEST * varies
     refuse_few(
@@ -277,18 +274,19 @@ def corrected_moments(setting: Setting, response: Vector | Secret) -> tuple[Vect
     turn = np.append(bread @ moments[:-1, -1], -1)
     left, noise = -(every @ turn)[:, None], 0 * moments
     scores = every * left
-    for own, told, a, b in parts:
-        # With each value of the secret; others as reported, and as expected.
-        rest = likely - b
-        weighed = told * (left + (a @ turn)[:, None] - own @ turn)
-        scores += weighed @ own - a * left
-        alone = -(rest @ turn)[:, None] - own @ turn
-        weighed = told * alone
-        seen = rest * weighed.sum(axis=1, keepdims=True) + weighed @ own
+    for secret, own, _, a, b in parts:
+        places, ahead, pulled = secret.places, own @ turn, (a @ turn)[:, None]
+        twice = (secret.told @ (own * ahead[:, None]))[places]
+        scores += a * pulled - twice
+        # Without the column, and with what its reports add.
+        rest = rest - b
+        alone = -(rest @ turn)[:, None]
+        seen = rest * (alone - pulled) + a * alone - twice
         # What they spread less what they would for known secrets.
-        known = heavy * weighed * alone
+        known = heavy * secret.told[places] * (alone - ahead) ** 2
         both = rest.T @ known @ own
         noise += (heavy * seen).T @ seen - both - both.T
         noise -= (rest.T * known.sum(axis=1)) @ rest + (own.T * known.sum(axis=0)) @ own
+        rest = rest + a
     covariance = setting.sandwich(scores[:, :-1], bread, size)
     return turn[:-1], covariance, bread @ noise[:-1, :-1] @ bread.T

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, ZeroMassWarning, quote
-from ..mechanism import Mechanism
+from ..errors import InputError, quote
+from ..mechanism import check_prior
 from ..prior import Prior
 from ..published import PublicDesign
 from ..release._identifiability import report_weights
@@ -54,13 +53,13 @@ def reference_of(designed: Any, mechanism: Any, truth: Any = None) -> NDArray[np
     """Where the variance of the inversion is least: a truth, else that of the design or its prior,
     else uniform.
 
-    Raises :class:`KernelError` for a truth over other symbols.
+    Raises :class:`KernelError` for a truth over other symbols, and what :class:`Prior` does.
     """
     if truth is not None:
-        return np.asarray(truth_over(mechanism, truth).probabilities)
+        return _masses_of(truth, mechanism)
     prior, utility = getattr(designed, "prior", None), getattr(designed, "utility", None)
     if prior is not None and isinstance(utility, Estimation):
-        return np.array([float(mass) for mass in utility.masses(prior)])
+        return np.array(utility.masses(prior), float)
     return prior_of(designed, mechanism)
 
 
@@ -95,17 +94,13 @@ def weights_note(
 def prior_of(designed: Any, mechanism: Any) -> NDArray[np.float64]:
     """The masses of a design's prior, or uniform ones."""
     prior = getattr(designed, "prior", None)
-    if prior is None:
-        return np.full(len(mechanism.inputs), 1 / len(mechanism.inputs))
-    return np.asarray(prior.probabilities)
+    count = len(mechanism.inputs)
+    return np.asarray(np.full(count, 1 / count) if prior is None else prior.probabilities)
 
 
-def truth_over(mechanism: Any, truth: Any) -> Prior:
-    """A truth as a distribution over the inputs of a mechanism, in their order.
-
-    Raises :class:`KernelError` for other symbols, and what :class:`Prior` does.
-    """
-    found = Estimation(truth=truth).truth
+def _masses_of(truth: Any, mechanism: Any) -> NDArray[np.float64]:
+    """Of the inputs of a mechanism, in their order."""
+    found, symbols = Estimation(truth=truth).truth, mechanism.inputs
     if not isinstance(found, Prior):
         raise InputError(
             "truth of an estimate",
@@ -113,11 +108,8 @@ def truth_over(mechanism: Any, truth: Any) -> Prior:
             got=quote(truth),
             remedy="leave it out, or pass the distribution that is likely",
         )
-    if set(found.labels) == set(mechanism.inputs):
-        return found.reordered(mechanism.inputs)
-    if found.labels == tuple(range(len(mechanism.inputs))):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ZeroMassWarning)  # speaks of designs
-            return Prior.from_counts(found.weights, mechanism.inputs)
-    Mechanism.check_prior(mechanism, found)
-    return found
+    if set(found.labels) == set(symbols):
+        found = found.reordered(symbols)
+    elif found.labels != tuple(range(len(symbols))):
+        check_prior(symbols, found)
+    return np.asarray(found.probabilities)

@@ -9,8 +9,9 @@ sampled fraction f of the stratum the first counts (1 − f) times, and the seco
     V = Σ_h (1 − f_h) n_h/(n_h − 1) Σ_c (u_c − ū_h)(u_c − ū_h)ᵀ + Σ_h f_h Σ_i (w_i/W)² Σ_x θ_x ν_x,
 
 where u_c adds up w (z − estimate)/W over a cluster, and ν_x is the variance that the kernel leaves
-of a secret x, at the likeliest shares θ of secrets. Reports that agree by chance spread less than
-that noise, which is known: no variance is less than it (:func:`at_least`).
+of a secret x, at the likeliest shares θ of secrets by squared weights: noise is that of those who
+weigh most. Reports that agree by chance spread less than that noise, which is known: no variance is
+less than it (:func:`at_least`).
 """
 
 from __future__ import annotations
@@ -340,6 +341,7 @@ class Units:
     ----------
     parts : how the rows of each group were drawn, with weights over what sums are divided by
     frequencies : ``(G, M)`` weighted shares of the reports
+    squared : the same by squared weights
     """
 
     def __init__(
@@ -362,8 +364,9 @@ class Units:
             centred = scores[reports] - (0 if population else cells @ scores)
             self._added[rows] = centred * part.weights[:, None]
             self.parts.append(part)
-            found.append(cells / cells.sum())
-        self.frequencies = np.array(found)
+            heavy = np.bincount(reports, part.weights**2 * part.repeats, len(scores))
+            found.append([cells / cells.sum(), heavy / heavy.sum()])
+        self.frequencies, self.squared = np.swapaxes(found, 0, 1)
 
     def between(self, i: int, j: int) -> tuple[Vector, int]:
         """Covariance ``(F, F)`` of who was asked in two groups, and the clusters in both."""

@@ -8,17 +8,20 @@ concave in w, with the variances of its kernel as slope: a level bundle method f
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import clock
+from ..errors import GapWarning
+from ..prior import Prior
 from ..solve._design import Design
-
-Vector = NDArray[np.float64]
+from ..utility.estimation import Asked, Estimation
+from ..utility.questions import Question
+from .assurance import Expected, Promise
+from .intervals import Vector
 
 # The relative gap that is sought, rounds, and seconds after which none begins.
 _TOLERANCE, _ROUNDS, _TIME = 1e-3, 40, 60.0
@@ -33,80 +36,65 @@ class Widest:
     Attributes
     ----------
     design : for estimates, with the weights that were found
-    variances : ``(F,)`` n times the variance of each answer; infinite where it is not told
-    bound : the largest of them is at least this for every kernel
+    intervals : what it gives
+    bound : the largest variance is at least this for every kernel, but for rounding
     """
 
     design: Design
-    variances: Vector
-    bound: Fraction
+    intervals: Expected
+    bound: float
 
 
 def narrowest(
-    count: int,
-    design: Callable[[Vector], Design],
-    variances: Callable[[Design], Vector],
-    target: float = np.inf,
-    reached: Callable[[Design], bool] = lambda _: False,
+    designed: Callable[[Estimation], Design],
+    question: Question,
+    truth: Prior,
+    asked: Promise,
+    of: Asked = None,
 ) -> Widest:
-    """The kernel of the least largest variance, from designs for weights of ``count`` answers.
+    """The kernel of the least largest variance, from designs for weights of the answers.
 
-    No more is found out than that a kernel reaches what is asked, or that none has variances up to
-    the target.
+    Where both an error and a number of reports are asked, no more is found out than that a kernel
+    keeps them, or that none has the standard errors of normal intervals which do.
     """
     deadline = clock.now() + _TIME
-    weights = np.full(count, 1 / count)
-    centre, low = weights, Fraction(0)
-    slopes: list[Vector] = []
-    best: tuple[Design, Vector] | None = None
+    count = len(question.labels)
+    centre = weights = np.full(count, 1 / count)
+    low, tried = 0.0, []
     for _ in range(_ROUNDS):
-        made = design(weights)
-        found = variances(made)
-        whole = sum((Fraction(w) for w in weights.tolist()), Fraction(0))
-        bound = max(-Fraction(made.bound) / whole, Fraction(0))
+        with warnings.catch_warnings():
+            # The bound holds whatever the gap is.
+            warnings.simplefilter("ignore", GapWarning)
+            made = designed(Estimation(of, weights=weights, truth=truth))
+        found, _ = asked.expected(made, question, truth)
+        tried.append((made, found))
+        best, intervals = min(tried, key=lambda one: one[1].variances.max())
+        bound = -made.bound / weights.sum()
         if bound > low:
             low, centre = bound, weights
-        if best is None or found.max() < best[1].max():
-            best = made, found
-        slopes.append(found)
-        near = best[1].max() <= float(low) * (1 + _TOLERANCE)
-        near |= low > target or reached(best[0])
+        near = intervals.variances.max() <= low * (1 + _TOLERANCE) or intervals.keeps
         # One answer has one weight, whatever a design for it could not prove.
-        near |= count == 1 or not np.isfinite(found).all()
-        if near or not low or clock.now() > deadline:
+        near |= low > asked.largest_variance or count == 1
+        near |= not low or not np.isfinite(found.variances).all()
+        if near or clock.now() > deadline:
             break
-        weights = _next_weights(np.array(slopes) / float(low), centre)
-    assert best is not None
-    return Widest(*best, low)
+        weights = _next_weights(np.array([one.variances for _, one in tried]) / low, centre)
+    return Widest(best, intervals, low)
 
 
 def _next_weights(slopes: Vector, centre: Vector) -> Vector:
-    """The weights next to the best ones at which the slopes allow a larger bound, of one now."""
-    from scipy.optimize import linprog, minimize
+    """The weights next to the best ones at which the slopes allow a larger bound, of one now.
 
-    rounds, count = slopes.shape
-    ones = np.ones(count)
-    top = linprog(
-        np.append(np.zeros(count), -1.0),
-        np.column_stack([-slopes, np.ones(rounds)]),
-        np.zeros(rounds),
-        np.append(ones, 0.0)[None],
-        [1.0],
-        bounds=[(0, None)] * count + [(None, None)],
-    )
-    start = top.x[:count]
-    level = 1 + _LEVEL * (-top.fun - 1)
-    near = minimize(
-        lambda w: ((w - centre) ** 2).sum() / 2,
-        start,
-        jac=lambda w: w - centre,
-        bounds=[(0, 1)] * count,
-        constraints=[
-            {"type": "ineq", "fun": lambda w: slopes @ w - level, "jac": lambda _: slopes},
-            {"type": "eq", "fun": lambda w: w.sum() - 1, "jac": lambda _: ones},
-        ],
-        method="SLSQP",
-    )
-    weights = near.x if near.success else (start + centre) / 2
-    weights = np.maximum(weights, _LEAST / count)
+    Their distance is the least by non-negative least squares, as that of any polyhedron is.
+    """
+    from scipy.optimize import linprog, nnls
+
+    count = len(centre)
+    largest = 1 / linprog(np.ones(count), -slopes, -np.ones(len(slopes))).fun
+    level = 1 + _LEVEL * (largest - 1)
+    faces = np.vstack([slopes, np.eye(count), np.ones(count), -np.ones(count)])
+    room = np.concatenate([level - slopes @ centre, -centre, [0, 0]])
+    system, last = np.vstack([faces.T, room]), np.eye(count + 1)[-1]
+    rest = system @ nnls(system, last)[0] - last
+    weights = np.maximum(centre - rest[:-1] / rest[-1], _LEAST / count)
     return np.asarray(weights / weights.sum())

@@ -13,7 +13,6 @@ from ..errors import SolverError, quote
 from ..privacy.sums import ConicRows, SumConstraint
 from ..program.program import Cone, LinearProgram
 from ..requirement.base import Limit
-from ..requirement.convex import import_cvxpy
 from .compiled import EQUATION, limit_rows
 
 Array = NDArray[np.float64]
@@ -41,7 +40,8 @@ def kernel_constraints(
     kernel : affine expression, ``(n, M)``
     room : how far inside of every inequality, in units of its coefficients
     """
-    cp = import_cvxpy()
+    import cvxpy as cp
+
     n, m = kernel.shape
     found = [cp.sum(kernel, axis=1) == 1]
     if zeros is None:
@@ -77,7 +77,8 @@ def solve_kernel(program: LinearProgram, objective: Any, solver: str = "CLARABEL
     """The kernel that maximises a concave function of a variable, ``(n, M)``, which ``objective``
     makes of it; raises :class:`SolverError` where the solver stops without one.
     """
-    cp = import_cvxpy()
+    import cvxpy as cp
+
     kernel = cp.Variable(program.shape)
     task = cp.Problem(cp.Maximize(objective(kernel)), program_constraints(program, kernel))
     return solved_kernel(task, kernel, solver, str(program))
@@ -88,7 +89,8 @@ def inner_kernel(program: LinearProgram) -> Array:
 
     Raises :class:`SolverError` where the solver finds none.
     """
-    cp = import_cvxpy()
+    import cvxpy as cp
+
     kernel, room = cp.Variable(program.shape), cp.Variable()
     asked = program_constraints(program, kernel, room)
     most = _ENOUGH / program.shape[1]
@@ -101,7 +103,8 @@ def inner_kernel(program: LinearProgram) -> Array:
 
 def cvxpy_distance(kernel: Any, other: Array) -> Any:
     """Σ |K − K₀| as a cvxpy expression."""
-    cp = import_cvxpy()
+    import cvxpy as cp
+
     return cp.sum(cp.abs(kernel - other))
 
 
@@ -109,7 +112,8 @@ def least_violation(program: LinearProgram) -> tuple[float, Array]:
     """How far convex constraints of one's own must be broken, at least, where everything else
     holds, and a kernel that breaks them no farther.
     """
-    cp = import_cvxpy()
+    import cvxpy as cp
+
     kernel, over = cp.Variable(program.shape), cp.Variable()
     asked = kernel_constraints(
         kernel, program.cone, program.sums, program.forbidden, program.limits
@@ -123,7 +127,8 @@ def least_violation(program: LinearProgram) -> tuple[float, Array]:
 
 def solved_kernel(task: Any, kernel: Any, solver: str, what: str) -> Array:
     """The value of a kernel after a cvxpy problem was solved."""
-    cp = import_cvxpy()
+    import cvxpy as cp
+
     tried: list[str] = []
     for options in (_ACCURATE, {}) if solver == "CLARABEL" else ({},):
         try:

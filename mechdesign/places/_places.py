@@ -22,9 +22,7 @@ from ..errors import (
     quote,
     warn,
 )
-from ..exact import fraction, is_whole
-from ..input_tables import check_missing_policy, read_weight, refuse_missing
-from ..joint_tables import table_column
+from ..exact import fraction
 from ..mechanism import Mechanism, mechanism_of
 from ..numeric import finite_number
 from ..place_sets import (
@@ -37,7 +35,6 @@ from ..place_sets import (
     checked_edge,
     checked_point,
     checked_shape,
-    csv_columns,
     grid_step,
     read_points,
 )
@@ -45,6 +42,8 @@ from ..prior import Prior
 from ..privacy import InferenceCost, MetricPrivacy, inference_cost
 from ..privacy.notion import positive_level
 from ..schema import Schema
+from ..tables.counting import check_missing_policy, read_weight, refuse_missing
+from ..tables.reading import read_columns
 from .loss import PlaceLoss, check_reports, costs_of
 
 # Parts of the distance "within" that distances are multiples of in a notion.
@@ -287,14 +286,7 @@ def checked_columns(columns: Any) -> tuple[str, ...]:
 
 
 def _weights(values: Sequence[Any], column: str) -> list[Fraction]:
-    found = []
-    for line, value in enumerate(values, 2):
-        if isinstance(value, str):
-            found.append(read_weight(value, "visits", column, line))
-            continue
-        number = finite_number(value, f"column {quote(column)}", 0.0, error=DataError)
-        found.append(Fraction(value) if is_whole(value, 0) else fraction(number))
-    return found
+    return [read_weight(value, f"column {quote(column)} of visits") for value in values]
 
 
 # Ways to get them
@@ -502,11 +494,8 @@ def _is_pair(value: Any) -> bool:
 
 
 def _edges(edges: Any) -> Iterable[Any]:
-    if isinstance(edges, (str, Path)):
-        return list(zip(*csv_columns(edges, _EDGE_COLUMNS), strict=True))
-    if isinstance(edges, Mapping) or hasattr(edges, "columns"):
-        parts = [list(table_column(edges, name)) for name in _EDGE_COLUMNS]
-        return list(zip(*parts, strict=True))
+    if isinstance(edges, (str, Path, Mapping)) or hasattr(edges, "columns"):
+        return list(zip(*read_columns(edges, _EDGE_COLUMNS), strict=True))
     remedy = "write [('a', 'b', 120.0), ...]"
     return listed(edges, "roads", "a list of (name, name, metres)", InputError, remedy)
 

@@ -10,7 +10,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, MissingLibraryError, StorageError, quote
+from ..errors import InputError, StorageError, quote
+from ..extras import brought_by
 from ..files import new_file
 from .glyphs import no_glyph_warnings, use_fonts_of_labels, warn_of_boxes, without_glyphs
 
@@ -51,10 +52,8 @@ _NO_DATE: dict[str, dict[str, Any]] = {
 
 def load_pyplot() -> Any:
     """``matplotlib.pyplot``, or a :class:`MissingLibraryError` that says how to install it."""
-    try:
+    with brought_by("web"):
         from matplotlib import pyplot
-    except ImportError:
-        raise MissingLibraryError("matplotlib", "plot") from None
     return pyplot
 
 

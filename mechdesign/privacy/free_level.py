@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import LevelError, is_iterable, quote
+from ..labels import counted
 from .notion import PrivacyNotion, as_notions, find_notion, parse_notion
 
 # A level of a family as text: the free level, a multiple of it, or a number.
@@ -67,6 +68,19 @@ def as_families(notions: Any) -> tuple[Family, ...]:
             remedy="pass for example [md.PML, md.LDP], or {'a name': md.PML, ...}",
         )
     return tuple(found)
+
+
+def as_family(notion: Any) -> Family:
+    """The only family of :func:`as_families`; raises :class:`LevelError` for several."""
+    found = as_families(notion)
+    if len(found) != 1:
+        raise LevelError(
+            "smallest level",
+            expected="one notion with a free level",
+            got=counted(len(found), "notion"),
+            remedy="ask for one after another",
+        )
+    return found[0]
 
 
 def _entries(notions: Any) -> list[Any]:

@@ -20,7 +20,6 @@ from ..exact import Verdict, log_upper, rounded_up
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..registry import keep_former_name
 from ..registry import register as register_class
 from .constraint import Bound, BoundCheck, check_bound
 from .rows import ConeRows, cone_rows
@@ -127,7 +126,6 @@ class PrivacyNotion(ABC):
 
     def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        keep_former_name(cls, "description", "in_words")
         if register:
             register_class(cls, NOTIONS, "privacy notion", LevelError)
 
@@ -246,9 +244,6 @@ class PrivacyNotion(ABC):
         text = inspect.cleandoc(type(self).__doc__ or "").split("\n\n")[0].replace("\n", " ")
         own = text and not text.startswith(f"{type(self).__name__}(")
         return text if own else f"{self}: it has no description."
-
-    #: The former name of :attr:`description`.
-    in_words = description
 
     @property
     def spec(self) -> str:

@@ -29,7 +29,8 @@ def count_reports(
     Parameters
     ----------
     reports : table with ``column``, column of reports, or mapping from output to count
-        Any table that :func:`privatize` takes. A receipt that it carries must name this mechanism.
+        Any table that :func:`privatize` takes, or the path of one. A receipt that it carries must
+        name this mechanism.
     mechanism : Mechanism, Design or SubsetSelection
     column : name of the column in a table
     missing : {"error", "drop"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import warnings
 from collections.abc import Mapping
@@ -24,7 +22,6 @@ from ..errors import (
     NoGuaranteeWarning,
     PriorError,
     RequirementError,
-    UnknownNameError,
     UntoldWarning,
     UtilityError,
     ZeroMassWarning,
@@ -33,8 +30,7 @@ from ..errors import (
 )
 from ..exact import Verdict
 from ..files import write_text
-from ..input_tables import count_csv, count_csv_by, count_values, count_values_by
-from ..kernel_files import kernel_csv
+from ..kernel_files import kernel_rows
 from ..labels import Label, counted, excel_safe_cell
 from ..mechanism import Mechanism
 from ..prior import Prior, as_prior
@@ -42,12 +38,14 @@ from ..privacy.notion import Check, PrivacyNotion, as_notions
 from ..published import PublicDesign, told_in_public
 from ..requirement.base import Requirement, as_requirements
 from ..solve._design import Design, design
+from ..tables.counting import count_labels
+from ..tables.reading import open_table
+from ..tables.text import AS_FOUND, Dialect
+from ..tables.writing import csv_text
 from ..utility import Hamming, LinearUtility, Utility
 from ._identifiability import identifiability
 from .codes import ABSENT, Encoder, Policy
-from .column import check_distinct
 from .customary import Customary, customary_matrices
-from .input_files import file_ending, is_csv
 from .risk import (
     CategoryRisk,
     RecordRisk,
@@ -56,7 +54,6 @@ from .risk import (
     record_risks,
     share_unchanged,
 )
-from .table_files import open_batches
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,19 +207,14 @@ class Pram:
         ``pram``. Entries read back as the same floats, and rows sum to one exactly. Where strata
         have kernels of their own, a first column ``stratum`` names them; take the rows of one.
         """
+        each = [kernel_rows(part.mechanism, excel_safe=excel_safe) for part in self.strata]
         if self.strata_column is None:
-            return kernel_csv(self.strata[0].mechanism, excel_safe=excel_safe)
+            return csv_text(each[0])
         cell = excel_safe_cell if excel_safe else str
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        for number, part in enumerate(self.strata):
-            lines = csv.reader(io.StringIO(kernel_csv(part.mechanism, excel_safe=excel_safe)))
-            for place, row in enumerate(lines):
-                if place:
-                    writer.writerow([cell(part.name), *row])
-                elif not number:
-                    writer.writerow(["stratum", *row])
-        return buffer.getvalue()
+        rows = [["stratum", *each[0][0]]]
+        for part, own in zip(self.strata, each, strict=True):
+            rows += [[cell(part.name), *row] for row in own[1:]]
+        return csv_text(rows)
 
     def save_matrix(
         self, path: str | Path, *, overwrite: bool = False, excel_safe: bool = False
@@ -230,14 +222,22 @@ class Pram:
         """Write :meth:`matrix_csv` to a file; raises :class:`StorageError` where it cannot."""
         write_text(self.matrix_csv(excel_safe=excel_safe), path, overwrite=overwrite)
 
-    def record_risk(self, table: Any, published: Any) -> RecordRisk:
+    def record_risk(
+        self,
+        table: Any,
+        published: Any,
+        *,
+        sep: str | None = None,
+        encoding: str | None = None,
+    ) -> RecordRisk:
         """Risk of each record, given the value that was published for it.
 
         Parameters
         ----------
         table, published : the records with their true values, and the same with published ones:
-            data frames, or paths of CSV or Parquet files, with the same rows in the same order;
-            those with missing values are left out
+            data frames, or paths of files, with the same rows in the same order; those with
+            missing values are left out
+        sep, encoding : of the table with true values, as for :meth:`Prior.from_csv`
 
         Raises
         ------
@@ -246,7 +246,8 @@ class Pram:
             match.
         """
         labels = self.strata[0].prior.labels
-        secrets = _places(table, self.column, labels)
+        dialect = Dialect(sep, encoding)
+        secrets = _places(table, self.column, labels, dialect)
         reports = _places(published, self.column, labels)
         if len(secrets) != len(reports):
             raise DataError(
@@ -257,7 +258,7 @@ class Pram:
             )
         groups = np.zeros(len(secrets), dtype=np.int64)
         if self.by is not None:
-            groups = _places(table, self.by, tuple(part.name for part in self.strata))
+            groups = _places(table, self.by, tuple(part.name for part in self.strata), dialect)
         there = (secrets != ABSENT) & (reports != ABSENT) & (groups != ABSENT)
         found = []
         for number, part in enumerate(self.strata):
@@ -312,6 +313,8 @@ def pram(
     missing: str = "error",
     max_symbols: int | None = None,
     solver: Any = "auto",
+    sep: str | None = None,
+    encoding: str | None = None,
 ) -> Pram:
     """The best matrix to randomise a categorical variable with before it is published.
 
@@ -321,7 +324,7 @@ def pram(
 
     Parameters
     ----------
-    table : data frame, or path of a CSV or Parquet file, or name of a shipped table
+    table : data frame, path of a file as :meth:`Prior.from_csv` takes, or name of a shipped table
         One row for each record.
     column : the variable
     privacy : notion or list of notions, levels in nats
@@ -334,12 +337,12 @@ def pram(
     prior : what is known of the records in place of the frequencies in the table: a
         :class:`Prior`, or with ``strata`` (unless pooled) a mapping from stratum to prior. Shares
         and numbers of records, such as those unchanged, are expectations under it.
-    weights : name of a column of counts in a CSV file with one line per group
+    weights : name of a column of counts, for tables with one row per group
     missing : {"error", "keep", "drop", "category"}
         Records without a value: refuse, count none of them (``"keep"`` and ``"drop"`` are the
         same: they stay missing with ``missing="keep"`` of :func:`privatize`), or a category of
         their own
-    max_symbols : as for :meth:`Prior.from_data`
+    max_symbols, sep, encoding : as for :meth:`Prior.from_csv`
     solver : as for :func:`design`
 
     Returns
@@ -373,7 +376,8 @@ def pram(
     >>> round(found.unchanged, 6)
     0.817463
     """
-    counts = _counts(table, column, strata, weights, missing, max_symbols)
+    dialect = Dialect(sep, encoding)
+    counts = _counts(table, column, strata, weights, missing, max_symbols, dialect)
     notions, requirements = as_notions(privacy), as_requirements(subject_to)
     goal = Hamming() if utility is None else utility
     labels = tuple(next(iter(counts.values())))
@@ -532,10 +536,17 @@ def _warn_of_counts(found: Pram) -> None:
 
 
 def categories(
-    table: Any, column: str, *, missing: str = "error", max_symbols: int | None = None
+    table: Any,
+    column: str,
+    *,
+    missing: str = "error",
+    max_symbols: int | None = None,
+    sep: str | None = None,
+    encoding: str | None = None,
 ) -> tuple[Label, ...]:
     """The categories of a column, as :func:`pram` takes them, in their order."""
-    return tuple(_counts(table, column, None, None, missing, max_symbols)[None])
+    dialect = Dialect(sep, encoding)
+    return tuple(_counts(table, column, None, None, missing, max_symbols, dialect)[None])
 
 
 def _counts(
@@ -545,6 +556,7 @@ def _counts(
     weights: str | None,
     missing: str,
     most: int | None,
+    dialect: Dialect,
 ) -> dict[Label | None, dict[Label, Any]]:
     """How many records each category has, in each stratum."""
     if strata is not None and strata == column:
@@ -554,65 +566,26 @@ def _counts(
             got=quote(strata),
             remedy="name a public column, or leave it out",
         )
-    counting = "drop" if missing == "keep" else missing
-    limits: dict[str, Any] = {"missing": counting, "max_symbols": most}
-    if isinstance(table, (str, Path)) and Path(table).suffix.lower() != ".parquet":
-        if strata is None:
-            return {None: count_csv(table, column, weights=weights, **limits)}
-        return {**count_csv_by(table, column, strata, weights=weights, **limits)}
-    if weights is not None:
-        raise InputError(
-            "weights",
-            expected="a CSV file, whose lines may stand for groups",
-            got=quote(weights),
-            remedy="repeat the rows of the table, one for each record",
-        )
-    values = _column(table, column)
-    if strata is None:
-        return {None: count_values(values, **limits)}
-    return {**count_values_by(values, _column(table, strata), **limits)}
+    found = count_labels(
+        table,
+        [column],
+        by=strata,
+        weights=weights,
+        missing="drop" if missing == "keep" else missing,
+        max_symbols=most,
+        dialect=dialect,
+    )
+    return {None: found} if strata is None else found
 
 
-def _column(table: Any, name: str) -> Any:
-    """A column of a data frame, of a mapping of columns, or of a CSV or Parquet file."""
-    if isinstance(table, (str, Path)):
-        import pyarrow as pa
-
-        file_ending(table)
-        with open_batches(table, [name]) as (schema, batches, _):
-            schema = pa.schema([schema.field(name)])
-            return pa.Table.from_batches(list(batches), schema).column(0)
-    if isinstance(table, Mapping):
-        names = list(table)
-    else:
-        import narwhals.stable.v1 as nw
-
-        if hasattr(table, "iloc"):  # pandas; a column may be called as any other attribute is
-            check_distinct(table.columns)
-        elif type(table).__module__.partition(".")[0] == "pyarrow":
-            check_distinct(getattr(table, "column_names", ()))
-        try:
-            frame = nw.from_native(table, eager_only=True)
-        except TypeError:
-            raise DataError(
-                "table",
-                expected="a pandas, polars or pyarrow table in memory, or a path",
-                got=type(table).__name__,
-                remedy="collect a lazy table first; make a data frame of anything else",
-            ) from None
-        names = frame.columns
-    if name not in names:
-        raise UnknownNameError("column", name, map(str, names))
-    if isinstance(table, Mapping):
-        return table[name]
-    return frame.get_column(name).to_native()
-
-
-def _places(table: Any, name: str, labels: tuple[Any, ...]) -> NDArray[np.int64]:
+def _places(
+    table: Any, name: str, labels: tuple[Any, ...], dialect: Dialect = AS_FOUND
+) -> NDArray[np.int64]:
     """Positions of the values of a column among the labels."""
-    texts = isinstance(table, (str, Path)) and is_csv(table)
-    values = _column(table, name)
-    if not hasattr(values, "dictionary_encode"):
-        values = list(values)
-    found = Encoder(name, labels, Policy(missing="keep"), texts=texts).encode(values)
-    return found.astype(np.int64)
+    opened = open_table(table, dialect)
+    opened.check([name])
+    encoder = Encoder(name, labels, Policy(missing="keep"), texts=opened.is_text)
+    parts = [np.empty(0, dtype=np.int64)]
+    for (values,) in opened.parts([name]):
+        parts.append(encoder.encode(values, sum(map(len, parts))).astype(np.int64))
+    return np.concatenate(parts)

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import DataError
 from ..files import check_writable
 from ..solve.columns_plan import KernelPlan
+from ..tables.frames import library_of
 from ._identifiability import warn_of_untold
 from .adapters import (
     privatize_arrow,
@@ -222,8 +223,7 @@ def privatize(
 
 def _adapter(frame: Any) -> Adapter:
     """The function that privatises a table of this kind."""
-    root = type(frame).__module__.partition(".")[0]
-    name = type(frame).__name__
+    root, name = library_of(frame), type(frame).__name__
     if (root, name) in _ADAPTERS:
         return _ADAPTERS[root, name]
     tables = ("pandas", "polars", "numpy", "pyarrow")

@@ -8,7 +8,7 @@ and patterns of names are in ``folder_release``.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -16,34 +16,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import DataError, InputError, quote
+from ..errors import InputError, quote
 from ..files import Claim, check_named, check_writable, claimed, noticed_interrupts, unstopped
 from ..mechanism import Mechanism, kernel_of, warn_of_disclosure
 from ..solve.columns_plan import KernelPlan
+from ..tables.files import file_ending, find_inputs, is_text
+from ..tables.reading import open_table
+from ..tables.text import Dialect
+from ..tables.writing import check_held
 from ._identifiability import warn_of_untold
 from .codes import Policy
 from .codes import show_values as quote_values
-from .column import ColumnRelease
-from .counts import warn_of_rows
-from .file_passes import (
-    check_source,
-    finish,
-    intend,
-    survey,
-    warn_of_counts,
-    who_of,
-    write_receipt_beside,
-    write_reports,
-)
+from .file_passes import FileRelease, check_source
 from .folder_release import privatize_folder
-from .input_files import file_ending, find_inputs, is_csv
 from .ledger import Ledger
 from .of_columns import release_of
-from .persons import Budget, read_budget, recalled
-from .receipts import Fingerprinter, Receipt, save_receipt
+from .persons import Budget, read_budget
+from .receipts import Receipt, receipt_path, save_receipt
 from .several import resolved
-from .table_files import open_batches, receipt_path
-from .written_columns import Beside, Written
+from .written_columns import Written
 
 
 def privatize_file(
@@ -74,13 +65,15 @@ def privatize_file(
     round: Any = None,
     drop: Any = None,
     only_reports: bool = False,
+    sep: str | None = None,
+    encoding: str | None = None,
 ) -> Receipt:
-    """Write a copy of a CSV or Parquet file with one or several columns replaced by reports.
+    """Write a copy of a file with one or several columns replaced by reports.
 
     The file is streamed, so that memory does not grow with it, and appears under its name only when
-    it is complete. A Parquet file carries its receipt in its metadata, a CSV file has it in
-    ``<target>.receipt.json`` with the SHA-256 of the file. In a CSV file labels are matched by
-    their text, and the words that :meth:`Prior.from_csv` takes for missing are missing here too.
+    it is complete. Parquet and Arrow files carry their receipt in their metadata, text has it in
+    ``<target>.receipt.json`` with the SHA-256 of the file. In text labels are matched as they are
+    written, and the words that :meth:`Prior.from_csv` takes for missing are missing here too.
 
     The release is written into a ledger before anything is drawn. A second one of the same secrets
     is warned of, with what both add up to, whatever their file is called and wherever it lies. The
@@ -94,10 +87,12 @@ def privatize_file(
 
     Parameters
     ----------
-    source : file that ends in .parquet, .csv, .csv.gz or .csv.zst; a folder of files of one of
-        these kinds, with the same columns; or a pattern of their names with ``*``, ``?``, ``**``.
-        Names that begin with a dot or an underscore are left out.
-    target : file with the same ending; for several files a folder, which is made
+    source : file of any kind that :meth:`Prior.from_csv` reads; a folder of files of one kind, with
+        the same columns; or a pattern of their names with ``*``, ``?``, ``**``. Names that begin
+        with a dot or an underscore are left out.
+    target : file whose name says its kind: separated text (.csv, .tsv, .txt; packed with .gz or
+        .zst), .parquet, .feather or .arrow; for several files a folder, which is made. Text of text
+        keeps its separator, and is written in UTF-8.
     column, mechanism, columns, into, missing, unseen, replacement, row, person, key, rng, strata
         As in :func:`privatize`. Identities are checked before anything is drawn, which takes about
         a hundred bytes of memory for each. In a CSV file they are text as it stands there: the same
@@ -133,6 +128,7 @@ def privatize_file(
         among them, as they are read all the same.
     only_reports : whether the columns of reports are all that is written
     receipt : a new file for the receipt, for engines that read reports without their metadata
+    sep, encoding : of text that is read, as for :meth:`Prior.from_csv`
 
     Raises
     ------
@@ -170,7 +166,7 @@ def privatize_file(
     if not isinstance(mechanism, KernelPlan):
         warn_of_untold(mechanism)
     _warn_of_disclosure(mechanism)
-    written = Written.read(drop, only_reports)
+    written = Written.read(drop, only_reports, excel_safe, Dialect(sep, encoding))
     check_named(target, "output")
     inputs = find_inputs(source)
     most = _budget(budget, spent, row, person, key, ledger)
@@ -184,9 +180,8 @@ def privatize_file(
         noticed_interrupts() as stop_if_asked,
     ):
         if inputs is None:
-            texts = _check_files(source, target, names, overwrite=overwrite)
-        else:
-            texts = is_csv(inputs.paths[0])
+            _check_files(source, target, names, overwrite=overwrite)
+        texts = open_table(source if inputs is None else inputs.paths[0], written.dialect).is_text
         release = release_of(
             mechanism,
             names,
@@ -200,37 +195,14 @@ def privatize_file(
             into=into,
             of_round=round,
         )
+        asked = FileRelease(
+            release, written, book, about, person, most, overwrite, progress, stop_if_asked
+        )
         if inputs is None:
-            made = _privatize_one(
-                source,
-                target,
-                release,
-                book,
-                stop_if_asked,
-                person,
-                overwrite,
-                progress,
-                excel_safe,
-                about,
-                most,
-                written,
-            )
+            made = _privatize_one(source, target, asked)
         else:
-            made = privatize_folder(
-                inputs,
-                target,
-                release,
-                book,
-                stop_if_asked,
-                person=person,
-                is_repeatable=key is not None or isinstance(rng, (int, np.integer)),
-                overwrite=overwrite,
-                progress=progress,
-                excel_safe=excel_safe,
-                about=about,
-                budget=most,
-                written=written,
-            )
+            is_repeatable = key is not None or isinstance(rng, (int, np.integer))
+            made = privatize_folder(inputs, target, asked, is_repeatable=is_repeatable)
         if receipt is not None:
             told = release.receipts(rows=False) if len(release.secret_columns) > 1 else [made]
             save_receipt(
@@ -239,74 +211,47 @@ def privatize_file(
     return made
 
 
-def _privatize_one(
-    source: Path,
-    target: Path,
-    release: ColumnRelease,
-    book: Ledger | None,
-    stop_if_asked: Callable[[], None],
-    person: str | None,
-    overwrite: bool,
-    progress: bool,
-    excel_safe: bool,
-    about: str | None,
-    budget: Budget | None,
-    written: Written,
-) -> Receipt:
+def _privatize_one(source: Path, target: Path, asked: FileRelease) -> Receipt:
     """One file, whole or not at all."""
-    texts = release.texts
-    with open_batches(source) as (schema, _, _):
-        release.check_names(schema.names)
-    with claimed(target, overwrite=overwrite) as claim:
-        if texts:
-            check_writable(receipt_path(target), overwrite=overwrite)
-        secret = b"" if book is None else book.key
-        beside = Beside([source], release, written, book)
-        found = survey([source], release, person, secret, budget, target.parent, beside.asked)
-        beside.warn(found.beside, who_of(source, about), source.name)
-        if person is not None:
-            warn_of_rows(found.most_of_one, person, release.recorded)
-        warn_of_counts(found, release)
-        number = -1 if book is None else intend(book, found, release, source, target, about, budget)
+    has_note = is_text(target)
+    table = open_table(source, asked.written.dialect)
+    asked.release.check_names(table.names)
+    check_held(asked.schema_after(source, table), target)
+    with claimed(target, overwrite=asked.overwrite) as claim:
+        if has_note:
+            check_writable(receipt_path(target), overwrite=asked.overwrite)
+        found = asked.survey([source], source, target.parent)
+        number = asked.intend(found, source, target)
         try:
-            reports = Fingerprinter(secret)
-            release = release.with_parts(
-                admission=None, reports=reports, recalled=recalled(found.person_draws)
-            )
+            asked = asked.drawing(found)
             part = claim.part()
-            write_reports(source, part, release, stop_if_asked, progress, excel_safe, written)
+            asked.write(source, part, target)
             # The metadata of a Parquet file come before its rows; the fingerprint is the
             # ledger's.
-            receipt = replace(release.receipt(), reports=None)
+            receipt = replace(asked.release.receipt(), reports=None)
             made = [(part, target)]
-            if texts:
+            if has_note:
                 # First, so that no file of reports is ever without its receipt.
                 note = claim.part()
-                write_receipt_beside(note, part, source, target, release, written)
+                asked.write_note(note, part, source, target)
                 made.insert(0, (note, receipt_path(target)))
-            stop_if_asked()
+            asked.stop_if_asked()
         except BaseException:
-            if book is not None:
-                book.close(number, None)
+            asked.give_up(number)
             raise
         # What is stopped from here on may have been seen, and stays on the books. An interrupt
         # comes too late: all is there.
-        _publish(claim, made, book, number, reports)
+        _publish(claim, made, asked, number)
     return receipt
 
 
 @unstopped
 def _publish(
-    claim: Claim,
-    made: Sequence[tuple[Path, Path]],
-    book: Ledger | None,
-    number: int,
-    reports: Fingerprinter,
+    claim: Claim, made: Sequence[tuple[Path, Path]], asked: FileRelease, number: int
 ) -> None:
     """Let files be seen, and write down that they are there."""
     claim.publish(*made)
-    if book is not None:
-        finish(book, number, claim.target, reports.result())
+    asked.finish(number, claim.target)
 
 
 def _warn_of_disclosure(designed: Any) -> None:
@@ -355,19 +300,11 @@ def _ledger(path: str | Path | None, own: list[Path]) -> Ledger:
     return found
 
 
-def _check_files(source: Path, target: Path, columns: Sequence[Any], *, overwrite: bool) -> bool:
-    """Whether both are CSV files; raises an error for files that cannot be read or written."""
-    ending = file_ending(source)
-    if file_ending(target) != ending:
-        raise DataError(
-            "output",
-            expected=f"a name that ends in {ending}, as the input",
-            got=str(target),
-            remedy="rename the output",
-        )
+def _check_files(source: Path, target: Path, columns: Sequence[Any], *, overwrite: bool) -> None:
+    """Raise an error for files that cannot be read or written."""
+    file_ending(target, written=True)
     for column in columns:
         check_source(source, column)
     check_writable(target, overwrite=overwrite)
-    if is_csv(source):
+    if is_text(target):
         check_writable(receipt_path(target), overwrite=overwrite)
-    return is_csv(source)

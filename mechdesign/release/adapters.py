@@ -10,30 +10,28 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, MissingLibraryError, quote
+from ..errors import DataError, InputError, quote
 from ..mechanism import ImplicitKernel
+from ..tables.counting import categories_of
+from ..tables.frames import (
+    check_columns,
+    checked_batches,
+    find_column,
+    pandas_values,
+    polars_values,
+)
+from ..tables.parts import parts_of, side_by_side
 from .codes import ABSENT, cell_text
-from .column import ColumnRelease, check_distinct, check_rows, find_column
-from .parts import ROWS, parts_of, side_by_side
+from .column import ColumnRelease, check_rows
 from .receipts import KEY, receipts_of, receipts_to_text, with_receipt
 
 # Rows of a chunk of labels.
 _CHUNK = 1 << 20
-
-
-def load_arrow() -> Any:
-    """The pyarrow module, or an error that says how to get it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingLibraryError("pyarrow", "frames") from None
-    return pyarrow
 
 
 # Arrow
@@ -51,14 +49,15 @@ def privatize_arrow(table: Any, release: ColumnRelease) -> Any:
 def privatize_reader(reader: Any, release: ColumnRelease) -> Any:
     """A RecordBatchReader, read in constant memory."""
     schema = reported_schema(reader.schema, release)
-    return load_arrow().RecordBatchReader.from_batches(schema, _stream(reader, release, schema))
+    import pyarrow as pa
+
+    return pa.RecordBatchReader.from_batches(schema, _stream(reader, release, schema))
 
 
 def privatize_batches(batches: Iterable[Any], release: ColumnRelease) -> Iterator[Any]:
     """An iterable of Arrow batches; those that are there already are checked at once."""
     if isinstance(batches, Sequence):
-        for batch in batches:
-            _check_batch(batch)
+        batches = list(checked_batches(batches))
         check_rows(sum(batch.num_rows for batch in batches))
         if release.identity is not None:
             for batch in batches:
@@ -68,22 +67,10 @@ def privatize_batches(batches: Iterable[Any], release: ColumnRelease) -> Iterato
 
 
 def _stream(batches: Iterable[Any], release: ColumnRelease, schema: Any = None) -> Iterator[Any]:
-    for batch in batches:
-        _check_batch(batch)
+    for batch in checked_batches(batches):
         schema = schema or reported_schema(batch.schema, release)
         yield privatize_batch(batch, release).replace_schema_metadata(schema.metadata)
     check_rows(release.rows)
-
-
-def _check_batch(batch: Any) -> None:
-    pa = load_arrow()
-    if not isinstance(batch, (pa.RecordBatch, pa.Table)):
-        raise DataError(
-            "batches",
-            expected="Arrow batches (pyarrow.RecordBatch or Table)",
-            got=f"a {type(batch).__name__}",
-            remedy="pass a table, or an iterable of batches",
-        )
 
 
 def column_reader(batch: Any) -> Callable[[Any], Any]:
@@ -93,12 +80,13 @@ def column_reader(batch: Any) -> Callable[[Any], Any]:
 
 def privatize_batch(batch: Any, release: ColumnRelease) -> Any:
     """A RecordBatch or Table with its secrets replaced; everything else is as it was."""
-    pa = load_arrow()
+    import pyarrow as pa
+
     release.check_names(batch.schema.names)
     for target, drawn in release.draw_all(column_reader(batch)):
         place = find_column(batch.schema.names, target.source)
         field = batch.schema.field(place)
-        array = _arrow_labels(drawn, target, field.type)
+        array = _arrow_labels(drawn, target, field.type, batch.column(place))
         if isinstance(array, pa.ChunkedArray) and isinstance(batch, pa.RecordBatch):
             array = array.combine_chunks()
         named = field.with_type(array.type).with_name(str(target.column))
@@ -126,20 +114,26 @@ def reported_schema(schema: Any, release: ColumnRelease) -> Any:
     return with_receipt(schema, *release.receipts(rows=False))
 
 
-def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any) -> Any:
+def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any, column: Any = None) -> Any:
     """An Arrow array of output labels, of the given type where the labels fit it; of long columns
-    one of several chunks.
+    one of several chunks. Ordered categories keep the order that they have in the column.
     """
-    pa = load_arrow()
+    import pyarrow as pa
+
     outputs = release.mechanism.outputs
     indices = _arrow_places(drawn)
     if isinstance(release.mechanism, ImplicitKernel):
         return indices.cast(_whole_numbers(release.mechanism, kind))
     if pa.types.is_dictionary(kind):
+        ordered = bool(kind.ordered) and set(outputs) <= set(release.encoder.book.labels)
+        if ordered and column is not None:
+            known = [*categories_of(column)]
+            known += [label for label in outputs if label not in known]
+            places = [*map(known.index, outputs), ABSENT]
+            indices, outputs = _arrow_places(np.array(places)[drawn]), tuple(known)
         labels, width = _labels_of(outputs, kind.value_type), kind.index_type
         if len(labels) - 1 > np.iinfo(width.to_pandas_dtype()).max:
             width = pa.int32()
-        ordered = bool(kind.ordered) and outputs == release.encoder.book.labels
         return pa.DictionaryArray.from_arrays(indices.cast(width), labels, ordered=ordered)
     labels = _labels_of(outputs, kind)
     if "_view" in str(labels.type):
@@ -150,14 +144,16 @@ def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any) -> Any:
 
 def _arrow_places(drawn: NDArray[Any]) -> Any:
     """Positions as an Arrow array, null where they are -1."""
-    pa = load_arrow()
+    import pyarrow as pa
+
     is_whole = not len(drawn) or drawn.min() != ABSENT
     return pa.array(drawn, mask=None if is_whole else drawn == ABSENT)
 
 
 def _taken(labels: Any, drawn: NDArray[Any]) -> Any:
     """The labels at positions, of long columns in chunks that are made at once."""
-    pa = load_arrow()
+    import pyarrow as pa
+
     if len(drawn) <= _CHUNK:
         return labels.take(_arrow_places(drawn))
     taken = side_by_side(
@@ -168,7 +164,8 @@ def _taken(labels: Any, drawn: NDArray[Any]) -> Any:
 
 def _whole_numbers(kernel: ImplicitKernel, kind: Any) -> Any:
     """The Arrow type of reports that are integers: the given one where they fit it."""
-    pa = load_arrow()
+    import pyarrow as pa
+
     bits = (len(kernel.outputs) - 1).bit_length()
     if pa.types.is_integer(kind) and kind.bit_width - pa.types.is_signed_integer(kind) >= bits:
         return kind
@@ -190,7 +187,8 @@ def _labels_of(outputs: Sequence[Any], kind: Any) -> Any:
 
 def label_array(labels: Sequence[Any], kind: Any) -> Any:
     """Labels as an Arrow array: of the given type, else of their own, else as text."""
-    pa = load_arrow()
+    import pyarrow as pa
+
     for wanted in (kind, None):
         try:
             found = pa.array(list(labels), type=wanted)
@@ -255,9 +253,12 @@ def _pandas_reports(drawn: NDArray[Any], target: Any, dtype: Any) -> Any:
         if absent.any():
             values = values.astype("Int64").mask(absent)
     elif isinstance(dtype, pd.CategoricalDtype):
-        ordered = bool(dtype.ordered) and outputs == target.encoder.book.labels
-        labels = pd.Index(list(outputs), tupleize_cols=False)
-        values = pd.Series(pd.Categorical.from_codes(drawn, categories=labels, ordered=ordered))
+        places = dtype.categories.get_indexer(list(outputs))
+        if (places < 0).any():
+            dtype = pd.CategoricalDtype(pd.Index(list(outputs), tupleize_cols=False))
+            places = np.arange(len(outputs))
+        codes = np.append(places, ABSENT)[drawn]
+        values = pd.Series(pd.Categorical.from_codes(codes, dtype=dtype))
     elif (arrow := _arrow_of_pandas(labels := _pandas_labels(outputs, dtype))) is not None:
         values = pd.Series(labels.dtype.__from_arrow__(_taken(arrow, drawn)))
     else:
@@ -272,23 +273,10 @@ def _arrow_of_pandas(labels: Any) -> Any:
 
     if not isinstance(labels.dtype, pd.StringDtype) or labels.dtype.storage != "pyarrow":
         return None
-    found = load_arrow().Array.from_pandas(labels)
+    import pyarrow as pa
+
+    found = pa.Array.from_pandas(labels)
     return found.combine_chunks() if hasattr(found, "chunks") else found
-
-
-def pandas_values(series: Any) -> Any:
-    """An Arrow array, or a list where values of several types have no common Arrow type."""
-    pa = load_arrow()
-    try:
-        return pa.Array.from_pandas(series)
-    except (
-        pa.ArrowInvalid,
-        pa.ArrowTypeError,
-        pa.ArrowNotImplementedError,
-        OverflowError,
-        UnicodeError,
-    ):
-        return series.to_list()
 
 
 def _pandas_labels(outputs: tuple[Any, ...], dtype: Any) -> Any:
@@ -344,8 +332,8 @@ def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
     columns, row = release.secret_columns, release.identity.column
     there = frame.select(selectors.by_name(row, *columns)).collect()
     check_rows(there.height)
-    codes = release.codes(lambda name: _polars_values(there.get_column(name)))
-    identities = release.identify(lambda name: _polars_values(there.get_column(name)), codes)
+    codes = release.codes(lambda name: polars_values(there.get_column(name)))
+    identities = release.identify(lambda name: polars_values(there.get_column(name)), codes)
     assert identities is not None
     checked = release.fixed(identities, codes)
 
@@ -385,7 +373,7 @@ class LazyDataError(DataError):
 
 def _polars_reports(frame: Any, release: ColumnRelease) -> list[Any]:
     """For each target a series of reports, under the name of the column that it stands for."""
-    found = release.draw_all(lambda name: _polars_values(frame.get_column(name)))
+    found = release.draw_all(lambda name: polars_values(frame.get_column(name)))
     return [_polars_series(frame, target, drawn) for target, drawn in found]
 
 
@@ -402,37 +390,6 @@ def _polars_series(frame: Any, target: Any, drawn: NDArray[Any]) -> Any:
     return labels.gather(places).alias(series.name)
 
 
-def _polars_values(series: Any) -> Any:
-    """An Arrow array, or a list where the values have no Arrow type."""
-    import polars as pl
-
-    if series.dtype == pl.Object:
-        return series.to_list()
-    series = series.alias("")  # a name with a zero byte is none to Arrow, and polars panics
-    try:
-        if series.dtype == pl.String and _reads_views():
-            return series.to_arrow(compat_level=pl.CompatLevel.newest())
-        if series.dtype == pl.Categorical and len(series) > ROWS:
-            parts = [series[part] for part in parts_of(len(series))]
-            return load_arrow().chunked_array(side_by_side(lambda part: part.to_arrow(), parts))
-        return series.to_arrow()
-    except load_arrow().ArrowInvalid:
-        return series.to_list()
-
-
-@cache
-def _reads_views() -> bool:
-    """Whether polars hands its text over as it is, and this version of Arrow reads it."""
-    import polars as pl
-
-    pa = load_arrow()
-    try:
-        pa.array([""], pa.string_view()).dictionary_encode()
-    except (AttributeError, pa.ArrowNotImplementedError):
-        return False
-    return hasattr(pl, "CompatLevel")
-
-
 def _polars_labels(target: Any, dtype: Any) -> Any:
     """Output labels as a series of the dtype where they fit it, else of their own."""
     import polars as pl
@@ -442,7 +399,8 @@ def _polars_labels(target: Any, dtype: Any) -> Any:
         return pl.Series([], dtype=pl.Int64)
     if isinstance(dtype, pl.Enum):
         texts = _label_texts(outputs)
-        return pl.Series(texts, dtype=pl.Enum(texts))
+        is_known = set(texts) <= set(dtype.categories.to_list())
+        return pl.Series(texts, dtype=dtype if is_known else pl.Enum(texts))
     if isinstance(dtype, pl.Categorical):
         return pl.Series(_label_texts(outputs), dtype=dtype)
     plain = pl.String if dtype == pl.Object else dtype
@@ -462,7 +420,7 @@ def privatize_duckdb(relation: Any, release: ColumnRelease) -> Any:
     import duckdb
 
     table = relation.to_arrow_table()
-    check_distinct(table.schema.names)
+    check_columns(table.schema.names, table.schema.names)
     view, name = _fresh_name(), _fresh_name()
     try:
         asked = relation.query(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._bins import MISSING, OUTSIDE, Bins
 from ..errors import DataError
 from ..labels import Label, listing, tidy
+from ..tables.frames import plain_numbers
 from .codes import ABSENT, Encoder, Policy, may_quote
 
 
@@ -99,14 +100,10 @@ class BinEncoder(Encoder):
 
     def _numbers(self, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
         """Numbers of one type with their bins; ``None`` for a column of anything else."""
-        found = _plain_numbers(values)
+        found = plain_numbers(values)
         if found is None:
             return None
-        numbers, blank = found
-        codes = self.bins.codes(numbers)
-        if blank is not None:
-            codes[blank] = MISSING
-        return numbers, codes
+        return found[0], self.bins.codes(values)
 
     def places(self, values: Sequence[Any]) -> NDArray[np.int64]:
         """Positions of several values, whatever the policy is."""
@@ -137,24 +134,3 @@ class BinEncoder(Encoder):
             got=listing(unseen) if may_quote() else f"{count} of type {' or '.join(kinds)}{where}",
             remedy=remedy,
         )
-
-
-def _plain_numbers(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None] | None:
-    """A vector of numbers of one type and which are null; ``None`` for anything else."""
-    if isinstance(values, np.ndarray):
-        return (values, None) if values.ndim == 1 and values.dtype.kind in "iuf" else None
-    if not hasattr(values, "dictionary_encode"):
-        return None
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-        return None
-    blank = None
-    if values.null_count:
-        blank = np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=bool)
-        values = values.fill_null(0)
-    if isinstance(values, pa.ChunkedArray):
-        return values.to_numpy(), blank
-    return values.to_numpy(zero_copy_only=False), blank

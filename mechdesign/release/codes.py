@@ -19,16 +19,14 @@ from numpy.typing import NDArray
 
 from .._bins import Bins
 from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
-from ..input_tables import MISSING_TEXT, is_missing
 from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
-from .parts import ROWS, parts_of, processors, side_by_side
+from ..tables.counting import MISSING_TEXT, dictionary_places, distinct_values, is_missing
+from ..tables.parts import ROWS, parts_of, side_by_side
 
 ABSENT = -1
 #: What is done with values that are no inputs, in Python and at the command line.
 KEPT_OR_REPLACED = ("missing='keep' or 'replace'", "--missing keep or replace")
 NULL_OR_REPLACED = ("unseen='null' or 'replace'", "--unseen null or replace")
-# Rows that a dictionary is made of by one processor.
-_PART = 1 << 20
 # A column of shorter chunks than that, in the mean, is read as one.
 _SHORT = 1 << 10
 
@@ -313,7 +311,7 @@ class Encoder:
         codes, refused = self._table_of(part.dictionary)
         if refused[:-1].any() or (refused[-1] and part.null_count):
             return None
-        return codes.take(_places(part))
+        return codes.take(dictionary_places(part))
 
     def _table_of(self, dictionary: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """The codes of the values of a dictionary and of null, and which of them are refused.
@@ -494,50 +492,6 @@ class StrataEncoder:
         return np.where(codes == ABSENT, ABSENT, found)
 
 
-def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray[Any]]:
-    """The distinct values of a column, and the place of each row among them.
-
-    Nulls of an Arrow array have the place behind the last value. Raises :class:`DataError` with the
-    name of the column for values that cannot be told apart.
-
-    >>> distinct_values(["b", "a", "b"])
-    (['b', 'a'], array([0, 1, 0]))
-    """
-    if hasattr(values, "dictionary_encode"):
-        import pyarrow as pa
-
-        if not pa.types.is_dictionary(values.type):
-            try:
-                values = _dictionary(values)
-            except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-                raise _no_values(column, f"values of type {values.type}") from None
-        if isinstance(values, pa.ChunkedArray):
-            values = values.unify_dictionaries().combine_chunks()
-        return values.dictionary.to_pylist(), _places(values)
-    if isinstance(values, np.ndarray) and values.dtype != object:
-        symbols, places = np.unique(values, return_inverse=True)
-        return list(symbols), places
-    try:
-        number = {value: i for i, value in enumerate(dict.fromkeys(values))}
-    except TypeError:
-        raise _no_values(column, "values that are not hashable, such as lists") from None
-    return list(number), np.fromiter((number[value] for value in values), np.int64, len(values))
-
-
-def _places(values: Any) -> NDArray[Any]:
-    """The place of each row of a dictionary array; that of null is behind the last value."""
-    import pyarrow as pa
-
-    places = values.indices
-    if places.null_count:
-        kind = pa.int32() if places.type.bit_width < 32 else pa.int64()
-        places = places.cast(kind).fill_null(len(values.dictionary))
-    elif places.type == pa.uint64():
-        # NumPy takes no places of 64 bits without a sign.
-        places = places.cast(pa.int64())
-    return places.to_numpy(zero_copy_only=False)
-
-
 def _coded_or_text(values: Any) -> list[Any] | None:
     """Parts of an Arrow column of text or of a dictionary; ``None`` for other columns, and for
     columns of very short chunks.
@@ -554,24 +508,3 @@ def _coded_or_text(values: Any) -> list[Any] | None:
     if len(chunks) > 1 + len(values) // _SHORT:
         return None
     return [chunk[part] for chunk in chunks for part in parts_of(len(chunk), ROWS)]
-
-
-def _dictionary(values: Any) -> Any:
-    """An Arrow array as a dictionary; parts of a long one by several processors at once."""
-    import pyarrow as pa
-
-    if len(values) < 2 * _PART or processors() == 1:
-        return values.dictionary_encode()
-    parts = [values[part] for part in parts_of(len(values), _PART)]
-    found = list(side_by_side(lambda part: part.dictionary_encode(), parts))
-    chunks = [chunk for part in found for chunk in getattr(part, "chunks", [part])]
-    return pa.chunked_array(chunks, type=found[0].type)
-
-
-def _no_values(column: Any, got: str) -> DataError:
-    return DataError(
-        f"column {column!r}",
-        expected="text, numbers or categories",
-        got=got,
-        remedy="select a column that holds one value per row",
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, UnknownNameError
+from ..errors import DataError, InputError
 from ..labels import Label, tidy
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..prior import Prior
 from ..published import kernel_fingerprint
+from ..tables.counting import distinct_values
+from ..tables.frames import find_column
+from ..tables.parts import parts_of, side_by_side
 from .bin_codes import bins_of, encoder_of
-from .codes import ABSENT, Codebook, Policy, StrataEncoder, distinct_values
+from .codes import ABSENT, Codebook, Policy, StrataEncoder
 from .identities import Admission, Identity, IdentityWords, encode_identities
-from .parts import parts_of, side_by_side
 from .receipts import Fingerprinter, Marks, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
 from .subset_reports import SubsetTable
@@ -446,21 +448,6 @@ def told_bins(bins: Any) -> Any:
     return bins and (bins.edges, bins.closed, bins.whole, bins.labels)
 
 
-def find_column(names: Sequence[Any], column: Any) -> int:
-    """Position of a column among the names of a table, which has it once."""
-    names = list(names)
-    if not isinstance(column, Hashable) or column not in names:
-        raise UnknownNameError("column", column, map(str, names))
-    if names.count(column) > 1:
-        raise DataError(
-            "table",
-            expected=f"one column {column!r}",
-            got=f"{names.count(column)} of that name",
-            remedy="rename the columns",
-        )
-    return names.index(column)
-
-
 def check_name(what: str, name: Any) -> None:
     """Raise :class:`InputError` for what cannot be the name of a column, such as a list."""
     try:
@@ -472,18 +459,6 @@ def check_name(what: str, name: Any) -> None:
             got=f"a {type(name).__name__}",
             remedy="pass the name, such as 'class'",
         ) from None
-
-
-def check_distinct(names: Sequence[Any]) -> None:
-    """Raise :class:`DataError` for a table with two columns of one name."""
-    names = list(names)
-    if len(set(names)) < len(names):
-        raise DataError(
-            "table",
-            expected="distinct column names",
-            got=f"{next(name for name in names if names.count(name) > 1)!r} more than once",
-            remedy="rename the columns",
-        )
 
 
 def check_rows(rows: int) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, InputError
-from .adapters import pandas_values, privatize_batch, privatize_pandas, reported_schema
-from .column import ColumnRelease, check_distinct, check_rows, find_column
+from ..tables.frames import check_columns, find_column, pandas_values
+from .adapters import privatize_batch, privatize_pandas, reported_schema
+from .column import ColumnRelease, check_rows
 from .identities import check_type, encode_some, missing_identity, repeated, shortened
 from .words import SeededWords, SystemWords
 
@@ -63,7 +64,7 @@ def _held(parts: list[Any]) -> list[Any]:
 def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
     """A Spark data frame: lazily by identities, else now."""
     release.check_names(frame.columns)
-    check_distinct(frame.columns)
+    check_columns(frame.columns, frame.columns)
     if frame.isStreaming:
         raise DataError(
             "Spark table",

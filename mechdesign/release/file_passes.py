@@ -18,33 +18,30 @@ from typing import Any
 import numpy as np
 
 from ..errors import CountsWarning, DataError, StorageError, warn
-from ..input_tables import is_missing
 from ..prior import Prior
 from ..progress import counter
 from ..solve.columns_plan import KernelPlan
+from ..tables.counting import distinct_values, is_missing
+from ..tables.files import file_ending
+from ..tables.reading import Table, open_table
+from ..tables.writing import codes_are_written, new_table
 from .adapters import column_reader, privatize_batch, reported_schema
-from .codes import distinct_values
 from .column import ColumnRelease
+from .counts import warn_of_rows
 from .identities import SpooledAdmission, encode_identities, encode_some
-from .input_files import file_ending
 from .ledger import Ledger, Part, releases_beside
-from .persons import Budget, PersonDraws
+from .persons import Budget, PersonDraws, recalled
 from .receipts import (
     Fingerprint,
     Fingerprinter,
     PairFingerprinter,
+    file_digest,
+    file_receipts,
     names_reports,
     receipts_to_text,
     with_receipt,
 )
-from .table_files import (
-    codes_are_written,
-    file_digest,
-    file_receipts,
-    new_table,
-    open_batches,
-)
-from .written_columns import Written
+from .written_columns import Beside, Written
 
 # Shares this close are those of the same counts, at any number of rows that a file has.
 _ROUNDING = Fraction(1, 10**10)
@@ -92,110 +89,224 @@ class Survey:
     beside: tuple[Fingerprint, ...] = ()
 
 
-def survey(
-    sources: Sequence[Path],
-    release: ColumnRelease,
-    person: str | None,
-    key: bytes,
-    budget: Budget | None,
-    folder: Path,
-    beside: Sequence[str] = (),
-) -> Survey:
-    """Read what is about to be released, and check its identities.
+@dataclass(frozen=True)
+class FileRelease:
+    """What is asked of a release of files.
 
-    Columns that are written ``beside`` the reports are known again by their fingerprints.
-    Without a budget, rows about nobody are on nobody's account; with one they are an error. The
-    folder has room for the reports, and takes digests of the identities of long files before.
+    Attributes
+    ----------
+    release : of the columns
+    written : what is read and written of a table
+    book : ledger, where there is one
+    about : name of the people in the ledger
+    person : column that says whom a row is about
+    budget : of each person
+    overwrite : whether targets may exist
+    progress : whether a bar is shown
+    stop_if_asked : function that raises where somebody interrupts
     """
-    if release.identity is None:
-        return _survey(sources, release, person, key, budget, beside)
-    with SpooledAdmission(release.identity, folder) as admission:
-        mine = release.with_parts(admission=admission)
-        found = _survey(sources, mine, person, key, budget, beside)
-        admission.compare()
-    return found
 
+    release: ColumnRelease
+    written: Written
+    book: Ledger | None
+    about: str | None
+    person: str | None
+    budget: Budget | None
+    overwrite: bool
+    progress: bool
+    stop_if_asked: Callable[[], None]
 
-def _survey(
-    sources: Sequence[Path],
-    release: ColumnRelease,
-    person: str | None,
-    key: bytes,
-    budget: Budget | None,
-    beside: Sequence[str],
-) -> Survey:
-    """One pass over the files; its release takes the identities in."""
-    secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
-    several = release.secret_columns if len(release.secret_columns) > 1 else []
-    parts = [Fingerprinter(key) for _ in several]
-    others = [Fingerprinter(key) for _ in beside]
-    counts = [np.zeros(len(one.prior) + 1, dtype=np.int64) for one in release.held]
-    repeats: dict[Any, int] = {}
-    identity = release.identity
-    person_draws = None
-    if key and person is not None:
-        kernel = release.receipt(rows=False).kernel
-        column = str(release.column)
-        person_draws = PersonDraws(key, identity, column, kernel, release.inputs)
-    alone = person is not None and not (identity and identity.by_person)
-    columns = dict.fromkeys([*release.columns, *([person] if alone else []), *beside])
-    rows_of = []
-    for path in sources:
-        release.rows = 0
-        with (
-            told_apart(path, sources),
-            open_batches(path, list(columns), release.coded) as (_, batches, _),
-        ):
-            for batch in batches:
-                read = column_reader(batch)
-                values, places = release.secrets(read)
-                secrets.add_codes(values, places)
-                for one, column in zip([*parts, *others], [*several, *beside], strict=True):
-                    own, at = distinct_values(read(column), column)
-                    one.add_codes([*own, None], at)
-                for so_far, here in zip(
-                    counts, release.held_counts(read, values, places), strict=True
+    @property
+    def key(self) -> bytes:
+        """The key of fingerprints."""
+        return b"" if self.book is None else self.book.key
+
+    def survey(self, sources: Sequence[Path], base: Path, folder: Path) -> Survey:
+        """Read what is about to be released, check its identities, and warn of what is found.
+
+        Columns that are written beside the reports are known again by their fingerprints. Without
+        a budget, rows about nobody are on nobody's account; with one they are an error. The folder
+        has room for the reports, and takes digests of the identities of long files before.
+        """
+        release, beside = self.release, Beside(sources, self.release, self.written, self.book)
+        if release.identity is None:
+            found = self._survey(sources, release, beside)
+        else:
+            with SpooledAdmission(release.identity, folder) as admission:
+                mine = release.with_parts(admission=admission)
+                found = self._survey(sources, mine, beside)
+                admission.compare()
+        beside.warn(found.beside, who_of(base, self.about), base.name)
+        if self.person is not None:
+            warn_of_rows(found.most_of_one, self.person, release.recorded)
+        warn_of_counts(found, release)
+        return found
+
+    def _survey(self, sources: Sequence[Path], release: ColumnRelease, beside: Beside) -> Survey:
+        """One pass over the files; its release takes the identities in."""
+        key, person, budget = self.key, self.person, self.budget
+        secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
+        several = release.secret_columns if len(release.secret_columns) > 1 else []
+        parts = [Fingerprinter(key) for _ in several]
+        others = [Fingerprinter(key) for _ in beside.asked]
+        counts = [np.zeros(len(one.prior) + 1, dtype=np.int64) for one in release.held]
+        repeats: dict[Any, int] = {}
+        identity = release.identity
+        person_draws = None
+        if key and person is not None:
+            kernel = release.receipt(rows=False).kernel
+            column = str(release.column)
+            person_draws = PersonDraws(key, identity, column, kernel, release.inputs)
+        alone = person is not None and not (identity and identity.by_person)
+        columns = dict.fromkeys([*release.columns, *([person] if alone else []), *beside.asked])
+        rows_of = []
+        for path in sources:
+            release.rows = 0
+            with told_apart(path, sources):
+                for batch in open_table(path, self.written.dialect, release.coded).batches(
+                    [*columns]
                 ):
-                    so_far += here
-                if identity is not None or len(sources) > 1 or person_draws is not None:
-                    # Where there are several, nothing is refused after the first is there.
-                    codes = release.codes(read)
-                    # As the draws read them: 7 and "7" mean the same, and draw differently.
-                    if (found := release.identify(read, codes)) is not None:
-                        pairs.add(found, codes)
-                    if person_draws is not None:
-                        about = None
-                        if alone:
-                            encode = encode_some if budget is None else encode_identities
-                            about = encode(read(person), person, release.texts)
-                        person_draws.add(found, codes, about)
-                release.rows += batch.num_rows
-                if alone:
-                    who, rows = distinct_values(read(person), person)
-                    for name, count in zip(
-                        who, np.bincount(rows, minlength=len(who)), strict=False
+                    read = column_reader(batch)
+                    values, places = release.secrets(read)
+                    secrets.add_codes(values, places)
+                    for one, column in zip(
+                        [*parts, *others], [*several, *beside.asked], strict=True
                     ):
-                        repeats[name] = repeats.get(name, 0) + int(count)
-        rows_of.append(release.rows)
-    if not any(rows_of):
-        raise DataError(
-            f"table {sources[0].name}" + (" and others" if len(sources) > 1 else ""),
-            expected="at least one row",
-            got="none",
-            remedy="check the file",
+                        own, at = distinct_values(read(column), column)
+                        one.add_codes([*own, None], at)
+                    for so_far, here in zip(
+                        counts, release.held_counts(read, values, places), strict=True
+                    ):
+                        so_far += here
+                    if identity is not None or len(sources) > 1 or person_draws is not None:
+                        # Where there are several, nothing is refused after the first is there.
+                        codes = release.codes(read)
+                        # As the draws read them: 7 and "7" mean the same, and draw differently.
+                        if (found := release.identify(read, codes)) is not None:
+                            pairs.add(found, codes)
+                        if person_draws is not None:
+                            about = None
+                            if alone:
+                                encode = encode_some if budget is None else encode_identities
+                                about = encode(read(person), person, release.texts)
+                            person_draws.add(found, codes, about)
+                    release.rows += batch.num_rows
+                    if alone:
+                        who, rows = distinct_values(read(person), person)
+                        for name, count in zip(
+                            who, np.bincount(rows, minlength=len(who)), strict=False
+                        ):
+                            repeats[name] = repeats.get(name, 0) + int(count)
+            rows_of.append(release.rows)
+        if not any(rows_of):
+            raise DataError(
+                f"table {sources[0].name}" + (" and others" if len(sources) > 1 else ""),
+                expected="at least one row",
+                got="none",
+                remedy="check the file",
+            )
+        most = max(
+            (n for who, n in repeats.items() if who != "" and not is_missing(who)), default=0
         )
-    most = max((n for who, n in repeats.items() if who != "" and not is_missing(who)), default=0)
-    drawn_by = None if identity is None else pairs.result()
-    return Survey(
-        secrets.result(),
-        drawn_by,
-        tuple(tuple(one[1:].tolist()) for one in counts),
-        most,
-        tuple(rows_of),
-        tuple(one.result() for one in parts),
-        person_draws,
-        tuple(one.result() for one in others),
-    )
+        drawn_by = None if identity is None else pairs.result()
+        return Survey(
+            secrets.result(),
+            drawn_by,
+            tuple(tuple(one[1:].tolist()) for one in counts),
+            most,
+            tuple(rows_of),
+            tuple(one.result() for one in parts),
+            person_draws,
+            tuple(one.result() for one in others),
+        )
+
+    def intend(self, survey: Survey, source: Path, target: Path) -> int:
+        """Write the intent to release into the ledger; its number there, -1 without a ledger."""
+        book, release, about = self.book, self.release, self.about
+        if book is None:
+            return -1
+        who = who_of(source, about)
+        folders = (target.parent, source.parent, Path())
+        return book.open(
+            survey.secrets,
+            survey.pairs,
+            who,
+            about or source.name,
+            release.receipt(rows=False),
+            release.recorded,
+            target.name,
+            releases_beside(folders, book, who, str(release.column)),
+            [
+                Part(str(column), secrets, designed)
+                for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
+            ],
+            person_draws=survey.person_draws,
+            people=about,
+            budget=self.budget,
+        )
+
+    def drawing(self, survey: Survey) -> FileRelease:
+        """The same for what was surveyed, with reports that are taken in for their fingerprint."""
+        release = self.release.with_parts(
+            admission=None,
+            reports=Fingerprinter(self.key),
+            recalled=recalled(survey.person_draws),
+        )
+        return replace(self, release=release)
+
+    def schema_after(self, source: Path, table: Table) -> Any:
+        """The Arrow schema of the file of reports that is made of a file."""
+        told = self.release.receipts(rows=False)
+        if table.rows is not None:
+            told = [replace(one, rows=table.rows) for one in told]
+        after = reported_schema(table.schema, self.release)
+        after = with_receipt(after, *file_receipts(source).values(), *told)
+        return self.written.schema(after, self.release)
+
+    def write(self, source: Path, part: Path, target: Path) -> None:
+        """Write a file with the columns replaced to a hidden one."""
+        release, written = self.release, self.written
+        is_coded = codes_are_written() and file_ending(target) == ".parquet"
+        table = open_table(source, written.dialect, release.coded if is_coded else None)
+        after = self.schema_after(source, table)
+        with (
+            new_table(part, target, after, table, excel_safe=written.excel_safe) as write,
+            counter(table.rows, "privatising", show=self.progress) as advance,
+            _writing_beside(write) as write_next,
+        ):
+            for batch in table.batches():
+                write_next(written.batch(privatize_batch(batch, release), release))
+                advance(batch.num_rows)
+                self.stop_if_asked()
+
+    def write_note(self, note: Path, part: Path, source: Path, target: Path) -> None:
+        """Write the receipts that will stand beside a text file, whose hidden file is ``part``."""
+        receipts = [replace(one, reports=None) for one in self.release.receipts()]
+        known = file_receipts(source)
+        gone = self.written.gone(list(known), self.release)
+        kept = {name: one for name, one in known.items() if name not in gone}
+        carried = {**kept, **{one.column: one for one in receipts}}
+        content = {"file": target.name, "sha256": file_digest(part)}
+        content["receipts"] = json.loads(receipts_to_text(carried))
+        note.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+    def finish(self, number: int, target: Path) -> None:
+        """Write into the ledger that the reports are there."""
+        if self.book is None:
+            return
+        assert self.release.reports is not None
+        try:
+            self.book.close(number, self.release.reports.result())
+        except StorageError as problem:
+            raise StorageError(
+                f"the reports are in {target} and count as released, but the ledger could "
+                f"not be told that they were finished ({problem})"
+            ) from None
+
+    def give_up(self, number: int) -> None:
+        """Write into the ledger that nothing was released."""
+        if self.book is not None:
+            self.book.close(number, None)
 
 
 @contextmanager
@@ -250,66 +361,7 @@ def who_of(source: Path, about: str | None) -> str:
     return f"file {os.path.realpath(source)}" if about is None else f"name {about}"
 
 
-def intend(
-    book: Ledger,
-    survey: Survey,
-    release: ColumnRelease,
-    source: Path,
-    target: Path,
-    about: str | None,
-    budget: Budget | None = None,
-) -> int:
-    """Write the intent to release into the ledger; returns its number there."""
-    who = who_of(source, about)
-    folders = (target.parent, source.parent, Path())
-    return book.open(
-        survey.secrets,
-        survey.pairs,
-        who,
-        about or source.name,
-        release.receipt(rows=False),
-        release.recorded,
-        target.name,
-        releases_beside(folders, book, who, str(release.column)),
-        [
-            Part(str(column), secrets, designed)
-            for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
-        ],
-        person_draws=survey.person_draws,
-        people=about,
-        budget=budget,
-    )
-
-
 # Drawing and writing
-
-
-def write_reports(
-    source: Path,
-    part: Path,
-    release: ColumnRelease,
-    stop_if_asked: Callable[[], None],
-    progress: bool,
-    excel_safe: bool,
-    written: Written,
-) -> None:
-    """Write the file with the column replaced to a hidden one."""
-    coded = release.coded if codes_are_written() else None
-    with open_batches(source, coded=coded) as (schema, batches, total):
-        after = reported_schema(schema, release)
-        if total is not None:
-            told = [replace(one, rows=total) for one in release.receipts(rows=False)]
-            after = with_receipt(after, *told)
-        after = written.schema(after, release)
-        with (
-            new_table(part, after, source, excel_safe=excel_safe) as write,
-            counter(total, "privatising", show=progress) as advance,
-            _writing_beside(write) as write_next,
-        ):
-            for batch in batches:
-                write_next(written.batch(privatize_batch(batch, release), release))
-                advance(batch.num_rows)
-                stop_if_asked()
 
 
 @contextmanager
@@ -338,33 +390,3 @@ def _writing_beside(write: Callable[[Any], Any]) -> Iterator[Callable[[Any], Non
         yield write_next
         while under_way:
             finish(under_way.pop())
-
-
-def write_receipt_beside(
-    beside: Path,
-    part: Path,
-    source: Path,
-    target: Path,
-    release: ColumnRelease,
-    written: Written,
-) -> None:
-    """Write the receipts that will stand beside a CSV file, whose hidden file is ``part``."""
-    receipts = [replace(one, reports=None) for one in release.receipts()]
-    known = file_receipts(source)
-    gone = written.gone(list(known), release)
-    kept = {name: one for name, one in known.items() if name not in gone}
-    carried = {**kept, **{one.column: one for one in receipts}}
-    note = {"file": target.name, "sha256": file_digest(part)}
-    note["receipts"] = json.loads(receipts_to_text(carried))
-    beside.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
-
-
-def finish(book: Ledger, number: int, target: Path, reports: Fingerprint) -> None:
-    """Write into the ledger that the reports are there."""
-    try:
-        book.close(number, reports)
-    except StorageError as problem:
-        raise StorageError(
-            f"the reports are in {target} and count as released, but the ledger could "
-            f"not be told that they were finished ({problem})"
-        ) from None

@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
@@ -23,27 +23,14 @@ from urllib.parse import unquote
 from ..errors import DataError, InputError, LeftoverWarning, StorageError, asked_by, quote, warn
 from ..files import OVERWRITTEN, check_folder, publish, read_json, write_text
 from ..progress import counter
+from ..tables.files import RUN, Inputs, file_ending, is_text
+from ..tables.reading import open_table
+from ..tables.writing import check_held
 from .adapters import column_reader
 from .column import ColumnRelease
-from .counts import warn_of_rows
-from .file_passes import (
-    Survey,
-    check_source,
-    finish,
-    intend,
-    survey,
-    told_apart,
-    warn_of_counts,
-    who_of,
-    write_receipt_beside,
-    write_reports,
-)
-from .input_files import RUN, Inputs, file_ending, is_csv
+from .file_passes import FileRelease, Survey, check_source, told_apart
 from .ledger import Ledger
-from .persons import Budget, recalled
-from .receipts import Fingerprinter, Receipt
-from .table_files import file_digest, open_batches, receipt_path
-from .written_columns import Beside, Written
+from .receipts import Receipt, file_digest, receipt_path
 
 _FORMAT = "mechdesign-run"
 _SCHEMA = 1
@@ -77,10 +64,11 @@ def check_apart(inputs: Inputs, target: Path) -> None:
         )
 
 
-def _check_tables(inputs: Inputs, release: ColumnRelease, person: str | None) -> None:
+def _check_tables(inputs: Inputs, asked: FileRelease) -> None:
     """Raise an error for files that are no parts of one table, or whose names tell a secret."""
-    written = [target.column for target in release.targets]
-    told = {str(name) for name in [*release.columns, *written, person] if name is not None}
+    release, dialect = asked.release, asked.written.dialect
+    told_names = [*release.columns, *(target.column for target in release.targets), asked.person]
+    told = {str(name) for name in told_names if name is not None}
     for name in inputs.names:
         for part in PurePosixPath(name).parts[:-1]:
             column = unquote(part.partition("=")[0])
@@ -96,16 +84,17 @@ def _check_tables(inputs: Inputs, release: ColumnRelease, person: str | None) ->
         with told_apart(path, inputs.paths):
             for column in release.secret_columns:
                 check_source(path, str(column))
-            with open_batches(path) as (schema, _, _):
-                release.check_names(schema.names)
-                first = first or schema
-                if not schema.equals(first):
-                    raise DataError(
-                        "table",
-                        expected=f"the columns and types of {inputs.names[0]}",
-                        got="others",
-                        remedy="privatise files of other columns apart",
-                    )
+            schema = open_table(path, dialect).schema
+            release.check_names(schema.names)
+            first = first or schema
+            if not schema.equals(first):
+                raise DataError(
+                    "table",
+                    expected=f"the columns and types of {inputs.names[0]}",
+                    got="others",
+                    remedy="privatise files of other columns apart",
+                )
+    check_held(asked.schema_after(path, open_table(path, dialect)), path)
 
 
 # What is written
@@ -308,7 +297,7 @@ def _alone(target: Path) -> Iterator[None]:
 def _check_empty(inputs: Inputs, target: Path, *, overwrite: bool) -> None:
     """Raise :class:`StorageError` for a folder with files that would be replaced or mixed in."""
     own = {target / name for name in inputs.names}
-    own |= {receipt_path(path) for path in own if is_csv(path)}
+    own |= {receipt_path(path) for path in own if is_text(path)}
     files = (path for path in target.rglob("*") if not path.is_dir())
     # What begins with a dot is of a run that was stopped before anything was there, or no table.
     found = [p for p in files if not any(n[0] == "." for n in p.relative_to(target).parts)]
@@ -322,20 +311,7 @@ def _check_empty(inputs: Inputs, target: Path, *, overwrite: bool) -> None:
 
 
 def privatize_folder(
-    inputs: Inputs,
-    target: Path,
-    release: ColumnRelease,
-    book: Ledger | None,
-    stop_if_asked: Callable[[], None],
-    *,
-    person: str | None,
-    is_repeatable: bool,
-    overwrite: bool,
-    progress: bool,
-    excel_safe: bool,
-    about: str | None,
-    budget: Budget | None = None,
-    written: Written,
+    inputs: Inputs, target: Path, asked: FileRelease, *, is_repeatable: bool
 ) -> Receipt:
     """Privatise a column of several files into a folder, or go on with that.
 
@@ -344,60 +320,37 @@ def privatize_folder(
     is_repeatable : whether a key or a seed gives the same reports in another run
     """
     check_apart(inputs, target)
-    _check_tables(inputs, release, person)
+    _check_tables(inputs, asked)
+    book, budget = asked.book, asked.budget
     with _alone(target):
-        secret = b"" if book is None else book.key
-        run = _Run(target, secret)
+        run = _Run(target, asked.key)
         if run.state is None:
-            _check_empty(inputs, target, overwrite=overwrite)
+            _check_empty(inputs, target, overwrite=asked.overwrite)
         run.prepare()
         files = {name: run.digest(inputs.base / name) for name in inputs.names}
-        asked = {
-            **release.settings(is_repeatable, run.mark),
-            "excel_safe": excel_safe,
+        settings = {
+            **asked.release.settings(is_repeatable, run.mark),
             "spent": None if budget is None else budget.on_spent,
-            **written.settings,
+            **asked.written.settings,
         }
         if run.state is not None:
-            run.check(asked, files, book)
-        beside = Beside(inputs.paths, release, written, book)
-        found = survey(inputs.paths, release, person, secret, budget, target.parent, beside.asked)
+            run.check(settings, files, book)
         base = inputs.base.resolve()
-        beside.warn(found.beside, who_of(base, about), base.name)
-        if person is not None:
-            warn_of_rows(found.most_of_one, person, release.recorded)
-        warn_of_counts(found, release)
+        found = asked.survey(inputs.paths, base, target.parent)
         if run.state is None:
-            number = -1
-            if book is not None:
-                number = intend(book, found, release, base, target, about, budget)
-            run.begin(asked, files, book, number)
+            run.begin(settings, files, book, asked.intend(found, base, target))
         elif book is not None and budget is not None and budget.on_spent == "earlier":
             assert found.person_draws is not None
-            book.recall(found.person_draws, release.receipt(rows=False), about)
+            book.recall(found.person_draws, asked.release.receipt(rows=False), asked.about)
         assert run.state is not None
         number = run.state["number"]
-        _check_made(run, inputs, overwrite=overwrite, is_repeatable=is_repeatable)
-        reports = Fingerprinter(secret)
-        release = release.with_parts(
-            admission=None, reports=reports, recalled=recalled(found.person_draws)
-        )
+        _check_made(run, inputs, overwrite=asked.overwrite, is_repeatable=is_repeatable)
+        asked = asked.drawing(found)
         try:
-            _make_all(
-                run,
-                inputs,
-                found,
-                release,
-                stop_if_asked,
-                overwrite=overwrite,
-                progress=progress,
-                excel_safe=excel_safe,
-                written=written,
-            )
+            _make_all(run, inputs, found, asked)
         except BaseException:
             if not run.made:
-                if book is not None:
-                    book.close(number, None)
+                asked.give_up(number)
                 run.end()
             else:
                 warn(
@@ -406,10 +359,9 @@ def privatize_folder(
                     LeftoverWarning,
                 )
             raise
-        if book is not None:
-            finish(book, number, target, reports.result())
+        asked.finish(number, target)
         run.end()
-    return replace(release.receipt(rows=False), rows=sum(found.rows), reports=None)
+    return replace(asked.release.receipt(rows=False), rows=sum(found.rows), reports=None)
 
 
 def _check_made(run: _Run, inputs: Inputs, *, overwrite: bool, is_repeatable: bool) -> None:
@@ -437,47 +389,35 @@ def _check_made(run: _Run, inputs: Inputs, *, overwrite: bool, is_repeatable: bo
         )
 
 
-def _make_all(
-    run: _Run,
-    inputs: Inputs,
-    found: Survey,
-    release: ColumnRelease,
-    stop_if_asked: Callable[[], None],
-    *,
-    overwrite: bool,
-    progress: bool,
-    excel_safe: bool,
-    written: Written,
-) -> None:
+def _make_all(run: _Run, inputs: Inputs, found: Survey, asked: FileRelease) -> None:
     """Draw, note and publish each file that is not there."""
     start = 0
-    with counter(sum(found.rows), "privatising", show=progress) as advance:
+    with counter(sum(found.rows), "privatising", show=asked.progress) as advance:
         for index, (name, rows) in enumerate(zip(inputs.names, found.rows, strict=True)):
             path, output = inputs.base / name, run.target / name
             state = run.status(name) if name in run.made else "gone"
             if state == "gone":
                 part = run.part(index, file_ending(path))
-                mine = release.from_row(start)
+                mine = replace(asked, release=asked.release.from_row(start), progress=False)
                 with told_apart(path, inputs.paths):
-                    write_reports(path, part, mine, stop_if_asked, False, excel_safe, written)
-                if is_csv(path):
-                    write_receipt_beside(receipt_path(part), part, path, output, mine, written)
-                if mine.rows != rows:
+                    mine.write(path, part, output)
+                if is_text(path):
+                    mine.write_note(receipt_path(part), part, path, output)
+                if mine.release.rows != rows:
                     raise DataError(
                         f"table {name}",
                         expected=f"the {rows} rows that it had when it was checked",
-                        got=str(mine.rows),
+                        got=str(mine.release.rows),
                         remedy="privatise files that nobody is writing",
                     )
-                stop_if_asked()
+                asked.stop_if_asked()
                 run.note(name, part)
             else:
-                _take_in(
-                    release, output if state == "there" else run.folder / run.made[name]["part"]
-                )
+                made = output if state == "there" else run.folder / run.made[name]["part"]
+                _take_in(asked.release, made)
             if state != "there":
                 output.parent.mkdir(parents=True, exist_ok=True)
-                run.publish(name, overwrite=overwrite)
+                run.publish(name, overwrite=asked.overwrite)
             start += rows
             advance(rows)
 
@@ -485,6 +425,5 @@ def _make_all(
 def _take_in(release: ColumnRelease, path: Path) -> None:
     """Add the reports of a finished file to the fingerprint of all."""
     columns = [str(target.column) for target in release.targets]
-    with open_batches(path, columns, release.coded) as (_, batches, _):
-        for batch in batches:
-            release.recall(column_reader(batch))
+    for batch in open_table(path, coded=release.coded).batches(columns):
+        release.recall(column_reader(batch))

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, ExposureWarning, InputError, StorageError, quote, warn
 from ..files import check_folder, check_named, write_text
-from ..input_tables import is_missing
 from ..labels import counted, tidy
 from ..published import shown_fingerprint
+from ..tables.counting import is_missing
 from .codes import ABSENT
 from .words import SeededWords, SystemWords, Words, words_from
 

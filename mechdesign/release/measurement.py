@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..errors import DataError, InputError, MissingLibraryError
+from ..errors import DataError, InputError
+from ..extras import brought_by
 from ..mechanism import mechanism_of
 from ..prior import Prior
 from ..privacy import LDP
@@ -30,10 +31,8 @@ def to_opendp(mechanism: Any) -> Any:
     MissingLibraryError
         When OpenDP is not installed.
     """
-    try:
+    with brought_by("opendp"):
         import opendp.prelude as dp
-    except ImportError:
-        raise MissingLibraryError("opendp", "opendp") from None
     kernel = mechanism_of(mechanism)
     sampler = Sampler(kernel)
     level = LDP(math.inf).check(kernel, Prior.uniform(kernel.inputs)).achieved[0]

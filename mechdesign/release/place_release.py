@@ -58,7 +58,7 @@ class PlaceRelease(JointRelease):
 
     def _snapped(self, read: Reader) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Positions of inputs, -1 where there is none, and which rows lack a coordinate."""
-        lat, lon = (degrees(_values(read(name)), name, texts=self.texts) for name in self._columns)
+        lat, lon = (degrees(read(name), name, texts=self.texts) for name in self._columns)
         places = self._set.snap(lat, lon)
         found = np.where(places >= 0, self._inputs[np.maximum(places, 0)], ABSENT)
         return found, places == MISSING
@@ -72,16 +72,3 @@ class PlaceRelease(JointRelease):
             remedy="design for larger bounds or a larger reach, or choose "
             + asked_by(*NULL_OR_REPLACED),
         )
-
-
-def _values(values: Any) -> Any:
-    """Values of an Arrow array, a vector or a list as a vector of floats or a list."""
-    if not hasattr(values, "to_pylist"):
-        return values
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    if pa.types.is_floating(values.type) and values.null_count == 0:
-        return np.asarray(values.to_numpy(), dtype=np.float64)
-    return values.to_pylist()

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, StorageError, listed, quote
-from ..files import new_file, parse_json, read_text, regular_file, write_text
+from ..files import new_file, parse_json, read_text, write_text
 from ..labels import Label, counted, tidy
 from ..mechanism import kernel_of
 from ..published import kernel_fingerprint, shown_fingerprint
 from ..stored_values import label_to_json
+from ..tables import open_table
+from ..tables.reading import read_columns
 
 FORMAT, SCHEMA = "mechdesign-counts", 1
 _MOST = 1 << 53
@@ -279,20 +281,15 @@ class ReportCounts:
         """Read what :meth:`save` wrote; raises :class:`DataError` for a file that holds none."""
         if Path(path).suffix.lower() != ".parquet":
             return cls.from_json(parse_json(read_text(path), f"file {path}", "pass counts"))
-        import pyarrow as pa
-        from pyarrow import parquet
-
         try:
-            table = parquet.read_table(regular_file(path))
-            note = json.loads((table.schema.metadata or {})[FORMAT.encode()])
-            kernels = set(table.column("kernel").to_pylist()) | {note["kernel"]}
-            if len(kernels) != 1:
+            note = json.loads((open_table(path).schema.metadata or {})[FORMAT.encode()])
+            kernels, texts, counts = read_columns(path, ["kernel", "report", "count"])
+            if {*kernels, note["kernel"]} != {note["kernel"]}:
                 raise _no_counts("counts of several kernels")
-            texts, counts = (table.column(name).to_pylist() for name in ("report", "count"))
             pairs = [[json.loads(text), n] for text, n in zip(texts, counts, strict=True)]
         except DataError:
             raise
-        except (pa.ArrowInvalid, KeyError, ValueError, TypeError) as problem:
+        except (KeyError, ValueError, TypeError) as problem:
             raise _no_counts(f"something else ({type(problem).__name__})") from None
         return cls.from_json({**note, "counts": pairs})
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import product
+from functools import cached_property
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
-from ..input_tables import DROPPED, series_of
-from ..labels import Label, counted, listing, parse_labels, tidy
+from ..labels import Label, counted, listing, tidy
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
+from ..progress import counter
 from ..schema import Schema
 from ..solve.columns_plan import KernelPlan, product_kernel
+from ..tables.counting import DROPPED, distinct_rows, distinct_values, labels_of, row_codes
+from ..tables.frames import column_values, plain_numbers
+from ..tables.reading import Table, open_table
+from ..tables.text import AS_FOUND, Dialect
 from ._identifiability import FEWEST
-from .codes import ABSENT, Codebook, check_choice, distinct_values, is_blank
-from .counts import count_rows
-from .receipts import Receipt, check_receipt, load_receipt, read_receipts, receipts_of, trace
+from .codes import ABSENT, Codebook, check_choice, is_blank
+from .receipts import (
+    Receipt,
+    check_receipt,
+    file_receipts,
+    load_receipt,
+    read_receipts,
+    receipts_of,
+    trace,
+)
 from .report_counts import ReportCounts, checked_count
 from .several import check_order, joined
 
@@ -36,6 +48,8 @@ _LEAST, _LARGEST = 1e-60, 1e60
 _EXACT = 1 << 53
 # Rows of which it is looked whether they recur.
 _PROBED = 5000
+# Reports that were read are put together where there are so many of them.
+_PENDING = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -194,16 +208,10 @@ class Sample:
                 got=f"{counted(int(self.repeats[blank].sum()), 'row')} without one",
                 remedy="name them, such as 'unknown', or leave those rows out of the table",
             )
-        if self.texts:
-            values = [value.strip() if isinstance(value, str) else value for value in values]
-        distinct = list(dict.fromkeys(values))
-        labels = parse_labels(list(map(str, distinct))) if self.texts else distinct
-        try:
-            order = sorted(range(len(labels)), key=labels.__getitem__)
-        except TypeError:
-            order = sorted(range(len(labels)), key=lambda i: (str(type(labels[i])), str(labels[i])))
-        place = {distinct[i]: k for k, i in enumerate(order)}
-        return [labels[i] for i in order], np.array([place[v] for v in values], np.int64)[places]
+        is_text = self.texts and all(isinstance(value, str) for value in values)
+        known = labels_of(values, (), None, is_text)
+        place = {label: k for k, label in enumerate(known.order)}
+        return known.order, np.array([place[known.of[v]] for v in values], np.int64)[places]
 
 
 def coded(column: Any, name: str) -> tuple[list[Any], NDArray[Any]]:
@@ -221,7 +229,8 @@ def coded(column: Any, name: str) -> tuple[list[Any], NDArray[Any]]:
 def is_table(reports: Any) -> bool:
     """Whether reports have columns."""
     # Lazy frames compute theirs where they are asked for them.
-    return isinstance(reports, CountedRows) or hasattr(type(reports), "columns")
+    is_read = isinstance(reports, (CountedRows, ReportFile, str, Path))
+    return is_read or hasattr(type(reports), "columns")
 
 
 def counted_rows(
@@ -231,18 +240,20 @@ def counted_rows(
 
     Parameters
     ----------
-    reports : table, column, or mapping from outputs (of several columns tuples of them) to counts
+    reports : table, path of one, column, or mapping from outputs (of several columns tuples of
+        them) to counts
     names : of the columns of reports; ``None`` for a column or counts without a name
     others : of columns beside them
     mechanism : what made reports that come as :class:`mechdesign.ReportCounts`
     """
     if isinstance(reports, ReportCounts):
         reports = reports.by_label(mechanism)
-    if hasattr(reports, "read_all"):
-        reports = reports.read_all()
+    is_named = None not in names
+    if isinstance(reports, (str, Path)):
+        reports = ReportFile(reports)
     receipts = receipts_of(reports)
     check_beside(names, others, receipts)
-    is_counts, is_named = isinstance(reports, Mapping), None not in names
+    is_counts = isinstance(reports, Mapping)
     if others and (is_counts or not is_named):
         raise InputError(
             "reports of a survey",
@@ -255,21 +266,93 @@ def counted_rows(
     if is_named and isinstance(reports, CountedRows):
         return reports
     wanted = [*names, *dict.fromkeys(others)]
+    if is_named and isinstance(reports, ReportFile):
+        if isinstance(mechanism, ImplicitKernel) and len(wanted) == 1:
+            return reports.subsets(wanted[0], mechanism)
+        return _rows_of(reports.table, wanted, receipts, texts=True)
     if is_named:
-        cells = _columns_of(reports, wanted)
-        if cells is None:
-            return CountedRows.of_counts(wanted, count_rows(reports, wanted), receipts)
-    elif is_table(reports):
+        return _rows_of(open_table(reports), wanted, receipts)
+    if is_table(reports):
         raise DataError(
             "reports",
             expected="the name of their column",
             got="a table without it",
             remedy="pass column=",
         )
-    else:
-        cells = [_cells(series_of(reports), "reports")]
+    return _rows_of(Table(wanted, lambda _: iter([[column_values(reports)]])), wanted, receipts)
+
+
+def _rows_of(
+    table: Table, names: Sequence[Any], receipts: Mapping[str, Receipt], *, texts: bool = False
+) -> CountedRows:
+    """Rows of columns of a table: of one that is there as a whole, numbers as arrays."""
+    table.check(names)
+    parts = table.parts(names)
+    first = list(islice(parts, 2))
+    if len(first) != 1 or texts:
+        counts = distinct_rows(chain(first, parts), names).counts
+        return CountedRows.of_counts(names, counts, receipts, texts=texts)
+    cells = [_cells(column, name) for column, name in zip(first[0], names, strict=True)]
     kept, repeats = _distinct_rows(cells)
-    return CountedRows(tuple(wanted), [_rows(part, kept) for part in cells], repeats, receipts)
+    return CountedRows(tuple(names), [_rows(part, kept) for part in cells], repeats, receipts)
+
+
+@dataclass(frozen=True)
+class ReportFile:
+    """A file of reports, or several, of which columns are read when they are asked for.
+
+    Attributes
+    ----------
+    path : of what :func:`mechdesign.tables.open_table` takes
+    dialect : how a text file is written
+    progress : whether it is shown how far it is read
+    """
+
+    path: str | Path
+    dialect: Dialect = AS_FOUND
+    progress: bool = False
+
+    @cached_property
+    def receipts(self) -> dict[str, Receipt]:
+        """Its receipts; raises :class:`DataError` for text that they were not written for."""
+        return file_receipts(self.path, check=True)
+
+    @cached_property
+    def table(self) -> Table:
+        """The opened file; raises :class:`DataError` for what is none."""
+        table = open_table(self.path, self.dialect)
+
+        def parts(columns: Sequence[Any]) -> Iterator[list[Any]]:
+            with counter(table.rows, "counting", show=self.progress) as advance:
+                for part in table.parts(columns):
+                    yield part
+                    advance(len(part[0]))
+
+        return replace(table, parts=parts)
+
+    def subsets(self, column: str, mechanism: ImplicitKernel) -> CountedRows:
+        """The distinct reports in a column of what has no matrix, put together part by part."""
+        found, waiting = [np.zeros((2, 0), dtype=np.int64)], 0
+        self.table.check([column])
+        for (values,) in self.table.parts([column]):
+            once = np.ones(len(values), dtype=np.int64)
+            rows = CountedRows((column,), [_cells(values, column)], once, {})
+            read = _read(rows, {column: mechanism.outputs}, ())
+            found.append(np.stack([read.reports, read.repeats]))
+            waiting += len(read.repeats)
+            if waiting > _PENDING:
+                found, waiting = [_totals(found)], 0
+        reports, repeats = _totals(found)
+        cells: Any = reports
+        if len(reports) and reports[0] == ABSENT:
+            cells = reports[1:].tolist(), np.arange(-1, len(reports) - 1) % len(reports)
+        return CountedRows((column,), [cells], repeats, self.receipts)
+
+
+def _totals(parts: list[Places]) -> Places:
+    """Reports that differ, and how often each came in all of the parts."""
+    reports, repeats = np.concatenate(parts, axis=1)
+    return np.stack(Sample({None: reports}, repeats).totals())
 
 
 def _counted(reports: Mapping[Any, Any], columns: int) -> dict[tuple[Any, ...], int]:
@@ -481,39 +564,12 @@ def _rows(column: Any, kept: NDArray[Any]) -> Any:
     return column[kept] if isinstance(column, np.ndarray) else (column[0], column[1][kept])
 
 
-def _columns_of(table: Any, names: Sequence[str]) -> list[Any] | None:
-    """Columns of a frame in memory: numbers as arrays, else values and the place of each row.
-
-    ``None`` for other tables, and for columns that a frame lacks or that hold lists.
-    """
-    import narwhals.stable.v1 as nw
-
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return None
-    schema = frame.schema
-    if any(name not in schema or schema[name].is_nested() for name in names):
-        return None
-    return [_cells(frame.get_column(name), name) for name in names]
-
-
 def _cells(column: Any, name: str) -> Any:
     """A column as cells of :class:`CountedRows`."""
-    import narwhals.stable.v1 as nw
-    import pyarrow as pa
-
-    if isinstance(column, nw.Series):
-        if column.dtype.is_numeric() or column.dtype == nw.Boolean:
-            column = column.to_numpy()
-        else:
-            try:
-                # Polars panics at a name with a zero byte.
-                return distinct_values(column.alias("c").to_arrow(), name)
-            except (pa.ArrowException, TypeError):
-                column = column.to_list()
-    if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iufb":
-        return column
-    return distinct_values(list(column), name)
+    numbers = plain_numbers(column)
+    if numbers is not None and numbers[1] is None:
+        return numbers[0]
+    return distinct_values(column, name)
 
 
 def _distinct_rows(columns: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -525,15 +581,11 @@ def _distinct_rows(columns: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int
     probe = [part[:: 1 + rows // _PROBED].tolist() for part in codes]
     if 2 * len(set(zip(*probe, strict=True))) > len(probe[0]):
         return np.arange(rows), np.ones(rows, dtype=np.int64)
-    code, size = np.zeros(rows, dtype=np.int64), 1
-    for part, column in zip(codes, columns, strict=True):
-        if isinstance(column, np.ndarray):
-            part = np.unique(part, return_inverse=True)[1]
-        count = int(part.max(initial=0)) + 1
-        if size * count > 1 << 62:
-            values, code = np.unique(code, return_inverse=True)
-            size = len(values)
-        code, size = code * count + part, size * count
+    places = [
+        np.unique(part, return_inverse=True)[1] if isinstance(column, np.ndarray) else part
+        for part, column in zip(codes, columns, strict=True)
+    ]
+    code = row_codes(places, [int(part.max(initial=0)) + 1 for part in places])
     _, first, repeats = np.unique(code, return_index=True, return_counts=True)
     order = np.argsort(first)
     return first[order], repeats[order]
@@ -588,7 +640,7 @@ def asked_of(
     if isinstance(column, (list, tuple)):
         several = list(Schema(tuple(column)).names)
     if several is None and is_table(reports):
-        several = report_columns(designed)
+        several = report_columns(designed, reports)
     kernel = mechanism_of(designed)
     several = several or [None]
     if len(several) == 1 or isinstance(reports, (Mapping, ReportCounts)):
@@ -604,11 +656,21 @@ def asked_of(
     return Asked(designed, kernel, sample, known, note)
 
 
-def report_columns(designed: Any) -> list[str]:
-    """The columns that reports of a design or plan are in, unless they were given other names."""
+def report_columns(designed: Any, reports: Any) -> list[str]:
+    """The columns that reports of a design or plan are in, unless they were given other names: in
+    files that lack those of a design they are called "report".
+    """
     if isinstance(designed, KernelPlan):
         return list(designed.names)
-    kernel = kernel_of(designed)
+    found = _designed_columns(kernel_of(designed))
+    if isinstance(reports, (str, Path)):
+        reports = ReportFile(reports)
+    if isinstance(reports, ReportFile) and not (found and {*found} <= {*reports.table.names}):
+        return ["report"]
+    return found
+
+
+def _designed_columns(kernel: Any) -> list[str]:
     schema = None if isinstance(kernel, ImplicitKernel) else kernel.schema
     names = [] if schema is None else list(schema.names)
     if len(names) < 2 or all(isinstance(y, tuple) and len(y) == len(names) for y in kernel.outputs):

@@ -24,8 +24,9 @@ from ..mechanism import Mechanism, kernel_of
 from ..prior import Prior
 from ..published import kernel_fingerprint
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan, product_kernel
+from ..tables.counting import distinct_values
 from .bin_codes import encoder_of
-from .codes import ABSENT, NULL_OR_REPLACED, Encoder, Policy, distinct_values, rows_told
+from .codes import ABSENT, NULL_OR_REPLACED, Encoder, Policy, rows_told
 from .column import ColumnRelease, HeldPrior, Reader, check_name, plain_settings, told_bins
 from .identities import Admission, Identity
 from .receipts import Fingerprinter, Receipt

@@ -12,24 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, MissingLibraryError, RepeatWarning, warn
-from ..input_tables import is_missing
+from ..errors import DataError, InputError, RepeatWarning, warn
+from ..extras import brought_by
 from ..labels import counted
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP
 from ..solve._design import design
+from ..tables.counting import is_missing
 from ..theory._composition import largest_ratios
 from ..utility import Hamming
 from .codes import ABSENT, Policy
 from .column import ColumnRelease
 from .words import words_from
 
-try:
+with brought_by("sklearn"):
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
     from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError:
-    raise MissingLibraryError("scikit-learn 1.6 or newer", "sklearn") from None
 
 
 class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -9,12 +9,14 @@ from typing import Any
 
 from ..errors import InputError, UnhiddenWarning, is_iterable, quote, warn
 from ..labels import listing
-from .column import ColumnRelease, find_column
+from ..tables.frames import find_column
+from ..tables.reading import open_table
+from ..tables.text import AS_FOUND, Dialect
+from .column import ColumnRelease
 from .ledger import Ledger
 from .receipts import KEY as RECEIPTS
-from .receipts import Fingerprint, names_reports, receipts_to_text, schema_receipts
+from .receipts import Fingerprint, file_receipts, names_reports, receipts_to_text, schema_receipts
 from .several import columns_of
-from .table_files import file_receipts, open_batches
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,19 @@ class Written:
     ----------
     dropped : columns that are left out
     only_reports : whether all columns are left out that no reports stand in
+    excel_safe : whether no cell of text is one that a spreadsheet runs
+    dialect : how text is written that is read
     """
 
     dropped: tuple[str, ...] = ()
     only_reports: bool = False
+    excel_safe: bool = False
+    dialect: Dialect = AS_FOUND
 
     @classmethod
-    def read(cls, drop: Any, only_reports: Any) -> Written:
+    def read(
+        cls, drop: Any, only_reports: Any, excel_safe: bool = False, dialect: Dialect = AS_FOUND
+    ) -> Written:
         """What a caller asks for; raises :class:`InputError` for what means nothing."""
         is_list = is_iterable(drop) and not isinstance(drop, (str, bytes))
         names = (drop,) if isinstance(drop, str) else tuple(drop) if is_list else None
@@ -56,7 +64,7 @@ class Written:
                 got="both",
                 remedy="leave out drop= (--drop-column)",
             )
-        return cls(tuple(dict.fromkeys(names or ())), only_reports)
+        return cls(tuple(dict.fromkeys(names or ())), only_reports, excel_safe, dialect)
 
     @property
     def is_all(self) -> bool:
@@ -65,10 +73,11 @@ class Written:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Plain values that a run is gone on with by; none where all columns are written."""
-        if self.is_all:
-            return {}
-        return {"columns left out": sorted(self.dropped) or "all but reports"}
+        """Plain values that a run is gone on with by."""
+        found: dict[str, Any] = {"excel_safe": self.excel_safe, **vars(self.dialect)}
+        if not self.is_all:
+            found["columns left out"] = sorted(self.dropped) or "all but reports"
+        return found
 
     def check(self, names: Sequence[str], release: ColumnRelease) -> None:
         """Raise an error for columns that the table lacks, or that reports take the place of."""
@@ -129,8 +138,7 @@ class Beside:
         written: Written,
         book: Ledger | None,
     ) -> None:
-        with open_batches(sources[0]) as (schema, _, _):
-            names = schema.names
+        names = open_table(sources[0], written.dialect).names
         written.check(names, release)
         own = {*map(str, release.secret_columns), *written.gone(names, release)}
         raw = [name for name in names if name not in own and names.count(name) == 1]

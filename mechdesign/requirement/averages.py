@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import RequirementError, quote
 from ..labels import Label
 from ..mechanism import Mechanism
+from ..numeric import truth_value
 from ..prior import Prior
 from .base import (
     TOLERANCE,
@@ -44,12 +45,9 @@ class Cost(Requirement):
     each: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.each, (bool, np.bool_)):
-            raise RequirementError(
-                "each of a cost", expected="True or False", got=quote(self.each), remedy="each=True"
-            )
+        each = truth_value(self.each, "each", error=RequirementError)
         costs, limit = rows_of_numbers(self.costs, "cost"), finite(self.limit, "limit of a cost")
-        keep(self, costs=costs, limit=limit, each=bool(self.each))
+        keep(self, costs=costs, limit=limit, each=each)
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One, or one for each symbol."""

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, RequirementError, is_iterable, quote
+from ..errors import RequirementError, is_iterable, quote
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -42,20 +42,6 @@ _UNKNOWN = Fraction(2) ** 1100
 _SUBJECT = "cvxpy constraints of one's own"
 
 
-def import_cvxpy() -> Any:
-    """The package cvxpy; raises :class:`InputError` that says what to install."""
-    try:
-        import cvxpy
-    except ImportError:
-        raise InputError(
-            "cvxpy constraints",
-            expected="cvxpy to be installed",
-            got="no module of that name",
-            remedy="install it with: pip install 'mechdesign[cvxpy]'",
-        ) from None
-    return cvxpy
-
-
 @dataclass(frozen=True)
 class OwnConstraints(Requirement, register=False):
     """What a function of a cvxpy variable asks, before the shape of the kernel is known."""
@@ -65,7 +51,6 @@ class OwnConstraints(Requirement, register=False):
     name: str = ""
 
     def __post_init__(self) -> None:
-        import_cvxpy()
         if not callable(self.function):
             raise RequirementError(
                 _SUBJECT,
@@ -78,7 +63,8 @@ class OwnConstraints(Requirement, register=False):
 
     def on(self, kernel: Any) -> list[Any]:
         """The constraints on a cvxpy expression of the shape of a kernel, as they are given."""
-        cp = import_cvxpy()
+        import cvxpy as cp
+
         given = self.function(kernel)
         found = list(given) if is_iterable(given) else [given]
         for part in found:
@@ -97,7 +83,8 @@ class OwnConstraints(Requirement, register=False):
         Raises :class:`RequirementError` for constraints that are not convex in cvxpy's rules, or
         not on the variable that was given.
         """
-        cp = import_cvxpy()
+        import cvxpy as cp
+
         kernel = cp.Variable((len(prior), len(outputs)), name="K")
         constraints = self.on(kernel)
         for constraint in constraints:
@@ -161,7 +148,8 @@ class Convex(Requirement, register=False):
 
     def on_kernel(self, kernel: Any) -> list[Any]:
         """The functions g of a cvxpy expression of the shape of a kernel."""
-        cp = import_cvxpy()
+        import cvxpy as cp
+
         mine = _normalised(cp, self.asked.on(self.variable))[0]
         others = _normalised(cp, self.asked.on(kernel))[0]
         return [other for own, other in zip(mine, others, strict=True) if not own.is_affine()]

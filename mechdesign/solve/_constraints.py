@@ -12,7 +12,7 @@ from ..privacy.notion import as_notions
 from ..program.problem import ask, check_size, forbidden_entries
 from ..program.program import Cone
 from ..requirement.base import Requirement, as_requirements
-from ..requirement.convex import Convex, OwnConstraints, import_cvxpy
+from ..requirement.convex import Convex, OwnConstraints
 
 
 def constraints(
@@ -54,7 +54,7 @@ def constraints(
     Raises
     ------
     InputError
-        Where cvxpy is not installed, for a notion that can be audited only, for what is no affine
+        For a notion that can be audited only, for what is no affine
         expression with one row per symbol, and for requirements that do not fit the labels. For
         cvxpy see [DiamondBoyd2016].
 
@@ -73,7 +73,8 @@ def constraints(
     >>> round(float(problem.solve(solver="CLARABEL")), 3)
     0.92
     """
-    cp = import_cvxpy()
+    import cvxpy as cp
+
     as_prior(prior)
     notions = as_notions(privacy)
     m = _checked_shape(cp, kernel, prior)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -19,10 +19,9 @@ from ..errors import (
 from ..exact import float_at_least
 from ..numeric import finite_number
 from ..prior import Prior
-from ..privacy.free_level import as_families
+from ..privacy.free_level import as_family
 from ..program.problem import Problem, designable, state_problem
 from ..program.program import LinearProgram
-from ..progress import counter
 from ..roots import LevelSearch, Probe
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
@@ -145,14 +144,14 @@ def smallest(
     (1.5404, True, True)
     """
     check_solver(solver)
-    families = as_families(notion)
-    if len(families) != 1 or solver == "all":
+    if solver == "all":
         raise LevelError(
             "smallest level",
-            expected="one notion with a free level, and one method",
-            got=f"{len(families)} notions" if solver != "all" else "solver='all'",
+            expected="one method",
+            got="solver='all'",
             remedy="ask for one after another",
         )
+    family = as_family(notion)
     target = Fraction(finite_number(at_least, "at_least"))
     if isinstance(utility, Estimation) and target > 0:
         raise InputError(
@@ -164,13 +163,12 @@ def smallest(
     share = finite_number(precision, "precision", _FINEST, _COARSEST)
 
     def state(level: float) -> Problem:
-        notions = families[0].at(level)
+        notions = family.at(level)
         return designable(state_problem(prior, utility, notions, outputs, time_limit, subject_to))
 
-    with counter(None, "levels", show=progress) as advance:
-        levels = _Levels(families[0].name, state, target, Walk(solver), advance)
-        search = LevelSearch(levels.probe)
-        low, high = search.narrowed(share)
+    levels = _Levels(family.name, state, target, Walk(solver))
+    search = LevelSearch(levels.probe, progress=progress)
+    low, high = search.narrowed(share)
     if not high.reaches:
         raise levels.never(high)
     if low is None and len(search.probes) > 1:
@@ -178,7 +176,7 @@ def smallest(
     assert high.design is not None
     bound = None if low is None or low.bound is None else float_at_least(low.bound)
     return SmallestLevel(
-        families[0].name,
+        family.name,
         float(target),
         high.level,
         None if low is None else low.level,
@@ -189,24 +187,19 @@ def smallest(
     )
 
 
+@dataclass
 class _Levels:
     """Designs of a family's levels, each compared with those before it."""
 
-    def __init__(
-        self,
-        family: str,
-        state: Callable[[float], Problem],
-        target: Fraction,
-        walk: Walk,
-        advance: Callable[[int], None],
-    ) -> None:
-        self._family, self._state, self._target = family, state, target
-        self._walk, self._advance = walk, advance
-        self._probes: list[_Probe] = []
+    family: str
+    state: Callable[[float], Problem]
+    target: Fraction
+    walk: Walk
+    probes: list[_Probe] = field(default_factory=list)
 
     def probe(self, level: float) -> _Probe:
-        problem = self._state(level)
-        self._advance(1)
+        """What is known at a level."""
+        problem = self.state(level)
         program, proof = problem.program, None
         if isinstance(program, LinearProgram) and program.is_restricted:
             proof = prove_infeasible(problem)
@@ -214,14 +207,14 @@ class _Levels:
             found = _Probe(level=level, misses=True, proof=proof)
         else:
             found = self._designed(problem, level)
-        for other in self._probes:
+        for other in self.probes:
             self._compare(*sorted((other, found), key=lambda probe: probe.level))
-        self._probes.append(found)
+        self.probes.append(found)
         return found
 
     def _designed(self, problem: Problem, level: float) -> _Probe:
         try:
-            design = self._walk.step(problem)
+            design = self.walk.step(problem)
         except (SolverError, CertificateError) as failure:
             return _Probe(level=level, failure=failure)
         enclosed = problem.enclose(design.mechanism)
@@ -229,9 +222,9 @@ class _Levels:
         bound = Fraction(design.bound) if math.isfinite(design.bound) else None
         return _Probe(
             level=level,
-            reaches=value is not None and value >= self._target,
-            misses=bound is not None and bound < self._target,
-            excess=None if value is None else float(value - self._target),
+            reaches=value is not None and value >= self.target,
+            misses=bound is not None and bound < self.target,
+            excess=None if value is None else float(value - self.target),
             value=value,
             bound=bound,
             design=design,
@@ -245,7 +238,7 @@ class _Levels:
         if falls or second.proof is not None:
             got = "nothing" if second.bound is None else f"at most {float(second.bound):.9g}"
             raise LevelError(
-                f"notion {self._family}",
+                f"notion {self.family}",
                 expected="values that do not fall as the level grows",
                 got=f"{float(first.value):.9g} at level {first.level:.9g} and {got} at "
                 f"{second.level:.9g}",
@@ -255,17 +248,17 @@ class _Levels:
     def undecided(self) -> InfeasibleError:
         """That no level provably misses the value."""
         return InfeasibleError(
-            f"no level of {self._family} was found at which {float(self._target):.12g} is "
+            f"no level of {self.family} was found at which {float(self.target):.12g} is "
             "provably out of reach; ask for a value that is farther from that of an uninformative "
             "kernel, or for another solver",
-            (self._family,),
+            (self.family,),
         )
 
     def never(self, most: _Probe) -> InfeasibleError | SolverError | CertificateError:
         """That no level reaches the value, from what is known at the largest."""
         if most.failure is not None:
             return most.failure
-        asked = f"{float(self._target):.12g} at least"
+        asked = f"{float(self.target):.12g} at least"
         if most.proof is not None:
             return self._impossible(asked, most)
         if most.misses:
@@ -274,24 +267,24 @@ class _Levels:
         elif math.isinf(most.level) or most.value is None:
             why = "no kernel that reaches it was found, nor a proof that there is none"
         else:
-            short = float(self._target - most.value)
+            short = float(self.target - most.value)
             why = f"the best kernel found lacks {short:.3g}"
         at = "with no bound on privacy" if math.isinf(most.level) else f"at level {most.level:g}"
         return InfeasibleError(
-            f"{asked} is not reached at any level of {self._family}: {at} {why}; ask for a "
+            f"{asked} is not reached at any level of {self.family}: {at} {why}; ask for a "
             "smaller value",
-            (self._family,),
+            (self.family,),
         )
 
     def _impossible(self, asked: str, most: _Probe) -> InfeasibleError:
         """What clashes at the largest level, whatever value is asked for."""
         why = InfeasibleError(f"no kernel satisfies the rest of what is asked ({most.proof})")
         try:
-            check_feasible(self._state(most.level))
+            check_feasible(self.state(most.level))
         except InfeasibleError as found:
             why = found
         return InfeasibleError(
-            f"{asked} is not reached at any level of {self._family}, nor is any other value: {why}",
+            f"{asked} is not reached at any level of {self.family}, nor is any other value: {why}",
             why.clash,
             why.proof or most.proof,
             why.levels,

@@ -96,11 +96,9 @@ class Cvxpy(Method):
 
 
 def installed_solvers() -> list[str]:
-    """Names of the solvers that an installed cvxpy has; empty without cvxpy."""
-    try:
-        import cvxpy
-    except ImportError:
-        return []
+    """Names of the solvers that cvxpy finds here."""
+    import cvxpy
+
     return list(cvxpy.installed_solvers())
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ..errors import InputError, NoMethodError, SolverError, UnknownNameError, quote
+from ..errors import InputError, NoMethodError, UnknownNameError
 from ..linear.highs import SIMPLEX_ENTRIES
 from ..program.problem import Problem
 from ..program.program import EstimationProgram, LinearProgram, Program
@@ -176,10 +176,9 @@ def check_solver(solver: Any) -> None:
 
 
 def find_method(solver: str | Method) -> Method:
-    """A method by name, else a solver that the installed cvxpy has; an instance is itself.
+    """A method by name, else a solver that cvxpy finds here; an instance is itself.
 
-    Raises :class:`UnknownNameError`, and :class:`SolverError` for what may be a solver of cvxpy
-    where that is not installed.
+    Raises :class:`UnknownNameError` for any other name.
     """
     check_solver(solver)
     if isinstance(solver, Method):
@@ -190,11 +189,6 @@ def find_method(solver: str | Method) -> Method:
     solvers = installed_solvers()
     if solver.upper() in solvers:
         return Cvxpy(solver)
-    if not solvers and solver.isupper() and _CVXPY_NAME.fullmatch(solver):
-        raise SolverError(
-            f"solver {quote(solver)} is none of {', '.join(known)}; solvers of cvxpy can be used "
-            "once it is installed: pip install 'mechdesign[cvxpy]'"
-        )
     raise UnknownNameError("solver", solver, [*known, "auto", "all", *solvers])
 
 

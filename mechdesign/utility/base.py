@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from ..errors import UtilityError
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..registry import keep_former_name
 from ..registry import register as register_class
 
 UTILITIES: dict[str, type[Utility]] = {}
@@ -24,7 +23,6 @@ class Utility(ABC):
 
     def __init_subclass__(cls, *, register: bool = True, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        keep_former_name(cls, "description", "in_words")
         if register:
             register_class(cls, UTILITIES, "utility", UtilityError)
 
@@ -37,9 +35,6 @@ class Utility(ABC):
         """What is maximised, in a line: the first one of the documentation."""
         text = inspect.cleandoc(type(self).__doc__ or "").split("\n\n")[0].replace("\n", " ")
         return text.replace("``", "") if not text.startswith(f"{type(self).__name__}(") else ""
-
-    #: The former name of :attr:`description`.
-    in_words = description
 
     @property
     def spec(self) -> str:

@@ -19,7 +19,6 @@ from ..errors import UtilityError, quote
 from ..exact import nearest_float
 from ..mechanism import Mechanism
 from ..prior import Prior
-from ..registry import keep_former_name
 from .base import Utility
 
 Vector = NDArray[np.float64]
@@ -42,16 +41,9 @@ class SublinearUtility(Utility):
     #: Whether values and bounds can be enclosed; else they rest on a function in floats.
     is_enclosed: ClassVar[bool] = False
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        keep_former_name(cls, "values", "worths")
-        super().__init_subclass__(**keywords)
-
     @abstractmethod
     def values(self, columns: Vector, prior: Prior) -> Vector:
         """μ of each column of an ``(N, M)`` array of non-negative numbers, ``(M,)``."""
-
-    #: The former name of :meth:`values`.
-    worths = values
 
     def value(self, mechanism: Mechanism, prior: Prior) -> float:
         """Σ_y μ(K[:, y]) of a kernel."""

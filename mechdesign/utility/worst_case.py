@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import UtilityError, listed, quote
 from ..labels import Label
 from ..mechanism import Mechanism
-from ..numeric import finite_number
+from ..numeric import finite_number, truth_value
 from ..prior import Prior
 from .linear import LinearUtility, OutputUtility, checked_matrix
 
@@ -177,7 +177,7 @@ class WorstCase(OutputUtility):
             for (utility, prior), weight, goal in zip(pairs, scales, ends, strict=True)
         )
         self.each = False
-        self.refine = _flag(refine)
+        self.refine = truth_value(refine, "refine", error=UtilityError)
 
     @classmethod
     def symbols(cls, utility: LinearUtility, *, refine: bool = False) -> WorstCase:
@@ -345,11 +345,3 @@ def _numbers(given: Any, count: int, subject: str, default: float | None) -> lis
         else finite_number(value, subject, error=UtilityError, remedy=remedy)
         for value in found
     ]
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise UtilityError(
-            "refine", expected="True or False", got=quote(value), remedy="pass refine=True"
-        )
-    return value

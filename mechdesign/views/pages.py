@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from .._audit import AuditReport, audit
 from ..certificate.certificate import gap_text
-from ..errors import MechdesignError, MissingLibraryError, PriorError, quote, visible_lines
+from ..errors import MechdesignError, PriorError, quote, visible_lines
 from ..exact import Verdict
+from ..extras import brought_by
 from ..files import check_writable, write_text
 from ..inference.planning import NOT_SHOWN, REPORTS, Plan, errors_to_show
 from ..labels import counted, parse_labels, told_of_sets
@@ -372,10 +373,8 @@ def check_pages() -> None:
 
 
 def _load_jinja() -> Any:
-    try:
+    with brought_by("web"):
         import jinja2
-    except ImportError:
-        raise MissingLibraryError("jinja2", "report") from None
     return jinja2
 
 

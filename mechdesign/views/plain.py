@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from ..inference._estimate_rounds import RoundsEstimate
     from ..inference._regress import Regression
     from ..inference.many import ManyEstimates
-    from ..inference.planning import Plan
+    from ..inference.planning import Plan, SmallestForReports
     from ..inference.results import Estimate, GroupEstimates
-    from ..inference.smallest_levels import SmallestForReports
     from ..privacy.notion import Check
     from ..release._pram import Pram, Stratum
     from ..requirement.base import RequirementCheck
@@ -140,32 +139,30 @@ def choice_json(choice: Choice) -> dict[str, Any]:
     }
 
 
-def smallest_json(found: SmallestLevel) -> dict[str, Any]:
-    """The smallest level that reaches a value, the one below that does not, and the design."""
-    proof = found.infeasible_below
+def smallest_json(found: SmallestLevel | SmallestForReports) -> dict[str, Any]:
+    """The smallest level that does what is asked, the one below that does not, and the design."""
+    from ..solve._smallest import SmallestLevel
+
+    if isinstance(found, SmallestLevel):
+        proof = found.infeasible_below
+        own = {
+            "utility": found.design.utility.spec,
+            "at_least": found.at_least,
+            "value": found.design.value,
+            "bound_below": found.bound_below,
+            "infeasible_below": None if proof is None else proof.reason,
+        }
+    else:
+        own = {
+            **vars(found.asked),
+            "rows": found.plan.rows(),
+            "error_below": found.error_below,
+        }
     return {
         "notion": found.family,
-        "utility": found.design.utility.spec,
-        "at_least": found.at_least,
+        **own,
         "level": found.level,
-        "value": found.design.value,
         "below": found.below,
-        "bound_below": found.bound_below,
-        "infeasible_below": None if proof is None else proof.reason,
-        "steps": found.steps,
-        "design": to_json(found.design),
-    }
-
-
-def smallest_for_reports_json(found: SmallestForReports) -> dict[str, Any]:
-    """The smallest level at which reports keep an error, the one below, and the design."""
-    return {
-        "notion": found.family,
-        **vars(found.asked),
-        "level": found.level,
-        "rows": found.plan.rows(),
-        "below": found.below,
-        "error_below": found.error_below,
         "steps": found.steps,
         "design": to_json(found.design),
     }

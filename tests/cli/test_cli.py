@@ -22,7 +22,7 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.cli.exit_codes import UNWRITTEN
 from mechdesign.errors import CertificateError, DataError, SolverError
-from mechdesign.input_tables import read_matrix
+from mechdesign.tables.matrices import read_matrix
 
 FLIP = "input,no,yes\nno,0.75,0.25\nyes,0.25,0.75\n"
 
@@ -556,7 +556,7 @@ BAD = {
         "did you mean 'drop'",
     ),
     "missing file": (["design", "nowhere.csv", "--column", "x", *PML], "nowhere.csv"),
-    "folder for a table": (["design", ".", "--column", "x", *PML], "readable file"),
+    "folder for a table": (["design", ".", "--column", "x", *PML], "table: expected"),
     "no notion": (["design", *PRIOR], "--privacy ldp:1"),
     "negative level": (["design", *PRIOR, "-p", "pml:-1"], "non-negative", "-1.0"),
     "nan level": (["design", *PRIOR, "-p", "pml:nan"], "nan"),
@@ -572,7 +572,7 @@ BAD = {
         ["design", "titanic", "--column", "class", *PML, "-u", "absolute"],
         "numeric labels",
     ),
-    "utility is a folder": (["design", *PRIOR, *PML, "-u", "."], "readable file"),
+    "utility is a folder": (["design", *PRIOR, *PML, "-u", "."], "table: expected"),
     "long utility": (["design", *PRIOR, *PML, "-u", "u" * 300], "hamming"),
     "outputs twice": (["design", *PRIOR, *PML, "--outputs", "0,0"], "distinct"),
     "outputs alien": (["design", *PRIOR, *PML, "--outputs", "x,y"], "symbol of the prior"),
@@ -612,8 +612,8 @@ BAD_TABLES = {
     "missing values": ("x,y\na,1\n,2\nNA,3\n", "2 of 3 rows without a value", "--missing drop"),
     "nothing but blanks": ("x,y\n,1\n,2\n", "2 of 2"),
     "not UTF-8": (b"x\n\xff\xfe\xfa\n", "UTF-8"),
-    "UTF-16": ("x\na\n".encode("utf-16"), "UTF-8"),
-    "open quote": ('x\n"' + "a" * 200_000, "CSV"),
+    "UTF-16 without a mark": ("x\na\n".encode("utf-16-le"), "zero byte in line 1"),
+    "open quote": ('x\n"' + "a" * 200_000, "quotes that are closed"),
 }
 
 
@@ -631,9 +631,9 @@ def test_numbers_of_absurd_length_are_labels_like_others(run, write):
 
 
 BAD_MATRICES = {
-    "empty": ("", "0 lines"),
+    "empty": ("", "an empty file"),
     "header alone": ("u,a,b\n", "1 line"),
-    "ragged": ("u,a,b\n0,1\n1,0,1\n", "3 cells in line 2"),
+    "ragged": ("u,a,b\n0,1\n1,0,1\n", "3 cells in every row"),
     "text": ("u,a,b\n0,1,0\n1,0,one\n", "other text in cell 3", "line 3"),
     "nan": ("u,a,b\n0,nan,0\n1,0,1\n", "nan in row 0, column 0"),
     "infinite": ("u,a,b\n0,1,0\n1,inf,1\n", "inf in row 1, column 0"),

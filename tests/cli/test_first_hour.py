@@ -19,6 +19,7 @@ import mechdesign as md
 from mechdesign import errors
 from mechdesign.cli import application, doctor, greeting, main
 from mechdesign.errors import KINDS, MechdesignError, MechdesignWarning, UnknownNameError, kind_of
+from mechdesign.extras import EXTRAS
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "error_codes.json"
 
@@ -179,12 +180,18 @@ def test_the_doctor_says_what_is_here_and_that_it_works(capsys):
     assert all(check["passed"] for check in told["checks"])
     assert {check["name"] for check in told["checks"]} >= {"exact arithmetic", "proof", "entropy"}
     assert told["versions"]["numpy"]
-    assert told["extras"]["standard"] is True
+    assert set(told["extras"]) == set(EXTRAS)
 
 
 @pytest.mark.parametrize(
     ("name", "module", "broken", "fragment"),
     [
+        (
+            "libraries",
+            "mechdesign.cli.doctor.BASE",
+            ("numpy", "nil"),
+            "nil; pip install mechdesign",
+        ),
         ("exact arithmetic", "mechdesign.exact.exp_bounds", lambda *_: (1, 1), "e^1/10"),
         ("entropy", "os.urandom", bytes, "same"),
         ("entropy", "os.urandom", lambda n: os.getrandom(n // 2) + bytes(n - n // 2), "ones"),

@@ -12,8 +12,8 @@ import pytest
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.input_tables import read_matrix
 from mechdesign.release.ledger import Ledger
+from mechdesign.tables.matrices import read_matrix
 
 pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")

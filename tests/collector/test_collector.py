@@ -13,8 +13,8 @@ import pytest
 import mechdesign as md
 from mechdesign.errors import InputError
 
-pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[serve]")
-testing = pytest.importorskip("starlette.testclient", reason="it needs mechdesign[serve]")
+pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[web]")
+testing = pytest.importorskip("starlette.testclient", reason="it needs mechdesign[web]")
 pq = pytest.importorskip("pyarrow.parquet", reason="exports need pyarrow")
 
 from mechdesign.collector.app import Collector  # noqa: E402

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import mechdesign as md
 
 for library in ("starlette", "granian", "sqlalchemy"):
-    pytest.importorskip(library, reason="the collector needs mechdesign[serve]")
+    pytest.importorskip(library, reason="the collector needs mechdesign[web]")
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 

@@ -20,8 +20,8 @@ import pytest
 
 import mechdesign as md
 
-pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[serve]")
-pytest.importorskip("granian", reason="the collector needs mechdesign[serve]")
+pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[web]")
+pytest.importorskip("granian", reason="the collector needs mechdesign[web]")
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 

@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.collector import Served, request, send
 from benchmarks.page import FLAGS, find_chromium
 
-pytest.importorskip("granian", reason="the collector needs mechdesign[serve]")
-pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[serve]")
+pytest.importorskip("granian", reason="the collector needs mechdesign[web]")
+pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[web]")
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser needs playwright")
 
 pytestmark = [

@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.collector import Served, reports, request, send
 
-pytest.importorskip("granian", reason="the collector needs mechdesign[serve]")
-pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[serve]")
+pytest.importorskip("granian", reason="the collector needs mechdesign[web]")
+pytest.importorskip("sqlalchemy", reason="the collector needs mechdesign[web]")
 pytest.importorskip("psycopg", reason="PostgreSQL needs mechdesign[postgresql]")
 
 from mechdesign.collector.incoming import Row

@@ -19,7 +19,7 @@ import mechdesign as md
 from mechdesign.release.report_counts import report_text
 
 for library in ("starlette", "granian", "sqlalchemy"):
-    pytest.importorskip(library, reason="the collector needs mechdesign[serve]")
+    pytest.importorskip(library, reason="the collector needs mechdesign[web]")
 
 from benchmarks.page import FLAGS, find_chromium  # noqa: E402
 

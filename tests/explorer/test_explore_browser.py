@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.page import FLAGS, TIMED, Served, find_chromium, prior
 
-pytest.importorskip("nicegui", reason="the page needs mechdesign[explore]")
+pytest.importorskip("nicegui", reason="the page needs mechdesign[web]")
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser needs playwright")
 
 pytestmark = [

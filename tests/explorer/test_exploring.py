@@ -287,7 +287,7 @@ def test_any_names_survive_in_the_lines(names):
     assert scope["prior"] == settings.prior()
     arguments = shlex.split(shell_lines(settings).splitlines()[-1])
     text = arguments[arguments.index("--prior") + 1]
-    assert read_prior(None, None, None, "error", text) == settings.prior()
+    assert read_prior(text) == settings.prior()
 
 
 # Frontiers

@@ -15,7 +15,7 @@ import mechdesign as md
 from mechdesign.explorer.settings import Column, Settings
 from mechdesign.kernel_files import load_kernel
 
-pytest.importorskip("nicegui", reason="the page needs mechdesign[explore]")
+pytest.importorskip("nicegui", reason="the page needs mechdesign[web]")
 
 from nicegui import run, ui
 from nicegui.testing import UserInteraction

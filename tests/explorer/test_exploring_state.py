@@ -552,7 +552,7 @@ def test_without_nicegui_the_command_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "nicegui", None)
     assert main(["explore"]) == 3
     captured = capsys.readouterr()
-    assert "pip install 'mechdesign[explore]'" in captured.err
+    assert "pip install 'mechdesign[web]'" in captured.err
     assert captured.out == ""
 
 

@@ -10,7 +10,8 @@ from checks import for_each
 
 from mechdesign import Prior
 from mechdesign.data import EXAMPLES, example_path
-from mechdesign.input_tables import count_csv, csv_header
+from mechdesign.tables.counting import count_labels
+from mechdesign.tables.reading import open_table
 
 
 @for_each(
@@ -24,7 +25,7 @@ def test_number_of_people(name, people):
         rows = list(csv.DictReader(file))
     assert sum(int(row["count"]) for row in rows) == people
     for column in table.columns:
-        assert sum(count_csv(name, column).values()) == people
+        assert sum(count_labels(name, [column]).values()) == people
 
 
 # Marginal counts as the sources print them.
@@ -69,14 +70,14 @@ MARGINALS = {
 
 @for_each(("name", "column"), MARGINALS)
 def test_marginal_counts(name, column):
-    assert count_csv(name, column) == MARGINALS[name, column]
+    assert count_labels(name, [column]) == MARGINALS[name, column]
     assert Prior.from_csv(name, column) == Prior.from_counts(MARGINALS[name, column])
 
 
 def test_every_column_is_checked_and_every_group_occurs_once():
     assert {(t.name, c) for t in EXAMPLES.values() for c in t.columns} == set(MARGINALS)
     for table in EXAMPLES.values():
-        assert csv_header(table.name) == [*table.columns, table.weights]
+        assert open_table(table.name).names == [*table.columns, table.weights]
         with open(example_path(table.name), newline="", encoding="utf-8") as file:
             groups = [tuple(row[c] for c in table.columns) for row in csv.DictReader(file)]
         assert len(set(groups)) == len(groups)

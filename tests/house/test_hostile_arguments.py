@@ -354,7 +354,14 @@ CALLS = {
     ),
     "plan": (
         md.plan,
-        {"mechanism": FLIP, "error": 0.1, "worst": False, "confidence": 0.95, "by": "symbols"},
+        {
+            "mechanism": FLIP,
+            "error": 0.1,
+            "worst": False,
+            "confidence": 0.95,
+            "assurance": 0.9,
+            "by": "symbols",
+        },
     ),
     "Sampler": (md.Sampler, {"mechanism": FLIP, "rng": 1}),
     "Sampler.draw": (md.Sampler(FLIP, 1).draw, {"symbols": ["no"]}),

@@ -29,13 +29,12 @@ LAYERS = (
         "extensions",
         "extras",
         "citations",
-        "former_names",
         "clock",
     ),
     ("files", "notebook"),
     ("schema",),
-    ("input_tables", "roots"),
-    ("_bins", "joint_tables"),
+    ("tables", "roots"),
+    ("_bins",),
     ("place_sets",),
     ("prior",),
     ("mechanism",),
@@ -109,7 +108,7 @@ def test_the_reader_of_imports_sees_imports():
     """A control: without it, a reader that finds nothing would pass every test below."""
     assert ("prior", "Prior") in imports("mechanism")
     assert ("privacy.notion", "LikelihoodBound") in imports("privacy.pointwise")
-    assert ("input_tables", "count_csv") in imports("prior")  # inside a function
+    assert ("tables.counting", "count_labels") in imports("prior")
     assert ("solve._design", "design") in imports("cli.design")  # inside a function
     assert ("views.text", "print_design") in imports("cli.design")
     assert ("", "__version__") in imports("storage")

@@ -16,8 +16,8 @@ from mechdesign.program.duals import Duals
 RECORDED = Path(__file__).parents[1] / "recorded" / "public_names.json"
 BEFORE = json.loads(RECORDED.read_text(encoding="utf-8"))
 # Constraints on a sum over outcomes were made by `budgets`, of a kind that was not public; what
-# stands for them is `sums`, of a kind that is.
-REPLACED = {"budgets"}
+# stands for them is `sums`, of a kind that is. Descriptions and values had other names, too.
+REPLACED = {"budgets", "in_words", "worths"}
 # Where README and notebooks of version 0.1 import from, beside the package itself.
 PATHS = {
     "mechdesign.data": ["example_path"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import pickle
 import re
 import subprocess
@@ -15,25 +14,19 @@ from checks import for_each
 from entropy import draws_decide_nothing
 
 import mechdesign as md
-from mechdesign import former_names
 from mechdesign.citations import bibtex
-from mechdesign.errors import FormerNameWarning, InputError, MissingLibraryError
-from mechdesign.extras import EXTRAS, _MissingLibraries, answer_for_missing
-from mechdesign.former_names import former_name, former_parameter
+from mechdesign.errors import MissingLibraryError
+from mechdesign.extras import BASE, EXTRAS, brought_by
 
 ROOT = Path(md.__file__).parent
 HOUSE = ROOT.parent
 PROJECT = tomllib.loads((HOUSE / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS_ASKED = PROJECT["project"]["optional-dependencies"]
 MODULE_OF = {
     "python-flint": "flint",
+    "python-calamine": "python_calamine",
     "scikit-learn": "sklearn",
-    "psycopg": "psycopg",
 }
-
-
-def distributions(requirements):
-    """Names of what is required, without versions; of the package itself, its extras."""
-    return [re.match(r"[\w.-]+(\[[^]]*\])?", text)[0] for text in requirements]
 
 
 # One version
@@ -96,36 +89,39 @@ def test_the_citation_has_the_fields_of_its_format():
 # What is installed
 
 
-def test_each_extra_brings_the_modules_that_the_code_expects_of_it():
-    extras = PROJECT["project"]["optional-dependencies"]
-    assert set(EXTRAS) == set(extras) - {"test", "docs"}  # which the package itself never imports
-    for name, modules in EXTRAS.items():
-        brought = distributions(extras[name])
-        found = {MODULE_OF.get(d.split("[")[0], d.split("[")[0]) for d in brought}
-        assert set(modules) <= found, name
-        # Whoever installs any of them has everything the package does without the others.
-        seen = {name}
-        while (
-            more := {
-                part
-                for extra in seen
-                for text in extras[extra]
-                if (held := re.match(r"mechdesign\[(.*)\]", text))
-                for part in held[1].split(",")
-            }
-            - seen
-        ):
-            seen |= more
-        assert "standard" in seen, name
+def modules(requirements):
+    """The modules that requirements bring, those of other extras of the package included."""
+    found = set()
+    for text in requirements:
+        if held := re.fullmatch(r"mechdesign\[(.*)\]", text):
+            for extra in held[1].split(","):
+                found |= modules(EXTRAS_ASKED[extra])
+        else:
+            (name,) = re.findall(r"^[\w-]+", text)
+            found.add(MODULE_OF.get(name, name))
+    return found
+
+
+def test_the_package_and_its_extras_bring_the_modules_that_the_code_expects_of_them():
+    assert modules(PROJECT["project"]["dependencies"]) == set(BASE)
+    asked = {**EXTRAS_ASKED}
+    every = modules(asked.pop("all"))
+    del asked["test"], asked["docs"]  # which the package itself never imports
+    assert set(EXTRAS) == set(asked)
+    for name, brought in EXTRAS.items():
+        assert set(brought) <= modules(asked[name]), name
+        assert not set(BASE) & set(brought), name
+        assert set(brought) <= every, name
+    # A collector on PostgreSQL is a page too.
+    assert set(EXTRAS["web"]) <= modules(asked["postgresql"])
 
 
 def test_the_lowest_versions_are_those_that_are_tested():
     lines = (HOUSE / ".ci" / "lowest.txt").read_text(encoding="utf-8").splitlines()
     pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
-    asked = PROJECT["project"]["dependencies"]
-    asked = [*asked, *PROJECT["project"]["optional-dependencies"]["standard"]]
     lowest = dict(
-        re.fullmatch(r"([\w-]+)>=([\d.]+)(?:,!=[\d.]+)*", text).groups() for text in asked
+        re.fullmatch(r"([\w-]+)>=([\d.]+)(?:,!=[\d.]+)*", text).groups()
+        for text in PROJECT["project"]["dependencies"]
     )
     assert set(pinned) == set(lowest)
     for name, version in lowest.items():
@@ -144,11 +140,10 @@ importlib.machinery.PathFinder.find_spec = staticmethod(find_spec)
 
 
 def hidden_run(script):
-    """What a script prints where nothing that extras bring is installed."""
-    modules = {module for group in EXTRAS.values() for module in group}
-    start = HIDDEN.replace("{hidden!r}", repr(sorted(modules)))
+    """What a script prints where nothing that extras bring is installed, nor pandas and polars."""
+    hidden = sorted({"pandas", "polars", *(m for group in EXTRAS.values() for m in group)})
     return subprocess.run(
-        [sys.executable, "-c", start + script],
+        [sys.executable, "-c", HIDDEN.replace("{hidden!r}", repr(hidden)) + script],
         capture_output=True,
         text=True,
         timeout=300,
@@ -156,139 +151,80 @@ def hidden_run(script):
     )
 
 
-def test_the_first_design_uses_what_the_base_brings_and_nothing_else(tmp_path):
-    path = str(tmp_path / "m.json")
+def test_the_first_page_uses_what_the_package_brings_and_nothing_else(tmp_path):
+    """Designs, tables, estimates and audits; the doctor, too."""
     done = hidden_run(f"""
+import os
+os.chdir({str(tmp_path)!r})
 from mechdesign.cli import main
-asked = ["design", "titanic", "--column", "class", "--privacy", "pml:0.5", "--output", {path!r}]
-assert main(asked) == 0
-assert main(["audit", {path!r}]) == 0
-assert main(["verify", {path!r}]) == 0
-assert main(["doctor"]) == 0
-assert main([]) == 0
-base = {{"numpy", "highspy", "flint", "typer", "rich"}}
-print(sorted(base - {{name.partition(".")[0] for name in sys.modules}}))
+with open("people.csv", "w") as file:
+    file.writelines(["id,class\\n", *(f"{{i}},{{'abb'[i % 3]}}\\n" for i in range(99))])
+for line in (
+    "design people.csv --column class --privacy ldp:1 --utility estimation --output m.json",
+    "audit m.json",
+    "verify m.json",
+    "apply m.json people.csv --column class --row id --key k.key --output r.csv --ledger l.jsonl",
+    "estimate m.json r.csv --column class",
+    "plan m.json --error 0.01",
+    "doctor",
+    "",
+):
+    assert main(line.split()) == 0, line
+import mechdesign as md
+from pyarrow import csv
+people = csv.read_csv("people.csv")
+reports = md.privatize(people, "class", md.load("m.json"), row="id", key=md.release_key("k.key"))
+print(md.estimate(reports, md.load("m.json"), "class").reports)
 """)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "[]"  # and the base brings nothing else
+    assert done.stdout.splitlines()[-1] == "99"
 
 
-def test_what_is_missing_names_its_extra():
-    done = hidden_run("""
-from mechdesign.cli import main
-code = main(["design", "--prior", "0.5,0.3,0.2", "-p", "ldp:1", "-u", "estimation"])
-print(code)
+def test_what_is_missing_names_its_extra(tmp_path):
+    """Every way to what an extra brings."""
+    done = hidden_run(f"""
+import os
+os.chdir({str(tmp_path)!r})
 import mechdesign as md
-for task in (
-    lambda: md.Prior.from_data(["a", "b"]),
-    lambda: md.plot_kernel(md.Mechanism([[1.0]])),
-):
+from mechdesign.cli import main
+kernel = md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LDP(1))
+md.save(kernel, "m.json")
+for line in ("plot m.json -o x.svg", "report m.json -o x.html", "explore", "serve m.json"):
+    assert main(line.split()) == 3, line
+def learned():
+    from mechdesign.evidence.partition import learned_partition
+    learned_partition("learned", None, 0)
+def measured():
+    from mechdesign.release.measurement import to_opendp
+    to_opendp(kernel)
+def transformed():
+    from mechdesign.release.transformer import Privatizer
+for task in (lambda: md.plot_kernel(kernel.mechanism), learned, measured, transformed):
     try:
         task()
-    except ImportError as problem:
-        print(type(problem).__name__, problem)
-# Others see what they would see without this package.
-import importlib.util
-print(importlib.util.find_spec("scipy"))
-try:
-    import scipy
-except ModuleNotFoundError as problem:
-    print(type(problem).__name__, problem)
+    except md.errors.MissingLibraryError as problem:
+        print(problem)
 """)
     assert done.returncode == 0, done.stderr
-    said = "is not installed; install it with: pip install"
-    assert f"error: scipy {said} 'mechdesign[standard]' [MD602]" in done.stderr
-    assert done.stdout.splitlines() == [
-        "3",
-        f"MissingLibraryError narwhals {said} 'mechdesign[standard]'",
-        f"MissingLibraryError matplotlib {said} 'mechdesign[plot]'",
-        "None",
-        "ModuleNotFoundError No module named 'scipy'",
+    said = "{} is not installed; install it with: pip install 'mechdesign[{}]'"
+    shown = re.findall(r"^error: (.*) \[MD602\]$", done.stderr, re.M)
+    web = [said.format(name, "web") for name in ("matplotlib", "jinja2", "nicegui", "granian")]
+    assert shown == web
+    assert done.stdout.splitlines()[-4:] == [
+        said.format("matplotlib", "web"),
+        *(said.format(name, name) for name in ("sklearn", "opendp", "sklearn")),
     ]
 
 
-def asked_from(*modules):
-    """What the finder says of SciPy to code of these modules, the outermost first."""
-    ask = functools.partial(_MissingLibraries.find_spec, None, "scipy")
-    for module in reversed(modules):
-        names = {"__name__": module, "ask": ask}
-        exec("def call(): return ask()", names)
-        ask = names["call"]
-    return ask()
-
-
-@for_each(
-    "modules",
-    [
-        ("other",),
-        ("mechdesign.solve", "other"),
-        ("mechdesign_of_others.solve",),
-        ("mechdesign.cli", "importlib_metadata", "importlib._bootstrap"),
-        ("mechdesign.cli", "other", "importlib", "importlib._bootstrap"),
-    ],
-)
-def test_the_finder_answers_nobody_else(modules):
-    assert asked_from(*modules) is None
-
-
-@pytest.mark.parametrize(
-    "modules", [("mechdesign",), ("other", "mechdesign.solve", "importlib", "importlib._bootstrap")]
-)
-def test_the_finder_answers_this_package(modules):
-    with pytest.raises(MissingLibraryError, match=r"mechdesign\[standard\]") as found:
-        asked_from(*modules)
+def test_an_import_in_vain_names_what_to_install():
+    with pytest.raises(MissingLibraryError) as found, brought_by("dask"):
+        import no_such.module
+    said = "is not installed; install it with: pip install 'mechdesign[dask]'"
     again = pickle.loads(pickle.dumps(found.value))
-    assert (again.library, again.extra, str(again)) == ("scipy", "standard", str(found.value))
-    before = len(sys.meta_path)
-    answer_for_missing()
-    assert len(sys.meta_path) == before
-
-
-# Names that go
-
-
-def test_a_former_name_works_and_warns(monkeypatch):
-    monkeypatch.setattr(former_names, "FORMER", [])
-
-    @former_parameter("size", "count", "9.0")
-    def repeat(text, count=2):
-        return text * count
-
-    again = former_name("again", repeat, "9.0")
-    with pytest.warns(FormerNameWarning, match="again is called repeat now.*version 9.0") as warned:
-        assert again("a") == "aa"
-    assert warned[0].filename == __file__
-    with pytest.warns(FormerNameWarning, match="size of repeat is called count now"):
-        assert repeat("a", size=3) == "aaa"
-    assert repeat("a", count=3) == "aaa"
-    with pytest.raises(InputError, match="former name size"):
-        repeat("a", 3, size=3)
-    with pytest.raises(TypeError, match="no parameter other"):
-        former_parameter("size", "other", "9.0")(repeat)
-    assert len(former_names.FORMER) == 2
-    assert issubclass(FormerNameWarning, DeprecationWarning)
-
-
-def overdue(former, version):
-    return [name for name, _, until in former if _parts(until) <= _parts(version)]
-
-
-def _parts(version):
-    return [int(part) for part in (version + ".0.0").split(".")[:3]]
-
-
-def test_names_go_in_the_version_that_was_said():
-    """Those of modules that are imported here, which is every one that uses the helper."""
-    users = [
-        path
-        for path in ROOT.rglob("*.py")
-        if path.name != "former_names.py" and "former_names" in path.read_text(encoding="utf-8")
-    ]
-    for path in users:
-        parts = path.relative_to(HOUSE).with_suffix("").parts
-        __import__(".".join(part for part in parts if part != "__init__"))
-    assert overdue(former_names.FORMER, md.__version__) == []
-    assert overdue([("old", "new", "0.2.0"), ("old", "new", "0.3")], "0.2.0") == ["old"]
+    assert (again.library, again.extra, str(again)) == ("no_such", "dask", f"no_such {said}")
+    with pytest.raises(MissingLibraryError) as found, brought_by("dask"):
+        from math import no_such  # noqa: F401
+    assert str(found.value) == f"a newer math {said}"
 
 
 # Citing
@@ -308,8 +244,6 @@ def test_names_go_in_the_version_that_was_said():
     ],
 )
 def test_a_design_says_what_to_cite(utility, privacy, solver, keys):
-    if solver.isupper():
-        pytest.importorskip("cvxpy", reason="a solver of cvxpy needs mechdesign[cvxpy]")
     found = md.design(md.Prior.uniform(3), utility, privacy, solver=solver)
     text = found.cite()
     cited = re.findall(r"^@\w+\{([^,]+),", text, re.M)
@@ -348,8 +282,7 @@ def test_pre_commit_uses_the_linter_that_is_tested():
 def test_the_recipe_of_conda_asks_for_what_the_project_asks_for():
     text = (HOUSE / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
     listed = re.findall(r"^    - ([\w-]+) (>=[\d.]+(?:,!=[\d.]+)*)$", text, re.M)
-    project = PROJECT["project"]
-    asked = [*project["dependencies"], *project["optional-dependencies"]["standard"]]
+    asked = PROJECT["project"]["dependencies"]
     wanted = {re.fullmatch(r"([\w-]+)(>=[\d.,!=]+)", part).groups() for part in asked}
     assert wanted <= set(listed)
     assert f'version: "{md.__version__}"' in text

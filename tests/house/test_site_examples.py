@@ -80,7 +80,7 @@ def test_both_ways_of_the_readme_give_one_report(folder):
     exec(compile(code, "README.md", "exec", dont_inherit=True), names)
     drawn = pd.read_csv("reports.csv")["class"]
     assert drawn.nunique() >= 4
-    assert names["reports"]["class"].tolist() == drawn.tolist()
+    assert names["reports"]["class"].to_pylist() == drawn.tolist()
 
 
 def test_every_recipe_has_an_example():

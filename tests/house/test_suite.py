@@ -25,7 +25,7 @@ def test_slow():
     pass
 
 def test_without_its_library():
-    needed("no_such_engine", "spark")
+    needed("no_such_engine")
 
 @for_each("value", slow_but(1, [1, 2, 3]))
 def test_loop(value):

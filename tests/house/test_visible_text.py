@@ -16,7 +16,6 @@ from mechdesign.cli import main
 from mechdesign.errors import AlikeWarning, MechdesignError, quote, visible, visible_lines
 from mechdesign.kernel_files import kernel_csv
 from mechdesign.labels import excel_safe_cell, near_miss, short_names
-from mechdesign.release.table_files import rows_of_file
 from mechdesign.views.pages import write_report
 
 # Colours, a clearing of the screen, writing from right to left, isolates, lines, nothing to see.
@@ -271,7 +270,7 @@ def test_reports_for_spreadsheets_are_read_back_as_the_labels_they_were(tmp_path
     assert safe[0][0] == "'=x"
     counted = {}
     for name, column in (("plain.csv", "=x"), ("safe.csv", "'=x")):
-        counted[name] = md.count_reports(rows_of_file(name, [column]), mechanism, column)
+        counted[name] = md.count_reports(name, mechanism, column)
     assert counted["plain.csv"] == counted["safe.csv"]
 
 

@@ -72,9 +72,6 @@ OF_PYTHON = {"items"}
 
 # A module, a term that may stand there, and why.
 ALLOWED = [
-    ("privacy/notion.py", "in words", "`in_words` is the former public name of `description`"),
-    ("utility/base.py", "in words", "`in_words` is the former public name of `description`"),
-    ("utility/sublinear.py", "worths", "`worths` is the former public name of `values`"),
     ("solve/_extremal.py", "raised", "public parameter of `binary_mechanism`"),
     ("privacy/robust.py", "draws", "public parameter: a number of draws from the prior"),
     ("papers/pointwise_maximal_cost.py", "draws", "independent draws of a sample"),

@@ -23,7 +23,7 @@ TESTS = Path(__file__).parents[1]
 ROOMS = (
     ("release", "_compare", "views", "plotting", "explorer", "collector", "cli", "data"),
     ("storage", "arguments", "extensions", "registry", "progress", "notebook"),
-    ("files", "input_tables", "_audit"),
+    ("files", "tables", "_audit"),
 )
 TEST_ROOMS = (
     "release",

@@ -119,7 +119,7 @@ SHORT = {
 }
 MISTAKES = {
     **references.MISTAKES,
-    "clusters never alike": ("(1 + groups / 2) ** -4", "0 * groups"),
+    "clusters never alike": ("_doubt(groups) ** 2", "0 * groups"),
     "squares forgotten": ("np.maximum(more, 0)", "0 * more"),
     "squares moved as of a population": ("- fraction * between", "- 0 * between"),
 }
@@ -163,6 +163,7 @@ def test_every_kind_is_simulated_with_the_truth_it_names():
         simulated_surveys.weights_of_two,
         simulated_surveys.tied_weights(),
         simulated_surveys.tied_weights(0.3, strata=1),
+        simulated_surveys.tied_weights(light=True),
         simulated_surveys.many_weights,
         simulated_surveys.strata_of,
         simulated_surveys.pairs_of,

@@ -105,33 +105,6 @@ def test_an_estimate_maximises_once_and_a_kernel_is_hashed_once(monkeypatch):
     assert (len(runs), len(hashes)) == (3, 1)
 
 
-@pytest.mark.parametrize("people", ["different", "same"])
-def test_rounds_are_one_report_of_a_mixture_or_of_both(people):
-    first, second = (md.randomised_response(md.Prior.uniform([*"abc"]), e) for e in (1, 2))
-    rng = np.random.default_rng(3)
-    secret = np.array(["a"] * 200 + ["b"] * 120 + ["c"] * 80)
-    tables = [
-        pd.Series([rng.choice(k.outputs, p=k.kernel[k.inputs.index(x)]) for x in secret], name=name)
-        for name, k in (("one", first), ("two", second))
-    ]
-    kernels, truth = [first, second], {"a": 2, "b": 1, "c": 1}
-    if people == "same":
-        both = pd.concat(tables, axis=1)
-        found = md.estimate_rounds(both, kernels, ["one", "two"], people="same", truth=truth)
-        other = md.estimate(dict(both.value_counts()), first.parallel(second), truth=truth)
-    else:
-        found = md.estimate_rounds(tables, kernels, truth=truth)
-        half = [k.kernel / 2 for k in kernels]
-        mixed = md.Mechanism(np.hstack(half), first.inputs, [*"abc", *"def"])
-        counts = [t.value_counts() for t in tables]
-        named = {y: int(counts[0].get(y, 0)) for y in "abc"}
-        named |= {z: int(counts[1].get(y, 0)) for y, z in zip("abc", "def", strict=True)}
-        other = md.estimate(named, mixed, truth=truth)
-    np.testing.assert_allclose(found.values, other.values, atol=1e-12)
-    np.testing.assert_allclose(found.distribution, other.distribution, atol=1e-9)
-    assert found.fit == pytest.approx(other.fit)
-
-
 def test_rounding_is_no_estimate_outside_of_what_is_possible():
     rows = 0.9 * np.array([[1, 0, 0], [0, 1, 0], [1 / 3] * 3]) + 0.1 / 3
     three = md.Mechanism(rows, [*"abc"], [*"abc"])
@@ -139,3 +112,41 @@ def test_rounding_is_no_estimate_outside_of_what_is_possible():
     assert abs(found["a"]) < 1e-12
     assert "moved inside" not in repr(found)
     assert "moved inside" in repr(md.estimate({"a": 900, "b": 1000, "c": 1000}, three))
+
+
+@pytest.mark.filterwarnings("ignore:.*next to nothing")
+def test_noise_is_that_of_those_who_weigh_most(monkeypatch):
+    """Of these people Σ w² ν_x is left, whatever the shares by weight are."""
+    rng = np.random.default_rng(3)
+    kernel = md.Mechanism([[0.98, 0.02, 0], [0, 0.5, 0.5], [0.25, 0.25, 0.5]])
+    secrets = np.repeat([0, 2], [800, 200])
+    weights = np.where(secrets == 0, 1.0, 4.0)
+    scores = np.linalg.inv(kernel.kernel)
+    own = kernel.kernel @ scores**2 - np.eye(3)
+    shares = weights / weights.sum()
+    exact = np.sqrt((shares**2) @ own[secrets])
+    assert (np.sqrt((shares**2).sum() * (shares @ own[secrets])) < 0.9 * exact)[1:].all()
+    held, wide = 0, []
+    for _ in range(80):
+        drawn = (rng.random((1000, 1)) > kernel.kernel.cumsum(axis=1)[secrets]).sum(axis=1)
+        table = pd.DataFrame({"y": drawn, "w": weights})
+        found = md.estimate(table, kernel, "y", weights="w", target="sample")
+        np.testing.assert_array_equal(found.noise, found.errors)
+        wide.append(found.errors)
+        held += (found.lower[2] <= 0.5) & (found.upper[2] >= 0.5)
+    np.testing.assert_allclose(np.mean(wide, axis=0)[1:], exact[1:], rtol=0.05)
+    assert held >= 71
+    # Weights that are all equal say nothing of it.
+    same = md.estimate(table.assign(w=7.0), kernel, "y", weights="w", target="sample")
+    plain = md.estimate(table["y"], kernel, target="sample")
+    np.testing.assert_allclose(same.errors, plain.errors, rtol=1e-9)
+    np.testing.assert_allclose(same.lower, plain.lower, atol=1e-9)
+    # Combinations that are too many for one kernel have the noise of the same people.
+    table["z"] = (rng.random((1000, 1)) > kernel.kernel.cumsum(axis=1)[secrets]).sum(axis=1)
+    options = {"weights": "w", "target": "sample"}
+    pair = md.estimate(table, {"y": kernel, "z": kernel}, misfit="warn", **options)
+    monkeypatch.setattr("mechdesign.inference.many.MOST_ENTRIES", 10)
+    many = md.estimate(table, {"y": kernel, "z": kernel}, misfit="warn", **options)
+    wide, same = (one.upper - one.lower for one in (many, pair))
+    np.testing.assert_allclose(many.errors, pair.errors, rtol=0.05)
+    assert np.median(wide / same) == pytest.approx(1, abs=0.1)

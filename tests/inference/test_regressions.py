@@ -135,6 +135,8 @@ def test_fewer_than_five_effective_events_are_refused():
         # Thirty people with the symbol, of 1500, are lost in the reports of others.
         mixed = (THREE.kernel.T @ [735, 735, 30]).round().astype(int)
         refused(regressed(counted(*mixed), THREE, **options), "y=c")
+    alike = pd.concat([counted(6, 7, 4).assign(c=c) for c in range(5)])
+    refused(regressed(alike, THREE, clusters="c", **cost), "y=c")
     weak = md.Mechanism([[0.51, 0.49], [0.49, 0.51]], [0, 1], ["a", "b"])
     refused(regressed(counted(100, 110), weak, feature={0: 0, 1: 3}, **cost), "tell of 'y'")
     frame = TABLE.assign(w=1.0 - TABLE["event"])
@@ -181,6 +183,19 @@ def test_no_error_is_below_what_the_mechanism_is_known_to_add():
     bound, whole = (regressed(frame, flip, clusters=c, **late)().errors for c in ("c", None))
     assert ((bound > 0.1 * whole) & (bound < whole)).all()
     assert regressed(frame, TOLD, response="r", clusters="c")().errors.max() < 1e-6
+    # Two secrets that determine the response: all that is seen to vary is noise.
+    x, z = rng.integers(0, 2, (2, 300))
+    one = {
+        "y": reported(flip, x, rng),
+        "z": reported(flip, z, rng),
+        "r": x + z + rng.normal(size=300) / 30,
+    }
+    frame = pd.concat([pd.DataFrame(one).assign(c=c) for c in range(12)])
+    bound, whole = (
+        md.regress(frame, {"y": flip, "z": flip}, response="r", clusters=c).errors
+        for c in ("c", None)
+    )
+    assert (np.abs(bound / whole - 0.95) < 0.1).all()
 
 
 def test_slopes_of_a_rare_symbol_are_missed_where_the_model_is_false_and_only_there():

@@ -95,38 +95,3 @@ def test_a_notion_without_a_description_is_shown_by_its_documentation():
 
     assert Silent(0.5).description == "Asks what PML asks."
     assert "it has no description" in Nameless(0.5).description
-
-
-def test_the_former_name_of_descriptions_is_kept():
-    @dataclass(frozen=True)
-    class Former(md.PML, register=False):
-        @property
-        def in_words(self):
-            return f"At most {self.epsilon} nats."
-
-    @dataclass(frozen=True)
-    class Inheriting(Former, register=False):
-        pass
-
-    @dataclass(frozen=True)
-    class Later(Former, register=False):
-        @property
-        def description(self):
-            return super().description + " And no more."
-
-    class Mixin:
-        in_words = "Said beside it."
-
-    @dataclass(frozen=True)
-    class Mixed(Mixin, md.LDP, register=False):
-        pass
-
-    expected = {
-        Former: "At most 0.5 nats.",
-        Inheriting: "At most 0.5 nats.",
-        Later: "At most 0.5 nats. And no more.",
-        Mixed: "Said beside it.",
-    }
-    for notion, text in expected.items():
-        assert notion(0.5).description == notion(0.5).in_words == text
-    assert md.PML(0.5).description == md.PML(0.5).in_words != md.LDP(0.5).in_words

@@ -83,7 +83,7 @@ def test_arrow_of_every_kind(people, expected):
 
 
 def test_duckdb(people, expected):
-    duckdb = needed("duckdb", "duckdb")
+    duckdb = needed("duckdb")
     for kind in ("DOUBLE", "FLOAT", "DECIMAL(10, 3)"):
         relation = duckdb.from_df(people).select(f"id, CAST(round(x, 1) AS {kind}) AS x")
         made = released(relation).order("id").df()
@@ -91,7 +91,7 @@ def test_duckdb(people, expected):
 
 
 def test_dask(people, expected):
-    frame = needed("dask.dataframe", "dask")
+    frame = needed("dask.dataframe")
     table = frame.from_pandas(people.astype({"x": "float32"}), npartitions=3)
     assert released(table).compute()["x"].tolist() == expected
 
@@ -245,7 +245,7 @@ def test_a_sampler_and_a_transformer_take_numbers():
     assert drawn == ["0 to 19", "20 to 39", "40 or more", "0 to 19"]
     with pytest.raises(DataError, match="symbols"):
         md.Sampler(BY_AGE, rng=1).draw([3, -1])
-    needed("sklearn", "sklearn")
+    needed("sklearn")
     from mechdesign.release.transformer import Privatizer
 
     made = Privatizer(BY_AGE, random_state=1).fit_transform(np.array([[3.0], [45.0]]))

@@ -17,7 +17,7 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, StorageError
 from mechdesign.release.ledger import Ledger
-from mechdesign.release.table_files import file_receipts
+from mechdesign.release.receipts import file_receipts
 
 KEY = b"k" * 32
 RUN = ".mechdesign-run"

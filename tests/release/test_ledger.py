@@ -27,8 +27,7 @@ from mechdesign.release.adapters import privatize_batch
 from mechdesign.release.codes import cell_text
 from mechdesign.release.column import ColumnRelease
 from mechdesign.release.ledger import Ledger, default_ledger
-from mechdesign.release.receipts import Fingerprinter, make_receipt
-from mechdesign.release.table_files import file_receipts, receipt_path
+from mechdesign.release.receipts import Fingerprinter, file_receipts, make_receipt, receipt_path
 from mechdesign.storage import to_json
 
 pa = pytest.importorskip("pyarrow")

@@ -433,17 +433,17 @@ def test_a_stopped_folder_goes_on_with_its_accounts(monkeypatch, key):
         asked |= {"spent": "earlier", "key": key}
     write_folder("two", [*values[1:], "a"])
     # A file that cannot be written stops the run when some are there.
-    import mechdesign.release.folder_release as folder_release
+    from mechdesign.release.file_passes import FileRelease
 
-    whole = folder_release.write_reports
+    whole = FileRelease.write
 
-    def fails(path, *arguments):
+    def fails(asked, path, *arguments):
         if Path(path).name == "2.csv":
             raise KeyboardInterrupt
-        return whole(path, *arguments)
+        return whole(asked, path, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(folder_release, "write_reports", fails)
+        patch.setattr(FileRelease, "write", fails)
         with (
             pytest.raises(KeyboardInterrupt),
             pytest.warns(md.errors.LeftoverWarning, match="2 of 3 files"),

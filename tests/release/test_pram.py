@@ -31,7 +31,6 @@ from mechdesign.errors import (
     UtilityError,
     ZeroMassWarning,
 )
-from mechdesign.input_tables import read_matrix
 from mechdesign.release.customary import (
     kept_or_redrawn,
     kept_or_uniform,
@@ -39,6 +38,7 @@ from mechdesign.release.customary import (
     two_stage,
 )
 from mechdesign.requirement import require
+from mechdesign.tables.matrices import read_matrix
 
 pd = pytest.importorskip("pandas")
 
@@ -529,8 +529,6 @@ def test_mistakes_get_messages(people):
         md.pram(people, "x", LEVEL, strata="x")
     with pytest.raises(InputError, match="add strata="):
         md.pram(people, "x", LEVEL, pooled=True)
-    with pytest.raises(InputError, match="a CSV file, whose lines may stand for groups"):
-        md.pram(people, "x", LEVEL, weights="id")
     with pytest.raises(DataError, match="at least two categories"):
         md.pram({"x": ["a"] * 9}, "x", LEVEL)
     with pytest.raises(RequirementError, match="an output"):

@@ -53,7 +53,7 @@ def by_identity(people):
 @pytest.fixture(scope="module")
 def cluster():
     """Two Dask workers, each a process of its own."""
-    distributed = needed("distributed", "dask")
+    distributed = needed("distributed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with (
@@ -131,7 +131,7 @@ def test_designs_are_swept_on_a_dask_cluster(cluster):
 
 
 def test_dask_refusals(people):
-    dataframe = needed("dask.dataframe", "dask")
+    dataframe = needed("dask.dataframe")
     table = dataframe.from_pandas(people, npartitions=2)
     refused(lambda: md.privatize(table, "y", FOUND), "'y'", error=UnknownNameError)
     with pytest.raises(md.MechdesignError, match="type int"):
@@ -140,7 +140,7 @@ def test_dask_refusals(people):
 
 @pytest.mark.slow
 def test_dask_warns_of_persons_with_several_rows(people):
-    dataframe = needed("dask.dataframe", "dask")
+    dataframe = needed("dask.dataframe")
     table = dataframe.from_pandas(people.assign(id=people["id"] // 2), npartitions=3)
     with pytest.warns(RepeatWarning, match="one person has 2 rows"):
         md.privatize(table, "x", FOUND, person="id")

@@ -18,7 +18,8 @@ import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, LeftoverWarning, RepeatWarning, StorageError
 from mechdesign.release.ledger import Ledger
-from mechdesign.release.table_files import file_receipts, rows_of_file
+from mechdesign.release.receipts import file_receipts
+from mechdesign.release.reports import ReportFile, counted_rows
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -200,7 +201,7 @@ def spoil_kind(folder):
 
 
 def spoil_other(folder):
-    (folder / "day=2/notes.txt").write_text("notes")
+    (folder / "day=2/notes.sav").write_text("notes")
 
 
 def spoil_link(folder):
@@ -235,7 +236,7 @@ def spoil_hidden_partition(folder):
         (spoil_value, "part-9.parquet"),
         (spoil_identity, "400 rows whose identity came before"),
         (spoil_kind, "one kind"),
-        (spoil_other, "notes.txt"),
+        (spoil_other, "notes.sav"),
         (spoil_link, "one file"),
         (spoil_hard_link, "one file"),
         (spoil_loop, "a link"),
@@ -561,5 +562,5 @@ def test_estimates_take_the_folder_that_apply_wrote(data, capsys):
 def test_counts_of_a_stopped_folder_say_so(data):
     stopped()
     with pytest.warns(LeftoverWarning, match="only some"):
-        found = rows_of_file("out", ["x"])
+        found = counted_rows(ReportFile("out"), ["x"])
     assert found.repeats.sum() == 800

@@ -112,7 +112,7 @@ class Arrow(Pandas):
 
 class DuckDB(Pandas):
     def __init__(self):
-        self.base = needed("duckdb", "duckdb").connect()
+        self.base = needed("duckdb").connect()
         self.number = 0
 
     def make(self, rows):
@@ -141,7 +141,7 @@ class DuckDB(Pandas):
 
 class Dask(Pandas):
     def __init__(self):
-        self.library = needed("dask.dataframe", "dask")
+        self.library = needed("dask.dataframe")
 
     def make(self, rows):
         return self.library.from_pandas(super().make(rows), npartitions=2)

@@ -7,9 +7,13 @@ import math
 from collections import Counter
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
-from checks import for_each
+from checks import for_each, refused
 from engines import needed, spark_session
+from pyarrow import parquet
 
 import mechdesign as md
 from mechdesign.errors import DataError, StorageError
@@ -17,90 +21,57 @@ from mechdesign.release.report_counts import report_text
 
 FLIP = md.Mechanism([[0.75, 0.25], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
 OTHER = md.Mechanism([[0.5, 0.5], [0.25, 0.75]], ["no", "yes"], ["no", "yes"])
+NEVER = md.Mechanism([[1, 0], [1, 0]], ["a", "b"], ["x", "never"])
 KINDS = md.Mechanism(
     np.full((2, 6), 1 / 6),
     normalise=True,
     outputs=["1", 2.0, True, None, ("a", (1, 0.5)), math.inf],
 )
-
-
-# What is counted
+REPORTS = md.Sampler(FLIP, rng=4).draw(np.random.default_rng(3).choice(["no", "yes"], 2000))
+COUNTS = md.ReportCounts(FLIP, Counter(REPORTS))
+TWENTY = md.ReportCounts(FLIP, {"no": 20}, sources=["a"])
 
 
 def test_counts_of_parts_are_those_of_the_whole():
-    rng = np.random.default_rng(3)
-    drawn = md.Sampler(FLIP, rng=4).draw(rng.choice(["no", "yes"], 3000, p=[0.8, 0.2]))
-    parts = [md.count_reports(drawn[i::7], FLIP) for i in range(7)]
-    whole = md.count_reports(drawn, FLIP)
-    assert sum(parts) == parts[0].merge(*parts[1:]) == parts[6] + sum(parts[:6]) == whole
-    assert len(whole) == 3000
-    assert whole.counts == Counter(map(report_text, drawn))
-    merged, direct = (md.estimate(found, FLIP) for found in (sum(parts), drawn))
-    assert merged.rows() == direct.rows()
-    assert merged.note == ""
-    assert "no receipt" in direct.note
-
-
-def test_fewer_than_an_estimate_needs_can_be_counted():
+    parts = [md.count_reports(REPORTS[i::7], FLIP) for i in range(7)]
+    assert sum(parts) == parts[0].merge(*parts[1:]) == parts[6] + sum(parts[:6]) == COUNTS
+    assert len(COUNTS) == 2000
+    assert COUNTS.counts == Counter(map(report_text, REPORTS))
+    made, drawn = md.estimate(COUNTS, FLIP), md.estimate(REPORTS, FLIP)
+    assert (made.rows(), made.note) == (drawn.rows(), "")
     one = md.count_reports(["no"], FLIP)
     assert (len(one), one["no"], one["yes"], one["perhaps"], one[math.nan]) == (1, 1, 0, 0, 0)
-    with pytest.raises(DataError, match="at least 10"):
-        md.estimate(one, FLIP)
     assert len(md.ReportCounts(FLIP)) == 0
-
-
-def test_counts_of_another_kernel_are_refused():
-    here, there = md.ReportCounts(FLIP, {"no": 20}), md.ReportCounts(OTHER, {"no": 20})
-    with pytest.raises(DataError, match="those of one kernel"):
-        here + there
-    with pytest.raises(DataError, match="those of this mechanism"):
-        md.estimate(here, OTHER)
-    with pytest.raises(DataError, match="those of this mechanism"):
-        md.count_reports(here, OTHER)
+    half = md.ReportCounts(FLIP, {"no": 2**52, "yes": 1})
+    assert (half + half)["no"] == 2**53
+    refused(lambda: half + half + half, "integers from 0 to")
+    assert md.ReportCounts(OTHER, {"no": 20}) != TWENTY != {"no": 20}
     with pytest.raises(TypeError):
-        here + 1
-    assert here != there
-    assert here != {"no": 20}
-
-
-def test_counts_that_share_a_collector_are_not_added_up():
-    """Taken twice of one collector, the same reports would count twice."""
-    early = md.ReportCounts(FLIP, {"no": 20}, sources=["a"])
-    late = md.ReportCounts(FLIP, {"no": 50}, sources=["a"])
-    other = md.ReportCounts(FLIP, {"no": 5}, sources=["b"])
-    with pytest.raises(DataError, match="take the later"):
-        early + late
-    both = late + other
-    assert both.sources == ("a", "b")
-    with pytest.raises(DataError, match="take the later"):
-        both + early
-    assert md.count_reports(both, FLIP).sources == ("a", "b")
+        TWENTY + 1
+    # Taken twice of one collector, the same reports would count twice.
+    both = TWENTY + md.ReportCounts(FLIP, {"no": 5}, sources=["b"])
+    assert both.sources == md.count_reports(both, FLIP).sources == ("a", "b")
+    for counts in (TWENTY, both):
+        refused(lambda counts=counts: counts + TWENTY, "take the later")
 
 
 @for_each(
-    "counts",
-    [{"perhaps": 1}, {True: 1}, {"no": -1}, {"no": 1.5}, {"no": True}, {"no": 2**60}, {"no": "3"}],
-)
-def test_what_is_no_count_is_refused(counts):
-    with pytest.raises(DataError, match="expected"):
-        md.ReportCounts(FLIP, counts)
-
-
-def test_labels_that_are_no_outputs_are_counted_and_not_quoted():
-    with pytest.raises(DataError) as caught:
-        md.ReportCounts(FLIP, {"tested positive": 1, "another": 2})
-    assert "2 other values" in str(caught.value)
-    assert "positive" not in str(caught.value)
-    never = md.Mechanism([[1, 0], [1, 0]], ["a", "b"], ["x", "never"])
-    with pytest.raises(DataError, match="outputs of the mechanism"):
-        md.ReportCounts(never, {"never": 1})
-
-
-def test_sums_stay_exact_and_have_an_end():
-    half = md.ReportCounts(FLIP, {"no": 2**52, "yes": 1})
-    assert (half + half)["no"] == 2**53
-    with pytest.raises(DataError, match="integers from 0 to"):
-        half + half + half
+    "wording, call",
+    [
+        *(("expected", lambda c=c: md.ReportCounts(FLIP, c)) for c in (
+            {True: 1}, {"no": -1}, {"no": 1.5}, {"no": True}, {"no": 2**60}, {"no": "3"}, [1])),
+        ("2 other values", lambda: md.ReportCounts(FLIP, {"tested positive": 1, "another": 2})),
+        ("outputs of the mechanism", lambda: md.ReportCounts(NEVER, {"never": 1})),
+        ("one kernel", lambda: md.ReportCounts(OTHER, {"no": 20}) + TWENTY),
+        *(("those of this mechanism", lambda f=f: f(TWENTY, OTHER))
+          for f in (md.estimate, md.count_reports)),
+        ("at least 10", lambda: md.estimate(md.count_reports(["no"], FLIP), FLIP)),
+        ("outputs of the mechanism", lambda: md.count_reports(["no", "perhaps"], FLIP)),
+        ("no missing", lambda: md.count_reports(["no", None], FLIP)),
+    ],
+)  # fmt: skip
+def test_what_is_no_count_is_refused(wording, call):
+    assert "positive" not in str(refused(call, wording, error=DataError))
 
 
 def test_texts_of_reports_are_equal_for_what_json_writes_alike():
@@ -116,173 +87,78 @@ def test_texts_of_reports_are_equal_for_what_json_writes_alike():
 # Files
 
 
-@pytest.mark.parametrize("ending", ["json", "parquet"])
-def test_counts_survive_a_file(tmp_path, ending):
+def test_counts_survive_a_file(tmp_path):
     made = md.ReportCounts(KINDS, dict.fromkeys(KINDS.outputs, 7), sources=["b", "a"])
-    made.save(tmp_path / f"c.{ending}")
-    found = md.ReportCounts.load(tmp_path / f"c.{ending}")
-    assert found == made
-    assert found.sources == ("a", "b")
-    assert found.by_label(KINDS) == dict.fromkeys(KINDS.outputs, 7)
-    with pytest.raises(StorageError, match="exists"):
-        made.save(tmp_path / f"c.{ending}")
-    empty = md.ReportCounts(KINDS)
-    empty.save(tmp_path / f"c.{ending}", overwrite=True)
-    assert md.ReportCounts.load(tmp_path / f"c.{ending}") == empty
+    for path in (tmp_path / "c.json", tmp_path / "c.parquet"):
+        made.save(path)
+        found = md.ReportCounts.load(path)
+        assert (found, found.sources) == (made, ("a", "b"))
+        assert found.by_label(KINDS) == dict.fromkeys(KINDS.outputs, 7)
+        with pytest.raises(StorageError, match="exists"):
+            made.save(path)
+        md.ReportCounts(KINDS).save(path, overwrite=True)
+        assert md.ReportCounts.load(path) == md.ReportCounts(KINDS)
 
 
-def changed(**parts):
+def test_damaged_files_are_refused(tmp_path):
     content = md.ReportCounts(FLIP, {"no": 20, "yes": 5}, sources=["a"]).to_json()
-    return {**content, **parts}
-
-
-@for_each(
-    "content",
-    [
-        [],
-        None,
-        changed(format="mechdesign"),
-        changed(schema=2),
-        changed(kernel="f" * 63),
-        changed(kernel=None),
-        changed(reports=26),
-        changed(counts=[["no", 20], ["no", 5]]),
-        changed(counts=[["no", 20.0], ["yes", 5]]),
-        changed(counts=[["no", -5], ["yes", 30]]),
-        changed(counts=[["no"]]),
-        changed(counts=[[{"a": 1}, 25]]),
-        changed(sources=[3]),
-        changed(sources=None),
-    ],
-)
-def test_a_damaged_file_of_counts_is_refused(tmp_path, content):
-    (tmp_path / "c.json").write_text(json.dumps(content))
-    with pytest.raises(DataError, match="counts of reports: expected"):
-        md.ReportCounts.load(tmp_path / "c.json")
-
-
-def test_a_parquet_file_of_something_else_is_refused(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    parquet.write_table(pa.table({"report": ["no"]}), tmp_path / "a.parquet")
-    (tmp_path / "b.parquet").write_bytes(b"no Parquet")
-    md.ReportCounts(FLIP, {"no": 20}).save(tmp_path / "c.parquet")
-    table = parquet.read_table(tmp_path / "c.parquet")
-    two = pa.concat_tables([table, table]).replace_schema_metadata(table.schema.metadata)
-    parquet.write_table(two, tmp_path / "d.parquet")
-    for name in ("a", "b", "d"):
-        with pytest.raises(DataError, match="counts of reports: expected"):
-            md.ReportCounts.load(tmp_path / f"{name}.parquet")
+    kept = tmp_path / "c.parquet"
+    TWENTY.save(kept)
+    table = parquet.read_table(kept)
+    twice = pa.concat_tables([table, table]).replace_schema_metadata(table.schema.metadata)
+    paths = [tmp_path / f"{number}.parquet" for number in range(3)]
+    parquet.write_table(twice, paths[0])
+    parquet.write_table(pa.table({"report": ["no"]}), paths[1])
+    paths[2].write_bytes(b"no Parquet")
+    for part in (
+        {"format": "mechdesign"}, {"schema": 2}, {"kernel": "f" * 63}, {"kernel": None},
+        {"reports": 26}, {"counts": [["no", 20], ["no", 5]]},
+        {"counts": [["no", 20.0], ["yes", 5]]}, {"counts": [["no", -5], ["yes", 30]]},
+        {"counts": [["no"]]}, {"counts": [[{"a": 1}, 25]]}, {"sources": [3]}, {"sources": None},
+        [], None,
+    ):  # fmt: skip
+        paths.append(tmp_path / f"{len(paths)}.json")
+        paths[-1].write_text(json.dumps({**content, **part} if isinstance(part, dict) else part))
+    for path in paths:
+        about = f"table {path.name}" if path == paths[2] else "counts of reports"
+        refused(lambda path=path: md.ReportCounts.load(path), f"{about}: expected")
 
 
 # Engines
 
 
-@pytest.fixture(scope="module")
-def collected():
-    """Reports as collectors keep them, some of them in two collectors, and their counts."""
-    pd = pytest.importorskip("pandas")
-    rng = np.random.default_rng(5)
-    drawn = md.Sampler(FLIP, rng=6).draw(rng.choice(["no", "yes"], 2000))
-    frame = pd.DataFrame({"report": list(drawn), "nonce": [rng.bytes(16).hex() for _ in drawn]})
+def test_counts_are_made_where_the_reports_are():
+    """Reports as collectors keep them, some of them in two collectors: each nonce counts once."""
+    frame = pd.DataFrame({"report": REPORTS, "nonce": [f"{i:032x}" for i in range(2000)]})
     twice = pd.concat([frame, frame[:300]], ignore_index=True)
-    return frame, twice, md.ReportCounts(FLIP, Counter(drawn))
-
-
-def test_duckdb_counts_where_the_reports_are(collected):
-    duckdb = needed("duckdb", "duckdb")
-    frame, twice, expected = collected
-    assert len(frame) == len(expected)
+    dask, duckdb = needed("dask.dataframe"), needed("duckdb")
+    table = pa.Table.from_pandas(frame, preserve_index=False)
     with duckdb.connect() as engine:
         engine.register("collected", frame)
-        assert md.count_reports(engine.table("collected"), FLIP, "report") == expected
         engine.register("several", twice)
-        rows = engine.sql("SELECT report, count(*) AS reports FROM collected GROUP BY report")
-        assert md.ReportCounts(FLIP, dict(rows.fetchall())) == expected
-        rows = engine.sql(
-            "SELECT report, count(*) AS reports "
-            "FROM (SELECT DISTINCT nonce, report FROM several) GROUP BY report"
-        )
-        assert md.ReportCounts(FLIP, dict(rows.fetchall())) == expected
-        assert len(md.count_reports(engine.table("several"), FLIP, "report")) == 2300
-
-
-def test_dask_polars_and_arrow_count_where_the_reports_are(collected):
-    frame, _, expected = collected
-    dd, pl, pa = (
-        needed("dask.dataframe", "dask"),
-        needed("polars", "frames"),
-        needed("pyarrow", "x"),
-    )
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    forms = [
-        frame,
-        dd.from_pandas(frame, npartitions=3),
-        pl.from_pandas(frame),
-        pl.from_pandas(frame).lazy(),
-        table,
-        table.combine_chunks().to_batches()[0],
-        pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=100)),
-    ]
-    for form in forms:
-        assert md.count_reports(form, FLIP, "report") == expected
+        for form in (
+            *(frame, dask.from_pandas(frame, npartitions=3), engine.table("collected")),
+            *(pl.from_pandas(frame), pl.from_pandas(frame).lazy(), table),
+            *(table.combine_chunks().to_batches()[0], table.to_reader(100)),
+        ):
+            assert md.count_reports(form, FLIP, "report") == COUNTS
+        for source, number in (
+            ("several", 2300),
+            ("(SELECT DISTINCT nonce, report FROM several)", 2000),
+        ):
+            rows = engine.sql(f"SELECT report, count(*) FROM {source} GROUP BY report").fetchall()
+            found = md.ReportCounts(FLIP, dict(rows))
+            assert (len(found), found == COUNTS) == (number, number == 2000)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # Spark warns about itself
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_spark_counts_where_the_reports_are(collected):
-    frame, _, expected = collected
+def test_spark_counts_where_the_reports_are():
     session = spark_session()
-    table = session.createDataFrame(frame)
-    assert md.count_reports(table, FLIP, "report") == expected
+    table = session.createDataFrame(pd.DataFrame({"report": REPORTS}))
+    assert md.count_reports(table, FLIP, "report") == COUNTS
     table.createOrReplaceTempView("collected")
     rows = session.sql("SELECT report, count(*) AS reports FROM collected GROUP BY report")
-    assert md.ReportCounts(FLIP, dict(map(tuple, rows.collect()))) == expected
-
-
-def test_reports_of_a_subset_selection_are_counted(collected):
-    kernel = md.subset_selection(30, md.LDP(2))
-    drawn = md.Sampler(kernel, rng=1).draw(list(kernel.inputs) * 40)
-    whole = md.count_reports(drawn, kernel)
-    parts = md.count_reports(drawn[:500], kernel) + md.count_reports(drawn[500:], kernel)
-    assert whole == parts == md.ReportCounts(kernel, Counter(np.asarray(drawn).tolist()))
-    assert md.estimate(whole, kernel).rows() == md.estimate(drawn, kernel).rows()
-    for wrong in ({-1: 3}, {len(kernel.outputs): 3}, {"0x1": 3}, {True: 2}):
-        with pytest.raises(DataError):
-            md.ReportCounts(kernel, wrong)
-
-
-def test_raw_data_is_no_report():
-    with pytest.raises(DataError, match="outputs of the mechanism"):
-        md.count_reports(["no", "perhaps"], FLIP)
-    with pytest.raises(DataError, match="no missing reports"):
-        md.count_reports(["no", None], FLIP)
-    assert len(md.count_reports(["no", None], FLIP, missing="drop")) == 1
-
-
-# The command line
-
-
-def test_counts_of_a_collector_are_estimated_from_on_the_command_line(tmp_path, capsys):
-    from mechdesign.cli import main
-
-    kernel, selection = tmp_path / "m.json", tmp_path / "s.json"
-    md.save(FLIP, kernel)
-    md.save(md.subset_selection(30, md.LDP(2)), selection)
-    md.ReportCounts(FLIP, {"no": 60, "yes": 40}).save(tmp_path / "c.json")
-    assert main(["estimate", str(kernel), str(tmp_path / "c.json"), "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    rows = md.estimate({"no": 60, "yes": 40}, FLIP).rows()
-    assert [row["estimate"] for row in shown["rows"]] == [row["estimate"] for row in rows]
-    drawn = md.Sampler(md.load(selection), rng=1).draw(list(range(30)) * 4)
-    md.count_reports(drawn, md.load(selection)).save(tmp_path / "d.json")
-    assert main(["estimate", str(selection), str(tmp_path / "d.json"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["reports"] == 120
-    for design, counts in ((kernel, "d.json"), (selection, "c.json"), (kernel, "m.json")):
-        assert main(["estimate", str(design), str(tmp_path / counts)]) == 2
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert said.err.startswith("error: counts of reports: expected")
+    assert md.ReportCounts(FLIP, dict(map(tuple, rows.collect()))) == COUNTS

@@ -19,7 +19,7 @@ from mechdesign.errors import (
     UnknownNameError,
 )
 from mechdesign.release import folder_release
-from mechdesign.release.table_files import file_receipts
+from mechdesign.release.receipts import file_receipts
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")

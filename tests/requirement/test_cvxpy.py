@@ -16,7 +16,6 @@ from mechdesign.certificate.bounds import upper_bound
 from mechdesign.errors import (
     GapWarning,
     InfeasibleError,
-    InputError,
     NoMethodError,
     RequirementError,
     StorageError,
@@ -449,11 +448,6 @@ def test_other_arguments_are_refused():
         ),
         error=RequirementError,
     )
-
-
-def test_without_cvxpy_it_is_said_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "cvxpy", None)
-    refused(lambda: own(CURVED["steps"]), "pip install 'mechdesign[cvxpy]'", error=InputError)
 
 
 def test_what_is_not_linear_cannot_be_saved(tmp_path):

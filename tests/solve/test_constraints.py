@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from dataclasses import dataclass
 
@@ -248,8 +247,3 @@ def test_a_notion_without_such_a_form_is_refused():
     refused(lambda: md.constraints(variable, PRIOR, asked), "OnlyAudited", error=LevelError)
     refused(lambda: md.constraints(variable, [0.5, 0.3, 0.2], md.LDP(1)), error=PriorError)
     refused(lambda: md.constraints(variable, PRIOR, "ldp"), error=LevelError)
-
-
-def test_without_cvxpy_it_is_said_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cvxpy", None)
-    refused(lambda: md.constraints(np.eye(3), PRIOR, md.LDP(1)), "pip install 'mechdesign[cvxpy]'")

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from checks import for_each, slow_but
+from checks import for_each, refused, slow_but
 from estimation_cases import ABC, designed, harmonic
 from naive_estimates import naive_minimax, naive_optimum
 
@@ -18,6 +18,7 @@ from mechdesign.certificate.repair import Repair
 from mechdesign.errors import (
     InputError,
     MechdesignError,
+    PriorError,
     RequirementError,
     SolverError,
     StorageError,
@@ -343,3 +344,32 @@ def test_steps_of_the_master_program_do_not_go_round_in_circles(epsilon):
     found = md.design(prior, Estimation(), md.PML(epsilon))
     assert found.status == "optimal"
     assert found.risk == pytest.approx(23.58, rel=2e-3)
+
+
+# Symbols without mass
+
+
+@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
+def test_symbols_without_mass_are_refused_or_counted_with_those_of_which_the_same_is_asked():
+    prior = md.Prior([0.5, 0.3, 0.2, 0.0], list("abcd"))
+    for truth in (None, "any", [[0.4, 0.4, 0.2, 0]]):
+        goal = Estimation(truth=truth)
+        for make in (
+            lambda g=goal: md.design(prior, g, md.LDP(1)),
+            lambda g=goal: md.explain(prior, g, md.LDP(1)),
+            lambda g=goal: md.sweep(prior, g, [md.LDP(1)]),
+        ):
+            refused(make, "'d'", error=PriorError)
+    hamming = md.design(prior, None, md.LDP(2))
+    refused(lambda: md.plan(hamming, error=0.1, best=True), "'d'", error=PriorError)
+    # What is advised works.
+    for known in (prior.restricted(), md.Prior.from_counts([5, 3, 2, 0.5], prior.labels)):
+        plan = md.plan(md.design(known, Estimation(), md.LDP(1)), error=0.1, best=True)
+        assert plan.fewest <= plan.best.reports <= plan.reports
+    # The row of c answers whatever share of people has d, that of a, the likeliest, does not.
+    asked, rows = {"a": 0, "b": 1, "c": 5, "d": 5}, np.array([[0.0, 1, 1, 0], [1, 0, 0, 1]])
+    for notion in (md.LDP(1), md.PML(1)):
+        found = md.design(prior, Estimation(asked), notion)
+        np.testing.assert_array_equal(found.mechanism.kernel[3], found.mechanism.kernel[2])
+        free = md.design(prior, Estimation(rows, weights=[1, 0]), notion).mechanism.kernel
+        np.testing.assert_array_equal(free[3], free[0])

@@ -24,9 +24,9 @@ import mechdesign as md
 from mechdesign import ALIP, LDP, LIP, PMC, PML, Mechanism, Prior
 from mechdesign.errors import CountsWarning, MechdesignError, StorageError, ZeroMassWarning
 from mechdesign.files import write_text
-from mechdesign.input_tables import read_matrix
 from mechdesign.kernel_files import write_csv
 from mechdesign.storage import from_json, to_json
+from mechdesign.tables.matrices import read_matrix
 from mechdesign.utility import BayesGain, Distance, Hamming, Matrix
 
 ABC = Prior([0.5, 0.3, 0.2], ["a", "b", "c"])

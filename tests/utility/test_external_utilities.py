@@ -147,36 +147,6 @@ def test_a_file_that_claims_another_utility_is_refused(outside, tmp_path):
         from_json(seal(content))
 
 
-def test_the_former_name_of_descriptions_is_kept():
-    class Former(md.utility.TotalVariation, register=False):
-        in_words = "Said as before."
-
-    class Later(md.utility.TotalVariation, register=False):
-        description = "Said as now."
-
-    assert Former().description == Former().in_words == "Said as before."
-    assert Later().description == Later().in_words == "Said as now."
-    assert md.utility.TotalVariation().in_words == md.utility.TotalVariation().description != ""
-
-
-def test_the_former_name_of_values_is_kept():
-    class Former(md.utility.SublinearUtility, register=False):
-        def worths(self, columns, prior):
-            return columns.max(axis=0)
-
-    class Later(Former, register=False):
-        def values(self, columns, prior):
-            return 2 * super().values(columns, prior)
-
-    columns = np.array([[0.5, 0.25], [0.125, 0.75]])
-    fair = md.Prior.uniform(2)
-    for name in ("values", "worths"):
-        assert getattr(Former(), name)(columns, fair).tolist() == [0.5, 0.75]
-        assert getattr(Later(), name)(columns, fair).tolist() == [1.0, 1.5]
-    values = [md.design(fair, goal(), md.LDP(1.0)).value for goal in (Former, Later)]
-    assert values[1] == pytest.approx(2 * values[0], abs=1e-12)
-
-
 @pytest.mark.parametrize("parameters", [(lambda x: x,), (np.eye(2),)], ids=["function", "array"])
 def test_parameters_that_no_file_holds(outside, tmp_path, parameters):
     loss, gain = outside("outside_linear").Pinball, outside("outside_sublinear").NormGain

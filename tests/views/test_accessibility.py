@@ -22,9 +22,9 @@ from benchmarks.page import FLAGS, Served, find_chromium
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser needs playwright")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="the audit needs axe")
-pytest.importorskip("jinja2", reason="reports need mechdesign[report]")
-pytest.importorskip("nicegui", reason="the page needs mechdesign[explore]")
-pytest.importorskip("granian", reason="the collector needs mechdesign[serve]")
+pytest.importorskip("jinja2", reason="reports need mechdesign[web]")
+pytest.importorskip("nicegui", reason="the page needs mechdesign[web]")
+pytest.importorskip("granian", reason="the collector needs mechdesign[web]")
 
 pytestmark = [
     pytest.mark.slow,

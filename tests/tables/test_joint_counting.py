@@ -106,8 +106,8 @@ def test_other_columns_are_refused(columns, problem):
 
 
 def test_no_table_is_refused():
-    for table in ([1, 2], "fair", pd.Series([1, 2]), None):
-        with pytest.raises(DataError, match="data frame"):
+    for table in ([1, 2], "no such file", pd.Series([1, 2]), None, 3):
+        with pytest.raises(DataError, match="table"):
             md.Prior.from_data(table, BOTH)
     with pytest.raises(DataError, match="as many values"):
         md.Prior.from_data({"class": ["a"], "sex": ["f", "m"]}, BOTH)

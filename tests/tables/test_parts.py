@@ -10,11 +10,12 @@ from checks import for_each, pairwise_cases
 
 import mechdesign as md
 from mechdesign.errors import DataError
-from mechdesign.release import parts as parts_module
 from mechdesign.release.bin_codes import encoder_of
-from mechdesign.release.codes import ABSENT, Encoder, Policy, distinct_values
-from mechdesign.release.parts import ROWS, parts_of, side_by_side
+from mechdesign.release.codes import ABSENT, Encoder, Policy
 from mechdesign.release.receipts import receipts_of
+from mechdesign.tables import parts as parts_module
+from mechdesign.tables.counting import distinct_values
+from mechdesign.tables.parts import ROWS, parts_of, side_by_side
 
 pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")

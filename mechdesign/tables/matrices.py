@@ -1,0 +1,54 @@
+"""Labelled matrices of numbers: kernels, gains and patterns in tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..labels import Label, counted, parse_labels
+from .counting import is_number
+from .reading import open_table, read_columns
+
+
+def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], list[Label]]:
+    """A labelled matrix: first column the row labels, header line the column labels.
+
+    Returns the ``(N, M)`` array, the N row labels and the M column labels.
+    """
+    table = open_table(path)
+    name, header = table.name, [str(cell).strip() for cell in table.names]
+    names = [str(i) for i in range(len(header))]
+    parts = [part.rename_columns(names) for part in table.batches()]
+    labels, *columns = read_columns(parts, names) if parts else [[] for _ in header]
+    if not labels or not columns:
+        raise DataError(
+            f"matrix {name}",
+            expected="a header line, then one line per row with its label first",
+            got=counted(1 + len(labels), "line"),
+            remedy="see 'mechdesign design --csv' for the layout",
+        )
+    decimals = all(map(is_number, header[1:])) and any("." in cell for cell in header[1:])
+    if decimals and abs(sum(map(float, header[1:])) - 1) < 1e-6:
+        raise DataError(
+            f"matrix {name}",
+            expected="a header line with the labels of the columns",
+            got=f"numbers that sum to one: {header[1:5]}",
+            remedy="put a line such as input,a,b above the rows",
+        )
+    for number, row in enumerate(zip(*columns, strict=True), start=2):
+        wrong = next((i for i, cell in enumerate(row, start=2) if not is_number(cell)), None)
+        if wrong is not None:
+            # Not what stands there: tables of people are passed by mistake.
+            raise DataError(
+                f"matrix {name}",
+                expected=f"numbers in line {number}",
+                got=f"other text in cell {wrong}",
+                remedy="correct the cell; a table of people is no kernel",
+            )
+    matrix = np.array([[float(cell) for cell in column] for column in columns]).T
+    texts = [label.strip() if isinstance(label, str) else label for label in labels]
+    read = parse_labels(texts) if table.is_text else texts
+    return matrix, read, parse_labels(header[1:])

@@ -1,0 +1,287 @@
+"""Estimates from reports of one kernel: unbiased, of least variance, with the errors they have."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from checks import for_each, refused
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_surveys import best_scores, two_variances
+from numpy.testing import assert_allclose
+from reported import FLIP, THREE, counted, quiet, response
+from scipy.optimize import linprog
+from scipy.stats import binom, norm
+from strategies import random_kernel
+
+import mechdesign as md
+from mechdesign.errors import MisfitWarning, PrecisionWarning
+
+pytestmark = quiet
+
+
+@st.composite
+def asked(draw):
+    """A kernel with an output that never comes, a question, and where its weights are best."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = draw(st.integers(1, 5))
+    rows = random_kernel(rng, n, draw(st.integers(2, 7)))
+    if draw(st.booleans()):
+        rows = rows[rng.integers(0, n, n)]
+    mechanism = md.Mechanism(np.column_stack([rows, np.zeros(n)]))
+    found = md.identifiability(mechanism)
+    values = np.array([[x in block for block in found.blocks] for x in range(n)], float)
+    options = {"by": "blocks"}
+    kind = draw(st.sampled_from(["blocks", "symbols", "numbers", "rows"]))
+    if kind == "symbols" and found.is_complete:
+        options = {}
+    elif kind in ("numbers", "rows") and n > 1:
+        values = values @ rng.normal(size=(values.shape[1], 1 + (kind == "rows")))
+        options = {"feature": values.T}
+        if kind == "numbers":
+            options = {"feature": values.ravel().tolist().__getitem__}
+    truth = np.full(n, 1 / n)
+    if draw(st.booleans()):
+        truth = rng.dirichlet(truth * n)
+        options["truth"] = truth.tolist()
+    return mechanism, found, values, options, truth, rng
+
+
+@given(asked())
+def test_estimates_are_unbiased_of_least_variance_and_have_the_errors_of_all_reports(case):
+    mechanism, found, values, options, truth, rng = case
+    if found.is_one_block or found.weakest < 1e-3:
+        return
+    kernel, size = mechanism.kernel, int(rng.integers(10, 300))
+
+    def made(counts, **more):
+        reports = counted(counts, mechanism)
+        return md.estimate(reports, mechanism, misfit="warn", **options, **more)
+
+    # An estimate is a mean of scores: those of each report, and that of all of them.
+    scores = [made(10 * row).values for row in np.eye(kernel.shape[1])[:-1]]
+    scores = np.vstack([*scores, np.zeros(values.shape[1])])
+    assert_allclose(kernel @ scores, values, atol=1e-7)
+    assert_allclose(scores, best_scores(kernel, values, truth), rtol=1e-6, atol=1e-7)
+    f = rng.multinomial(size, rng.dirichlet(np.ones(len(kernel))) @ kernel) / size
+    for target in ("sample", "population"):
+        one = made(size * f, target=target)
+        likely = one.distribution
+        noise, spread = two_variances(kernel, scores, values, likely)
+        whole = (noise + spread * (target == "population")) / size
+        assert_allclose(one.values, f @ scores, rtol=1e-9, atol=1e-9)
+        assert_allclose(one.covariance, whole, rtol=1e-7, atol=1e-10)
+        assert_allclose(one.errors**2, whole.diagonal(), rtol=1e-7, atol=1e-10)
+        assert_allclose(one.noise**2, noise.diagonal() / size, rtol=1e-7, atol=1e-10)
+    ends = values.min(axis=0), values.max(axis=0)
+    np.testing.assert_array_equal(one.projected, np.clip(one.values, *ends))
+    # No distribution is likelier, by the slopes of the likelihood.
+    used, q = f > 0, likely @ kernel
+    assert (kernel[:, used] @ (f / np.where(used, q, 1))[used]).max() <= 1 + 2e-9
+    assert likely.sum() == pytest.approx(1, abs=1e-12)
+    options.pop("truth", None)
+    best = made(size * f, method="likelihood")
+    assert_allclose(best.values, likely @ values, atol=1e-9)
+    assert ((best.lower <= best.values) & (best.values <= best.upper)).all()
+    # How well the kernel fits, and what a next round takes for the truth.
+    outcomes = kernel.shape[1] - 2
+    distance = size * float(f[used] @ np.log(f[used] / q[used]))
+    ratio = max(distance / outcomes, 1)
+    assert one.fit == pytest.approx(np.exp(outcomes * (1 + np.log(ratio) - ratio)), rel=1e-3)
+    even = kernel.mean(axis=0)[:-1]
+    freedom, far = found.rank - 1, size * ((f[:-1] - even) ** 2 / even).sum()
+    share = max(min(1, freedom / far), 1 / (size + 1)) if freedom else 1
+    shrunk = (1 - share) * likely + share / len(kernel)
+    assert_allclose(one.shrunk.probabilities, shrunk, atol=1e-7)
+
+
+def test_a_kernel_is_decomposed_once_for_all_that_is_asked_of_it(monkeypatch):
+    shapes, decompose = [], np.linalg.svd
+    monkeypatch.setattr(
+        np.linalg, "svd", lambda rows, **more: shapes.append(rows.shape) or decompose(rows, **more)
+    )
+    mechanism = md.Mechanism([[0.4, 0.3, 0.2, 0.1], *[[0.1, 0.2, 0.3, 0.4]] * 2])
+    refused(lambda: md.estimate({0: 99}, mechanism), "by='blocks'")
+    for _ in range(2):
+        md.estimate(dict.fromkeys(range(4), 25), mechanism, by="blocks")
+    assert md.identifiability(mechanism).rank == 2
+    assert shapes.count((3, 4)) == 1
+
+
+@given(st.integers(2, 4), st.integers(1, 4), st.integers(0, 999))
+def test_blocks_are_what_the_reports_fix(n, m, seed):
+    """By linear programs: totals of blocks are fixed by q = pK, other symbols are not."""
+    rng = np.random.default_rng(seed)
+    kernel = random_kernel(rng, 3, m)[rng.integers(0, 3, n)]
+    if seed % 3 == 0:
+        kernel[-1] = kernel[:-1].mean(axis=0)
+    found = md.identifiability(md.Mechanism(kernel, normalise=True))
+
+    def width(gain):
+        q = kernel.mean(axis=0)
+        ends = [linprog(sign * gain, A_eq=kernel.T, b_eq=q, bounds=(0, 1)) for sign in (1, -1)]
+        return -sum(end.fun for end in ends)
+
+    for block in found.blocks:
+        inside = np.array([x in block for x in range(n)], float)
+        assert width(inside) == pytest.approx(0, abs=1e-6)
+        assert len(block) == 1 or all(width(np.eye(n)[x]) > 1e-6 for x in block)
+    assert found.is_complete == (len(found.blocks) == n)
+    assert found.rank == np.linalg.matrix_rank(kernel, 1e-7)
+
+
+def test_what_cannot_be_told_is_refused_with_what_can():
+    found = md.design(md.Prior.from_csv("titanic", "class"), md.utility.Hamming(), md.PML(0.5))
+    reports, groups = {"3rd": 900, "crew": 1300}, "('1st', '2nd', '3rd')"
+    refused(lambda: md.estimate(reports, found), groups, "by='blocks'")
+    made = md.estimate(reports, found, by="blocks")
+    assert made.labels == (("1st", "2nd", "3rd"), "crew")
+    assert groups in str(md.identifiability(found))
+    aboard = md.estimate(reports, found, feature=lambda x: x == "crew")
+    assert_allclose(aboard.values, made.values, atol=1e-9)
+    ranks = {"1st": 1, "2nd": 2, "3rd": 3, "crew": 0}
+    refused(lambda: md.estimate(reports, found, feature=ranks), "'mean'")
+    refused(lambda: md.plan(found, error=0.01), "totals")
+    even = md.Mechanism(np.full((2, 2), 0.5))
+    refused(lambda: md.estimate({0: 20}, even, by="blocks"), "tell none of")
+
+
+# Intervals
+
+HEAVY = pd.DataFrame({"r": ["a"] * 30, "w": [1, 2] * 15})
+PAIRS = pd.DataFrame({"r": list("aabb") * 5, "s": np.repeat(range(10), 2)})
+HALF = {"strata": "s", "population": dict.fromkeys(range(10), 4)}
+ODD, NINE = {"a": 60, "b": 40, "c": 10}, response(np.log(9))
+
+
+@for_each(
+    "reports, mechanism, options, answer, ends",
+    [
+        ({"a": 30}, response(8), {}, 1, (0, 0.116087)),
+        ({"a": 240, "b": 760}, response(1), {}, 0, (0, 0.061967)),
+        ({"a": 999, "b": 1}, response(14), {}, 1, (0.000024, 0.005558)),
+        ({"no": 6000, "yes": 4000}, FLIP, {}, 0, (0.680640, 0.719243)),
+        (ODD, THREE, {}, 0, (0.352877, 0.640003)),
+        ({"a": 30}, NINE, {"target": "sample"}, 1, (0, 0.148438)),
+        (PAIRS, NINE, {"column": "r", "strata": "s"}, 0, (0.292975, 0.707025)),
+        (PAIRS, NINE, {"column": "r", **HALF}, 0, (0.285224, 0.714776)),
+        (HEAVY, response(8), {"column": "r", "weights": "w"}, 1, (0, 0.151542)),
+    ],
+)
+def test_reference_values(reports, mechanism, options, answer, ends):
+    """Computed by independent programs of the rule."""
+    found = md.estimate(reports, mechanism, **options)
+    assert (found.lower[answer], found.upper[answer]) == pytest.approx(ends, abs=1e-6)
+
+
+def test_limits_of_one_side_and_of_all_at_once():
+    found = md.estimate(ODD, THREE)
+    for side, k in (("lower", 0), ("upper", 1)):
+        one, both = found.limits(0.95, side), found.limits(0.9)
+        assert_allclose(one[k], both[k], atol=1e-7)
+        assert (one[1 - k] == (1 - k)).all()
+    together = found.limits(together=True)
+    assert_allclose(together, found.limits(1 - 0.05 / 3), atol=1e-9)
+    assert_allclose(found.limits(), (found.lower, found.upper))
+
+
+def test_intervals_of_other_software_are_given_where_they_hold():
+    size, draws, reports = 1000, 400, {"a": 600, "b": 300, "c": 100}
+    plain = md.estimate(reports, THREE)
+    delta = md.estimate(reports, THREE, intervals="delta", confidence=0.9)
+    width = norm.isf(0.05) * plain.errors
+    assert_allclose(delta.lower, plain.values - width, rtol=1e-9)
+    assert_allclose(delta.upper, plain.values + width, rtol=1e-9)
+    # The same draws of these people, by hand: whole numbers of them, largest remainders first.
+    rng, p = np.random.default_rng(1), plain.distribution
+    people = np.floor(p * size).astype(int)
+    people[np.argsort(people - p * size)[: size - people.sum()]] += 1
+    drawn = sum(rng.multinomial(n, q, draws) for n, q in zip(people, THREE.kernel, strict=True))
+    drawn = drawn @ np.linalg.inv(THREE.kernel) / size
+    options = {"target": "sample", "intervals": "bootstrap", "resamples": draws, "rng": 1}
+    made = md.estimate(reports, THREE, **options)
+    assert_allclose(made.errors, drawn.std(axis=0, ddof=1), rtol=1e-9)
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    assert_allclose(made.lower, plain.values + p - high, rtol=1e-9)
+    assert_allclose(made.upper, plain.values + p - low, rtol=1e-9)
+    # Where few events were seen they are not given.
+    for counts, few in (({"a": 30, "b": 1}, True), ({"a": 540, "b": 60}, False)):
+        own = md.estimate(counts, response(6))
+        for intervals in ("delta", "bootstrap"):
+            made = md.estimate(counts, response(6), intervals=intervals, rng=1)
+            assert np.array_equal((made.lower, made.upper), (own.lower, own.upper)) == few
+
+
+def test_a_misfit_is_said_with_its_odds():
+    for counts in ([205, 795], [795, 205]):
+        found = md.estimate(counted(counts, response(1)), response(1), misfit="warn")
+        # The probability of as few reports where nobody has the symbol.
+        chance = binom.cdf(205, 1000, response(1).kernel[1, 0])
+        assert found.misfits == pytest.approx(dict.fromkeys("ab", chance), rel=1e-6)
+        assert "1 of" in repr(found)
+    inside = md.estimate({"a": 240, "b": 760}, response(1))
+    assert not inside.misfits
+    assert "moved inside: a 0, b 1" in repr(inside)
+    with pytest.warns(MisfitWarning, match="probability"):
+        md.estimate({"no": 990, "yes": 10}, FLIP, misfit="warn")
+    with pytest.warns(PrecisionWarning, match="next to nothing"):
+        md.estimate({0: 10, 1: 10}, md.Mechanism([[0.51, 0.49], [0.49, 0.51]]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_shown():
+    options = {"method": "likelihood", "feature": {"no": True, "yes": False}}
+    made = md.estimate({"no": 600, "yes": 400}, FLIP, **options)
+    assert "maximum likelihood from 1000 reports" in repr(made)
+    assert "converged" in repr(made)
+    assert "<table>" in made._repr_html_()
+    assert made[True] == made.rows()[0]["estimate"] == pytest.approx(0.7)
+
+
+OK = {"no": 30, "yes": 20}
+FRAME = pd.DataFrame({"x": ["no", "yes", None] * 10})
+NEVER = md.Mechanism([[1.0, 0], [1.0, 0]], outputs=["no", "yes"])
+
+
+@for_each(
+    "words, reports, options",
+    [
+        ("1 other", {"no": 30, "maybe": 20}, {}),
+        ("at least 10, got 9", {"no": 3, "yes": 6}, {}),
+        ("at least 10, got 0", [], {}),
+        ("30.5", {"no": 30.5}, {}),
+        ("integers", {"no": True}, {}),
+        ("column", 3, {}),
+        ("Mechanism", OK, {"mechanism": [[1.0]]}),
+        ("no input gives", OK, {"mechanism": NEVER}),
+        ("whatever the secrets", {"no": 990, "yes": 10}, {}),
+        ("", OK, {"truth": {"x": 1, "y": 2}}),
+        ("one distribution", OK, {"truth": "any"}),
+        ("int", OK, {"feature": 3}),
+        ("'yes'", OK, {"feature": {"no": 1}}),
+        ("differ", OK, {"feature": {"no": 1, "yes": 1}}),
+        ("finite", OK, {"feature": {"no": 1, "yes": np.nan}}),
+        ("rows of 2", OK, {"feature": [[1, 2, 3]]}),
+        ("both", OK, {"feature": str, "by": "blocks"}),
+        ("at least 2", OK, {"resamples": 1}),
+        ("generator", OK, {"rng": "x"}),
+        ("column=", FRAME, {}),
+        ("'y'", FRAME, {"column": "y"}),
+        ("missing reports", FRAME, {"column": "x"}),
+        ("missing", FRAME["x"], {}),
+        ("an input None", OK, {"missing": "category"}),
+        *(("'x'", OK, {name: "x"})
+          for name in ("method", "intervals", "target", "by", "missing", "misfit")),
+        *(("0 and 1", OK, {"confidence": c}) for c in (0, 1, 95, "95", np.nan, True)),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_refused(words, reports, options):
+    refused(lambda: md.estimate(reports, **{"mechanism": FLIP, **options}), words)
+
+
+def test_what_an_estimate_does_not_have_is_refused():
+    found = md.estimate(OK, FLIP)
+    refused(lambda: found["maybe"], "'maybe'")
+    refused(lambda: found.limits(side="left"), "'left'")
+    refused(lambda: found.limits(2), "0 and 1")

@@ -1,0 +1,114 @@
+"""One survey walks through every form of table, from design to estimate, with the same outcome."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from test_reading import packed, workbook
+
+import mechdesign as md
+from mechdesign.cli import main
+from mechdesign.tables.reading import read_columns
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.parquet")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+JOBS = {"Büro; Verkauf": 56, "Lehre": 37, 'Leitung, "oben"': 15, "Sonstige": 12}
+ROWS = [
+    (f"p{i}", job, 20 + i % 40)
+    for i, job in enumerate(j for j, n in JOBS.items() for _ in range(n))
+]
+NAMES = ["id", "job", "age"]
+FRAME = pd.DataFrame(ROWS, columns=NAMES)
+
+
+def text(sep):
+    buffer = io.StringIO()
+    csv.writer(buffer, delimiter=sep).writerows([NAMES, *ROWS])
+    return buffer.getvalue()
+
+
+FORMS = {
+    "a.csv": lambda p: p.write_bytes(text(",").encode("utf-8-sig")),
+    "b.csv": lambda p: p.write_bytes(text(";").encode("latin-1")),
+    "c.tsv.gz": lambda p: packed(p, text("\t").encode()),
+    "d.csv.zst": lambda p: packed(p, text("|").encode("utf-16")),
+    "e.parquet": lambda p: FRAME.to_parquet(p),
+    "f.feather": lambda p: FRAME.to_feather(p),
+    "g.xlsx": lambda p: workbook(p, [NAMES, *ROWS]),
+}
+OUTPUTS = (".csv", ".parquet", ".feather", ".csv.gz", ".arrows", ".tsv", ".parquet")
+
+
+def run(*words):
+    assert main([str(word) for word in words]) == 0, words
+
+
+def test_a_survey_in_every_form_has_one_design_and_one_set_of_reports(tmp_path, capsys):
+    md.release_key(tmp_path / "key")
+    expected = md.design(md.Prior.from_counts(JOBS), md.utility.Estimation(), md.LDP(1.5))
+    by_key = {"row": "id", "key": tmp_path / "key"}
+    drawn = md.privatize(FRAME, "job", expected, **by_key)["job"].tolist()
+    estimates = []
+    for (name, write), ending in zip(FORMS.items(), OUTPUTS, strict=True):
+        path, out, saved = tmp_path / name, tmp_path / f"out-{name}{ending}", tmp_path / "m.json"
+        write(path)
+        said = ["--encoding", "latin-1"] if name == "b.csv" else []
+        asked = [
+            "--column",
+            "job",
+            "-p",
+            "ldp:1.5",
+            "-u",
+            "estimation",
+            "--output",
+            saved,
+            "--force",
+        ]
+        run("design", path, *asked, *said)
+        assert md.load(saved).mechanism == expected.mechanism
+        ledger = ["--ledger", tmp_path / f"{name}.ledger", "--row", "id", "--key", tmp_path / "key"]
+        run("apply", saved, path, "--column", "job", "-o", out, *ledger, *said)
+        assert read_columns(out, ["job", "id"]) == [drawn, FRAME["id"].tolist()]
+        capsys.readouterr()
+        run("estimate", saved, out, "--column", "job", "--json")
+        told = json.loads(capsys.readouterr().out)
+        estimates.append([told[part] for part in ("rows", "kernel", "reports", "shrunk")])
+        # The same in Python.
+        found = md.Prior.from_data(path, "job", encoding=said[-1] if said else None)
+        assert found == expected.prior
+        again = md.estimate(out, expected, "job")
+        assert [row["estimate"] for row in told["rows"]] == pytest.approx(again.values.tolist())
+    assert estimates == estimates[:1] * len(estimates)
+    for frame in (
+        FRAME,
+        pl.from_pandas(FRAME),
+        pa.Table.from_pandas(FRAME),
+        pl.from_pandas(FRAME).lazy(),
+    ):
+        made = md.privatize(frame, "job", expected, **by_key)
+        assert read_columns(made, ["job"]) == [drawn]
+
+
+def test_reports_that_are_symbols_keep_the_categories_and_their_order(tmp_path):
+    """A design of a file has sorted labels; low < medium < high is what the column says."""
+    levels = ["low", "medium", "high"]
+    values = ["high", "low", "medium", "low"] * 9
+    prior = md.Prior.uniform(sorted(levels))
+    made = md.design(prior, md.utility.Hamming(), md.LDP(3), levels)
+    frame = pd.DataFrame({"x": pd.Categorical(values, levels, ordered=True)})
+    coded = pa.DictionaryArray.from_arrays([levels.index(v) for v in values], levels, ordered=True)
+    table = pa.table({"x": pa.chunked_array([coded[:5], coded[5:]])})
+    for given in (frame, pl.DataFrame({"x": values}, {"x": pl.Enum(levels)}), table):
+        out = md.privatize(given, "x", made, rng=1)["x"]
+        kind = given.schema.field("x").type if given is table else given["x"].dtype
+        assert (out.type if given is table else out.dtype) == kind
+        assert md.Prior.from_data(out).labels == tuple(levels)
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    md.privatize_file(tmp_path / "t.parquet", tmp_path / "o.parquet", "x", made, ledger=False)
+    assert md.Prior.from_data(tmp_path / "o.parquet", "x").labels == tuple(levels)
