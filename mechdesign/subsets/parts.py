@@ -236,13 +236,17 @@ class Part:
                 symbols = units * (self._listed[placements, rank] - shifts) % q
                 np.add.at(total, symbols, counts * score)
             return total[: self.size]
-        spectrum, digits = np.zeros(q**m, dtype=complex), self.digits(vectors)
+        spectrum, starts = (
+            np.zeros(q**m, dtype=complex),
+            np.flatnonzero(np.diff(vectors, prepend=-1)),
+        )
+        digits, classes = self.digits(vectors[starts]), classes[starts]
         table = np.fft.fft(table, axis=1) * q ** (m - 1) * (1 + (q > 2))
         # The coefficient at −k is the conjugate of that at k; for q = 2 they are one.
         for k in range(1, q // 2 + 1):
             turns = np.exp(2j * np.pi / q * (k * np.arange(q) % q))[shifts] * counts
             points = digits * k % q @ q ** np.arange(m)
-            np.add.at(spectrum, points, table[classes, k] * turns)
+            np.add.at(spectrum, points, table[classes, k] * np.add.reduceat(turns, starts))
         return np.fft.ifftn(spectrum.reshape((q,) * m)).real.ravel()[: self.size]
 
 
