@@ -32,10 +32,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,10 +177,31 @@ class Part:
     def ends(self, c: int) -> Sequence[Fraction]:
         """The largest and the smallest ρ at directions of a class, and between what its mean over
         the symbols of the group is.
+
+        Whole cells of q^(c+1) points have every residue equally often. In the cell that is there in
+        part each value of digit c has a residue of its own; levels are filled in their order.
         """
         if c >= self.dimension:
             return (Fraction(1),) * 4
-        return class_ends(self.size, self.base, c, self.values[c], self.sizes)
+        cell, means = self.base**c, list[Fraction]()
+        whole, rest = divmod(self.size, cell * self.base)
+        levels = sorted(zip(self.values[c], self.sizes, strict=True))
+        for order in (levels, levels[::-1]):
+            total, left = Fraction(0), Fraction(rest, cell)
+            for value, n in order:
+                total += value * cell * (whole * n + min(n, left))
+                left -= min(n, left)
+            means.append(total / self.size)
+        return levels[-1][0], levels[0][0], *means
+
+    def told_apart(self, scales: Iterable[float]) -> Part:
+        """The same with so much of what tells residues apart at each class."""
+        rows = zip(scales, self.values, strict=False)
+        weights = [
+            weights_of(self.base, self.count, [1 + scale * (float(v) - 1) for v in row])
+            for scale, row in rows
+        ]
+        return replace(self, weights=tuple(weights))
 
     # Residues
 
@@ -250,26 +270,12 @@ class Part:
         return np.fft.ifftn(spectrum.reshape((q,) * m)).real.ravel()[: self.size]
 
 
-def class_ends(
-    size: int, base: int, i: int, values: Iterable[Any], sizes: Iterable[int]
-) -> tuple[Any, ...]:
-    """The largest and the smallest of values that so many residues have, and between what their
-    mean over the symbols of a group is at directions of a class.
-
-    Whole cells of q^(i+1) points have every residue equally often. In the cell that is there in
-    part each value of digit i has a residue of its own; levels are filled in their order.
+def weights_of(base: int, count: int, values: Sequence[float]) -> tuple[int, int]:
+    """Those over 2⁵³ of the high residues, which take what rounding leaves, and of the next one,
+    from ρ of these and of the others.
     """
-    cell = base**i
-    whole, rest = divmod(size, cell * base)
-    levels: list[Any] = sorted((v, n) for v, n in zip(values, sizes, strict=False) if n)
-    means = list[Any]()
-    for order in (levels, levels[::-1]):
-        total, left = 0, Fraction(rest, cell)
-        for value, n in order:
-            total += value * cell * (whole * n + min(n, left))
-            left -= min(n, left)
-        means.append(total / size)
-    return levels[-1][0], levels[0][0], *means
+    middle, rest = (int(max(values[k], 0.0) * DENOMINATOR) // base for k in (1, -1))
+    return DENOMINATOR - middle - rest * (base - count - 1), middle
 
 
 # Placements

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -38,8 +39,10 @@ class Layout:
 
     def __init__(self, group: NDArray[np.integer], masses: Sequence[Fraction] = ()) -> None:
         self.group, self.sizes = group.astype(np.uint8), np.bincount(group).tolist()
-        self.masses = masses or [Fraction(1, len(group))] * len(self.sizes)
-        self.shares = [n * mass for n, mass in zip(self.sizes, self.masses, strict=True)]
+        self.masses = np.array(masses or [Fraction(1, len(group))] * len(self.sizes))
+        self.shares = np.multiply(self.sizes, self.masses)
+        #: Σ p² of the symbols: the risk of an open survey is one less this.
+        self.certain: Fraction = self.shares @ self.masses
 
     @classmethod
     def of(cls, prior: Prior) -> Layout:
@@ -48,11 +51,6 @@ class Layout:
         codes = {mass: i for i, mass in enumerate(masses)}
         group = np.array([codes[mass] for mass in prior.weights])
         return cls(group, [Fraction(mass) / sum(prior.weights) for mass in masses])
-
-    @cached_property
-    def certain(self) -> Fraction:
-        """Σ p² of the symbols: the risk of an open survey is one less this."""
-        return sum(map(Fraction.__mul__, self.shares, self.masses), Fraction(0))
 
     @cached_property
     def rows(self) -> list[Integers]:
@@ -116,28 +114,34 @@ class ReportType:
             for i in groups
         }
 
-    def lifts(self, shares: Sequence[Fraction]) -> Lifts:
-        """Bounds on 1/lift, lift and ratio for masses of groups, and whether they are attained.
+    @cached_property
+    def means(self) -> NDArray[Any]:
+        """The mean entries of groups, ``(G,)``."""
+        return np.array([Fraction(weight, DENOMINATOR) for weight in self.chances])
 
-        Reports have a class of directions, at which means over symbols are between two ends.
+    @cached_property
+    def ends(self) -> NDArray[Any]:
+        """For each class of directions, which reports have, the largest and the smallest entries of
+        groups, and between what their means are, ``(4, C, G)``.
         """
-        chances = np.array([Fraction(weight, DENOMINATOR) for weight in self.chances])
-        masses, parts = chances * shares, self.parts.values()
         dimensions = [directions.dimension for directions, _ in self.slots]
         if sum(m > 1 for m in dimensions) > 1:
             raise ValueError("classes of several directions")
-        worst: list[Any] = [0, 0, 0]
-        for c in range(max(dimensions, default=1)):
-            ends = np.ones((len(masses), 4), dtype=object)
-            for directions, groups in self.slots:
-                for i in groups:
-                    ends[i] = self.parts[i].ends(min(c, directions.dimension - 1))
-            most, least, below, above = ends.T
-            high, low = (chances * most).max(), (chances * least).min()
-            pairs = (masses @ above, low), (high, masses @ below), (high, low)
-            worst = [
-                max(v, a / b if b else math.inf) for v, (a, b) in zip(worst, pairs, strict=True)
-            ]
+        found = np.ones((4, max(dimensions, default=1), len(self.chances)), dtype=object)
+        for directions, groups in self.slots:
+            for i, c in product(groups, range(found.shape[1])):
+                found[:, c, i] = self.parts[i].ends(min(c, directions.dimension - 1))
+        return found * self.means
+
+    def lifts(self, shares: NDArray[Any]) -> Lifts:
+        """Bounds on 1/lift, lift and ratio for masses of groups, and whether they are attained."""
+        below, above = self.ends[2:] @ shares
+        high, low = self.ends[0].max(axis=1), self.ends[1].min(axis=1)
+        worst = [
+            max(a / b if b else math.inf for a, b in zip(*pair, strict=True))
+            for pair in ((above, low), (high, below), (high, low))
+        ]
+        parts = self.parts.values()
         are_alike = all(len({*part.weights}) == 1 for part in parts)
         is_exact = are_alike and all(part.is_full for part in parts)
         attained = is_exact, is_exact, are_alike
