@@ -215,7 +215,7 @@ def _weighted(
                 levels = [high, low + count % 1 * (high - low), low, low][count < 1 :]
                 away = often * (np.array(levels[:3]) - best.means[t, i]) / row[i]
                 # What does not fill its space gives way as far as that leaves it.
-                away *= 1 - mixed * (q**m == layout.sizes[i])
+                away *= 1 - mixed * (q**m == layout.sizes[i] or not bounds.are_by_mean)
                 raised, middle = max(1, int(count)), count % 1 > 0 and 1 < count < q - 1
                 placements = balanced(q, raised, middle=middle) if divisors(q) else IN_ORDER
                 own = (weights_of(q, raised, 1 + away),) * m

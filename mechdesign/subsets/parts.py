@@ -165,6 +165,11 @@ class Part:
         return [[scale * w / n for w, n in zip(row, self.sizes, strict=False)] for row in rows]
 
     @property
+    def space(self) -> tuple[int, int]:
+        """Base and dimension."""
+        return self.base, self.dimension
+
+    @property
     def others_are_alike(self) -> bool:
         """Whether residues that are not raised have one weight."""
         return all(len({*values[1:]}) == 1 for values in self.values)

@@ -86,12 +86,18 @@ class ReportType:
             slots.append((Directions(base, dimension, masses, are_lines), groups))
         return slots
 
-    def class_share(self, i: int, c: int) -> Fraction:
-        """How many of the directions of a group are of a class."""
-        (directions,) = (directions for directions, groups in self.slots if i in groups)
-        return Fraction(
-            directions.base ** (directions.dimension - 1 - c), int(directions.lines[-1])
-        )
+    def residues(self, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Values of ρ in a group at each class of directions, and how often reports have them where
+        residues are uniform, ``(m + 1, L)``; in the end those that tell none of its symbols apart.
+        """
+        rows, shares, sizes = list[Any](), list[Fraction](), [1]
+        for directions, groups in self.slots:
+            if i in groups:
+                part, lines = self.parts[i], np.diff(directions.lines).tolist()
+                shares = [Fraction(k, sum(lines)) for k in lines[: part.dimension]]
+                rows, sizes = part.values, part.sizes
+        even = np.outer([*shares, 1 - sum(shares, Fraction(0))], sizes)
+        return np.array([*rows, [Fraction(1)] * len(sizes)]), even / sum(sizes)
 
     @cached_property
     def radices(self) -> list[int]:
