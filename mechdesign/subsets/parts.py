@@ -35,6 +35,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,23 +135,22 @@ class Part:
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for numbers that make no part."""
-        q, m, n = self.base, self.dimension, self.size
-        whole = is_whole(q, 2, max(n, MOST_RESIDUES)) and is_whole(m, 1, 30)
-        if not whole or not n <= q**m <= MOST_POINTS or MOST_RESIDUES < q != n:
-            raise ValueError(f"expected a space for {n} symbols, got {q}^{m}")
-        weights = [
-            w for high, middle in self.weights for w in (high, middle, DENOMINATOR - high - middle)
-        ]
-        whole = is_whole(self.count, 1, q - 1) and all(is_whole(w, 0) for w in weights)
-        if not whole or len(weights) != 3 * m or (self.count == q - 1 and any(weights[2::3])):
-            raise ValueError("expected weights of residues, for each class")
-        if self.placements == IN_ORDER:
-            is_balanced = not divisors(q)
-        else:
-            is_balanced = (q, m) == (n, 1) and are_balanced(n, self.count, self.placements)
-            is_balanced &= self.others_are_alike or len(self._listed[0]) > self.count
-        if not is_balanced:
-            raise ValueError("expected a prime, or placements that balance all pairs")
+        q, m, n, count = self.base, self.dimension, self.size, self.count
+        rests = [DENOMINATOR - high - middle for high, middle in self.weights]
+        good = is_whole(q, 2) and is_whole(m, 1, 30) and n <= q**m <= MOST_POINTS
+        good = good and (q == n or q <= MOST_RESIDUES) and is_whole(count, 1, q - 1)
+        good = good and all(is_whole(w, 0) for w in chain(rests, *self.weights))
+        good = good and len(rests) == m and (count < q - 1 or not any(rests))
+        if good and self.placements == IN_ORDER:
+            good = not divisors(q)
+        elif good:
+            good = (q, m) == (n, 1) and are_balanced(n, count, self.placements)
+            good = good and (self.others_are_alike or len(self._listed[0]) > count)
+        if not good:
+            raise ValueError(
+                f"expected a space for {n} symbols over a prime, or placements that balance all "
+                "pairs, and weights of residues for each class"
+            )
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -163,11 +163,6 @@ class Part:
         rows = [(high, middle, DENOMINATOR - high - middle) for high, middle in self.weights]
         scale = Fraction(self.base, DENOMINATOR)
         return [[scale * w / n for w, n in zip(row, self.sizes, strict=False)] for row in rows]
-
-    @property
-    def space(self) -> tuple[int, int]:
-        """Base and dimension."""
-        return self.base, self.dimension
 
     @property
     def others_are_alike(self) -> bool:
@@ -209,13 +204,6 @@ class Part:
         return replace(self, weights=tuple(weights))
 
     # Residues
-
-    def levels_at(self, drawn: Integers, shifts: Integers, symbols: Integers) -> Integers:
-        """Which of the weights symbols have at reports."""
-        elements = (self._phases(drawn[0], symbols) + shifts) % self.base
-        met = self._listed[drawn[2]] == elements[:, None]
-        ranks = np.where(met.any(axis=1), met.argmax(axis=1), self.base - 1)
-        return np.searchsorted(np.cumsum(self.sizes), ranks, side="right")
 
     def shifts_at(self, drawn: Integers, symbols: Integers, residues: Integers) -> Integers:
         """The shifts with which symbols have residues at directions."""
@@ -296,10 +284,9 @@ def divisors(size: int) -> list[int]:
 def are_balanced(size: int, count: int, placements: Placements) -> bool:
     """Whether lists of elements, ``count`` of which are high ones, balance all pairs."""
     elements, masses = placements
-    good = all(is_whole(mass, 1, 1 << 8192) for mass in masses) and len(masses) == len(elements)
-    for each in elements:
-        good = good and all(is_whole(x, 0, size - 1) for x in each)
-        good = good and len(set(each)) == len(each) and len(each) - count in (0, 1)
+    good = len(masses) == len(elements) and all(is_whole(mass, 1, 1 << 8192) for mass in masses)
+    good = good and all(is_whole(x, 0, size - 1) for x in chain(*elements))
+    good = good and all(len({*each}) == len(each) in (count, count + 1) for each in elements)
     if not good or len(divisors(size)) > MOST_DIVISORS:
         return False
     rows = np.array(_excesses(size, count, elements), dtype=object)

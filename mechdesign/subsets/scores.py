@@ -49,7 +49,8 @@ def _scores(
     layout: Layout, types: Sequence[ReportType], i: int, weights: Any, totals: Any
 ) -> _Scores:
     """Those of a group, from its chances over how often each type comes, and its β."""
-    n, spaces = layout.sizes[i], {one.parts[i].space for one in types if i in one.parts}
+    n, parts = layout.sizes[i], [one.parts[i] for one in types if i in one.parts]
+    spaces = {(part.base, part.dimension) for part in parts}
     if len(spaces) != (n > 1):
         raise ValueError("a group whose symbols are alike, or in several spaces")
     ((q, m),) = spaces or {(2, 0)}

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -86,17 +88,12 @@ class SubsetSelection(Scored, ImplicitKernel):
         labels: Any = symbols.labels if isinstance(symbols, Prior) else symbols
         has_names = any(type(x) is not int or x != i for i, x in enumerate(labels))
         self.inputs = labels if has_names else range(len(labels))
-        self.notions, self.prices, sizes = tuple(notions), prices, layout.sizes
+        self.notions, self.prices = tuple(notions), prices
         super().__init__(layout, [*types])
-        fits = all(
-            len(one.chances) == len(sizes)
-            and min(one.chances) >= 0 < max(one.chances)
-            and all(part.size == sizes[i] for i, part in one.parts.items())
-            for one in self.types
-        )
-        sums = {sum(row) for row in zip(*(one.chances for one in self.types), strict=False)}
-        if not fits or sums != {DENOMINATOR} or self.offsets[-1] > MOST_REPORTS:
-            raise ValueError("expected parts of the groups, and chances with sum one")
+        chances = [*zip(*(one.chances for one in self.types), strict=True)]
+        is_one = {*map(sum, chances)} == {DENOMINATOR} and min(map(min, chances)) >= 0
+        if not is_one or self.offsets[-1] > MOST_REPORTS:
+            raise ValueError("expected chances with sum one, of reports that are machine integers")
         self._lifts = [one.lifts(layout.shares) for one in self.types]
         known = [notion for notion in self.notions if self._knows(notion)]
         checks = tuple(map(self.check, known))
@@ -220,18 +217,18 @@ class SubsetSelection(Scored, ImplicitKernel):
         row, number = self.inputs.index(symbol), self.outputs[report]
         t, i = bisect_right(self.offsets, number) - 1, self.layout.group[row]
         one, inside = self.types[t], np.array([number - self.offsets[t]])
-        found = Fraction(one.chances[i], DENOMINATOR)
-        for part in one.parts.values():
-            found /= part.base
         numbers = np.unravel_index(inside, one.radices)
+        bases = prod(part.base for part in one.parts.values())
+        found = one.means[i] / bases
         for (directions, _), direction in zip(one.slots, numbers, strict=False):
             found *= directions.chance(int(direction[0]))
-        if i in one.parts:
-            part, drawn = one.parts[i], one.drawn(inside)[i]
-            (level,) = part.levels_at(*drawn, np.searchsorted(self.layout.rows[i], [row]))
-            c = drawn[0][1, 0]
-            found *= part.values[c][level] if c < part.dimension else 1
-        return found
+        if i not in one.parts:
+            return found
+        part, (drawn, shift) = one.parts[i], one.drawn(inside)[i]
+        place = np.searchsorted(self.layout.rows[i], [row])
+        residue = part.shifts_at(drawn, place, np.arange(part.base)).tolist().index(shift[0])
+        level = bisect_right([*accumulate(part.sizes)], residue)
+        return found * one.residues(i)[0][min(drawn[1, 0], part.dimension), level]
 
     # The kernel
 

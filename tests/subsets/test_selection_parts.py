@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 from checks import for_each
+from masses_in_groups import levels_of
 
 from mechdesign.exact import DENOMINATOR
 from mechdesign.subsets import ReportType
@@ -48,7 +49,7 @@ def listed(part):
     shape = (one.reports, part.size)
     reports, symbols = (each.ravel() for each in np.indices(shape))
     drawn, shifts = one.drawn(reports)[0]
-    levels = part.levels_at(drawn, shifts, symbols)
+    levels = levels_of(part, drawn, shifts, symbols)
     return directions, drawn[1].reshape(shape)[:, 0], levels.reshape(shape)
 
 
@@ -103,7 +104,7 @@ def test_shifts_bring_residues_and_sums_are_those_over_reports(part):
     shifts = part.shifts_at(drawn, symbols, residues)
     want = np.searchsorted(np.cumsum(part.sizes), residues, side="right")
     values = np.array(part.values[0])
-    assert (values[part.levels_at(drawn, shifts, symbols)] == values[want]).all()
+    assert (values[levels_of(part, drawn, shifts, symbols)] == values[want]).all()
     # At each direction every residue has a shift of its own.
     assert (np.sort(shifts.reshape(-1, part.base)) == np.arange(part.base)).all()
     _, classes, levels = listed(part)
