@@ -47,9 +47,8 @@ class Layout:
     @classmethod
     def of(cls, prior: Prior) -> Layout:
         """The groups of a prior by falling masses."""
-        masses = sorted(set(prior.weights), reverse=True)
-        codes = {mass: i for i, mass in enumerate(masses)}
-        group = np.array([codes[mass] for mass in prior.weights])
+        masses = sorted({*prior.weights}, reverse=True)
+        group = np.array(list(map(masses.index, prior.weights)))
         return cls(group, [Fraction(mass) / sum(prior.weights) for mass in masses])
 
     @cached_property
