@@ -538,7 +538,7 @@ class _Integers:
             # Digits alone are read at once.
             if text.isascii() and text.isdigit() and {*map(len, values)} <= _LENGTHS:
                 values = np.fromiter(map(int, values), np.int64, len(values))
-            elif kinds == {int} and -_EXACT < min(values) and max(values) < _EXACT:
+            elif kinds == {int} and min(values) > -_EXACT and max(values) < _EXACT:
                 values = np.array(values)
             else:
                 return np.fromiter(map(self._place, values), np.int64, len(values))

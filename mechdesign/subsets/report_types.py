@@ -71,30 +71,33 @@ class ReportType:
     parts: dict[int, Part]
 
     @cached_property
-    def slots(self) -> list[tuple[Directions, list[int]]]:
-        """Directions that are drawn, and the groups that share each."""
-        found: dict[Any, list[int]] = {}
-        for i, part in self.parts.items():
-            found.setdefault((part.base, part.placements), []).append(i)
-        slots = []
-        for (base, (_, masses)), groups in found.items():
-            parts = [self.parts[i] for i in groups]
+    def directions(self) -> dict[int, Directions]:
+        """What is drawn for each group, which groups share where they can."""
+        alike: dict[Any, list[Part]] = {}
+        for part in self.parts.values():
+            alike.setdefault((part.base, part.placements[1]), []).append(part)
+        found = dict[Any, Directions]()
+        for (base, masses), parts in alike.items():
             # Where one residue is told from all others, one direction of each line is enough.
             are_lines = all(part.count == 1 and part.others_are_alike for part in parts)
             dimension = max(part.dimension for part in parts)
-            slots.append((Directions(base, dimension, masses, are_lines), groups))
-        return slots
+            found[base, masses] = Directions(base, dimension, masses, are_lines)
+        return {i: found[part.base, part.placements[1]] for i, part in self.parts.items()}
+
+    @cached_property
+    def slots(self) -> list[Directions]:
+        """Directions that are drawn."""
+        return [*dict.fromkeys(self.directions.values())]
 
     def residues(self, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Values of ρ in a group at each class of directions, and how often reports have them where
         residues are uniform, ``(m + 1, L)``; in the end those that tell none of its symbols apart.
         """
         rows, shares, sizes = list[Any](), list[Fraction](), [1]
-        for directions, groups in self.slots:
-            if i in groups:
-                part, lines = self.parts[i], np.diff(directions.lines).tolist()
-                shares = [Fraction(k, sum(lines)) for k in lines[: part.dimension]]
-                rows, sizes = part.values, part.sizes
+        if part := self.parts.get(i):
+            lines = np.diff(self.directions[i].lines).tolist()
+            shares = [Fraction(k, sum(lines)) for k in lines[: part.dimension]]
+            rows, sizes = part.values, part.sizes
         even = np.outer([*shares, 1 - sum(shares, Fraction(0))], sizes)
         return np.array([*rows, [Fraction(1)] * len(sizes)]), even / sum(sizes)
 
@@ -102,7 +105,7 @@ class ReportType:
     def radices(self) -> list[int]:
         """Numbers of directions of the slots, then of shifts of the groups that are split; one."""
         shifts = [part.base for part in self.parts.values()]
-        return [*(directions.number for directions, _ in self.slots), *shifts, 1]
+        return [*(directions.number for directions in self.slots), *shifts, 1]
 
     @property
     def reports(self) -> int:
@@ -111,13 +114,9 @@ class ReportType:
 
     def drawn(self, reports: Integers) -> dict[int, tuple[Integers, Integers]]:
         """For each group that is split the direction and the shift at each report."""
-        numbers = np.unravel_index(reports, self.radices)
-        shifts = dict(zip(self.parts, numbers[len(self.slots) :], strict=False))
-        return {
-            i: (directions.at(number), shifts[i])
-            for (directions, groups), number in zip(self.slots, numbers, strict=False)
-            for i in groups
-        }
+        parts: list[Any] = [*self.slots, *self.parts]
+        numbers = dict(zip(parts, np.unravel_index(reports, self.radices), strict=False))
+        return {i: (own.at(numbers[own]), numbers[i]) for i, own in self.directions.items()}
 
     @cached_property
     def means(self) -> NDArray[Any]:
@@ -129,13 +128,12 @@ class ReportType:
         """For each class of directions, which reports have, the largest and the smallest entries of
         groups, and between what their means are, ``(4, C, G)``.
         """
-        dimensions = [directions.dimension for directions, _ in self.slots]
+        dimensions = [directions.dimension for directions in self.slots]
         if sum(m > 1 for m in dimensions) > 1:
             raise ValueError("classes of several directions")
         found = np.ones((4, max(dimensions, default=1), len(self.chances)), dtype=object)
-        for directions, groups in self.slots:
-            for i, c in product(groups, range(found.shape[1])):
-                found[:, c, i] = self.parts[i].ends(min(c, directions.dimension - 1))
+        for i, c in product(self.parts, range(found.shape[1])):
+            found[:, c, i] = self.parts[i].ends(min(c, self.directions[i].dimension - 1))
         return found * self.means
 
     def lifts(self, shares: NDArray[Any]) -> Lifts:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..utility.estimation import as_fraction, as_rational
 from .parts import Floats, Integers
 from .report_types import Layout, ReportType
 
@@ -85,20 +86,20 @@ class Scored:
     """
 
     def __init__(self, layout: Layout, types: Sequence[ReportType]) -> None:
-        from flint import fmpq, fmpq_mat
+        from flint import fmpq_mat
 
         self.layout, self.types = layout, tuple(types)
         chances = np.array([one.means for one in types])
         # Over how often each type comes where symbols have their masses.
         weighted = (chances / (chances @ layout.shares)[:, None]).T
         matrix, right = (
-            fmpq_mat([[fmpq(a.numerator, a.denominator) for a in row] for row in table.tolist()])
+            fmpq_mat(*table.shape, list(map(as_rational, table.ravel())))
             for table in (weighted @ chances, weighted)
         )
         if matrix.det() == 0:
             raise ValueError("groups that types do not tell apart")
-        rows = matrix.solve(right).tolist()
-        totals = np.array([[Fraction(int(x.p), int(x.q)) for x in row] for row in rows])
+        totals = np.array(list(map(as_fraction, matrix.solve(right).entries())))
+        totals = totals.reshape(weighted.shape)
         pairs = enumerate(zip(weighted, totals, strict=True))
         self._scores = [_scores(layout, self.types, i, *pair) for i, pair in pairs]
         #: Mean squares of scores, by group of the symbol.

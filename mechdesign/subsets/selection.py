@@ -203,7 +203,7 @@ class SubsetSelection(Scored, ImplicitKernel):
         t = int(np.argmax(met * [bool(one.parts) for one in self.types]))
         one, rows = self.types[t], kinds == t
         numbers, *_ = np.unravel_index(reports[rows] - self.offsets[t], one.radices)
-        each = one.slots[0][0].each
+        each = one.slots[0].each
         return each, numbers % each, counts[rows]
 
     def probability(self, symbol: Label, report: int) -> Fraction:
@@ -220,7 +220,7 @@ class SubsetSelection(Scored, ImplicitKernel):
         numbers = np.unravel_index(inside, one.radices)
         bases = prod(part.base for part in one.parts.values())
         found = one.means[i] / bases
-        for (directions, _), direction in zip(one.slots, numbers, strict=False):
+        for directions, direction in zip(one.slots, numbers, strict=False):
             found *= directions.chance(int(direction[0]))
         if i not in one.parts:
             return found
