@@ -1,11 +1,12 @@
 """What made reports, as far as estimates, plans and regressions ask.
 
-Whatever draws reports has inputs, outputs and a fingerprint, and is asked for three things more:
-chances of reports given each secret, weights of reports whose mean is an answer without bias, and
-moments of these weights given each secret, which are the noise it adds (:class:`Kernel`). Of a
-matrix K they are its entries, a with K a = V, and K a^k. Independent reports of columns have
-products of chances, weights and moments, so that those of all columns together need not be made
-(:class:`mechdesign.inference.many.Columns`). A subset selection has them in closed form.
+Whatever draws reports, a matrix, a subset selection, a column of a plan or the public form of one,
+is a :class:`MatrixKernel` to them: chances of reports given each secret, weights of reports whose
+mean is an answer without bias, and moments of these weights given each secret, which are the noise
+it adds. Of a matrix K they are its entries, a with K a = V, and K a^k. Independent reports of
+columns have products of chances, weights and moments, so that those of all columns together need
+not be made (:class:`mechdesign.inference.many.Columns`); shares of the symbols of a large subset
+selection have closed forms of their own.
 
 Reports show q = pᵀK only, so that two distributions of the secret that differ by a direction d with
 dᵀK = 0 look the same for ever. A weighted sum Σ v_x p_x is told when v is orthogonal to every such
@@ -15,17 +16,18 @@ direction, which is when v = K a for some weights a. A question is a matrix ``V`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .labels import Label
-from .mechanism import mechanism_of
+from .mechanism import ImplicitKernel, mechanism_of
 from .published import kernel_fingerprint
 from .schema import Schema
 from .utility.questions import Question
@@ -37,37 +39,11 @@ _TOLERANCE = 1e-8
 # Coefficients of a dependence below this are rounding; so are components of a question along one
 # below this share of its largest coefficient.
 _NOTHING = 1e-6
+# Entries of the largest matrix that is made of a kernel without one.
+_MOST_ENTRIES = 1 << 23
 # The least mass of a symbol in a reference, times the number of symbols, and relative singular
 # values that count.
 _LEAST, _RANK = 1e-6, 1e-10
-
-
-class Kernel(Protocol):
-    """What made reports."""
-
-    @property
-    def inputs(self) -> Sequence[Label]:
-        """The symbols."""
-        ...
-
-    @property
-    def fingerprint(self) -> Any:
-        """Equal for equal kernels."""
-        ...
-
-    def likelihood(self, reports: NDArray[np.int64]) -> Vector:
-        """``(R, N)`` chances of reports, by their positions, given each secret."""
-        ...
-
-    def scores(self, question: Question, reference: Vector) -> Vector:
-        """``(M, F)`` weights of reports whose mean is an answer without bias, of least variance
-        where secrets are distributed as the reference.
-        """
-        ...
-
-    def moments(self, scores: Vector) -> Vector:
-        """``(5, N, F)`` raw moments of order 0 to 4 of such weights given each secret."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -89,10 +65,16 @@ class MatrixKernel:
 
     @classmethod
     def of(cls, designed: Any) -> MatrixKernel:
-        """That of a design or mechanism, or of what stands in its place."""
+        """That of a design, a mechanism or a subset selection, or of what stands in its place.
+
+        Raises :class:`KernelError` for selections of so many symbols that no matrix is made.
+        """
         found = getattr(designed, "mechanism", designed)
         if isinstance(found, MatrixKernel):
             return found
+        if isinstance(found, ImplicitKernel) and is_small(found):
+            chances = found.likelihood(np.arange(found.shape[1])).T
+            return cls(tuple(found.inputs), chances, None, found.fingerprint)
         found = mechanism_of(found)
         return cls(found.inputs, found.kernel, found.schema, kernel_fingerprint(found))
 
@@ -160,6 +142,11 @@ def _decomposed(kernel: MatrixKernel) -> tuple[Vector, Vector]:
     left, values, _ = np.linalg.svd(rows, full_matrices=n > rows.shape[1])
     rank = int((values > _TOLERANCE).sum())
     return values[:rank], left[:, rank:].copy()
+
+
+def is_small(kernel: ImplicitKernel) -> bool:
+    """Whether a matrix is made of a kernel without one."""
+    return math.prod(kernel.shape) <= _MOST_ENTRIES
 
 
 def outer(*matrices: Vector) -> Vector:

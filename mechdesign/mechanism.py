@@ -560,6 +560,7 @@ class ImplicitKernel(ABC):
     """A kernel that is drawn from without a matrix; its outputs are integers from 0 on."""
 
     inputs: Sequence[Label]
+    schema = None
 
     @property
     @abstractmethod
@@ -570,6 +571,10 @@ class ImplicitKernel(ABC):
     @abstractmethod
     def fingerprint(self) -> str:
         """Equal for equal kernels, in hexadecimal digits."""
+
+    @abstractmethod
+    def likelihood(self, reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """``(R, N)`` chances of reports given each input."""
 
     @property
     def shape(self) -> tuple[int, int]:

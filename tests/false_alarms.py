@@ -71,7 +71,7 @@ CHANCES = {
     ),
     # The doctor asks the system for draws: twelve counts, each off by so much once in 10^9.
     "house/test_releases.py::"
-    "test_the_first_design_uses_what_the_base_brings_and_nothing_else": 24e-9,
+    "test_the_first_page_uses_what_the_package_brings_and_nothing_else": 24e-9,
     # Processes that share a memory, and must not share their draws.
     "devices/test_devices_node.py::"
     "test_of_several_programs_at_once_all_have_one_report": some_is_missing(

@@ -72,7 +72,7 @@ def estimate_change(
     """
     if show_values:
         context.with_resource(quote_values())
-    from ..inference._estimate_change import estimate_change as run_change
+    from ..inference._estimate_rounds import estimate_change as run_change
     from ..kernel_files import is_plan_file, load_release
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import Any, overload
 
 from ..errors import InputError, quote
-from ..mechanism import mechanism_of
-from ..release._identifiability import ask, ask_as_designed
+from ..kernel import is_small
+from ..mechanism import kernel_of
+from ..release._identifiability import ask_as_designed
 from ..release.codes import check_choice
 from ..release.reports import asked_of, is_table, note_of_plan, report_columns, sample_of
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
 from .estimator import Options, warn_of_errors
 from .many import Columns, ManyEstimates, columns_of, estimate_selection, large_columns
-from .references import CONFIDENCE, refuse_other_than
+from .references import CONFIDENCE, asked_for, refuse_other_than
 from .results import Estimate, GroupEstimates
 from .surveys import Survey, check_plain
 
@@ -24,7 +25,12 @@ def estimate(
     reports: Any,
     mechanism: SubsetSelection,
     column: str | Sequence[str] | None = None,
-    **options: Any,
+    *,
+    confidence: float = ...,
+    target: str = ...,
+    missing: str = ...,
+    receipt: Any = ...,
+    misfit: str = ...,
 ) -> ManyEstimates: ...
 
 
@@ -79,10 +85,10 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     mechanism : Mechanism, Design, SubsetSelection, plan or mapping from columns to what made them
         A design's prior only tunes the variance of the inversion; it never biases it. With one for
         :class:`mechdesign.utility.Estimation` the weights are those that it is optimal for.
-        Reports of a subset selection are estimated from by inversion alone, and what comes back
-        has no covariances (:class:`mechdesign.inference.many.ManyEstimates`); so are
-        those of many columns of a plan, whose combinations of values and reports are over 400,000,
-        with all options of a survey but ``by_group``.
+        Shares of all symbols of a subset selection have no covariances
+        (:class:`mechdesign.inference.many.ManyEstimates`); past some hundred symbols nothing else
+        is estimated of one. So are those of many columns of a plan, whose combinations of values
+        and reports are over 400,000, with all options of a survey but ``by_group``.
     method : {"inversion", "likelihood"}
         Weights on reports that are unbiased for every distribution [Warner1965], or the
         distribution of largest likelihood [Cover1984], which stays in the simplex and says how far
@@ -159,7 +165,7 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     0.7
     """
     options = Options(method, intervals, confidence, target, misfit, by, resamples, rng)
-    if not isinstance(column, (str, int, list, tuple)) and column is not None:
+    if not isinstance(column, (str, int, list, tuple, type(None))):
         raise InputError(
             "column",
             expected="the name of the column of reports, or a list of them",
@@ -169,19 +175,16 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     survey = Survey(weights, strata, clusters, by_group, population, weighting)
     only: dict[str, Any] = {"method": (method, "inversion"), "feature": (feature, None)}
     only.update(by=(by, "symbols"), intervals=(intervals, "binomial"), truth=(truth, None))
-    if isinstance(mechanism, SubsetSelection):
+    is_plain = not survey.asked and not asked_for(only)
+    if isinstance(mechanism, SubsetSelection) and (is_plain or not is_small(mechanism)):
         only.update({name: (getattr(survey, name), None) for name in survey.asked})
-        refuse_other_than(**only)
+        refuse_other_than(f"a subset selection of {len(mechanism.inputs)} symbols", **only)
         check_choice("policy for missing reports", missing, ("error", "drop"))
         if column is None and is_table(reports):
             column = next(iter(report_columns(mechanism, reports)), None)
         return estimate_selection(reports, mechanism, column, options, missing, receipt)
-    designs, known, is_asked = (
-        columns_of(mechanism, column),
-        None,
-        feature is not None or by != "symbols",
-    )
-    names, others = large_columns(mechanism, column), survey.columns
+    designs, names = columns_of(mechanism, column), large_columns(mechanism, column)
+    is_asked, known = feature is not None or by != "symbols", None
     if names is not None:
         remedy = f"estimate fewer of them at a time, such as column={names[:1]!r}"
         refuse_other_than("so many columns at once", remedy, by_group=(by_group, None), **only)
@@ -189,22 +192,21 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         check_plain(method, intervals)
     if len(designs) > 1:
         questions = [ask_as_designed(one, hidden=is_asked) for one in designs.values()]
-        kernels = {name: mechanism_of(designed) for name, designed in designs.items()}
+        kernels = {name: kernel_of(designed) for name, designed in designs.items()}
         note = note_of_plan(reports, kernels, receipt)
-        sample = sample_of(reports, kernels, others, missing)
+        sample = sample_of(reports, kernels, survey.columns, missing)
     else:
         (column, mechanism), *_ = designs.items() or [(column, mechanism)]
-        read = asked_of(reports, mechanism, column, receipt, missing, others)
+        read = asked_of(reports, mechanism, column, receipt, missing, survey.columns)
         sample, known, note = read.sample, read.receipt, read.note
         designs = dict.fromkeys(sample.places, read.designed)
         questions = [ask_as_designed(read.designed, feature, by)]
-    columns = Columns(designs, questions, sample, method)
-    columns.judge(options)
+    columns = Columns(designs, questions, sample, options)
     if names is not None:
-        return columns.many(options, survey, note)
-    asked = ask(columns.whole[0], feature, by) if is_asked and len(designs) > 1 else None
-    options.judge(columns.whole[2].fit)
-    made = columns.answered(options, survey, asked, truth, note, receipt=known)
+        return columns.many(survey, note)
+    made = columns.answered(survey, feature, by, truth, note, receipt=known)
+    if len(designs) > 1:
+        options.judge(made.estimates[0].fit)
     for each in made.estimates:
         warn_of_errors(each)
     return made if by_group is not None else made.estimates[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from .many import Columns, large_columns
 from .observed import Observed, roots
 from .references import refuse_other_than
 from .results import joined_notes
+from .rows import number_rows
 from .surveys import Survey
 
 Vector = NDArray[np.float64]
@@ -44,34 +46,24 @@ class TableEstimate:
 
     rows: tuple[Label, ...]
     columns: tuple[Label, ...]
-    values: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    values: Vector
+    errors: Vector
+    lower: Vector
+    upper: Vector
 
     def records(self) -> list[dict[str, Any]]:
         """One plain dictionary for each cell."""
-        names = ("estimate", "error", "lower", "upper")
-        parts = (self.values, self.errors, self.lower, self.upper)
-        return [
-            {"row": row, "column": column}
-            | {name: float(part[i, j]) for name, part in zip(names, parts, strict=True)}
-            for i, row in enumerate(self.rows)
-            for j, column in enumerate(self.columns)
-        ]
+        rows = number_rows(self.values, self.errors, self.lower, self.upper)
+        cells = zip(product(self.rows, self.columns), rows, strict=True)
+        return [{"row": row, "column": column, **found} for (row, column), found in cells]
 
     def __repr__(self) -> str:
-        names = short_names(self.rows, 24)
-        head = " " * 26 + "".join(f"{name:>18}" for name in short_names(self.columns, 15))
-        lines = [
-            f"{names[i]:<26}"
-            + "".join(
-                f"{value:9.4f} ±{error:.4f} "
-                for value, error in zip(self.values[i], self.errors[i], strict=True)
-            ).rstrip()
-            for i in range(len(self.rows))
-        ]
-        return "\n".join(["frequencies ± one standard error", head.rstrip(), *lines])
+        head = "".join(f"{name:>18}" for name in short_names(self.columns, 15))
+        lines = ["frequencies ± one standard error", f"{'':26}{head}".rstrip()]
+        for name, *parts in zip(short_names(self.rows, 24), self.values, self.errors, strict=True):
+            cells = (f"{value:9.4f} ±{error:.4f} " for value, error in zip(*parts, strict=True))
+            lines.append(f"{name:<26}{''.join(cells)}".rstrip())
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,9 +104,8 @@ class JointEstimate(TableEstimate):
         if name not in self.names:
             raise UnknownNameError(what, name, self.names)
         k = self.names.index(name)
-        one, values = self.margins[k], self.margins[k].estimates
-        if self.method == "likelihood":
-            values = self.distribution.sum(axis=1 - k) @ one.values
+        one = self.margins[k]
+        values = one.likely @ one.values if self.method == "likelihood" else one.estimates
         return k, (self.rows, self.columns)[k], values, roots(one.covariance)
 
     def marginal(self, name: str) -> TableEstimate:
@@ -157,7 +148,6 @@ class JointEstimate(TableEstimate):
                 remedy="pass a feature of groups (--feature), or condition on the other column",
             )
         known = np.flatnonzero(total > errors)
-        absent = [row for i, row in enumerate(rows) if i not in known]
         if not known.size:
             raise DataError(
                 f"condition on {quote(given)}",
@@ -165,7 +155,7 @@ class JointEstimate(TableEstimate):
                 got="none",
                 remedy="collect more reports",
             )
-        if absent:
+        if absent := [row for i, row in enumerate(rows) if i not in known]:
             warn(
                 f"nothing can be said given {listing(absent)}: the reports do not show that "
                 f"{'it occurs' if len(absent) == 1 else 'they occur'}; collect more, or merge "
@@ -174,8 +164,8 @@ class JointEstimate(TableEstimate):
             )
         alpha, size = 1 - self.confidence, self.values.size
         cells = np.moveaxis(np.arange(size).reshape(self.values.shape), k, 0)[known]
-        ratios = self.values.ravel()[cells] / total[known, None]
-        answers, is_small, f = self.cells, False, self.table.T if k else self.table
+        below = total[known, None]
+        ratios, answers, is_small = self.values.ravel()[cells] / below, self.cells, False
         if isinstance(answers, Observed):
             # Shares are answers beside the cells, of the same reports.
             parts = []
@@ -187,11 +177,10 @@ class JointEstimate(TableEstimate):
             error = both.ratios(*sums)[1].reshape(ratios.shape)
             is_small, answers = answers.kernel.size <= _MOST_ENTRIES, answers.answers()
         else:
-            twice = (one.scores[:, known] ** 2).T @ f
+            twice = (one.scores[:, known] ** 2).T @ (self.table.T if k else self.table)
             error = twice @ other.scores**2 - 2 * ratios * (twice @ other.scores)
             error += ratios**2 * twice.sum(axis=1, keepdims=True)
-            fixed, below = one.sampling.fraction, total[known, None]
-            error -= fixed * below * ratios * (1 - ratios)
+            error -= one.sampling.fraction * below * ratios * (1 - ratios)
             error = np.sqrt(np.maximum(error, 0) / self.reports) / below
         if is_small:
             lower, upper = np.reshape(both.ratio_limits(*sums, alpha), (2, *ratios.shape))
@@ -288,36 +277,35 @@ def estimate_joint(
     designs = dict(zip(map(str, columns), mechanisms, strict=True))
     questions = [ask_as_designed(*each, by) for each in zip(mechanisms, features, strict=True)]
     kernels = {name: mechanism_of(design) for name, design in designs.items()}
-    read = Columns(designs, questions, sample_of(reports, kernels, (), missing), method)
-    read.judge(options)
-    n, notes = read.sample.size, []
-    for (name, kernel), receipt in zip(kernels.items(), receipts, strict=True):
-        about = f"reports in column {name!r}"
-        notes.append(trace(reports, name, kernel, receipt, n, about)[1])
-    left, right = (kernel.matrix for kernel in read.kernels)
-    v, w = (question.weights for question in questions)
-    table = read.sample.tally(left.shape[1], right.shape[1]) / n
-    found: Any
-    cells: Any
+    read = Columns(designs, questions, sample_of(reports, kernels, (), missing), options)
+    n, sides = read.sample.size, [kernel.matrix for kernel in read.kernels]
+    notes = [
+        trace(reports, name, kernel, receipt, n, f"reports in column {name!r}")[1]
+        for (name, kernel), receipt in zip(kernels.items(), receipts, strict=True)
+    ]
+    table = read.sample.tally(*(side.shape[1] for side in sides)) / n
+    made: Any
     if large_columns(designs, None) is None:
-        (made,) = read.answered(options).estimates
-        p, convergence = made.distribution.reshape(len(left), len(right)), made.convergence
-        found, cells = (made.values, made.errors, made.lower, made.upper), made.observed
+        (made,) = read.answered(Survey()).estimates
+        p, cells, convergence = made.distribution, made.observed, made.convergence
+        p = p.reshape(*map(len, sides))
     else:
         remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"
         refuse_other_than("so large a joint table", remedy, intervals=(intervals, "binomial"))
-        read.check_shares()
-        cells, errors = read.answers(Survey(), target)
-        p, convergence = maximise_table(left, right, table)
-        found = cells.estimates, errors, *cells.limits(1 - confidence)
-        if method == "likelihood":
-            held = (v.T @ p @ w).ravel()
-            found = held, errors, np.minimum(found[2], held), np.maximum(found[3], held)
-    sampling = Sampling(n, fraction=float(target == "sample"))
-    a, b = read.scores
-    first = Observed(left, table.sum(axis=1), p.sum(axis=1), a, v, sampling)
-    second = Observed(right, table.sum(axis=0), p.sum(axis=0), b, w, sampling)
-    values, errors, lower, upper = np.reshape(found, (4, a.shape[1], b.shape[1]))
+        made = read.many(Survey())
+        cells, (p, convergence) = made.answers, maximise_table(sides[0], sides[1], table)
+    found = made.values, made.errors, made.lower, made.upper
+    weights = [question.weights for question in questions]
+    if method == "likelihood":
+        held = (weights[0].T @ p @ weights[1]).ravel()
+        found = held, made.errors, np.minimum(made.lower, held), np.maximum(made.upper, held)
+    margins = []
+    for k, side in enumerate(sides):
+        f, likely = (part.sum(axis=1 - k) for part in (table, p))
+        how = Sampling(n, fraction=float(target == "sample"))
+        margins.append(Observed(side, f, likely, likely, read.scores[k], weights[k], how))
+    shape = [len(question.labels) for question in questions]
+    values, errors, lower, upper = np.reshape(found, (4, *shape))
     return JointEstimate(
         questions[0].labels,
         questions[1].labels,
@@ -329,7 +317,7 @@ def estimate_joint(
         reports=n,
         convergence=convergence,
         distribution=p,
-        margins=(first, second),
+        margins=margins,
         cells=cells,
         table=table,
         note=joined_notes(notes),

@@ -1,28 +1,38 @@
-"""``estimate_rounds``: one estimate from several surveys, each under a kernel of its own."""
+"""Several rounds of reports, each under a kernel of its own: added up, or what changed.
+
+Rounds of different people are one report of a mixture of their kernels, two reports of one person
+are one report of kernels in parallel, and a change is a difference of two arms that share people.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, KernelError, listed
+from ..errors import DataError, InputError, KernelError, listed, quote
 from ..kernel import MatrixKernel
 from ..labels import counted
 from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import AskedKernel, ask_as_designed, question_of_rounds
 from ..release.codes import check_choice
+from ..release.identities import encode_identities
+from ..release.persons import plain_identity
 from ..release.receipts import trace
-from ..release.reports import Sample, sample_of
+from ..release.reports import Sample, coded, sample_of
 from ..theory._composition import Composition, compose
 from ..utility.estimation import Asked
+from ._estimate import estimate
 from .estimator import Options, answered, warn_of_errors
 from .likelihood import Fitted
-from .references import CONFIDENCE, prior_of, reference_of
-from .results import Estimate, joined_notes
+from .observed import arms_of
+from .references import CONFIDENCE, check_confidence, prior_of, reference_of
+from .results import Difference, Estimate, difference_of, joined_notes
+from .surveys import at_least
 
 Vector = NDArray[np.float64]
 
@@ -110,38 +120,37 @@ def estimate_rounds(
     check_choice("people of the rounds", people, ("different", "same"))
     options, is_same = Options(confidence=confidence, misfit=misfit, by=by), people == "same"
     designs = listed(mechanisms, "rounds", "mechanisms, one for each round", InputError)
-    kernels = kernels_of_rounds(designs)
-    columns = one_each(column, len(kernels), "columns of rounds")
-    known = one_each(receipts, len(kernels), "receipts of rounds")
-    parts, groups = [reports], [list(zip(map(str, columns), kernels, strict=True))]
-    if not is_same:
+    kernels = _kernels_of(designs)
+    columns = _one_each(column, len(kernels), "columns of rounds")
+    known = _one_each(receipts, len(kernels), "receipts of rounds")
+    if is_same:
+        names = ["0", "1"] if column is None else list(map(str, columns))
+        parts, groups = [reports], [dict(zip(names, kernels, strict=False))]
+        if len(kernels) != 2 or len(groups[0]) != 2:
+            raise InputError(
+                "rounds of the same people",
+                expected="two, each in a column of its own",
+                got=f"{len(kernels)} in {counted(len(groups[0]), 'column')}",
+                remedy="name the column of each; of more rounds pass the mechanism in parallel to "
+                "md.estimate",
+            )
+    else:
         parts = listed(reports, "rounds", "reports, one table for each round", InputError)
-        groups = [[pair] for pair in zip(columns, kernels, strict=True)]
-    elif len(kernels) != 2:
-        raise InputError(
-            "rounds of the same people",
-            expected="two",
-            got=str(len(kernels)),
-            remedy="add rounds up two by two, or pass the mechanism in parallel to md.estimate",
-        )
-    elif column is None:
-        groups = [[(str(i), kernel) for i, kernel in enumerate(kernels)]]
+        groups = [{name: kernel} for name, kernel in zip(columns, kernels, strict=True)]
     if len(parts) != len(groups):
         raise _mismatch(f"{len(kernels)}, one for each mechanism", str(len(parts)))
     counts, matrices, notes = [], [], []
     for i, (part, group) in enumerate(zip(parts, groups, strict=True)):
-        tally = sample_of(part, dict(group), (), missing).tally(*(k.shape[1] for _, k in group))
+        own = [kernel.kernel for kernel in group.values()]
+        tally = sample_of(part, group, (), missing).tally(*(k.shape[1] for k in own))
         counts.append(tally.ravel())
         # Reports of one person are one report of mechanisms in parallel.
-        first, *others = (kernel.kernel for _, kernel in group)
-        for other in others:
-            first = np.einsum("na,nb->nab", first, other).reshape(len(first), -1)
-        matrices.append(first)
+        matrices.append(reduce(lambda a, b: np.einsum("na,nb->nab", a, b).reshape(len(a), -1), own))
         if not is_same:
             about = part, columns[i], kernels[i], known[i], int(tally.sum())
             notes.append(trace(*about, f"reports of round {i + 1}")[1])
     sizes, tallies = [int(each.sum()) for each in counts], np.concatenate(counts)
-    shares, last = [size / sum(sizes) for size in sizes], (designs[-1], kernels[-1])
+    shares, last = np.array(sizes) / sum(sizes), (designs[-1], kernels[-1])
     stacked = np.hstack([share * part for share, part in zip(shares, matrices, strict=True)])
     whole = MatrixKernel(kernels[0].inputs, stacked, kernels[0].schema)
     asked = AskedKernel(whole, question_of_rounds(designs, [whole]))
@@ -150,7 +159,10 @@ def estimate_rounds(
     fitted = Fitted.of(stacked, tallies)
     options.judge(fitted.fit)
     scores = whole.scores(question, reference_of(*last, truth))
-    spread = None if is_same else _spread(matrices, fitted.likely, scores, shares, question.weights)
+    # What people count for varies, less what sizes of rounds do not.
+    v, p, starts = question.weights, fitted.likely, np.cumsum([0, *map(len, counts[:-1])])
+    means = np.add.reduceat((p @ stacked)[:, None] * scores, starts)
+    spread = v.T @ (p[:, None] * v) - means.T @ (means / shares[:, None])
     made: Any
     (made,) = answered(
         whole,
@@ -160,7 +172,7 @@ def estimate_rounds(
         fitted,
         options,
         prior=prior_of(*last),
-        spread=spread,
+        spread=None if is_same else spread,
         kind=RoundsEstimate,
         note=joined_notes(notes),
         rounds=tuple(sizes) * (2 if is_same else 1),
@@ -172,19 +184,201 @@ def estimate_rounds(
     return made
 
 
-def _spread(
-    matrices: Sequence[Vector], p: Vector, scores: Vector, shares: Sequence[float], v: Vector
-) -> Vector:
-    """Covariance ``(F, F)`` of what people count for, less what sizes of rounds do not vary."""
-    total = v.T @ (p[:, None] * v)
-    ends = np.cumsum([matrix.shape[1] for matrix in matrices])[:-1]
-    for matrix, share, own in zip(matrices, shares, np.split(scores, ends), strict=True):
-        mean = p @ matrix @ own
-        total = total - share * np.outer(mean, mean)
-    return np.asarray(total)
+# Changes
 
 
-def kernels_of_rounds(designs: Sequence[Any]) -> list[Mechanism]:
+@dataclass(frozen=True, repr=False)
+class ChangeEstimate(Difference):
+    """The change of frequencies, or of another feature, between two rounds.
+
+    Attributes
+    ----------
+    values : ``(F,)`` those of the second round less those of the first
+    errors_apart : ``(F,)`` standard errors that different people in both rounds would have
+    rounds : the estimates of each round
+    both : how many persons reported in both rounds
+    kept : share of these whose two reports are equal
+    confidence : as asked
+    note : what could not be told of where the reports came from, a sentence or nothing
+    """
+
+    errors_apart: Any = None
+    rounds: tuple[Estimate, ...] = ()
+    both: int = 0
+    kept: float = 0.0
+    note: str = ""
+
+    def describe(self) -> str:
+        """Numbers of reports, and of persons in both rounds, in one line."""
+        first, second = (made.reports for made in self.rounds)
+        return (
+            f"change from {first} to {counted(second, 'report')}, of "
+            f"{counted(self.both, 'person')} in both rounds ({100 * self.kept:.3g} % "
+            f"of them with equal reports); {100 * self.confidence:g} % intervals"
+        )
+
+
+def estimate_change(
+    first: Any,
+    second: Any,
+    mechanisms: Any,
+    column: Any = None,
+    *,
+    person: Any,
+    feature: Asked = None,
+    by: str = "symbols",
+    confidence: float = CONFIDENCE,
+    missing: str = "error",
+    receipts: Any = None,
+    misfit: str = "error",
+    truth: Any = None,
+) -> ChangeEstimate:
+    """How frequencies of the secret changed between two rounds, whoever took part in both.
+
+    Reports of one person in two rounds depend on each other: under one key a person whose value
+    stayed has the same report again, so that it adds nothing to the error of the change, which may
+    then be many times smaller than that of two surveys of different people. Where all draws are
+    fresh, only the values of those who stayed are common to both. With scores a(y), whose mean
+    estimates the answers without bias, n₁ and n₂ reports and m persons in both rounds, the
+    covariance of the change is
+
+        V₁/n₁ + V₂/n₂ − m/(n₁ n₂) · (C + Cᵀ),   C = Cov(a₁(Y₁), a₂(Y₂)) over these m,
+
+    taken from the reports themselves, however they were drawn.
+
+    Parameters
+    ----------
+    first, second : tables with a column of reports and one of persons
+    mechanisms : Mechanism or Design, or a list of two with the same inputs, one for each round
+    column : name of the column of reports, or a list of two
+    person : name of the column of persons, or a list of two; 7 and ``"7"`` are one person. Several
+        rows of a person with the same report count once.
+    feature, by, confidence, missing, misfit, truth : as in :func:`estimate`; ``missing`` is "error"
+        or "drop". Without a feature the change of what the last design asks that was made for
+        questions (``of``), so far as reports of both rounds tell it, else of every frequency.
+    receipts : list of two receipts, optional
+
+    Raises
+    ------
+    DataError
+        As in :func:`estimate`, and for a person with two reports in one round, or none at all.
+    InputError, KernelError
+        For mechanisms with different inputs, and where something is not one for each round.
+
+    Notes
+    -----
+    Intervals are made of those of both rounds, for all who might be asked. Where persons were given
+    an earlier report because their budget was spent, changes of their values are not seen, and the
+    estimate of a change is too small.
+
+    Examples
+    --------
+    >>> import mechdesign as md, pandas as pd
+    >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
+    >>> one = pd.DataFrame({"id": range(100), "x": ["no"] * 70 + ["yes"] * 30})
+    >>> two = one.assign(x=["no"] * 60 + ["yes"] * 40)
+    >>> found = md.estimate_change(one, two, flip, "x", person="id")
+    >>> round(found["yes"], 3), [round(e["yes"], 3) for e in found.rounds], found.kept
+    (0.2, [0.1, 0.3], 0.9)
+    >>> bool(found.errors[1] < found.errors_apart[1] / 2)
+    True
+    """
+    check_choice("policy for missing reports", missing, ("error", "drop"))
+    check_confidence(confidence)
+    designs, columns, persons, known = (
+        _one_each(given, 2, what)
+        for what, given in (
+            ("mechanisms of rounds", mechanisms),
+            ("columns of rounds", column),
+            ("columns of persons", person),
+            ("receipts of rounds", receipts),
+        )
+    )
+    kernels = _kernels_of(designs)
+    best = reference_of(designs[-1], kernels[-1], truth)
+    told, notes, made = [], [], []
+    for i, (table, kernel) in enumerate(zip((first, second), kernels, strict=True)):
+        of = _reports_of(table, columns[i], persons[i], kernel, missing)
+        counts = np.bincount(list(of.values()), minlength=len(kernel.outputs)).tolist()
+        about = table, columns[i], kernel, known[i], len(of), f"reports of round {i + 1}"
+        receipt, note = trace(*about)
+        one = estimate(
+            dict(zip(kernel.outputs, counts, strict=True)),
+            AskedKernel(kernel, question_of_rounds(designs, kernels)),
+            receipt=receipt,
+            feature=feature,
+            by=by,
+            confidence=confidence,
+            misfit=misfit,
+            truth=best,
+        )
+        told.append(of)
+        notes.append(note)
+        made.append(one)
+    both = [who for who in told[0] if who in told[1]]
+    (apart, noise), common = np.zeros((2, *made[0].covariance.shape)), []
+    for of, one in zip(told, made, strict=True):
+        own = _centred(one.observed.scores[list(of.values())])
+        apart = apart + own.T @ own / len(own) ** 2
+        # Under one key those who are in both rounds may have had the same draws.
+        noise = noise + (1 - len(both) / len(own)) * one.observed.noise
+        common.append(_centred(one.observed.scores[[of[who] for who in both]]) / len(own))
+    cross = common[0].T @ common[1]
+    equal = sum(kernels[0].outputs[told[0][w]] == kernels[1].outputs[told[1][w]] for w in both)
+    found = difference_of(
+        made[0],
+        made[1],
+        [arms_of([one.observed], 1 - confidence)[:, 0] for one in made],
+        at_least(apart - cross - cross.T, noise),
+        cross,
+        len(both),
+        kind=ChangeEstimate,
+        errors_apart=np.sqrt(np.diagonal(apart)),
+        rounds=tuple(made),
+        both=len(both),
+        kept=equal / len(both) if both else 0.0,
+        note=joined_notes(notes),
+    )
+    assert isinstance(found, ChangeEstimate)
+    return found
+
+
+def _centred(scores: Vector) -> Vector:
+    return scores - scores.sum(axis=0) / max(len(scores), 1)
+
+
+def _reports_of(
+    table: Any, column: Any, person: Any, kernel: Mechanism, missing: str
+) -> dict[bytes, int]:
+    """The position of the report of each person."""
+    if not isinstance(column, str) or not isinstance(person, str) or column == person:
+        raise InputError(
+            "columns",
+            expected="names of a column of reports and of one of persons",
+            got=f"{quote(column, 40)} and {quote(person, 40)}",
+            remedy="pass column= and person=",
+        )
+    sample = sample_of(table, {column: kernel}, [person], missing, fewest=0)
+    people, rows = coded(sample.columns[person], person)
+    # An empty cell of a text file is a missing identity.
+    people = [None if who == "" and sample.texts else who for who in people]
+    identities = list(map(plain_identity, encode_identities(people, person)))
+    found: dict[bytes, int] = {}
+    for row, place in zip(rows.tolist(), sample.reports.tolist(), strict=True):
+        if found.setdefault(identities[row], place) != place:
+            raise DataError(
+                f"column {person!r}",
+                expected="one report of each person in a round",
+                got="several for one of them",
+                remedy="keep one row per person",
+            )
+    return found
+
+
+# What belongs to each round
+
+
+def _kernels_of(designs: Sequence[Any]) -> list[Mechanism]:
     """The kernel of each round; raises :class:`KernelError` for different inputs."""
     kernels = [mechanism_of(one) for one in designs]
     if not kernels:
@@ -199,7 +393,7 @@ def kernels_of_rounds(designs: Sequence[Any]) -> list[Mechanism]:
     return kernels
 
 
-def one_each(given: Any, count: int, subject: str) -> list[Any]:
+def _one_each(given: Any, count: int, subject: str) -> list[Any]:
     """One entry for each round; a single one, or none, is that of all of them."""
     if not isinstance(given, (list, tuple)):
         return [given] * count

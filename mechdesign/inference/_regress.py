@@ -214,8 +214,7 @@ def regress(
     others = [*covariates, *({response} - {*names}), *survey.columns]
     kernels = {name: mechanism_of(design) for name, design in designs.items()}
     sample = sample_of(table, kernels, others, missing)
-    read = Columns(designs, questions, sample, "inversion")
-    read.judge(options)
+    read = Columns(designs, questions, sample, options)
     secrets, told = [], []
     for i, (name, design) in enumerate(designs.items()):
         where = f"reports in column {quote(name)}"

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, MisfitWarning, PrecisionWarning, quote, warn
+from ..exact import is_whole
 from ..kernel import MatrixKernel
 from ..release.codes import check_choice
 from ..release.reports import Sample
@@ -63,8 +64,7 @@ class Options:
         check_choice("what to do about a misfit", self.misfit, ("error", "warn"))
         check_choice("what to estimate (by)", self.by, ("symbols", "blocks"))
         check_confidence(self.confidence)
-        whole = isinstance(self.resamples, (int, np.integer)) and self.resamples is not True
-        if not whole or self.resamples < 2:
+        if not is_whole(self.resamples, 2):
             raise InputError(
                 "resamples",
                 expected="an integer of at least 2",
@@ -88,31 +88,26 @@ class Options:
         return {name: getattr(self, name) for name in names}
 
     def judge(self, fit: float, name: str = "reports") -> None:
-        """Refuse reports, or warn of them, that the mechanism makes next to never."""
-        judge_fit(fit, self.misfit, name)
+        """Refuse reports, or warn of them, that the mechanism makes next to never.
 
-
-def judge_fit(fit: float, misfit: str, name: str = "reports") -> None:
-    """Refuse reports, or warn of them, that the mechanism makes next to never.
-
-    ``fit`` bounds the probability of such reports whatever the secrets are, so that of a million
-    honest estimates at most one is refused.
-    """
-    if fit >= _MISFIT:
-        return
-    if misfit == "warn":
+        ``fit`` bounds the probability of such reports whatever the secrets are, so that of a
+        million honest estimates at most one is refused.
+        """
+        if fit >= _MISFIT:
+            return
+        if self.misfit == "error":
+            raise DataError(
+                name,
+                expected="reports of this mechanism",
+                got=f"some that it makes with probability {fit:.1g} at most, whatever the secrets "
+                "are",
+                remedy=MISFIT_REMEDY,
+            )
         warn(
             f"such {name} have probability {fit:.1g} at most from this mechanism, whatever the "
             "distribution of the secret; check that it made them and that nobody changed them",
             MisfitWarning,
         )
-        return
-    raise DataError(
-        name,
-        expected="reports of this mechanism",
-        got=f"some that it makes with probability {fit:.1g} at most, whatever the secrets are",
-        remedy=MISFIT_REMEDY,
-    )
 
 
 def answered(
@@ -141,30 +136,28 @@ def answered(
 
     Raises :class:`DataError` for weights, strata, clusters or a population that cannot be used.
     """
-    survey, matrix = survey or Survey(), kernel.matrix
-    by_design, is_drawn = bool(survey.asked), options.target == "population"
-    drawn = drawn_by(survey, sample)
+    survey, matrix, is_drawn = survey or Survey(), kernel.matrix, options.target == "population"
+    drawn, by_design = drawn_by(survey, sample), bool(survey.asked)
     if by_design and is_drawn:
         check_single(drawn, survey.strata)
     names, places = groups_of(survey, sample, drawn)
     total = drawn.population if survey.weighting != "hajek" else None
     units = Units(sample, drawn, places, scores, total)
-    likely, gap = fitted.likely[None], np.array([fitted.convergence.gap])
-    steps, squares = fitted.convergence.iterations, [None] * len(units.parts)
+    likely, ways = fitted.likely[None], [fitted.convergence]
     if by_design:
-        likely, gap, steps = maximise(matrix, units.frequencies)
-        if any(np.ptp(part.weights) > 0 for part in units.parts):
-            squares = list(maximise(matrix, units.squared)[0])
+        likely, gaps, steps = maximise(matrix, units.frequencies)
+        ways = [Convergence(steps, gap) for gap in gaps.tolist()]
+    heavy = likely
+    if any(np.ptp(part.weights) > 0 for part in units.parts):
+        heavy = maximise(matrix, units.squared)[0]
     seen = []
-    for i, one in enumerate(likely):
-        part, between = units.parts[i], None
+    for i, part in enumerate(units.parts):
         how = part.sampling(options.target)
         if not by_design:
             how = Sampling(how.size, fraction=how.fraction)
-        elif is_drawn:
-            between = units.between(i, i)[0]
-        parts = matrix, units.frequencies[i], one, scores, question.weights, how, between
-        seen.append(Observed(*parts, float(part.weights @ part.repeats), spread, squares[i]))
+        between = units.between(i, i)[0] if by_design and is_drawn else None
+        parts = units.frequencies[i], likely[i], heavy[i], scores, question.weights, how, between
+        seen.append(Observed(matrix, *parts, float(part.weights @ part.repeats), spread))
     ends = np.reshape(answers_of(seen).limits(1 - options.confidence), (2, len(seen), -1))
     made = []
     for i, one in enumerate(seen):
@@ -177,7 +170,7 @@ def answered(
                 one.covariance,
                 people,
                 distribution=one.likely,
-                convergence=Convergence(steps, float(gap[i])),
+                convergence=ways[i],
                 shrunk=shrunk_truth(kernel.inputs, one.likely, prior, rounds, kernel.rank),
                 schema=kernel.schema,
                 noise=roots(one.noise),
@@ -194,7 +187,11 @@ def answered(
                 **told,
             )
         )
-    return GroupEstimates(survey.by_group or "", tuple(names), tuple(made), units.between)
+
+    def cross(i: int, j: int) -> tuple[Vector, int]:
+        return (made[i].covariance, 0) if i == j else units.between(i, j)
+
+    return GroupEstimates(survey.by_group or "", tuple(names), tuple(made), cross)
 
 
 def _with_limits(
@@ -202,31 +199,41 @@ def _with_limits(
 ) -> tuple[Vector, Vector, Vector, Vector]:
     """Answers, their errors and limits as asked for: the one interval where others would fail."""
     values, errors, (lower, upper) = observed.estimates, roots(observed.covariance), ends
-    kernel, p = observed.kernel, observed.likely
-    centre, of_likelihood = p @ observed.values, options.method == "likelihood"
+    centre, of_likelihood = observed.likely @ observed.values, options.method == "likelihood"
     if options.intervals != "binomial":
         answers = observed.answers()
         former = student_limits(values, errors, options.confidence, np.inf)
         if options.intervals == "bootstrap":
-            drawn = sampled_frequencies(
-                kernel, p, reports, options.target, options.resamples, options.rng
-            )
+            drawn = _simulated(observed, reports, options)
             again = drawn @ observed.scores
             if of_likelihood:
-                again = maximise(kernel, drawn)[0] @ observed.values
+                again = maximise(observed.kernel, drawn)[0] @ observed.values
             errors, tail = again.std(axis=0, ddof=1), (1 - options.confidence) / 2
             former = tuple(np.quantile(again, [tail, 1 - tail], axis=0))
             if not of_likelihood:
                 # The errors of the simulation, turned around the estimate.
-                former = values - (former[1] - centre), values - (former[0] - centre)
+                former = values + centre - former[1], values + centre - former[0]
         many = answers.events() >= _FEW_EVENTS
-        lower, upper = (
-            np.where(many, np.clip(end, answers.path.low, answers.path.high), own)
-            for end, own in zip(former, ends, strict=True)
-        )
+        lower, upper = np.where(many, np.clip(former, answers.path.low, answers.path.high), ends)
     if of_likelihood:
         return centre, errors, np.minimum(lower, centre), np.maximum(upper, centre)
     return values, errors, lower, upper
+
+
+def _simulated(observed: Observed, reports: int, options: Options) -> Vector:
+    """Simulated frequencies of reports, ``(B, M)``, at the likeliest distribution."""
+    people, rows = np.array([reports]), observed.likely[None] @ observed.kernel
+    if options.target == "sample":
+        # Integers near the expected numbers, largest remainders first.
+        expected, rows = observed.likely * reports, observed.kernel
+        people = np.floor(expected).astype(int)
+        people[np.argsort(people - expected)[: reports - people.sum()]] += 1
+    drawn = [
+        options.rng.multinomial(count, row / row.sum(), options.resamples)
+        for count, row in zip(people, rows, strict=True)
+        if count
+    ]
+    return np.sum(drawn, axis=0) / reports
 
 
 def warn_of_errors(made: Estimate) -> None:
@@ -248,26 +255,3 @@ def warn_of_errors(made: Estimate) -> None:
             "not closer; the estimate may move in its last digits",
             PrecisionWarning,
         )
-
-
-def sampled_frequencies(
-    kernel: Vector, p: Vector, reports: int, target: str, resamples: int, rng: np.random.Generator
-) -> Vector:
-    """Simulated frequencies of reports, ``(B, M)``, at the distribution ``p``."""
-    if target == "population":
-        q = p @ kernel
-        return np.asarray(rng.multinomial(reports, q / q.sum(), resamples) / reports)
-    people = whole_numbers(p * reports)
-    total = np.zeros((resamples, kernel.shape[1]))
-    for count, row in zip(people, kernel, strict=True):
-        if count:
-            total += rng.multinomial(count, row / row.sum(), resamples)
-    return total / people.sum()
-
-
-def whole_numbers(expected: Vector) -> NDArray[np.int64]:
-    """Integers near the expected numbers with the same sum, largest remainders first."""
-    floor = np.floor(expected).astype(np.int64)
-    rest = round(float(expected.sum())) - int(floor.sum())
-    floor[np.argsort(floor - expected)[:rest]] += 1
-    return floor

@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
+from ..exact import is_whole
 from ..kernel import MatrixKernel, outer
 from ..labels import Label, counted, listing
-from ..mechanism import mechanism_of
+from ..mechanism import kernel_of
+from ..release._identifiability import ask
 from ..release.receipts import Receipt, trace
 from ..release.reports import Sample, sample_of
 from ..schema import Schema
@@ -33,8 +35,8 @@ from .estimator import Options, answered
 from .intervals import Answers, Mixed, Sampling
 from .likelihood import Fitted, chance_of_distance
 from .references import check_confidence, prior_of, reference_of, weights_note
-from .results import GroupEstimates, joined_notes
-from .rows import Rows
+from .results import GroupEstimates, joined_notes, told_rate
+from .rows import Rows, number_rows
 from .surveys import Drawn, Survey, check_single, design_covariance, drawn_by
 
 Vector = NDArray[np.float64]
@@ -83,12 +85,12 @@ class ManyEstimates(Rows):
     def _limits(self) -> tuple[Vector, Vector]:
         return self.answers.limits(1 - self.confidence)
 
-    @cached_property
+    @property
     def lower(self) -> Vector:  # type: ignore[override]  # found when it is asked for
         """Lower confidence limits, each alone, inside [0, 1]."""
         return self._limits[0]
 
-    @cached_property
+    @property
     def upper(self) -> Vector:  # type: ignore[override]
         """Upper confidence limits, each alone, inside [0, 1]."""
         return self._limits[1]
@@ -100,7 +102,7 @@ class ManyEstimates(Rows):
         with the confidence for all N symbols at once (Bonferroni), and so for those chosen; they
         are wider than those of :attr:`lower`, :attr:`upper` and :meth:`rows`, each alone.
         """
-        if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
+        if not is_whole(count, 1):
             raise InputError(
                 "count", expected="a positive integer", got=quote(count), remedy="pass 10"
             )
@@ -114,15 +116,16 @@ class ManyEstimates(Rows):
         """
         check_confidence(confidence)
         which, tail = np.flatnonzero(self.values > 0), (1 - confidence) / 2 / len(self.labels)
-        none, above = np.zeros(len(which)), np.ones(len(which), dtype=bool)
-        chance = self.answers.tails(none, which, above, tail)
+        chance = self.answers.tails(np.zeros(len(which)), which, which >= 0, tail)
         return self._together(which[chance < tail], confidence)
 
     def _together(self, places: NDArray[Any], confidence: float) -> list[dict[str, Any]]:
         """Rows of some symbols, largest first, with intervals that hold for all at once."""
         places = places[np.argsort(-self.values[places], kind="stable")]
-        alpha = (1 - confidence) / len(self.labels)
-        return self._rows(places, *self.answers.limits(alpha, places))
+        ends = self.answers.limits((1 - confidence) / len(self.labels), places)
+        rows = number_rows(self.values[places], self.errors[places], *ends)
+        pairs = zip(places.tolist(), rows, strict=True)
+        return [{"label": self.labels[i], **row} for i, row in pairs]
 
     _shown = top
 
@@ -133,17 +136,9 @@ class ManyEstimates(Rows):
         """Number of symbols and reports and what the intervals are about, in one line: those of
         each symbol alone, or of :meth:`top`, which hold together.
         """
-        about = "all who might be asked" if self.target == "population" else "those who reported"
-        return (
-            f"unbiased inversion for {counted(len(self.labels), 'symbol')} from "
-            f"{counted(self.reports, 'report')}; "
-            f"{100 * self.confidence:g} % intervals for {about}"
-            + (f", of all {len(self.labels)} symbols at once (Bonferroni)" if together else "")
-        )
-
-    def closing(self) -> list[str]:
-        """What could not be told."""
-        return [self.note] if self.note else []
+        symbols, reports = counted(len(self.labels), "symbol"), counted(self.reports, "report")
+        at_once = f", of all {symbols} at once (Bonferroni)" if together else ""
+        return f"unbiased inversion for {symbols} from {reports}; {told_rate(self)}{at_once}"
 
 
 def _warn_of_errors(errors: Vector, reports: int, what: str, remedy: str) -> None:
@@ -231,23 +226,21 @@ def columns_of(designed: Any, column: Any) -> dict[Any, Any]:
     """
     if not isinstance(designed, (KernelPlan, Mapping)):
         return {}
-    names = [column] if isinstance(column, str) else column
-    if column is None:
-        names = designed.names if isinstance(designed, KernelPlan) else designed
+    known = designed.names if isinstance(designed, KernelPlan) else tuple(designed)
+    names = [column] if isinstance(column, str) else known if column is None else column
     names = Schema(tuple(names)).names
-    if isinstance(designed, Mapping) and (unknown := set(names) - set(designed)):
-        raise UnknownNameError("column", min(unknown), map(str, designed))
+    if unknown := set(names) - set(known):
+        raise UnknownNameError("column", min(unknown), map(str, known))
     return {name: designed[name] for name in names}
 
 
 def large_columns(designed: Any, column: Any) -> list[Any] | None:
     """Columns whose reports together are too many for one kernel; else ``None``."""
     designs = columns_of(designed, column)
-    entries = math.prod(math.prod(mechanism_of(one).shape) for one in designs.values())
+    entries = math.prod(math.prod(kernel_of(one).shape) for one in designs.values())
     return list(designs) if len(designs) > 1 and entries > MOST_ENTRIES else None
 
 
-@dataclass(frozen=True, eq=False)
 class Columns:
     """Reports in a column, or in several that were drawn independently of each other.
 
@@ -255,114 +248,90 @@ class Columns:
     ----------
     designs, questions : of each
     sample : the reports of each person, and what stands beside them
-    method : of estimation
+    options : what is asked for
+    kernels : that of each column
+    fitted : what the reports of each column alone are likeliest from
+    references : ``(N,)``, where weights of the reports of each column are best
+
+    Raises :class:`DataError` for reports of a column that its kernel makes next to never.
     """
 
-    designs: Mapping[Any, Any]
-    questions: Sequence[Question]
-    sample: Sample
-    method: str
-
-    @cached_property
-    def kernels(self) -> list[MatrixKernel]:
-        """That of each column."""
-        return list(map(MatrixKernel.of, self.designs.values()))
-
-    @cached_property
-    def fitted(self) -> list[Fitted]:
-        """What the reports of each column alone are likeliest from."""
-        pairs = zip(self.kernels, self.sample.places.values(), strict=True)
-        return [
-            Fitted.of(kernel.matrix, np.bincount(at, self.sample.repeats, kernel.matrix.shape[1]))
-            for kernel, at in pairs
-        ]
-
-    @cached_property
-    def references(self) -> list[Vector]:
-        """``(N,)``, where weights of the reports of each column are best."""
-        if self.method == "likelihood":
-            return [one.likely for one in self.fitted]
-        return list(map(reference_of, self.designs.values(), self.kernels))
+    def __init__(
+        self,
+        designs: Mapping[Any, Any],
+        questions: Sequence[Question],
+        sample: Sample,
+        options: Options,
+    ) -> None:
+        self.designs, self.questions = designs, questions
+        self.sample, self.options = sample, options
+        self.kernels = list(map(MatrixKernel.of, designs.values()))
+        self.fitted, self.references = [], []
+        for (name, design), kernel in zip(designs.items(), self.kernels, strict=True):
+            counts = np.bincount(sample.places[name], sample.repeats, kernel.matrix.shape[1])
+            one, several = Fitted.of(kernel.matrix, counts), f"reports in column {quote(name)}"
+            options.judge(one.fit, several if len(designs) > 1 else "reports")
+            is_likely = options.method == "likelihood"
+            self.fitted.append(one)
+            self.references.append(one.likely if is_likely else reference_of(design, kernel))
 
     @cached_property
     def scores(self) -> list[Vector]:
         """``(M, F)`` weights of the reports of each column."""
         return list(map(MatrixKernel.scores, self.kernels, self.questions, self.references))
 
-    @property
-    def question(self) -> Question:
-        """What is asked of all columns together."""
-        if len(self.questions) == 1:
-            return self.questions[0]
-        labels = tuple(product(*(question.labels for question in self.questions)))
-        return Question(labels, outer(*(question.weights for question in self.questions)))
-
-    def judge(self, options: Options) -> None:
-        """Refuse reports of a column that its kernel makes next to never."""
-        for name, one in zip(self.designs, self.fitted, strict=True):
-            several = f"reports in column {quote(name)}"
-            options.judge(one.fit, several if len(self.designs) > 1 else "reports")
-
     def answered(
         self,
-        options: Options,
-        survey: Survey | None = None,
-        question: Question | None = None,
+        survey: Survey,
+        feature: Any = None,
+        by: str = "symbols",
         truth: Any = None,
         note: str = "",
         **told: Any,
     ) -> GroupEstimates:
         """All columns as one kernel, which must not be too large; asked something else together
-        than each alone where a ``question`` is named.
+        than each alone where a ``feature`` is named, or blocks.
         """
-        whole, flat, fitted = self.whole
-        scores, reference = outer(*self.scores), outer(*self.references)
+        whole, fitted, flat = self.kernels[0], self.fitted[0], self.sample
+        question, is_joint = self.questions[0], len(self.kernels) > 1
+        if is_joint:
+            whole = MatrixKernel.product(self.kernels, list(self.designs))
+            counts = flat.tally(*(kernel.matrix.shape[1] for kernel in self.kernels))
+            codes = np.ravel_multi_index(list(flat.places.values()), counts.shape)
+            flat = replace(flat, places={"": codes})
+            fitted = Fitted.of(whole.matrix, counts.ravel())
+            question = Question(self.labels, outer(*(each.weights for each in self.questions)))
+        is_asked = is_joint and (feature is not None or by != "symbols")
+        if is_asked:
+            question = ask(whole, feature, by)
         if truth is not None:
-            reference = reference_of(None, whole, truth)
-        if truth is not None or question is not None:
-            scores = whole.scores(question or self.question, reference)
-        question = question or self.question
-        if len(self.designs) == 1 and truth is None and self.method == "inversion":
+            scores = whole.scores(question, reference_of(None, whole, truth))
+        elif is_asked:
+            scores = whole.scores(question, outer(*self.references))
+        else:
+            scores = outer(*self.scores)
+        if truth is None and not is_joint and self.options.method == "inversion":
             (designed,) = self.designs.values()
             note = joined_notes([note, weights_note(designed, question, scores, fitted.likely)])
         prior = outer(*map(prior_of, self.designs.values(), self.kernels))
-        parts = whole, question, scores, flat, fitted, options
+        parts = whole, question, scores, flat, fitted, self.options
         return answered(*parts, prior=prior, survey=survey, note=note, **told)
 
-    @cached_property
-    def whole(self) -> tuple[MatrixKernel, Sample, Fitted]:
-        """All columns as one, which must not be too large."""
-        if len(self.kernels) == 1:
-            return self.kernels[0], self.sample, self.fitted[0]
-        whole = MatrixKernel.product(self.kernels, list(self.designs))
-        sizes = [kernel.matrix.shape[1] for kernel in self.kernels]
-        codes = np.ravel_multi_index(list(self.sample.places.values()), sizes)
-        flat = replace(self.sample, places={"": codes})
-        return whole, flat, Fitted.of(whole.matrix, flat.tally(math.prod(sizes)))
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Combinations of what is asked of each column."""
+        return tuple(product(*(question.labels for question in self.questions)))
 
-    def many(self, options: Options, survey: Survey, note: str) -> ManyEstimates:
+    def many(self, survey: Survey, note: str = "") -> ManyEstimates:
         """Shares of all combinations of values, by products of weights.
+
+        Standard errors are the diagonal of what :mod:`.surveys` writes down, or for simple samples
+        the variance of scores.
 
         Raises :class:`DataError` for too many combinations, and for weights, strata, clusters or a
         population that cannot be used; :class:`InputError` for questions that are no shares.
         """
-        self.check_shares()
         cells = math.prod(len(question.labels) for question in self.questions)
-        if cells > _MOST_CELLS:
-            raise DataError(
-                "joint table",
-                expected=f"at most {_MOST_CELLS:,} combinations of values",
-                got=f"{cells:,}",
-                remedy=f"estimate fewer columns at a time, such as column={[*self.designs][:2]!r}",
-            )
-        answers, errors = self.answers(survey, options.target)
-        n, fit = self.sample.size, min(one.fit for one in self.fitted)
-        _warn_of_errors(errors, n, f"{cells} combinations", "estimate fewer columns at a time")
-        told = n, options.confidence, options.target, fit, answers, None, note
-        return ManyEstimates(self.question.labels, answers.estimates, errors, *told)
-
-    def check_shares(self) -> None:
-        """Refuse questions that are not about shares."""
         for name, question in zip(self.designs, self.questions, strict=True):
             if not np.isin(question.weights, (0, 1)).all():
                 raise InputError(
@@ -372,16 +341,18 @@ class Columns:
                     remedy="group its values by a feature (--feature), or estimate fewer columns "
                     f"at a time, such as column={[name]!r}",
                 )
-
-    def answers(self, survey: Survey, target: str) -> tuple[Answers, Vector]:
-        """What is unbiased for the share of each combination, and standard errors: the diagonal of
-        what :mod:`.surveys` writes down, or for simple samples the variance of scores.
-        """
-        drawn, n = drawn_by(survey, self.sample), self.sample.repeats
+        if cells > _MOST_CELLS:
+            raise DataError(
+                "joint table",
+                expected=f"at most {_MOST_CELLS:,} combinations of values",
+                got=f"{cells:,}",
+                remedy=f"estimate fewer columns at a time, such as column={[*self.designs][:2]!r}",
+            )
+        options, drawn, n = self.options, drawn_by(survey, self.sample), self.sample.repeats
         total = drawn.population if survey.weighting != "hajek" else None
         share = drawn.weights / (total or drawn.weights @ n)
         drawn = replace(drawn, weights=share)
-        heavy, fixed, seen = n * share**2, float(target == "sample"), None
+        heavy, fixed, seen = n * share**2, float(options.target == "sample"), None
         values, squares = self._sums(n * share), self._sums(heavy, 2)
         shares, how = np.clip(values, 0, 1), Sampling(1 / heavy.sum(), fraction=fixed)
         # Of people at random, or of these people, whose values are what they are.
@@ -391,7 +362,8 @@ class Columns:
         known = heavy.sum() * np.maximum(outer(*least) - shares, 0)
         if survey.asked:
             # Values are 0 or 1: z² − z is without bias for the variance that mechanisms leave.
-            variance, how = np.maximum(squares - self._sums(heavy), known), drawn.sampling(target)
+            variance = np.maximum(squares - self._sums(heavy), known)
+            how = drawn.sampling(options.target)
             if np.ptp(share) > 0:
                 plain = heavy.sum() * (self._sums(n * share, 2) - values)
                 more = np.divide(variance, plain, out=np.ones_like(plain), where=plain > known)
@@ -400,13 +372,23 @@ class Columns:
                 check_single(drawn, survey.strata)
                 between = self._between(drawn, 0 * values if total else values)
                 variance = seen = between + how.fraction * variance
+        errors, size = np.sqrt(np.maximum(variance, known)), self.sample.size
+        _warn_of_errors(errors, size, f"{cells} combinations", "estimate fewer columns at a time")
+        told = size, options.confidence, options.target, min(one.fit for one in self.fitted)
         answers = Answers(values, self._path(), replace(how, variance=seen))
-        return answers, np.sqrt(np.maximum(variance, known))
+        return ManyEstimates(self.labels, values, errors, *told, answers, note=note)
 
     def _sums(self, mass: Vector, power: int = 1) -> Vector:
         """Σ mass · score^power over rows, of each combination."""
-        places = list(self.sample.places.values())
-        return contracted(mass, places, [a**power for a in self.scores])
+        # Rows of the columns that are still to be taken in, with sums over the others.
+        rest, known = np.column_stack(list(self.sample.places.values())), mass[:, None]
+        for own in self.scores:
+            here, rest = rest[:, 0], rest[:, 1:]
+            rest, group = np.unique(rest, axis=0, return_inverse=True)
+            wide = np.zeros((len(rest), len(own), known.shape[1]))
+            np.add.at(wide, (group.ravel(), here), known)
+            known = np.tensordot(wide, own**power, (1, 0)).reshape(len(rest), -1)
+        return np.asarray(known[0])
 
     def _between(self, drawn: Drawn, centre: Vector) -> Vector:
         """``(F,)`` variances for who was asked, some at a time."""
@@ -419,15 +401,14 @@ class Columns:
                 got=f"{rows:,}",
                 remedy="estimate fewer columns at a time",
             )
-        found, sizes = np.zeros(cells), [a.shape[1] for a in self.scores]
-        for start in range(0, cells, _AT_ONCE):
-            some = np.arange(start, min(start + _AT_ONCE, cells))
-            z, at = np.ones((rows, 1)), np.unravel_index(some, sizes)
-            for a, places, k in zip(self.scores, self.sample.places.values(), at, strict=True):
-                z = z * a[places][:, k]
-            z = drawn.weights[:, None] * (z - centre[some])
-            found[some] = np.diagonal(design_covariance(z, drawn))
-        return np.maximum(found, 0)
+        places, found = self.sample.places.values(), []
+        sides = [a[at] for a, at in zip(self.scores, places, strict=True)]
+        shape = [side.shape[1] for side in sides]
+        for some in np.split(np.arange(cells), range(_AT_ONCE, cells, _AT_ONCE)):
+            parts = zip(sides, np.unravel_index(some, shape), strict=True)
+            z = math.prod(side[:, k] for side, k in parts) - centre[some]
+            found.append(np.diagonal(design_covariance(drawn.weights[:, None] * z, drawn)))
+        return np.maximum(np.concatenate(found), 0)
 
     def _path(self) -> Mixed:
         """The path of shares of combinations: moments are products over the columns.
@@ -463,25 +444,3 @@ def _sided(raw: Vector, value: int) -> list[Vector]:
     both = np.sqrt(np.maximum(noise, 0) * np.maximum(spread, 0))
     both = np.maximum(both, np.abs(skewed))
     return [second, third, (both + skewed) / 2, (both - skewed) / 2]
-
-
-def contracted(
-    share: Vector, places: Sequence[NDArray[np.int64]], weights: Sequence[Vector]
-) -> Vector:
-    """Σ_r share_r ⊗_i weights_i[places_i[r]] over rows r, as a vector of all combinations.
-
-    >>> weights = [np.eye(2), np.array([[1, 2], [3, 4]])]
-    >>> contracted(np.ones(1), [np.array([0]), np.array([1])], weights)
-    array([3., 4., 0., 0.])
-    """
-    # Rows of the columns that are still to be taken in, each once, with sums over the others.
-    rest: Any
-    rest, group = np.unique(np.column_stack(places), axis=0, return_inverse=True)
-    known: Any = np.bincount(group.ravel(), share, len(rest))[:, None]
-    for own in weights:
-        here, rest = rest[:, 0], rest[:, 1:]
-        rest, group = np.unique(rest, axis=0, return_inverse=True)
-        wide = np.zeros((len(rest), len(own), known.shape[1]))
-        wide[group.ravel(), here] = known
-        known = np.tensordot(wide, own, (1, 0)).reshape(len(rest), -1)
-    return np.asarray(known[0])

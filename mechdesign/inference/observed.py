@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,34 +35,31 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
     """Answers of groups with the same scores to weighted sums ``(F, K)``, group by group."""
     one = groups[0]
 
-    def summed(parts: Vector) -> Vector:
-        return parts if weights is None else parts @ weights
+    def summed(part: Vector) -> Vector:
+        return part if weights is None else part @ weights
 
     scores, values = summed(one.scores), summed(one.values)
-    fixed = any(np.any(each.sampling.fraction) for each in groups)
-    moments = matrix_moments(one.kernel, scores, values, one_sided=fixed)
+    is_fixed = any(each.sampling.fraction for each in groups)
+    moments = matrix_moments(one.kernel, scores, values, one_sided=is_fixed)
     frequencies, likely, heavy, totals = (
         np.stack([getattr(each, name) for each in groups])
         for name in ("frequencies", "likely", "heavy", "total")
     )
     path = path_of(one.kernel, frequencies, likely, values, moments)
-    parts = {
+    sampling: dict[str, Any] = {
         name: np.repeat([getattr(each.sampling, name) for each in groups], values.shape[1])
         for name in vars(one.sampling)
-        if name != "variance"
     }
-    if any(each.heavy is not each.likely for each in groups):
-        noise = moments[SECOND] - moments[SQUARE]
-        of_all, of_heavy = likely @ noise, heavy @ noise
-        parts["noise"] = np.divide(of_heavy, of_all, out=np.ones_like(of_all), where=of_all > 0)
-        parts["noise"] = parts["noise"].ravel()
-    if one.seen is not None:
-        seen = [summed(summed(each.seen).T) for each in groups if each.seen is not None]
-        parts["variance"] = np.maximum(np.concatenate(list(map(np.diagonal, seen))), 0.0)
+    noise = moments[SECOND] - moments[SQUARE]
+    of_all, of_heavy = likely @ noise, heavy @ noise
+    more = np.divide(of_heavy, of_all, out=np.ones_like(of_all), where=of_all > 0)
+    seen = [np.diagonal(summed(summed(each.seen).T)) for each in groups if each.seen is not None]
+    variance = np.maximum(np.concatenate(seen), 0.0) if seen else None
+    sampling.update(noise=more.ravel(), variance=variance)
     means, squares = (
         (totals[:, None] * (frequencies @ part)).ravel() for part in (scores, scores**2)
     )
-    return Answers(means, path, Sampling(**parts), squares)
+    return Answers(means, path, Sampling(**sampling), squares)
 
 
 def arms_of(groups: Sequence[Observed], alpha: float) -> Vector:
@@ -74,18 +72,13 @@ def arms_of(groups: Sequence[Observed], alpha: float) -> Vector:
     return np.reshape(found, (3, len(groups), -1))
 
 
-def covariances(kernel: Vector, a: Vector, v: Vector, likely: Vector) -> tuple[Vector, Vector]:
-    """Covariances ``(F, F)`` of one report's scores ``(M, F)``: what the mechanism leaves, and what
-    the values ``(N, F)`` of people vary who are distributed so.
-    """
-    q = likely @ kernel
-    square, mean = v.T @ (likely[:, None] * v), likely @ v
-    return a.T @ (q[:, None] * a) - square, square - np.outer(mean, mean)
-
-
 def roots(covariance: Vector) -> Vector:
     """Standard errors of a covariance, whose variances rounding may leave below zero."""
     return np.asarray(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
+
+
+def _products(masses: Vector, parts: Vector) -> Vector:
+    return parts.T @ (masses[:, None] * parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +88,9 @@ class Observed:
     Attributes
     ----------
     kernel : ``(N, M)``
-    frequencies, likely : ``(M,)`` of reports, by weight, and ``(N,)`` of largest likelihood
+    frequencies : ``(M,)`` of reports, by weight
+    likely, heavy : ``(N,)`` of largest likelihood, by weight and by squared weights: of all, and of
+        those whom noise comes from
     scores, values : ``(M, F)`` and their means given the secrets, ``(N, F)``
     sampling : how reports came to be, without variances
     between : ``(F, F)`` covariance of the answers as reports of a survey were seen to vary,
@@ -103,44 +98,35 @@ class Observed:
     total : sum of the weights over what answers are divided by; 1 but for totals of a population
     spread : ``(F, F)`` covariance of what people count for, that at the likeliest shares if left
         out
-    by_squares : ``(N,)`` likeliest shares by squared weights, where these differ
     """
 
     kernel: Vector
     frequencies: Vector
     likely: Vector
+    heavy: Vector
     scores: Vector
     values: Vector
     sampling: Sampling
     between: Vector | None = None
     total: float = 1.0
     spread: Vector | None = None
-    by_squares: Vector | None = None
-
-    @property
-    def heavy(self) -> Vector:
-        """``(N,)`` likeliest shares of those whom noise comes from, by squared weights."""
-        return self.likely if self.by_squares is None else self.by_squares
 
     @cached_property
-    def _parts(self) -> tuple[Vector, Vector]:
-        parts = self.kernel, self.scores, self.values
-        noise, spread = covariances(*parts, self.heavy)[0], covariances(*parts, self.likely)[1]
-        spread = spread if self.spread is None else self.spread
-        return noise / self.sampling.size, spread / self.sampling.size
-
-    @property
     def noise(self) -> Vector:
         """``(F, F)`` covariance of the answers that the mechanism alone leaves."""
-        return self._parts[0]
+        found = _products(self.heavy @ self.kernel, self.scores)
+        return np.asarray(found - _products(self.heavy, self.values)) / self.sampling.size
 
     @cached_property
     def covariance(self) -> Vector:
         """``(F, F)`` of the answers, no less than what is known of it."""
-        (noise, spread), fraction = self._parts, self.sampling.fraction
-        if self.between is None:
-            return np.asarray(noise + (1 - fraction) * spread)
-        return at_least(self.between, (1 - fraction) * noise) + fraction * noise
+        noise, fraction, spread = self.noise, self.sampling.fraction, self.spread
+        if self.between is not None:
+            return at_least(self.between, (1 - fraction) * noise) + fraction * noise
+        if spread is None:
+            mean = self.likely @ self.values
+            spread = _products(self.likely, self.values) - np.outer(mean, mean)
+        return np.asarray(noise + (1 - fraction) * (spread / self.sampling.size))
 
     @property
     def seen(self) -> Vector | None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InfeasibleError, InputError, UntoldError
+from ..kernel import is_small
 from ..labels import Label, short_names
 from ..mechanism import Mechanism, kernel_of, mechanism_of
 from ..numeric import finite_number, truth_value
@@ -25,7 +26,7 @@ from ..subsets import SubsetSelection
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
 from .assurance import ASSURANCE, MOST, ROUNDING, Expected, Promise
-from .references import CONFIDENCE, refuse_other_than
+from .references import CONFIDENCE, asked_for, refuse_other_than
 from .widest import Widest, narrowest
 
 Vector = NDArray[np.float64]
@@ -146,7 +147,7 @@ def plan(
     Parameters
     ----------
     mechanism : Mechanism, Design, its public form, or SubsetSelection
-        Of a subset selection only the largest error of any share is told.
+        Of the shares of a subset selection only the largest error is told.
     error, reports : exactly one of the two
         Half-width of the intervals of :func:`estimate` for a population, or a number of reports.
     prior : Prior, optional
@@ -201,7 +202,10 @@ def plan(
     if assumed is not None:
         kernel.check_prior(assumed)
     if isinstance(kernel, SubsetSelection):
-        refuse_other_than(feature=(feature, None), by=(by, "symbols"), best=(best, False))
+        refuse_other_than(best=(best, False))
+    only: dict[str, Any] = {"feature": (feature, None), "by": (by, "symbols")}
+    if isinstance(kernel, SubsetSelection) and not (asked_for(only) and is_small(kernel)):
+        refuse_other_than(**only)
         both = _largest_of_many(kernel, assumed, asked)
         return _sized(("the share of largest error",), both, assumed)
     question = ask_as_designed(mechanism, feature, by, hidden=best)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from ..published import PublicDesign
 from ..release._identifiability import report_weights
 from ..utility.estimation import Estimation
 from ..utility.questions import Question
+
+Vector = NDArray[np.float64]
 
 #: The rate at which intervals cover where nothing is asked.
 CONFIDENCE = 0.95
@@ -39,67 +42,36 @@ def refuse_other_than(
     **options: tuple[Any, Any],
 ) -> None:
     """Raise :class:`InputError` for options that have one value only for reports of this kind."""
-    for name, (value, only) in options.items():
-        if value is not only and value != only:
-            raise InputError(
-                f"{name} for {what}",
-                expected="it left out" if only is None else repr(only),
-                got=quote(value),
-                remedy=remedy,
-            )
+    for name in asked_for(options):
+        value, only = options[name]
+        raise InputError(
+            f"{name} for {what}",
+            expected="it left out" if only is None else repr(only),
+            got=quote(value),
+            remedy=remedy,
+        )
 
 
-def reference_of(designed: Any, mechanism: Any, truth: Any = None) -> NDArray[np.float64]:
+def asked_for(options: Mapping[str, tuple[Any, Any]]) -> list[str]:
+    """Names of the options whose values are others than when left out."""
+    return [
+        name
+        for name, (value, only) in options.items()
+        if value is not only and not (isinstance(value, type(only)) and value == only)
+    ]
+
+
+def reference_of(designed: Any, mechanism: Any, truth: Any = None) -> Vector:
     """Where the variance of the inversion is least: a truth, else that of the design or its prior,
     else uniform.
 
     Raises :class:`KernelError` for a truth over other symbols, and what :class:`Prior` does.
     """
-    if truth is not None:
-        return _masses_of(truth, mechanism)
     prior, utility = getattr(designed, "prior", None), getattr(designed, "utility", None)
-    if prior is not None and isinstance(utility, Estimation):
+    if truth is None and prior is not None and isinstance(utility, Estimation):
         return np.array(utility.masses(prior), float)
-    return prior_of(designed, mechanism)
-
-
-def weights_note(
-    designed: Any,
-    question: Question,
-    weights: NDArray[np.float64],
-    likely: NDArray[np.float64],
-) -> str:
-    """What naming a distribution would change of the estimate from a public design, which has none;
-    nothing where that is next to nothing.
-
-    ``weights`` are those on reports, ``likely`` is the distribution of most likelihood.
-    """
-    if not isinstance(designed, PublicDesign):
-        return ""
-    reports, answers = likely @ designed.kernel, likely @ question.weights
-
-    def error(of: NDArray[np.float64]) -> float:
-        return float((reports @ of**2 - answers**2).sum())
-
-    now, best = error(weights), error(report_weights(designed, question, likely))
-    if not now - best > _NOTABLE * now:
-        return ""
-    return (
-        "reports are weighed as is best for equal shares, as a public design names no "
-        "distribution; truth= (--truth) with the one it was designed for, or with an estimate from "
-        f"other reports, would lower squared errors by about {100 * (1 - best / now):.0f} %"
-    )
-
-
-def prior_of(designed: Any, mechanism: Any) -> NDArray[np.float64]:
-    """The masses of a design's prior, or uniform ones."""
-    prior = getattr(designed, "prior", None)
-    count = len(mechanism.inputs)
-    return np.asarray(np.full(count, 1 / count) if prior is None else prior.probabilities)
-
-
-def _masses_of(truth: Any, mechanism: Any) -> NDArray[np.float64]:
-    """Of the inputs of a mechanism, in their order."""
+    if truth is None:
+        return prior_of(designed, mechanism)
     found, symbols = Estimation(truth=truth).truth, mechanism.inputs
     if not isinstance(found, Prior):
         raise InputError(
@@ -113,3 +85,33 @@ def _masses_of(truth: Any, mechanism: Any) -> NDArray[np.float64]:
     elif found.labels != tuple(range(len(symbols))):
         check_prior(symbols, found)
     return np.asarray(found.probabilities)
+
+
+def weights_note(designed: Any, question: Question, weights: Vector, likely: Vector) -> str:
+    """What naming a distribution would change of the estimate from a public design, which has none;
+    nothing where that is next to nothing.
+
+    ``weights`` are those on reports, ``likely`` is the distribution of most likelihood.
+    """
+    if not isinstance(designed, PublicDesign):
+        return ""
+    reports, answers = likely @ designed.kernel, likely @ question.weights
+
+    def error(of: Vector) -> float:
+        return float((reports @ of**2 - answers**2).sum())
+
+    now, best = error(weights), error(report_weights(designed, question, likely))
+    if not now - best > _NOTABLE * now:
+        return ""
+    return (
+        "reports are weighed as is best for equal shares, as a public design names no "
+        "distribution; truth= (--truth) with the one it was designed for, or with an estimate from "
+        f"other reports, would lower squared errors by about {100 * (1 - best / now):.0f} %"
+    )
+
+
+def prior_of(designed: Any, mechanism: Any) -> Vector:
+    """The masses of a design's prior, or uniform ones."""
+    prior = getattr(designed, "prior", None)
+    count = len(mechanism.inputs)
+    return np.full(count, 1 / count) if prior is None else np.asarray(prior.probabilities)

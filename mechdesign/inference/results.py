@@ -116,12 +116,8 @@ class Estimate(NumberAnswers):
 
     def describe(self) -> str:
         """Method, number of reports and what the intervals are about, in one line."""
-        way = "unbiased inversion" if self.method == "inversion" else "maximum likelihood"
-        about = "all who might be asked" if self.target == "population" else "those who reported"
         parts = [counted(self.reports, "report")]
         if self.by_design:
-            if self.target == "population":
-                about = "the population"
             if abs(self.effective - self.reports) > 0.5:
                 parts.append(f"as exact as {self.effective:.1f} of equal weight")
             if self.strata > 1:
@@ -129,17 +125,19 @@ class Estimate(NumberAnswers):
             if self.clusters:
                 parts.append(counted(self.clusters, "cluster"))
         kind = "" if self.intervals == "binomial" else f" ({self.intervals})"
-        rate = f"{100 * self.confidence:g} % intervals{kind}"
-        return f"{way} from {', '.join(parts)}; {rate} for {about}"
+        way = "unbiased inversion" if self.method == "inversion" else "maximum likelihood"
+        people = "the population" if self.by_design else "all who might be asked"
+        return f"{way} from {', '.join(parts)}; {told_rate(self, people, kind)}"
 
     def closing(self) -> list[str]:
         """Lines below the numbers: projections, the likelihood, and what could not be told."""
         lines = [f"likelihood {self.convergence}"] if self.method == "likelihood" else []
         if self.misfits:
             label, chance = min(self.misfits.items(), key=lambda pair: pair[1])
+            odds = f"{1 / chance:,.0f}" if chance > 1e-9 else "a thousand million"
             lines.append(
                 f"{listing(list(self.misfits))}: outside of what is possible by more than chance "
-                f"gives in 1 of {_odds(chance)} surveys (of {quote(label)}); see that this "
+                f"gives in 1 of {odds} surveys (of {quote(label)}); see that this "
                 "mechanism made these reports, and that this is their column"
             )
         elif (moved := np.abs(self.projected - self.values) > _ROUNDING).any():
@@ -150,11 +148,13 @@ class Estimate(NumberAnswers):
                 "unbiased estimates may lie outside of what is possible; moved inside: "
                 f"{', '.join(told[:4])}{more}"
             )
-        return [*lines, self.note] if self.note else lines
+        return [*lines, *super().closing()]
 
 
-def _odds(chance: float) -> str:
-    return f"{1 / chance:,.0f}" if chance > 1e-9 else "a thousand million"
+def told_rate(made: Any, people: str = "all who might be asked", kind: str = "") -> str:
+    """How often intervals hold what is asked, of all people or of those who reported."""
+    about = people if made.target == "population" else "those who reported"
+    return f"{100 * made.confidence:g} % intervals{kind} for {about}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,7 +187,7 @@ class GroupEstimates:
     estimates : one for each
     reports, fit, note, target, confidence : as in each
     cross : covariance ``(F, F)`` of the estimates of two groups by their positions, and how many
-        clusters are in both
+        clusters are in both, of two that differ
     """
 
     column: str
@@ -210,11 +210,8 @@ class GroupEstimates:
         """``(G·F, G·F)`` of all numbers, group by group: clusters that reach over several groups,
         and strata, tie their estimates together.
         """
-        count = len(self.groups)
-        return np.block([[self._between(i, j)[0] for j in range(count)] for i in range(count)])
-
-    def _between(self, i: int, j: int) -> tuple[Vector, int]:
-        return (self.estimates[i].covariance, 0) if i == j else self.cross(i, j)
+        places = range(len(self))
+        return np.block([[self.cross(i, j)[0] for j in places] for i in places])
 
     @cached_property
     def _arms(self) -> Vector:
@@ -239,10 +236,10 @@ class GroupEstimates:
         """
         i, j = self._place(first), self._place(second)
         one, other = self.estimates[i], self.estimates[j]
-        cross, both = self._between(i, j)
+        cross, both = self.cross(i, j)
         found = one.covariance + other.covariance - cross - cross.T
         arms = self._arms[:, j], self._arms[:, i]
-        return difference_of(other, one, arms, found, np.diagonal(cross), both, (first, second))
+        return difference_of(other, one, arms, found, cross, both, groups=(first, second))
 
     def differences(self) -> list[Difference]:
         """Each group minus the first one."""
@@ -274,27 +271,23 @@ def difference_of(
     arms: Sequence[Vector],
     covariance: Vector,
     cross: Vector,
-    both: int,
-    groups: tuple[Label, Label] = (None, None),
-) -> Difference:
-    """A second estimate less a first, with the covariance of that and of the two, ``(F,)``.
+    shared: int,
+    kind: Any = Difference,
+    **told: Any,
+) -> Any:
+    """A second estimate less a first, with the covariance of that and of the two, ``(F, F)``.
 
-    ``arms`` are those of :func:`arms_of`, ``(3, F)``; ``both`` is the number of people, or
+    ``arms`` are those of :func:`arms_of`, ``(3, F)``; ``shared`` is the number of people, or
     clusters, that are in both.
     """
     product = first.errors * second.errors
-    correlation = np.divide(cross, product, out=np.zeros_like(product), where=product > 0)
+    alike = np.divide(np.diagonal(cross), product, out=np.zeros_like(product), where=product > 0)
     # Few people in both say little of how alike the two are.
-    correlation = np.clip(correlation, -1, 1) * both / (both + 4)
-    lower, upper = difference_limits(
-        arms[0],
-        arms[1],
-        second.projected - first.projected,
-        np.ptp(first.observed.values, axis=0),
-        correlation,
-    )
-    found = second.values - first.values, roots(covariance), lower, upper, covariance
-    return Difference(first.labels, *found, groups, first.confidence)
+    alike = np.clip(alike, -1, 1) * shared / (shared + 4)
+    held, room = second.projected - first.projected, np.ptp(first.observed.values, axis=0)
+    ends = difference_limits(arms[0], arms[1], held, room, alike)
+    found = second.values - first.values, roots(covariance), *ends, covariance
+    return kind(first.labels, *found, confidence=first.confidence, **told)
 
 
 def joined_notes(notes: Sequence[str]) -> str:

@@ -17,6 +17,12 @@ from ..notebook import notebook_table
 Vector = NDArray[np.float64]
 
 
+def number_rows(*parts: Vector) -> list[dict[str, float]]:
+    """Estimates, errors, lower and upper limits, one plain dictionary each."""
+    rows, names = np.stack(parts, axis=-1).reshape(-1, 4), ("estimate", "error", "lower", "upper")
+    return [dict(zip(names, row, strict=True)) for row in rows.tolist()]
+
+
 class Rows:
     """Numbers with names, each with its standard error and interval, as rows."""
 
@@ -25,6 +31,7 @@ class Rows:
     errors: Vector
     lower: Vector
     upper: Vector
+    note: str = ""
     # Of rows that are shown.
     _caption = "± one standard error"
 
@@ -34,15 +41,8 @@ class Rows:
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dictionary for each label, with intervals each alone."""
-        return self._rows(np.arange(len(self.labels)), self.lower, self.upper)
-
-    def _rows(self, places: NDArray[Any], lower: Vector, upper: Vector) -> list[dict[str, Any]]:
-        names = ("estimate", "error", "lower", "upper")
-        numbers = np.stack([self.values[places], self.errors[places], lower, upper], axis=1)
-        return [
-            {"label": self.labels[i], **dict(zip(names, row, strict=True))}
-            for i, row in zip(places.tolist(), numbers.tolist(), strict=True)
-        ]
+        numbers = number_rows(self.values, self.errors, self.lower, self.upper)
+        return [{"label": label, **row} for label, row in zip(self.labels, numbers, strict=True)]
 
     def __getitem__(self, label: Label) -> float:
         if label not in self._places:
@@ -54,8 +54,8 @@ class Rows:
         return f"{len(self.labels)} numbers"
 
     def closing(self) -> list[str]:
-        """Lines that stand below the numbers."""
-        return []
+        """Lines that stand below the numbers: what could not be told, if anything."""
+        return [self.note] if self.note else []
 
     def _head(self) -> str:
         return self.describe()

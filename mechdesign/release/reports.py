@@ -616,7 +616,7 @@ class Asked:
     """
 
     designed: Any
-    kernel: Mechanism
+    kernel: Mechanism | ImplicitKernel
     sample: Sample
     receipt: Receipt | None
     note: str
@@ -649,7 +649,7 @@ def asked_of(
         several = list(Schema(tuple(column)).names)
     if several is None and is_table(reports):
         several = report_columns(designed, reports)
-    kernel = mechanism_of(designed)
+    kernel = kernel_of(designed)
     several = several or [None]
     if len(several) == 1 or isinstance(reports, (Mapping, ReportCounts)):
         name = several[0] if len(several) == 1 else None
@@ -679,16 +679,13 @@ def report_columns(designed: Any, reports: Any) -> list[str]:
 
 
 def _designed_columns(kernel: Any) -> list[str]:
-    schema = None if isinstance(kernel, ImplicitKernel) else kernel.schema
-    names = [] if schema is None else list(schema.names)
+    names = [] if kernel.schema is None else list(kernel.schema.names)
     if len(names) < 2 or all(isinstance(y, tuple) and len(y) == len(names) for y in kernel.outputs):
         return names
     return ["_".join(names)]
 
 
-def _of_tuples(
-    reports: Any, names: Sequence[str], kernel: Mechanism, others: Sequence[str]
-) -> Sample:
+def _of_tuples(reports: Any, names: Sequence[str], kernel: Any, others: Sequence[str]) -> Sample:
     """Several columns as one of tuples, which is null where one of them is.
 
     A missing part is no missing report where the kernel has outputs with ``None`` in its place.
@@ -730,7 +727,9 @@ def together(plan: KernelPlan, names: Sequence[str]) -> Mechanism:
     return made.with_schema(Schema(tuple(names), tuple(bins)))
 
 
-def note_of_plan(reports: Any, kernels: Mapping[str, Mechanism], receipt: Any) -> str:
+def note_of_plan(
+    reports: Any, kernels: Mapping[Any, Mechanism | ImplicitKernel], receipt: Any
+) -> str:
     """What could not be told of where reports of several columns came from, or nothing.
 
     Raises :class:`DataError` for reports that another kernel made.

@@ -36,6 +36,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,9 +97,10 @@ class Directions:
         """Number of directions."""
         return self.each * len(self.masses)
 
-    def chance(self, direction: int) -> Fraction:
-        """The probability of a direction."""
-        return Fraction(self.masses[direction // self.each], self.each * sum(self.masses))
+    @property
+    def chances(self) -> NDArray[Any]:
+        """The probability of each direction, by its placement."""
+        return np.array(self.masses, dtype=object) * Fraction(1, self.each * sum(self.masses))
 
     def at(self, directions: Integers) -> Integers:
         """The point u of directions, their class and the number of their placement, ``(3, n)``.
@@ -204,6 +206,13 @@ class Part:
         return replace(self, weights=tuple(weights))
 
     # Residues
+
+    def levels_at(self, drawn: Integers, shifts: Integers, symbols: Integers) -> Integers:
+        """Which of the weights symbols have at reports."""
+        elements = (self._phases(drawn[0], symbols) + shifts) % self.base
+        met = self._listed[drawn[2]] == elements[:, None]
+        ranks = np.where(met.any(axis=1), met.argmax(axis=1), self.base - 1)
+        return np.searchsorted(np.cumsum(self.sizes), ranks, side="right")
 
     def shifts_at(self, drawn: Integers, symbols: Integers, residues: Integers) -> Integers:
         """The shifts with which symbols have residues at directions."""

@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -32,7 +29,7 @@ from ..privacy import LDP
 from ..privacy.notion import PrivacyNotion
 from ..published import told_in_public
 from .bounds import asked_bounds, least_risk
-from .parts import Integers
+from .parts import Floats, Integers
 from .program import Prices, Program
 from .report_types import MOST_REPORTS, Layout, LevelCheck, ReportType, check_levels
 from .scores import Scored
@@ -214,21 +211,33 @@ class SubsetSelection(Scored, ImplicitKernel):
         >>> sum(found.probability(0, y) for y in found.outputs)
         Fraction(1, 1)
         """
-        row, number = self.inputs.index(symbol), self.outputs[report]
-        t, i = bisect_right(self.offsets, number) - 1, self.layout.group[row]
-        one, inside = self.types[t], np.array([number - self.offsets[t]])
-        numbers = np.unravel_index(inside, one.radices)
-        bases = prod(part.base for part in one.parts.values())
-        found = one.means[i] / bases
-        for directions, direction in zip(one.slots, numbers, strict=False):
-            found *= directions.chance(int(direction[0]))
-        if i not in one.parts:
-            return found
-        part, (drawn, shift) = one.parts[i], one.drawn(inside)[i]
-        place = np.searchsorted(self.layout.rows[i], [row])
-        residue = part.shifts_at(drawn, place, np.arange(part.base)).tolist().index(shift[0])
-        level = bisect_right([*accumulate(part.sizes)], residue)
-        return found * one.residues(i)[0][min(drawn[1, 0], part.dimension), level]
+        row, number = self.inputs.index(symbol), np.array([self.outputs[report]])
+        return Fraction(self._chances(number, [row], object)[0, 0])
+
+    def likelihood(self, reports: Integers) -> Floats:
+        """``(R, N)`` chances of reports given each symbol."""
+        return self._chances(reports, range(len(self.inputs)), float)
+
+    def _chances(self, reports: Integers, symbols: Sequence[int], kind: Any) -> Any:
+        """Chances of reports given some symbols, as numbers of a kind."""
+        found = np.empty((len(reports), len(symbols)), dtype=kind)
+        kinds = np.searchsorted(self.offsets, reports, side="right") - 1
+        for t in np.unique(kinds).tolist():
+            rows, one = np.flatnonzero(kinds == t), self.types[t]
+            drawn, common = one.drawn(inside := reports[rows] - self.offsets[t]), np.ones(1, kind)
+            for own, at in zip(one.slots, np.unravel_index(inside, one.radices), strict=False):
+                common = common * own.chances.astype(kind)[at // own.each]
+            bases = math.prod(part.base for part in one.parts.values())
+            for i, members in enumerate(self.layout.rows):
+                values = (one.residues(i)[0] * one.means[i] / bases).astype(kind)
+                for column in np.flatnonzero(np.isin(symbols, members)).tolist():
+                    met: Any = values[0, 0]
+                    if part := one.parts.get(i):
+                        place = np.searchsorted(members, np.full(len(rows), symbols[column]))
+                        classes = np.minimum(drawn[i][0][1], part.dimension)
+                        met = values[classes, part.levels_at(*drawn[i], place)]
+                    found[rows, column] = common * met
+        return found
 
     # The kernel
 
@@ -274,11 +283,7 @@ class PublicSelection(SubsetSelection):
 
     Attributes
     ----------
-    inputs : labels of the symbols
-    notions : what it keeps
     stated : names and levels of what it keeps besides, whose parameters are not told
-    layout : which group each symbol is in
-    types : how reports are drawn
     """
 
     def __init__(

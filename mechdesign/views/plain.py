@@ -22,9 +22,8 @@ from .tables import (
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
-    from ..inference._estimate_change import ChangeEstimate
     from ..inference._estimate_joint import JointEstimate, TableEstimate
-    from ..inference._estimate_rounds import RoundsEstimate
+    from ..inference._estimate_rounds import ChangeEstimate, RoundsEstimate
     from ..inference._regress import Regression
     from ..inference.many import ManyEstimates
     from ..inference.planning import Plan, SmallestForReports

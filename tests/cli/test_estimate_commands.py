@@ -165,7 +165,8 @@ def test_tables_for_people(files):
     code, out, _ = files("estimate", *wording, "--weights", "w", "--by-group", "g")
     assert code == 0
     assert all(text in out for text in ("g old", "young minus old", "of equal weight"))
-    code, out, _ = files("estimate", *wording, "--second-round", "k.csv", "t.csv", "--by", "symbols")
+    rounds = ["--second-round", "k.csv", "t.csv", "--by", "symbols"]
+    code, out, _ = files("estimate", *wording, *rounds)
     assert (code, "2 rounds (600 + 600)" in out) == (0, True)
     code, out, err = files("estimate", "many.json", "counts.json")
     assert (code, out) == (2, "")

@@ -93,6 +93,18 @@ def test_tables_counts_and_fewer_columns_agree(large):
     assert_allclose(summed.ravel(), pair.values, atol=1e-9)
 
 
+@quiet
+def test_a_table_of_many_cells_needs_no_more_than_its_cells():
+    """Weights of questions on all combinations would be 64,000 squared."""
+    side = md.randomised_response(md.Prior.uniform(range(40)), 4)
+    rows = np.random.default_rng(2).integers(0, 40, (3, 500))
+    columns = dict.fromkeys("abc", side)
+    reports = pd.DataFrame(dict(zip(columns, np.array(side.outputs)[rows], strict=True)))
+    found = md.estimate(reports, columns, misfit="warn")
+    pair = md.estimate(reports, columns, ["a", "b"], misfit="warn")
+    assert_allclose(found.values.reshape(1600, 40).sum(axis=1), pair.values, atol=1e-9)
+
+
 def test_what_a_large_table_has_not_is_refused(large, monkeypatch):
     _, plan, reports = large
     some = reports[:300].assign(w=-1.0, k=np.arange(300), s=["one", *["rest"] * 299])
@@ -143,6 +155,40 @@ def test_subset_selections_are_estimated_as_their_matrices(notion, size):
         variance = (shares @ kernel @ scores**2 - fixed) / 900
         assert_allclose(made.errors**2, variance, rtol=1e-9)
         assert are_held(made)
+
+
+@quiet
+def test_subset_selections_are_asked_all_that_matrices_are():
+    rng, selection = np.random.default_rng(8), md.subset_selection(7, md.LDP(1))
+    chances = selection.likelihood(np.arange(len(selection.outputs))).T
+    exact = [[selection.probability(x, y) for y in selection.outputs] for x in range(7)]
+    assert_allclose(chances, np.array(exact, float), rtol=1e-14)
+    matrix = md.Mechanism(chances, outputs=list(selection.outputs))
+    table = pd.DataFrame(
+        {
+            "y": drawn(selection, [0.4, 0.3, 0.2, 0.1, 0, 0, 0], 600, 5),
+            "w": rng.integers(1, 4, 600),
+            "g": rng.integers(0, 2, 600),
+        }
+    )
+    numbers = {x: x**2.0 for x in range(7)}
+    for options in (
+        *({"feature": numbers}, {"method": "likelihood"}, {"truth": [4, 3, 2, 1, 1, 1, 1]}),
+        *({"weights": "w", "strata": "g"}, {"by_group": "g"}, {"intervals": "delta"}),
+    ):
+        one, same = (md.estimate(table, kernel, "y", **options) for kernel in (selection, matrix))
+        if "by_group" in options:
+            one, same = (each.difference(0, 1) for each in (one, same))
+        for part in ("values", "errors", "lower", "upper"):
+            assert_allclose(getattr(one, part), getattr(same, part), atol=1e-7)
+    one, same = (
+        md.plan(kernel, error=0.5, prior=md.Prior.uniform(7), feature=numbers)
+        for kernel in (selection, matrix)
+    )
+    assert one.reports == same.reports
+    large = md.subset_selection(2000, md.LDP(1))
+    refused(lambda: md.estimate([0] * 20, large, weights="w"), "weights for a subset selection of")
+    refused(lambda: md.plan(large, error=0.1, feature=dict.fromkeys(range(2000), 1)), "feature")
 
 
 def test_raw_data_and_too_few_reports_are_noticed():

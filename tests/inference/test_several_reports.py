@@ -287,6 +287,7 @@ def change(second=PEOPLE, mechanisms=FLIP, column="x", person="id", **more):
             ("inputs", (IN, [FLIP, OTHER]), {}),
             ("one for each round", (IN, TWO, ["x", "y", "z"]), {}),
             ("two", ({}, [FLIP] * 3), {"people": "same"}),
+            ("a column of its own", (PEOPLE, TWO, "x"), {"people": "same"}),
             ("people", (IN, TWO), {"people": "other"}),
             ("confidence", (IN, TWO), {"confidence": 1}),
             ("whatever the secrets", ([{"no": 990, "yes": 10}, {"no": 15, "yes": 5}], TWO), {}),

@@ -253,8 +253,6 @@ def test_what_cannot_be_used_is_refused(words, options, columns):
 def test_what_is_no_table_is_refused():
     refused(lambda: md.estimate(table_of()["r"], THREE, weights="w"), "a table")
     refused(lambda: md.estimate({"a": 20}, THREE, "r", weights="w"), "counts")
-    subsets = md.subset_selection(4, md.LDP(1.0))
-    refused(lambda: md.estimate(table_of(), subsets, "r", weights="w"), "subset selection")
     refused(lambda: md.estimate(table_of(), THREE, "r", by_group="g")["few"], "'few'")
 
 

@@ -434,7 +434,7 @@ def test_pictures_need_matplotlib(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MechdesignError, match="mechdesign\\[plot\\]"):
+    with pytest.raises(MechdesignError, match="mechdesign\\[web\\]"):
         md.plot_kernel(np.eye(2))
 
 

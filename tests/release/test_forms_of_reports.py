@@ -111,6 +111,7 @@ def test_subset_selections_in_every_form(monkeypatch, tmp_path):
 
 def test_what_is_no_report_of_a_subset_selection_is_refused():
     selection, other = md.subset_selection(100, md.LDP(1)), md.subset_selection(100, md.LDP(1.5))
+    large = md.subset_selection(2000, md.LDP(1))
     table = md.privatize(pd.DataFrame({"x": range(100)}), "x", selection, rng=1)
     codes = table["x"].tolist()
     made = md.estimate(table, selection, "x")
@@ -121,7 +122,7 @@ def test_what_is_no_report_of_a_subset_selection_is_refused():
     ):  # fmt: skip
         refused(lambda r=reports: md.estimate(r, selection))
     for wording, given, kernel, options in (
-        *(("subset selection", codes, selection, option) for option in (
+        *(("subset selection", [0] * 20, large, option) for option in (
             {"method": "likelihood"}, {"feature": {0: 1.0}}, {"by": "blocks"},
             {"intervals": "bootstrap"}, {"truth": [1] * 100})),
         ("'category'", codes, selection, {"missing": "category"}),
@@ -132,7 +133,7 @@ def test_what_is_no_report_of_a_subset_selection_is_refused():
         refused(lambda g=given, k=kernel, o=options: md.estimate(g, k, **o), wording)
     for call in (
         lambda: md.plan(selection, reports=9, prior=md.Prior.uniform(99)),
-        lambda: md.plan(selection, reports=100, by="blocks"),
+        lambda: md.plan(large, reports=100, by="blocks"),
         lambda: made.top(0),
         lambda: made["70"],
     ):

@@ -58,7 +58,7 @@ def test_all_pairs_of_symbols_have_the_chances_of_a_design(part):
     """Those of a random permutation, but for points that a direction does not tell apart."""
     directions, classes, levels = listed(part)
     q, v, n = part.base, part.base**part.dimension, part.size
-    chances = [directions.chance(b * directions.each) / q for b in range(len(directions.masses))]
+    chances = directions.chances / q
     assert sum(chances) * directions.each * q == 1
     same = np.where(np.eye(n, dtype=bool), 1, Fraction(v // q - 1, v - 1))
     # Levels of one value are not told apart.

@@ -310,7 +310,7 @@ def test_a_missing_library_is_said_before_any_work(found, tmp_path, monkeypatch)
     import sys
 
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MechdesignError, match="mechdesign\\[report\\]"):
+    with pytest.raises(MechdesignError, match="mechdesign\\[web\\]"):
         md.write_report(found, tmp_path / "r.html")
 
 
