@@ -187,7 +187,7 @@ class Part:
             return (Fraction(1),) * 4
         cell, means = self.base**c, list[Fraction]()
         whole, rest = divmod(self.size, cell * self.base)
-        levels = sorted(zip(self.values[c], self.sizes, strict=True))
+        levels: list[Any] = sorted(zip(self.values[c], self.sizes, strict=True))
         for order in (levels, levels[::-1]):
             total, left = Fraction(0), Fraction(rest, cell)
             for value, n in order:

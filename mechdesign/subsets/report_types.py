@@ -93,7 +93,7 @@ class ReportType:
         """Values of ρ in a group at each class of directions, and how often reports have them where
         residues are uniform, ``(m + 1, L)``; in the end those that tell none of its symbols apart.
         """
-        rows, shares, sizes = list[Any](), list[Fraction](), [1]
+        rows, shares, sizes = list[Any](), list[Fraction](), list[Any]([1])
         if part := self.parts.get(i):
             lines = np.diff(self.directions[i].lines).tolist()
             shares = [Fraction(k, sum(lines)) for k in lines[: part.dimension]]

@@ -56,7 +56,7 @@ def _scores(
         raise ValueError("a group whose symbols are alike, or in several spaces")
     ((q, m),) = spaces or {(2, 0)}
     v, residues = q**m, [one.residues(i) for one in types]
-    told = np.append(np.zeros(m, dtype=object), _ONE)
+    told = np.array([0 * _ONE] * m + [_ONE])
     for one, weight, (rho, even) in zip(types, weights, residues, strict=True):
         told[-len(rho) :] += one.means[i] * weight * (even * (rho - 1) ** 2).sum(axis=1)
     if not told.all():

@@ -112,7 +112,7 @@ def _part_out(part: Part | None) -> dict[str, Any] | None:
 
 def _part_in(content: dict[str, Any], size: int) -> Part:
     base, dimension, profiles = (content[name] for name in ("base", "dimension", "profiles"))
-    weights = [tuple(read_integer(row[name]) for name in ("high", "middle")) for row in profiles]
+    weights = [(read_integer(row["high"]), read_integer(row["middle"])) for row in profiles]
     placements: Any = IN_ORDER
     if rows := content.get("placements"):
         masses = tuple(read_integer(row["mass"]) for row in rows)
