@@ -46,7 +46,7 @@ _PRIMES, _FEW_PRIMES = 257, 31
 # Dimensions in which groups share a direction; points of a space for one symbol, or in all.
 _MOST_SHARED, _MOST_POINTS, _ALWAYS = 5, 64, 1 << 24
 # How much of what tells nothing is mixed into weights.
-_MIXED = [0.0, *(2.0 ** -np.arange(52.0, 3.0, -3.0))]
+_MIXED = [0.0, *(2.0 ** -np.arange(52.0, 2.0, -1.0))]
 # Below this part of them classes give way, as floats are rounded; no bound.
 _BELOW, _NONE = 1 - 2.0**-20, 1 << 60
 
@@ -145,7 +145,9 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
             got="bounds that leave equal rows only, in 53 bits",
             remedy="ask for larger levels",
         )
-    *_, types = min((made for made in found if made[0] <= limit), key=lambda made: made[1])
+    *_, types = min(
+        (made for made in found if made[0] <= limit), key=lambda made: (made[1], made[0])
+    )
     given = symbols if isinstance(symbols, Prior) else range(size)
     prices = told.prices if len(masses) > 1 else None
     return SubsetSelection(given, notions, layout, types, prices)
@@ -187,7 +189,9 @@ def types_of(
     if best is None or best.risk * _BELOW > limit:
         return
     least: Fraction | float = math.inf
-    for mixed in _MIXED:
+    # Weights are rounded, which little makes good, or means are uneven, which takes more.
+    is_even = not bounds.are_by_mean or [q**m for q, m in plan] == layout.sizes
+    for mixed in _MIXED[::3] if is_even else reversed(_MIXED):
         # Rounding may leave some symbols alike, and there may be no placements.
         with contextlib.suppress(ValueError):
             types = [*_weighted(layout, plan, best, mixed, bounds)]
