@@ -37,8 +37,8 @@ from .evidence.findings import SampleAudit as SampleAudit
 from .evidence.findings import SampleVerdict as SampleVerdict
 from .exact import Verdict as Verdict
 from .inference._estimate import estimate as estimate
-from .inference._estimate_rounds import estimate_change as estimate_change
 from .inference._estimate_joint import estimate_joint as estimate_joint
+from .inference._estimate_rounds import estimate_change as estimate_change
 from .inference._estimate_rounds import estimate_rounds as estimate_rounds
 from .inference._regress import Regression as Regression
 from .inference._regress import regress as regress

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Any
 
@@ -24,12 +25,23 @@ _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 # Signs that begin a formula, in the widths that spreadsheets know; blanks before them count too.
 _FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")
 
-Label = Any  # hashable; str, int, float, bool, None and tuples of these can be saved
+Label = Any  # hashable; numbers, text, dates, bytes, None and tuples of these can be saved
 
 
 def tidy(label: Any) -> Label:
-    """A plain Python value for a NumPy scalar; anything else as it is."""
-    return label.item() if isinstance(label, np.generic) else label
+    """A plain Python value for one of NumPy or pandas; anything else as it is.
+
+    Timestamps with a time zone are in UTC, and such labels are equal whatever their zone was.
+    """
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, datetime):
+        # That of pandas; nanoseconds, which Python has not, stay with it.
+        if not getattr(label, "nanosecond", 0) and hasattr(label, "to_pydatetime"):
+            label = label.to_pydatetime()
+        if label.tzinfo is not None:
+            label = label.astimezone(UTC)
+    return label
 
 
 def check_labels(
@@ -325,16 +337,19 @@ def name_outputs(
     inputs: Sequence[Label],
     deviations: NDArray[np.float64],
     rounding: NDArray[np.float64] | None = None,
-) -> list[str]:
+) -> list[Label]:
     """Distinct readable names for outputs, after the symbols that each makes more likely.
 
     ``deviations`` are those of the lifts from one, ``(N, M)``, each known up to the ``rounding`` of
     its output, ``(M,)``. An output that makes one symbol more likely bears its name, a few are
     joined by ``+``; where it does so for most the others are named, as in ``not c``. Symbols whose
-    text could be read as such a name are quoted.
+    text could be read as such a name are quoted. Where each output makes a single symbol of its own
+    more likely, the outputs are these symbols, of their types.
 
     >>> name_outputs(["a", "b", "c"], np.array([[1, 1, 0], [-1, 1, 0], [-1, -2, 0]], float))
     ['a', 'not c', 'nothing']
+    >>> name_outputs([True, False], np.array([[1, -1], [-1, 1]], float))
+    [True, False]
     >>> name_outputs(["a", "b+c", "c", "d"], np.array([[1, -1], [1, -1], [-2, 1], [-2, -1]], float))
     ['a+"b+c"', 'c']
     """
@@ -352,8 +367,7 @@ def name_outputs(
         else:
             name = "not " + _joined(texts, down)
         names.append(name)
-    # Several outputs may make the same symbols more likely, some more than others.
-    return _numbered(names)
+    return texts.labels(names)
 
 
 def _least(deviations: NDArray[np.float64], rounding: NDArray[np.float64] | None) -> Any:
@@ -368,6 +382,7 @@ class _Texts:
     """
 
     def __init__(self, inputs: Sequence[Label]) -> None:
+        self._inputs = tuple(inputs)
         self._texts = [label_text(label) for label in inputs]
         count = Counter(self._texts)
         pairs = zip(inputs, self._texts, strict=True)
@@ -384,6 +399,18 @@ class _Texts:
         """A part of the name of an output, between such marks."""
         text = self._texts[place]
         return self._text(place, is_quoted=any(mark in text for mark in marks))
+
+    def labels(self, names: list[str]) -> list[Label]:
+        """The symbols themselves where each name is that of another one, else distinct names;
+        combinations keep theirs, under which they stand in one column.
+        """
+        pairs = enumerate(self._inputs)
+        alone = {self.alone(i): label for i, label in pairs if not isinstance(label, tuple)}
+        found = [alone.get(name) for name in names]
+        if None not in found and len(set(found)) == len(found):
+            return found
+        # Several outputs may make the same symbols more likely, some more than others.
+        return _numbered(names)
 
     def _text(self, place: int, is_quoted: bool) -> str:
         text = self._texts[place]
@@ -425,12 +452,12 @@ def name_subsets(
     inputs: Sequence[Label],
     deviations: NDArray[np.float64],
     rounding: NDArray[np.float64] | None = None,
-) -> list[str]:
+) -> list[Label]:
     """Distinct readable names for outputs that report sets of symbols.
 
     ``deviations`` are those of the lifts from one, as for :func:`name_outputs`. Outputs whose lifts
     are high, low and for at most one symbol between are named by the symbols of high lift; others
-    by those of lift above one.
+    by those of lift above one; symbols alone are themselves, as there.
 
     >>> two = np.array([[1, 0], [-1, 1], [1, -1], [-1, -1]], float)
     >>> name_subsets(["a", "b", "c", "d"], two)
@@ -440,7 +467,7 @@ def name_subsets(
     """
     texts, least = _Texts(inputs), _least(deviations, rounding)
     columns = zip(deviations.T, least, strict=True)
-    return _numbered([_subset_name(texts, column, room) for column, room in columns])
+    return texts.labels([_subset_name(texts, column, room) for column, room in columns])
 
 
 def _subset_name(texts: _Texts, deviations: NDArray[np.float64], room: float) -> str:
@@ -465,23 +492,30 @@ def _subset_name(texts: _Texts, deviations: NDArray[np.float64], room: float) ->
 
 
 def told_of_sets(inputs: Sequence[Label], outputs: Sequence[Label]) -> str:
-    """What an output called ``one of a, b`` is, in a sentence; empty where there is none.
+    """What an output called ``one of a, b`` is, and whether reports of other values are text, in
+    sentences; empty where there is nothing to say.
 
     >>> print(told_of_sets(["a", "b"], ["one of a, b", "b"]))
     “one of a, b” is a single output: each of these symbols gives it more often than the others do.
-    >>> told_of_sets(["a", "b"], ["one of us"])
-    ''
+    >>> told_of_sets(["a", "b"], ["one of us"]), told_of_sets([1, 2], [2, 1])
+    ('', '')
+    >>> told_of_sets([1, 2, 3], ["1+2", "3"])
+    'Reports are text, as not each of them is a symbol.'
     """
     known = set(inputs)
+    is_other = any(not isinstance(x, (str, tuple)) and x is not None for x in inputs)
+    typed = ""
+    if is_other and any(isinstance(y, str) and y not in known for y in outputs):
+        typed = "Reports are text, as not each of them is a symbol."
     # Of another kernel, a label that begins so may mean something else.
     starts = tuple(f"{_SET}{quoted}{label_text(x)}" for x in inputs for quoted in ("", '"'))
     texts = (y for y in outputs if isinstance(y, str) and y not in known)
     label = next((text for text in texts if text.startswith(starts)), None)
     if label is None:
-        return ""
+        return typed
     return (
         f"“{shorten(label, _QUOTED_SET)}” is a single output: each of these symbols gives it "
-        "more often than the others do."
+        f"more often than the others do. {typed}".rstrip()
     )
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +21,7 @@ from .labels import Label, check_labels, counted
 from .numeric import finite_number
 from .tables.counting import MISSING_TEXT, is_missing
 from .tables.frames import listed_values, plain_numbers
-from .tables.reading import read_columns
+from .tables.reading import open_table, read_columns
 
 Array = NDArray[np.float64]
 
@@ -425,7 +424,7 @@ def read_points(
 
     Parameters
     ----------
-    table : CSV file, data frame of any library, mapping of columns, or (n, 2) array
+    table : path of one, data frame of any library, mapping of columns, or (n, 2) array
     columns : names of the columns of latitudes and of longitudes
 
     Raises
@@ -443,9 +442,10 @@ def read_points(
                 got=f"shape {array.shape}" + (f" for the columns {wanted}" if more else ""),
                 remedy="pass a table with names of columns",
             )
-        rows = [array[:, 0].tolist(), array[:, 1].tolist()]
+        rows, texts = [array[:, 0].tolist(), array[:, 1].tolist()], False
     else:
-        rows = read_columns(table, wanted)
+        opened = open_table(table)
+        rows, texts = read_columns(opened, wanted), bool(opened.name)
     if len({len(row) for row in rows}) != 1 or not rows[0]:
         raise DataError(
             "points",
@@ -453,7 +453,6 @@ def read_points(
             got=" and ".join(str(len(row)) for row in rows),
             remedy="pass columns of one table",
         )
-    texts = isinstance(table, (str, Path))
     lat, lon = (
         degrees(values, name, texts=texts) for values, name in zip(rows[:2], columns, strict=True)
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +19,34 @@ from .utility.questions import Question
 _LONGEST_LABEL = 10_000
 
 
+# Values that JSON has no word for: how they are named, and written as text and read again.
+_TYPED: dict[str, tuple[type, Any, Any]] = {
+    "date": (date, date.isoformat, date.fromisoformat),
+    "timestamp": (datetime, datetime.isoformat, datetime.fromisoformat),
+    "time": (time, time.isoformat, time.fromisoformat),
+    "decimal": (Decimal, str, Decimal),
+    "bytes": (bytes, bytes.hex, bytes.fromhex),
+    "fraction": (Fraction, write_fraction, read_fraction),
+}
+
+
+def _typed_to_json(value: Any) -> dict[str, str] | None:
+    """A value as its type with a text; ``None`` for others."""
+    is_odd = isinstance(value, Decimal) and not value.is_finite()
+    if is_odd or getattr(value, "tzinfo", None) not in (None, UTC):
+        return None
+    told = (
+        {name: write(value)} for name, (kind, write, _) in _TYPED.items() if type(value) is kind
+    )
+    return next(told, None)
+
+
+def _typed_from_json(told: dict[str, Any]) -> Any:
+    """The inverse of :func:`_typed_to_json`; raises errors of Python for anything else."""
+    ((name, text),) = told.items()
+    return _TYPED[name][2](text)
+
+
 def number_to_json(value: Any) -> Any:
     """A parameter of a notion or utility as a plain value; :class:`StorageError` for others."""
     value = tidy(value)
@@ -28,8 +58,8 @@ def number_to_json(value: Any) -> Any:
         return value
     if isinstance(value, tuple):
         return [number_to_json(v) for v in value]
-    if isinstance(value, Fraction):
-        return {"fraction": write_fraction(value)}
+    if (typed := _typed_to_json(value)) is not None:
+        return typed
     raise StorageError(
         f"parameter of a notion or utility: expected numbers, text or tuples of these, got "
         f"{type(value).__name__}; save the mechanism alone, found.mechanism."
@@ -41,7 +71,7 @@ def number_from_json(value: Any) -> Any:
     if value in ("inf", "-inf"):
         return float(value)
     if isinstance(value, dict):
-        return value["text"] if "text" in value else read_fraction(value["fraction"])
+        return value["text"] if "text" in value else _typed_from_json(value)
     return tuple(number_from_json(v) for v in value) if isinstance(value, list) else value
 
 
@@ -58,8 +88,10 @@ def label_to_json(label: Label) -> Any:
         return label
     if isinstance(label, tuple):
         return {"tuple": [label_to_json(part) for part in label]}
+    if (typed := _typed_to_json(label)) is not None:
+        return typed
     raise StorageError(
-        f"label {quote(label)}: expected text, a number or a tuple of these, got "
+        f"label {quote(label)}: expected text, a number, a date, bytes or a tuple of these, got "
         f"{type(label).__name__}; relabel before saving."
     )
 
@@ -70,7 +102,9 @@ def label_from_json(label: Any) -> Label:
         return label
     if "float" in label:
         return {"inf": math.inf, "-inf": -math.inf}[label["float"]]
-    return tuple(label_from_json(part) for part in label["tuple"])
+    if "tuple" in label:
+        return tuple(label_from_json(part) for part in label["tuple"])
+    return _typed_from_json(label)
 
 
 def question_to_json(question: Question) -> dict[str, Any]:

@@ -24,6 +24,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, product
@@ -165,6 +166,19 @@ _INF: _Form = {"const": "inf"}
 _ENDLESS: _Form = {"enum": ["inf", "-inf"]}
 _NAME = _of("name")
 _LABEL, _VALUE, _EXACT, _LEVEL = _of("label"), _of("parameter"), _of("exact"), _of("level")
+_DAY, _HOUR = "[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?(\+00:00)?"
+# How values that JSON has no word for are read, and what their texts look like.
+_WRITTEN: dict[str, tuple[Callable[[str], Any], str]] = {
+    "date": (date.fromisoformat, _DAY),
+    "timestamp": (datetime.fromisoformat, f"{_DAY}T{_HOUR}"),
+    "time": (time.fromisoformat, _HOUR),
+    "decimal": (Decimal, r"-?[0-9]+(\.[0-9]+)?(E[+-][0-9]+)?"),
+    "bytes": (bytes.fromhex, "([0-9a-f]{2})*"),
+}
+_TYPED = [
+    _only({name: {"type": "string", "pattern": f"^{form}$"}})
+    for name, (_, form) in _WRITTEN.items()
+]
 _FACTOR, _MASSES, _PRIORS, _FEATURE = map(_of, ("factor", "masses", "priors", "feature"))
 _LEVELS_OF = {"levels_of": _list(_row(_VALUE, _FACTOR), least=1)}
 _SECRETS = {
@@ -456,15 +470,16 @@ _ATTRIBUTES = {
 }
 _BASIC = {"type": ["string", "number", "boolean", "null"]}
 _PATTERN = "(0|[1-9][0-9]*)"
+_FRACTION = _only({"fraction": _of("fraction")})
 _DEFINED: dict[str, _Form] = {
     "label": _any(
         _BASIC,
         _only({"float": _ENDLESS}),
         _only({"tuple": _list(_LABEL)}),
+        _FRACTION,
+        *_TYPED,
     ),
-    "parameter": _any(
-        _BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _only({"fraction": _of("fraction")})
-    ),
+    "parameter": _any(_BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _FRACTION, *_TYPED),
     "exact": _any(_numbers(0), _only({"fraction": _of("share")})),
     "share": {
         "type": "string",
@@ -644,7 +659,10 @@ def _number(text: str) -> float:
 
 
 def _real(label: Any) -> float:
-    _need(type(label) in (int, float) and label == float(label), "labels that are no doubles")
+    _need(
+        type(label) in (int, float, Decimal, Fraction) and label == float(label),
+        "labels that are no doubles",
+    )
     return float(label)
 
 
@@ -667,19 +685,30 @@ def _integer(text: str) -> int:
 
 
 def _parameter(word: Any) -> Any:
-    """A parameter: ``"inf"``, {"text": …}, {"fraction": …}; lists are tuples."""
+    """A parameter: ``"inf"``, {"text": …}, a value with its type; lists are tuples."""
     if isinstance(word, dict):
-        return word["text"] if "text" in word else _exact(word["fraction"])
+        return word["text"] if "text" in word else _typed(word)
     if isinstance(word, list):
         return tuple(map(_parameter, word))
     return math.inf if word == "inf" else word
 
 
 def _label(word: Any) -> Any:
-    """A label: text, number, true, false, null, {"float": "inf"} or {"tuple": [...]}."""
-    if isinstance(word, dict) and "float" in word:
-        return {"inf": math.inf, "-inf": -math.inf}[word["float"]]
-    return tuple(map(_label, word["tuple"])) if isinstance(word, dict) else word
+    """A label: text, number, true, false, null, {"tuple": [...]}, or a value with its type."""
+    if not isinstance(word, dict):
+        return word
+    return tuple(map(_label, word["tuple"])) if "tuple" in word else _typed(word)
+
+
+def _typed(word: dict[str, str]) -> Any:
+    """A value that JSON has no word for: its type, and a text that says which it is."""
+    ((kind, text),) = word.items()
+    if kind in ("float", "fraction"):
+        return float(text) if kind == "float" else _exact(text)
+    try:
+        return _WRITTEN[kind][0](text)
+    except (ValueError, ArithmeticError):
+        raise UnreadableError(f"{text!r}, which is no {kind}") from None
 
 
 def _labels(words: list[Any]) -> tuple[Any, ...]:

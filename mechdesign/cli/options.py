@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ..solve._design import Design
     from ..solve.method import Method
     from ..subsets import SubsetSelection
+    from ..tables.reading import Table as OpenedTable
     from ..utility import Utility
 
 Privacy = Annotated[
@@ -457,6 +458,12 @@ class TextForm:
         """The same as what opens tables takes it."""
         return Dialect(self.sep, self.encoding)
 
+    def opened(self, path: Any) -> OpenedTable:
+        """A table that is written so."""
+        from ..tables.reading import open_table
+
+        return open_table(path, self.dialect)
+
     def reports(self, path: str) -> ReportFile:
         """A file of reports that is written so, with a bar for those who wait."""
         from ..release.reports import ReportFile
@@ -495,7 +502,6 @@ class PriorSource(TextForm):
             )
         from ..bin_arguments import read_column_bins
         from ..prior import Prior
-        from ..tables.reading import open_table
 
         with waiting("counting", show=sys.stderr.isatty()):
             read = (self.table, self.column, self.bins or [], self.bins_from, self.weights)
@@ -510,7 +516,7 @@ class PriorSource(TextForm):
             if self.prior is not None:
                 return read_prior(self.prior)
             if not self.column:
-                first = open_table(self.table, self.dialect).names[0]
+                first = self.opened(self.table).names[0]
                 raise InputError(
                     f"table {self.table}",
                     expected="--column with the column of the secret",

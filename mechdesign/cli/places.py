@@ -16,6 +16,7 @@ from .options import (
     AsJson,
     Force,
     Public,
+    TextForm,
     check_distinct,
     expect_picture,
     note,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 def places(
     visits: Annotated[
-        str, typer.Argument(help="CSV file of points, one visit in a line, in degrees.")
+        str, typer.Argument(help="File of any kind with points, one visit in a row, in degrees.")
     ],
     level: Annotated[
         str, typer.Option(help="Level in nats between places --within metres apart: 0.7 or ln2.")
@@ -49,12 +50,13 @@ def places(
         float | None, typer.Option(help="Side of square cells in metres, in place of --cells.")
     ] = None,
     points: Annotated[
-        Path | None, typer.Option(help="CSV file that lists the places, in place of a grid.")
+        Path | None,
+        typer.Option(help="File of any kind that lists the places, in place of a grid."),
     ] = None,
     roads: Annotated[
         Path | None,
         typer.Option(
-            help="With --points, which have names then: CSV file with the columns from, to and "
+            help="With --points, which have names then: file with the columns from, to and "
             "metres. Distances are along shortest paths."
         ),
     ] = None,
@@ -94,6 +96,8 @@ def places(
     public: Public = None,
     as_json: AsJson = False,
     force: Force = False,
+    *,
+    form: TextForm,
 ) -> None:
     """Design reports of where somebody was: geo-indistinguishable, with the least expected loss.
 
@@ -121,9 +125,14 @@ def places(
     if picture is not None:
         expect_picture(picture, force=force)
     columns = (latitude, longitude)
-    made = _places(bounds, cells, side, points, roads, reach, columns)
+    made = _places(bounds, cells, side, points, roads, reach, columns, form)
     counted = made.prior(
-        visits, columns=columns, weights=weights, outside=outside, missing=missing, added=added
+        form.opened(visits),
+        columns=columns,
+        weights=weights,
+        outside=outside,
+        missing=missing,
+        added=added,
     )
     known = change.changed(counted)
     notions: list[Any] = [made.privacy(read_nats(level, "--level"), within)]
@@ -171,8 +180,9 @@ def _places(
     roads: Path | None,
     reach: float | None,
     columns: tuple[str, str],
+    form: TextForm,
 ) -> Places:
-    from ..places import from_csv, from_roads, grid
+    from ..places import from_frame, from_roads, grid
 
     if (bounds is None) == (points is None):
         raise InputError(
@@ -190,8 +200,9 @@ def _places(
                 remedy="leave them out",
             )
         if roads is not None:
-            return from_roads(points, roads, columns=columns, reach=reach)
-        return from_csv(points, columns=columns, reach=reach)
+            tables = form.opened(points), form.opened(roads)
+            return from_roads(*tables, columns=columns, reach=reach)
+        return from_frame(form.opened(points), columns=columns, reach=reach)
     for option, given in (("--reach", reach), ("--roads", roads)):
         if given is not None:
             raise InputError(

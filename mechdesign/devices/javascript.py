@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..errors import KernelError
+from ..errors import KernelError, StorageError, quote
 from ..exact import nearest_float, write_integer
 from ..labels import Label
 from ..mechanism import Mechanism
@@ -100,7 +100,12 @@ def label_literal(label: Label) -> str:
     >>> print(label_literal(("</script>", 1 << 60, None, True)))
     ["\u003c/script\u003e", 1152921504606846976n, null, true]
     """
-    label_to_json(label)
+    plain = label_to_json(label)
+    if isinstance(plain, dict) and not plain.keys() & {"float", "tuple"}:
+        raise StorageError(
+            f"label {quote(label)}: expected text, a number or a tuple of these, got a "
+            f"{type(label).__name__}; relabel what devices report."
+        )
     if isinstance(label, tuple):
         return _array(map(label_literal, label))
     if isinstance(label, int) and not isinstance(label, bool) and abs(label) > _SAFE:

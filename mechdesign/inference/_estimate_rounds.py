@@ -21,7 +21,6 @@ from ..mechanism import Mechanism, mechanism_of
 from ..release._identifiability import AskedKernel, ask_as_designed, question_of_rounds
 from ..release.codes import check_choice
 from ..release.identities import encode_identities
-from ..release.persons import plain_identity
 from ..release.receipts import trace
 from ..release.reports import Sample, coded, sample_of
 from ..theory._composition import Composition, compose
@@ -362,7 +361,7 @@ def _reports_of(
     people, rows = coded(sample.columns[person], person)
     # An empty cell of a text file is a missing identity.
     people = [None if who == "" and sample.texts else who for who in people]
-    identities = list(map(plain_identity, encode_identities(people, person)))
+    identities = encode_identities(people, person)
     found: dict[bytes, int] = {}
     for row, place in zip(rows.tolist(), sample.reports.tolist(), strict=True):
         if found.setdefault(identities[row], place) != place:

@@ -43,7 +43,7 @@ from ..privacy import InferenceCost, MetricPrivacy, inference_cost
 from ..privacy.notion import positive_level
 from ..schema import Schema
 from ..tables.counting import check_missing_policy, read_weight, refuse_missing
-from ..tables.reading import read_columns
+from ..tables.reading import Table, read_columns
 from .loss import PlaceLoss, check_reports, costs_of
 
 # Parts of the distance "within" that distances are multiples of in a notion.
@@ -91,7 +91,7 @@ class Places(PlaceSet):
 
         Parameters
         ----------
-        visits : CSV file, data frame, mapping of columns, or (n, 2) array of degrees
+        visits : path of a table, data frame, mapping of columns, or (n, 2) array of degrees
         columns : names of the columns of latitudes and longitudes, in the table and in every later
             one that reports are drawn for
         weights : name of a column of counts, optional
@@ -353,7 +353,7 @@ def from_frame(
 
     Parameters
     ----------
-    table : data frame of any library, mapping of columns, CSV file or (n, 2) array of degrees
+    table : data frame of any library, mapping of columns, path or (n, 2) array of degrees
     columns : names of the columns of latitudes and longitudes
     name : column with the names of the places, optional
     reach : metres, optional
@@ -373,7 +373,7 @@ def from_frame(
 
 
 def from_csv(path: str | Path, **options: Any) -> Places:
-    """Places that a CSV file lists, one in a line; options are those of :func:`from_frame`."""
+    """Places that a file lists, one in a row; options are those of :func:`from_frame`."""
     if not isinstance(path, (str, Path)):
         raise InputError(
             "places",
@@ -397,9 +397,9 @@ def from_roads(
 
     Parameters
     ----------
-    nodes : mapping from names to (latitude, longitude), or CSV file or table with a column
+    nodes : mapping from names to (latitude, longitude), or table or its path with a column
         ``name`` and those of the coordinates
-    edges : iterable of (name, name, metres), or CSV file or table with the columns ``from``, ``to``
+    edges : iterable of (name, name, metres), or table or its path with the columns ``from``, ``to``
         and ``metres``
         Roads, which are taken both ways.
     columns : names of the columns of latitudes and longitudes of the crossings
@@ -494,7 +494,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def _edges(edges: Any) -> Iterable[Any]:
-    if isinstance(edges, (str, Path, Mapping)) or hasattr(edges, "columns"):
+    if isinstance(edges, (str, Path, Mapping, Table)) or hasattr(edges, "columns"):
         return list(zip(*read_columns(edges, _EDGE_COLUMNS), strict=True))
     remedy = "write [('a', 'b', 120.0), ...]"
     return listed(edges, "roads", "a list of (name, name, metres)", InputError, remedy)

@@ -230,7 +230,7 @@ def privatize_pandas(frame: Any, release: ColumnRelease, *, part: bool = False) 
         check_rows(len(frame))
     made = frame.copy(deep=False)
     for target, drawn in release.draw_all(lambda name: pandas_values(frame[name])):
-        values = _pandas_reports(drawn, target, frame[target.source].dtype)
+        values = _pandas_reports(drawn, target, frame[target.source])
         made[target.source] = values.set_axis(frame.index)
         if target.column != target.source:
             made = made.rename(columns={target.source: target.column})
@@ -242,12 +242,15 @@ def privatize_pandas(frame: Any, release: ColumnRelease, *, part: bool = False) 
     return made
 
 
-def _pandas_reports(drawn: NDArray[Any], target: Any, dtype: Any) -> Any:
-    """A series of output labels, of the given dtype where the labels fit it."""
+def _pandas_reports(drawn: NDArray[Any], target: Any, column: Any) -> Any:
+    """A series of output labels, of the dtype of the column where the labels fit it."""
     import pandas as pd
 
-    outputs = target.mechanism.outputs
-    if isinstance(outputs, range):
+    outputs, dtype = target.mechanism.outputs, column.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        found = _arrow_labels(drawn, target, dtype.pyarrow_dtype, pandas_values(column))
+        values = pd.Series(pd.arrays.ArrowExtensionArray(found))
+    elif isinstance(outputs, range):
         absent = drawn == ABSENT
         values = pd.Series(drawn)
         if absent.any():

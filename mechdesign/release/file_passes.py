@@ -181,7 +181,6 @@ class FileRelease:
                     if identity is not None or len(sources) > 1 or person_draws is not None:
                         # Where there are several, nothing is refused after the first is there.
                         codes = release.codes(read)
-                        # As the draws read them: 7 and "7" mean the same, and draw differently.
                         if (found := release.identify(read, codes)) is not None:
                             pairs.add(found, codes)
                         if person_draws is not None:

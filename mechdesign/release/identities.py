@@ -1,7 +1,7 @@
 """Reports that can be drawn again: functions of a secret key and of the identity of their row.
 
-An identity is written as bytes in one way, whatever library holds it: the integer 7 of NumPy,
-Arrow, polars or Spark is one identity, the text ``"7"`` is another. A UUID is its text. The key is
+An identity is written as bytes in one way, whatever holds it: the integer 7 of NumPy, Arrow,
+polars or Spark and the text ``"7"`` of a CSV file are one identity. A UUID is its text. The key is
 as secret as the data.
 """
 
@@ -679,7 +679,7 @@ def encode_some(values: Any, column: Any, texts: bool = False) -> list[bytes | N
         return [None if v is None else b"t%s%d" % (zone, v * unit) for v in ticks]
     listed = values.to_pylist()
     if pa.types.is_integer(kind):
-        return [None if v is None else b"i%d" % v for v in listed]
+        return [None if v is None else b"s%d" % v for v in listed]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         if texts:
             listed = [v if v and v.strip() else None for v in listed]
@@ -695,7 +695,7 @@ def _encode(value: Any, column: Any) -> bytes | None:
     if is_missing(value):
         return None
     if isinstance(value, int) and not isinstance(value, bool):
-        return b"i%d" % value
+        return b"s%d" % value
     if isinstance(value, str):
         return b"s" + value.encode("utf-8", "surrogatepass")
     if isinstance(value, uuid.UUID):
@@ -714,7 +714,7 @@ def _encode(value: Any, column: Any) -> bytes | None:
     if isinstance(value, datetime.date):
         return b"d%d" % (value - _EPOCH.date()).days
     if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
-        return b"i%d" % int(value)
+        return b"s%d" % int(value)
     kinds = {float: "floating-point numbers", Decimal: "numbers that are not whole"}
     raise _refuse(column, kinds.get(type(value), f"values of type {type(value).__name__}"))
 

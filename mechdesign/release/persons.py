@@ -134,7 +134,6 @@ class PersonDraws:
                 if code != ABSENT:
                     draw = self._digest(self._draw, code, identity)
                     if draw not in self._found:
-                        # Under one key 7 and "7" draw apart, so both draws are counted.
                         value = self._digest(self._value, code, identity)
                         sealed = self._sealed(draw, code)
                         self._found[draw] = whom(self._key, identity) + value + sealed
@@ -229,19 +228,8 @@ def recalled(found: PersonDraws | None) -> dict[bytes, tuple[int, str | None]]:
 
 
 def whom(key: bytes, identity: bytes) -> bytes:
-    """The hash of a person, under the key of the ledger.
-
-    The integer 7 and the text ``"7"`` are one person here, as a CSV file and a Parquet file may
-    hold them; their levels add up.
-    """
-    found = blake2b(key=key, digest_size=_DIGEST, person=b"mechdesign-whom")
-    found.update(plain_identity(identity))
-    return found.digest()
-
-
-def plain_identity(identity: bytes) -> bytes:
-    """An encoded identity without its kind, where it is an integer or a text."""
-    return identity[1:] if identity[:1] in (b"i", b"s") else b"\0" + identity
+    """The hash of a person, under the key of the ledger."""
+    return blake2b(identity, key=key, digest_size=_DIGEST, person=b"mechdesign-whom").digest()
 
 
 # Levels and budgets

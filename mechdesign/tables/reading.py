@@ -81,11 +81,13 @@ def open_table(source: Any, dialect: Dialect = AS_FOUND, coded: str | None = Non
     ----------
     source : path, list of paths, folder, pattern, "-" for standard input, name of a shipped table;
         data frame of pandas, polars, Arrow, Dask or Spark, relation of DuckDB, mapping of names to
-        columns, reader or iterable of Arrow batches
+        columns, reader or iterable of Arrow batches; an opened table stays as it is
     dialect : how a text file is written
     coded : column of text that batches of a Parquet file have as a dictionary, which is how it lies
         there, whatever the schema says
     """
+    if isinstance(source, Table):
+        return source
     inputs = find_inputs(source)
     if inputs is not None:
         return _several(inputs.paths, dialect, coded)

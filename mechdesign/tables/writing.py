@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, quote
-from ..labels import excel_safe_cell
+from ..labels import excel_safe_cell, tidy
 from .files import ARROW_ENDINGS, PACKINGS, file_ending, is_text
 from .reading import Table
 
@@ -111,7 +111,8 @@ def _cells(column: Any) -> Any:
     if "binary" in str(kind):
         raise TypeError("bytes are no text")
     coded = column.dictionary_encode()
-    return pa.array(map(str, coded.dictionary.to_pylist()), pa.string()).take(coded.indices)
+    texts = map(str, map(tidy, coded.dictionary.to_pylist()))
+    return pa.array(texts, pa.string()).take(coded.indices)
 
 
 def _text(batch: Any, sep: str, safe: Callable[[Any], Any] | None) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import datetime as dt
 import functools
 import hashlib
 import json
@@ -48,14 +49,22 @@ Path_ = tuple[Any, ...]
 
 def label(word: Any) -> Any:
     if isinstance(word, dict):
-        return float(word["float"]) if "float" in word else tuple(map(label, word["tuple"]))
+        return tuple(map(label, word["tuple"])) if "tuple" in word else typed(word)
     return word
+
+
+def typed(word: Any) -> Any:
+    """A value that is written with its type."""
+    ((kind, text),) = word.items()
+    plain = {"float": float, "fraction": Fraction, "decimal": Decimal, "bytes": bytes.fromhex}
+    dated = {"date": dt.date, "timestamp": dt.datetime, "time": dt.time}
+    return plain[kind](text) if kind in plain else dated[kind].fromisoformat(text)
 
 
 def number(word: Any) -> Any:
     """A parameter: lists are tuples."""
     if isinstance(word, dict):
-        return word["text"] if "text" in word else Fraction(word["fraction"])
+        return word["text"] if "text" in word else typed(word)
     if isinstance(word, list):
         return tuple(map(number, word))
     return math.inf if word == "inf" else word
@@ -399,6 +408,7 @@ WILD = (
     None, True, False, 0, 1, -1, 1.0, 0.5, -1e6, 1e6, 1e300, 5e-324, 1e-300, 10**30, "", "inf", "x",
     "0", "1", "1/2", "-1", "any", [], {}, [[]], [0], [None], {"text": ""}, {"text": 1.0},
     {"fraction": "1/2"}, {"fraction": "-1/2"}, {"float": "inf"}, {"tuple": []}, "9" * 5000,
+    {"date": "2020-01-31"}, {"date": "2020-02-30"}, {"decimal": "1E+999999999"}, {"bytes": "00"},
 )  # fmt: skip
 NAMES = (
     "ways", "epsilon", "epsilon_l", "epsilon_u", "delta", "extra", "scale", "self", "priors",

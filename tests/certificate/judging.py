@@ -32,7 +32,7 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
 import numpy as np
-from forging import Forger, Forgery, digest, every_forgery, fingerprint, label
+from forging import Forger, Forgery, digest, every_forgery, fingerprint, label, typed
 from plain_check import (
     SUMS,
     Asked,
@@ -103,8 +103,7 @@ def listed(word: Any, count: int | None = None) -> list[Any]:
 def plain(word: Any) -> Any:
     """A label in parameters: tuples are lists there."""
     if isinstance(word, dict):
-        need(len(word) == 1 and word.keys() <= {"text", "fraction"}, "a label")
-        return word["text"] if "text" in word else rational(word["fraction"])
+        return word["text"] if "text" in word else typed(word)
     if isinstance(word, list):
         return tuple(map(plain, word))
     return math.inf if word == "inf" else word

@@ -294,7 +294,7 @@ def test_the_words_are_those_of_the_documented_hash(table):
     for identity, x in zip(table["id"][:500], table["x"][:500], strict=True):
         found = hashlib.blake2b(key=root, digest_size=8, person=b"mechdesign-words")
         found.update(len(context).to_bytes(8, "little") + context)
-        found.update(LABELS.index(x).to_bytes(8, "little") + bytes(8) + b"i%d" % identity)
+        found.update(LABELS.index(x).to_bytes(8, "little") + bytes(8) + b"s%d" % identity)
         words.append(int.from_bytes(found.digest(), "little"))
 
     from listed_words import Listed
@@ -319,22 +319,22 @@ THIRDS = md.Mechanism.from_weights(
     np.array([[1, 1, 1], [2, 1, 0], [0, 1, 2]]), 2, LABELS, LABELS, check=False
 )
 RECORDED = [
-    (EIGHTHS, {"row": "id", "key": KEY}, "967fb6a3637bba1d"),
+    (EIGHTHS, {"row": "id", "key": KEY}, "505d317fea876488"),
     (EIGHTHS, {"row": "text", "key": KEY}, "384716fb0284dc79"),
     (EIGHTHS, {"row": "day", "key": KEY}, "ce9cec8dd4efd606"),
     (EIGHTHS, {"person": "who", "key": KEY}, "74a70d2938924bc1"),
-    (EIGHTHS, {"row": "id", "rng": 5}, "2d1e845500a90379"),
+    (EIGHTHS, {"row": "id", "rng": 5}, "602b88e375eb5a18"),
     (EIGHTHS, {"rng": 5}, "e6364f8180e42d01"),
-    (THIRDS, {"row": "id", "key": KEY}, "20e14e7c87b4daf5"),
+    (THIRDS, {"row": "id", "key": KEY}, "85cd5fd59033698e"),
     (THIRDS, {"row": "text", "key": KEY}, "829060fbe55adaff"),
     (THIRDS, {"person": "who", "key": KEY}, "9e94f903bad7de3e"),
-    (THIRDS, {"row": "id", "rng": 5}, "0b58529627f52dbf"),
+    (THIRDS, {"row": "id", "rng": 5}, "5bc510b66db635ec"),
     (THIRDS, {"rng": 5}, "74f7d94120e4a57f"),
 ]
 
 
 @for_each(("mechanism", "options", "digest"), RECORDED)
-def test_reports_are_those_that_version_0_1_drew(mechanism, options, digest):
+def test_reports_are_those_that_are_recorded(mechanism, options, digest):
     made = "".join(md.privatize(SOME, "x", mechanism, **options)["x"])
     assert hashlib.sha256(made.encode()).hexdigest()[:16] == digest
 
@@ -348,7 +348,7 @@ def test_reports_are_those_that_version_0_1_drew(mechanism, options, digest):
         ({"rng": 5}, "e6364f8180e42d01"),
     ],
 )
-def test_reports_of_files_are_those_that_version_0_1_drew(tmp_path, options, digest):
+def test_reports_of_files_are_those_that_are_recorded(tmp_path, options, digest):
     SOME.to_csv(tmp_path / "a.csv", index=False)
     md.privatize_file(tmp_path / "a.csv", tmp_path / "r.csv", "x", EIGHTHS, **options)
     made = "".join(pd.read_csv(tmp_path / "r.csv")["x"])
@@ -370,7 +370,6 @@ def test_reports_change_with_key_column_kernel_and_identity():
         drawn(column="y"),
         drawn(mechanism=almost),
         drawn(frame=frame.assign(id=frame["id"] + 200)),
-        drawn(frame=frame.assign(id=frame["id"].astype(str))),
         # The same row with another symbol: its word is independent of the first.
         drawn(frame=frame.assign(x="b")),
         md.privatize(frame, "x", flip, row="id")["x"].tolist(),
@@ -383,7 +382,7 @@ SAMPLE = uuid.UUID("12345678-9abc-def0-1234-56789abcdef0")
 DAY = datetime.date(2024, 2, 29)
 MOMENT = datetime.datetime(2024, 2, 29, 12, 30, 1, 5)
 SAME = {
-    "integers": [
+    "integers, and text": [
         [7],
         pa.array([7], pa.int8()),
         pa.array([7], pa.uint64()),
@@ -393,8 +392,6 @@ SAME = {
         [np.uint8(7)],
         [decimal.Decimal("7.00")],
         pl.Series([7], dtype=pl.Int32).to_arrow(),
-    ],
-    "text": [
         ["7"],
         pa.array(["7"]),
         pa.array(["7"], pa.large_string()),

@@ -424,9 +424,13 @@ def test_symbols_that_read_like_names_of_outputs_are_quoted():
     assert found == ['not "a or b"', 'not c, d or "a or b"']
     one = 4 * np.eye(4) - 1
     names = ["Smith, J", "nothing", "not d", "d #2"]
-    assert name_subsets(names, one) == ["Smith, J", '"nothing"', '"not d"', '"d #2"']
-    assert name_outputs(names, one) == ["Smith, J", '"nothing"', '"not d"', '"d #2"']
-    assert name_outputs(["a+b", "a", "b", "c"], one[:, :1]) == ['"a+b"']
+    quoted = ["Smith, J", '"nothing"', '"not d"', '"d #2"', "nothing"]
+    for name in (name_subsets, name_outputs):
+        assert name(names, np.pad(one, ((0, 0), (0, 1)))) == quoted
+        # Where outputs are symbols alone, they are these, whatever they read like, of their types.
+        assert name(names, one) == names
+        assert name([True, 2, 2.5, None], one[:, :3]) == [True, 2, 2.5]
+        assert name([True, 2, 2.5, None], one) == ["True", "2", "2.5", "missing"]
     pairs = np.array([[1, 1.0], [1, -1], [-1, 1], [-1, -1]])
     assert name_outputs(["a+b", "a", "b", "c"], pairs) == ['"a+b"+a', '"a+b"+b']
 

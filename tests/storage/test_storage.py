@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import csv
+import datetime as dt
 import errno
 import hashlib
 import json
@@ -11,6 +12,7 @@ import math
 import os
 import stat
 import warnings
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from hypothesis import strategies as st
 
 import mechdesign as md
 from mechdesign import ALIP, LDP, LIP, PMC, PML, Mechanism, Prior
+from mechdesign.certificate import verify
 from mechdesign.errors import CountsWarning, MechdesignError, StorageError, ZeroMassWarning
 from mechdesign.files import write_text
 from mechdesign.kernel_files import write_csv
@@ -237,11 +240,42 @@ def test_only_designs_and_mechanisms_can_be_saved(value, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_labels_that_json_has_no_word_for_are_refused(tmp_path):
-    mechanism = Mechanism([[1.0]], [frozenset({1})])
+@for_each("label", [frozenset({1}), Decimal("Infinity"), dt.time(1, tzinfo=dt.timezone.max)])
+def test_labels_that_have_no_form_in_a_file_are_refused(label, tmp_path):
+    found = Mechanism([[1.0]], [(1, label)])
     with pytest.raises(StorageError, match="relabel before saving"):
-        md.save(mechanism, tmp_path / "x.json")
+        md.save(found, tmp_path / "x.json")
     assert not list(tmp_path.iterdir())
+
+
+ZONE = dt.timezone(dt.timedelta(hours=2))
+TYPED = {
+    "dates": [dt.date(2020, 1, 2), dt.date(1, 1, 1)],
+    "timestamps": [dt.datetime(2020, 1, 2, 3, 4, 5, 6), dt.datetime(2020, 1, 2)],
+    "zones": [dt.datetime(2020, 1, 2, tzinfo=dt.UTC), dt.datetime(2020, 1, 2, tzinfo=ZONE)],
+    "times": [dt.time(1), dt.time(2, 3, 4, 5)],
+    "decimals": [Decimal("1.50"), Decimal("-2E+3")],
+    "bytes": [b"", b"\0a"],
+    "fractions": [Fraction(1, 3), Fraction(2)],
+    "truth values": [True, False],
+    "tuples": [(dt.date(2020, 1, 2), Decimal("0.1")), (None, b"a")],
+}
+
+
+@for_each("kind", TYPED)
+def test_labels_of_every_type_are_saved_loaded_and_verified(kind, tmp_path):
+    labels = TYPED[kind]
+    prior = md.Prior([0.6, 0.4], labels)
+    found = md.design(
+        prior, md.utility.Estimation(), md.SymbolPML(1, dict(zip(labels, (0.5, 1), strict=True)))
+    )
+    md.save(found, tmp_path / "x.json")
+    again = md.load(tmp_path / "x.json")
+    assert again.mechanism == found.mechanism
+    assert repr(again.prior.labels) == repr(found.prior.labels)
+    assert prior.labels == tuple(labels)
+    assert set(map(type, found.mechanism.outputs)) == {str if kind == "tuples" else type(labels[0])}
+    assert verify.check((tmp_path / "x.json").read_bytes()).state == verify.PROVED
 
 
 # Altered files

@@ -20,8 +20,7 @@ pl = pytest.importorskip("polars")
 
 JOBS = {"Büro; Verkauf": 56, "Lehre": 37, 'Leitung, "oben"': 15, "Sonstige": 12}
 ROWS = [
-    (f"p{i}", job, 20 + i % 40)
-    for i, job in enumerate(j for j, n in JOBS.items() for _ in range(n))
+    (7 * i, job, 20 + i % 40) for i, job in enumerate(j for j, n in JOBS.items() for _ in range(n))
 ]
 NAMES = ["id", "job", "age"]
 FRAME = pd.DataFrame(ROWS, columns=NAMES)
@@ -74,7 +73,9 @@ def test_a_survey_in_every_form_has_one_design_and_one_set_of_reports(tmp_path, 
         assert md.load(saved).mechanism == expected.mechanism
         ledger = ["--ledger", tmp_path / f"{name}.ledger", "--row", "id", "--key", tmp_path / "key"]
         run("apply", saved, path, "--column", "job", "-o", out, *ledger, *said)
-        assert read_columns(out, ["job", "id"]) == [drawn, FRAME["id"].tolist()]
+        # 7 and "7" are one person, so that a file of text has the same reports.
+        reports, ids = read_columns(out, ["job", "id"])
+        assert (reports, [*map(int, ids)]) == (drawn, FRAME["id"].tolist())
         capsys.readouterr()
         run("estimate", saved, out, "--column", "job", "--json")
         told = json.loads(capsys.readouterr().out)
@@ -112,3 +113,40 @@ def test_reports_that_are_symbols_keep_the_categories_and_their_order(tmp_path):
     pa.parquet.write_table(table, tmp_path / "t.parquet")
     md.privatize_file(tmp_path / "t.parquet", tmp_path / "o.parquet", "x", made, ledger=False)
     assert md.Prior.from_data(tmp_path / "o.parquet", "x").labels == tuple(levels)
+
+
+def test_every_command_is_told_how_text_is_written(tmp_path, capsys):
+    """The same table in two forms, of which one has to be told."""
+    rows = [
+        (who, job, said, 1 + who % 3, 59 + who % 7 / 10, 18 + who % 5 / 10)
+        for who, (_, job, _) in enumerate(ROWS)
+        for said in [("née", "ja")[who % 2]]
+    ]
+    names = ["who", "job", "answer", "n", "latitude", "longitude"]
+    plain, odd, kernel = tmp_path / "plain.csv", tmp_path / "odd.csv", tmp_path / "m.json"
+    for path, sep, encoding in ((plain, ",", "utf-8"), (odd, "~", "latin-1")):
+        with open(path, "w", encoding=encoding, newline="") as file:
+            csv.writer(file, delimiter=sep).writerows([names, *rows])
+    md.save(md.randomised_response(md.Prior.uniform(["née", "ja"]), 1), kernel)
+    asked = {
+        "design": ["--column", "job", "-p", "ldp:1"],
+        "compare": ["--column", "answer", "-n", "ldp", "-n", "pml", "--levels", "1"],
+        "plan-columns": ["--column", "job", "--column", "answer", "--total", "ldp:2"],
+        "estimate": ["--column", "answer", "--by-group", "job"],
+        "estimate-change": ["--column", "answer", "--person", "who"],
+        "regress": ["--column", "answer", "--response", "n"],
+        "audit-samples": ["--column", "answer", "--reported", "answer", "-p", "ldp:9"],
+        "places": ["--level", "ln2", "--within", "9000", "--bounds", "58,17,61,20", "--cells", "2"],
+        "pram": ["--column", "answer", "-p", "ldp:1"],
+    }
+    files = {"estimate": 1, "regress": 1, "estimate-change": 2}
+    for command, options in asked.items():
+        told = []
+        for path, form in ((plain, []), (odd, ["--sep", "~", "--encoding", "latin-1"])):
+            tables = [kernel, *[path] * files[command]] if command in files else [path]
+            code = main([*map(str, [command, *tables, *options, *form, "--json"])])
+            said = capsys.readouterr()
+            # So few reports prove no level, which is what the command ends with.
+            assert code == (1 if command == "audit-samples" else 0), (command, said.err)
+            told.append(json.loads(said.out.replace("odd.csv", "plain.csv")))
+        assert told[0] == told[1], command
