@@ -5,37 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..kernel import MatrixKernel, outer
-from ..labels import Label, counted, listing
+from ..errors import DataError, InputError, UnknownNameError, listed, quote
+from ..kernel import MatrixKernel
+from ..labels import Label, counted
 from ..mechanism import mechanism_of
 from ..release._identifiability import ask, ask_as_designed, designed_question
 from ..release.codes import check_choice
 from ..release.receipts import Receipt, trace
-from ..release.reports import Sample, sample_of
-from ..solve.columns_plan import KernelPlan
+from ..release.reports import sample_of
+from ..schema import Schema
 from ..utility.estimation import Asked
 from ..utility.questions import Question
 from .estimator import Options
-from .latent import maximise_latent
-from .many import Columns
-from .privatised import Secret, Setting, corrected_moments, refuse_few, secret_of, setting_of
+from .latent import most_likely
+from .many import Columns, columns_of
+from .privatised import Secret, Setting, corrected_moments, open_response
 from .references import CONFIDENCE, reference_of
 from .results import Intervals, joined_notes
 from .surveys import Survey, at_least, check_single, drawn_by, student_limits
 
 Vector = NDArray[np.float64]
-
-# Combinations of values of which a logistic regression has coefficients of their own.
-_MOST_TUPLES = 1000
-# People of a symbol that is not shown to occur, and information of what has no finite estimate.
-_ABSENT = _FLAT = 1e-3
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,17 +71,12 @@ class Regression(Intervals):
     def describe(self) -> str:
         """What was regressed on what, and how errors were found, in one line."""
         what = "response" if self.response == self.column else "covariate"
-        if ", " in self.column:
-            what = "columns"
+        what = "columns" if ", " in self.column else what
         return (
             f"{self.family} regression of {self.response} on "
             f"{counted(self.reports, 'report')}; {what} "
             f"{self.column} privatised; {100 * self.confidence:g} % intervals ({self.errors_by})"
         )
-
-    def closing(self) -> list[str]:
-        """What could not be told of where the reports came from."""
-        return [self.note] if self.note else []
 
 
 def regress(
@@ -188,74 +177,67 @@ def regress(
     from scipy.special import stdtr
 
     check_choice("family of regression", family, ("linear", "logistic"))
-    options = Options(confidence=confidence, misfit=misfit)
-    if isinstance(mechanism, KernelPlan):
-        mechanism = dict(zip(mechanism.names, mechanism.designs, strict=True))
-    several, names = isinstance(mechanism, Mapping), [column]
-    if several and not isinstance(column, str):
-        names = list(mechanism) if column is None else column
-    _check_columns(names, response, covariates)
+    options, is_linear = Options(confidence=confidence, misfit=misfit), family == "linear"
+    known = columns_of(mechanism, None)
+    several = bool(known)
     if not several:
         mechanism_of(mechanism, "mechanism of a regression")
-        mechanism, feature, reference = ({column: x} for x in (mechanism, feature, reference))
-    for what, given in (("column", names), ("feature", feature), ("reference", reference)):
-        for name in given if isinstance(given, (list, tuple, Mapping)) else [given]:
-            if given is not None and not (isinstance(name, str) and name in mechanism):
-                raise UnknownNameError(f"privatised column of {what}=", name, map(str, mechanism))
-    features: Any = feature or {}
-    references: Any = reference or {}
-    names = [name for name in names if name != response] + [response] * (response in mechanism)
-    designs = {name: mechanism[name] for name in names}
-    questions = [
-        _question(design, features.get(name), family, name == response)
-        for name, design in designs.items()
-    ]
+        (column,) = Schema((column,)).names
+        known, feature, reference = ({column: each} for each in (mechanism, feature, reference))
+    designs = columns_of(known, column)
+    for what, given in (("feature", feature), ("reference", reference)):
+        if given is not None and not (isinstance(given, Mapping) and {*given} <= {*known}):
+            raise UnknownNameError(f"privatised column of {what}=", given, map(str, known))
+    features, references = list[Any]([feature or {}, reference or {}])
+    public = _public_columns(covariates, response, designs)
+    if response in known:
+        # The response stands behind the others.
+        designs[response] = designs.pop(response, None) or known[response]
     survey = Survey(weights, strata, clusters)
-    others = [*covariates, *({response} - {*names}), *survey.columns]
+    others = [*public, *({response} - {*designs}), *survey.columns]
     kernels = {name: mechanism_of(design) for name, design in designs.items()}
     sample = sample_of(table, kernels, others, missing)
-    read = Columns(designs, questions, sample, options)
-    secrets, told = [], []
+    read = Columns(designs, (), sample, options)
+    secrets, told = list[Any](), []
     for i, (name, design) in enumerate(designs.items()):
         where = f"reports in column {quote(name)}"
         told.append(trace(table, name, design, receipt, sample.size, where))
-        best = reference_of(design, read.kernels[i], truth)
-        about = read.kernels[i], sample.places[name], read.fitted[i].likely, best
-        secrets.append(secret_of(name, questions[i], references.get(name), *about))
-    receipts, notes = zip(*told, strict=True)
+        kernel, likely = read.kernels[i], read.fitted[i].likely
+        question = _question(design, features.get(name), is_linear, name == response)
+        about = kernel, sample.places[name], likely, reference_of(design, kernel, truth)
+        secrets.append(Secret.of(name, question, references.get(name), *about))
     drawn = drawn_by(survey, sample)
     check_single(drawn, strata)
-    reported: Any = secrets.pop() if response in names else None
-    compared = tuple(secret.compared for secret in secrets or [reported])
-    setting = setting_of(sample, drawn, covariates, secrets)
-    width, size = setting.public.shape[1], len(setting.terms)
-    # Those of secrets stand after the intercept.
-    order = np.r_[:1, width:size, 1:width]
-    labels = [setting.terms[i] for i in order]
-    back: Any = setting.back[order]
-    logistic, value = family == "logistic", None
-    by_sandwich = not logistic or bool(survey.asked)
-    if logistic:
-        reported = reported or _open_response(sample, response)
-    events = setting.fewest_events(reported if logistic else None)
-    if logistic:
-        values, covariance, noise, value = _logistic(setting, reported, by_sandwich)
-        back = np.kron(np.eye(len(reported.names) - 1), back)
-        if len(reported.names) > 2:
-            ends = ["", *(f": {label}" for label in labels[1:])]
-            labels = [name + end for name in reported.names[1:] for end in ends]
-    else:
-        response_of_row = reported or sample.numbers(response, "response")
-        values, covariance, noise = corrected_moments(setting, response_of_row)
+    reported = secrets.pop() if response in designs else None
+    compared = tuple(one.compared for one in secrets or [reported])
+    setting = Setting.of(sample, drawn, public, secrets)
+    back: Any = setting.back
+    labels, likelihood = setting.labels, None
+    cells: Any = {}
+    if not is_linear:
+        cells = reported.cells if reported else open_response(sample, response)
+    events = setting.fewest_events(cells)
+    if is_linear:
+        known_response = reported or sample.numbers(response, "response")
+        values, scores, covariance, noise = list[Any](corrected_moments(setting, known_response))
         back = back * (reported.scale if reported else 1)
-    values = back @ values
-    covariance = back @ at_least(covariance, noise) @ back.T
-    errors = np.sqrt(np.maximum(covariance.diagonal(), 0))
+    else:
+        chances = reported.chances @ reported.groups if reported else np.stack([*cells.values()], 1)
+        values, scores, covariance, noise, likelihood = most_likely(setting, chances)
+        back, (_, *others) = np.kron(np.eye(len(cells) - 1), back), cells
+        if len(others) > 1:
+            ends = ["", *(f": {label}" for label in labels[1:])]
+            labels = [name + end for name in others for end in ends]
     base = freedom = math.inf
+    by_sandwich, size = is_linear or bool(survey.asked), len(values)
     if by_sandwich:
-        lost = (drawn.clusters is None) * (len(values) - 1)
+        n, lost = sample.size, (drawn.clusters is None) * (size - 1)
+        covariance = covariance @ setting.meat(scores) @ covariance.T * (n - 1) / max(n - size, 1)
         base = max(float(drawn.sampling("population").freedom) - lost, 1.0)
-        freedom = float(max(min(base, events - 1), 1))
+        freedom = max(min(base, events - 1), 1.0)
+    values = back @ values
+    covariance = back @ at_least(covariance[:size, :size], noise) @ back.T
+    errors = np.sqrt(np.maximum(covariance.diagonal(), 0))
     # Sandwiches of few events are too small by as much as those of few people or clusters.
     wide = errors * math.sqrt((1 + 1 / freedom) / (1 + 1 / base))
     return Regression(
@@ -267,66 +249,63 @@ def regress(
         sample.size,
         family,
         response,
-        ", ".join(names),
+        ", ".join(designs),
         compared if several else compared[0],
         confidence,
         freedom,
         2 * stdtr(freedom, -np.abs(values) / np.maximum(wide, 1e-200)),
         "sandwich" if by_sandwich else "observed information",
-        value,
+        likelihood,
         min(one.fit for one in read.fitted),
-        receipts[0] if len(names) == 1 else None,
-        joined_notes(list(dict.fromkeys(notes))),
+        told[0][0] if len(designs) == 1 else None,
+        joined_notes(list(dict.fromkeys(note for _, note in told))),
     )
 
 
 # What is asked
 
 
-def _check_columns(columns: Any, response: Any, covariates: Any) -> None:
-    """Raise :class:`InputError` for names that are no different columns."""
-    lists = (columns, [response], covariates)
-    named = all(isinstance(each, (list, tuple)) for each in lists) and all(
-        isinstance(name, str) for each in lists for name in each
-    )
-    every = [*columns, *({response} - set(columns)), *covariates] if named else []
-    if len(set(every)) < max(len(every), 2) or not columns:
+def _public_columns(covariates: Any, response: Any, designs: Mapping[str, Any]) -> list[Any]:
+    """Names of public covariates; :class:`InputError` where they are no different columns."""
+    public = listed(covariates, "covariates", "a list of names of public columns", InputError)
+    names = Schema((response, *public)).names
+    if len({*names, *designs}) < max(len(names) + len(designs) - (response in designs), 2):
         raise InputError(
             "columns of a regression",
-            expected="different names: of the privatised column, of the response, and a list of "
-            "public covariates, at least one for a privatised response",
-            got=f"{quote(columns)}, {quote(response)} and {quote(covariates)}",
+            expected="different names: of the privatised column, of the response, and of public "
+            "covariates, at least one for a privatised response",
+            got=f"{quote([*designs])}, {quote(response)} and {quote(covariates)}",
             remedy="pass column= and response=, the same for a privatised response, and for "
             "example covariates=['age', 'sex']; a privatised column is a covariate by itself",
         )
+    return public
 
 
-def _question(design: Any, feature: Any, family: str, is_response: bool) -> Question:
+def _question(design: Any, feature: Any, is_linear: bool, is_response: bool) -> Question:
     """What a privatised column is in a regression: what its design asks, where no feature is named.
 
     Raises :class:`DataError` for symbols, or squares, that the reports do not tell.
     """
-    kernel, single = MatrixKernel.of(design), feature is None
-    if family == "logistic":
+    kernel, alone = MatrixKernel.of(design), is_response and feature is None
+    if not is_linear:
         remedy = "pass family='linear', which takes what the design asks"
         every = ask(design, remedy=None if designed_question(design) is None else remedy)
-        if is_response and single:
+        if alone:
             return every
-    elif is_response and single and all(isinstance(x, (int, float)) for x in kernel.inputs):
+    elif alone and all(isinstance(x, (int, float)) for x in kernel.inputs):
         feature = {x: x for x in kernel.inputs}
     question = ask_as_designed(design, feature)
     v = question.weights
-    if is_response and (family == "logistic" or v.shape[1] > 1):
+    if is_response and (v.shape[1] > 1 or not is_linear):
         raise InputError(
-            f"privatised response of a {family} regression",
-            expected="a number for each symbol" if family == "linear" else "feature= left out",
+            "privatised response of a regression",
+            expected="a number for each symbol, or feature= left out where it is logistic",
             got=quote(feature),
             remedy="pass family='linear' with feature={'no': 0, 'yes': 1}, by column where several "
             "are privatised, or family='logistic' for shares of symbols",
         )
-    squares = (v[:, :, None] * v[:, None]).reshape(len(v), -1)
-    asked = Question(tuple(range(squares.shape[1])), squares)
-    if not is_response and kernel.untold(asked):
+    squares = np.einsum("xf,xg->xfg", v, v).reshape(len(v), -1)
+    if not is_response and kernel.untold(Question((None,) * squares.shape[1], squares)):
         raise DataError(
             "mechanism",
             expected="one whose reports tell the squares of the feature, too",
@@ -335,85 +314,3 @@ def _question(design: Any, feature: Any, family: str, is_response: bool) -> Ques
             "md.utility.Estimation([…]) (--of)",
         )
     return question
-
-
-# Logistic regressions
-
-
-def _open_response(sample: Sample, response: str) -> Secret:
-    """A response of two values that everybody tells."""
-    labels, codes = sample.categories(response, "response")
-    if len(labels) != 2:
-        raise DataError(
-            f"response in column {quote(response)}",
-            expected="two different values",
-            got=str(len(labels)),
-            remedy="pass family='linear', or a response such as 0 and 1",
-        )
-    every, half = np.eye(2), np.full(2, 0.5)
-    kernel, asked = MatrixKernel(tuple(labels), every), Question(tuple(labels), every)
-    return secret_of(response, asked, None, kernel, codes, half, half)
-
-
-def _logistic(
-    setting: Setting, reported: Secret, by_sandwich: bool
-) -> tuple[Vector, Vector, Vector, float]:
-    """Maximum likelihood over the symbols that may have made each report, and values of the
-    response: coefficients, covariance and noise as in :func:`corrected_moments`, and the
-    log-likelihood.
-    """
-    secrets, levels = setting.secrets, len(reported.names) - 1
-    tuples = math.prod(len(secret.likely) for secret in secrets) * levels
-    if tuples > _MOST_TUPLES:
-        raise DataError(
-            "logistic regression on privatised columns",
-            expected=f"at most {_MOST_TUPLES:,} combinations of their symbols",
-            got=f"{tuples:,}",
-            remedy="merge values before they are privatised, leave out columns, or pass "
-            "family='linear'",
-        )
-    once = np.ones(len(setting.public))
-    # What shares are compared with must occur.
-    order = np.argsort(outer(np.ones(1), *(secret.likely for secret in secrets)))[::-1]
-    seen = [secret.kernel.likelihood(secret.places).T for secret in secrets]
-    chances = np.stack([math.prod(each, start=once) for each in product(*seen)], axis=1)
-    values = np.array([[*chain(*each)] for each in product(*(s.values for s in secrets))])
-    response = reported.kernel.likelihood(reported.places) @ reported.groups
-    observed = (
-        chances[:, order, None] * response[:, None],
-        setting.public,
-        setting.mass,
-        values[order],
-    )
-    size, width = len(setting.terms) * levels, setting.public.shape[1]
-    at, of_rows, scores, known, information, people = maximise_latent(
-        size + (len(order) - 1) * width, *observed
-    )
-    # Nothing is estimated of symbols that do not occur.
-    absent = people < _ABSENT
-    kept = np.r_[np.ones(size, bool), np.repeat(~absent[1:], width)]
-    known, information = (each[kept][:, kept] for each in (known, information))
-    sizes, ways = np.linalg.eigh(information)
-    free = np.abs(ways[:, sizes < _FLAT]).max(axis=1, initial=0) > 0.3
-    names = [*setting.terms * levels, *["a share of symbols"] * (len(at) - size)]
-    refuse_few(
-        np.array(names)[kept],
-        free,
-        "reports that bound every coefficient",
-        "a likelihood that rises, or stays, however far they go (a symbol or value with one "
-        "response only, or one that does not occur), of",
-    )
-    if absent.any():
-        symbols = [*product(*(secret.kernel.inputs for secret in secrets))]
-        gone = [listing(symbols[i]) for i in order[absent]]
-        warn(
-            f"the reports do not show that {', '.join(gone)} occur{'s' * (len(gone) == 1)}; the "
-            "regression is about people with other symbols",
-            PrecisionWarning,
-        )
-    covariance: Any = np.linalg.inv(information)
-    noise = (covariance - np.linalg.inv(known)) * setting.heavy.sum() / setting.mass.sum()
-    if by_sandwich:
-        covariance = setting.sandwich(scores[:, kept], covariance, size)
-    covariance, noise = covariance[:size, :size], noise[:size, :size]
-    return at[:size], covariance, noise, float(setting.mass @ of_rows)

@@ -13,19 +13,85 @@ mechanism hides [Louis1982].
 
 from __future__ import annotations
 
+import math
+from itertools import chain, product
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DataError, PrecisionWarning, warn
+from ..kernel import outer
+from ..labels import listing
+from .privatised import Setting, refuse_few
+
 Vector = NDArray[np.float64]
 
+# Combinations of values of which a logistic regression has coefficients of their own.
+_MOST_TUPLES = 1000
+# People of a symbol that is not shown to occur, and information of what has no finite estimate.
+_ABSENT = _FLAT = 1e-3
 _MOST_NUMBERS = 4_000_000
 # Gradient of the log-likelihood per report at which the search ends, and its steps.
 _GRADIENT, _STEPS = 1e-11, 500
 
 
-def parts(
-    at: Vector, chances: Vector, public: Vector, mass: Vector, values: Vector
-) -> list[Vector]:
+def most_likely(setting: Setting, chances: Vector) -> tuple[Vector, Vector, Vector, Vector, float]:
+    """Maximum likelihood over the symbols that may have made each report, and values of the
+    response, with ``(R, Q)`` chances of what is seen of it.
+
+    Coefficients ``(P,)`` of the response; of these and of those of shares of symbols behind them
+    scores of rows, and the inverse of the observed information; the part of the covariance ``(P,
+    P)`` that is noise which the mechanisms add; the log-likelihood.
+    """
+    secrets, levels = setting.secrets, chances.shape[1] - 1
+    tuples = math.prod(len(secret.likely) for secret in secrets) * levels
+    if tuples > _MOST_TUPLES:
+        raise DataError(
+            "logistic regression on privatised columns",
+            expected=f"at most {_MOST_TUPLES:,} combinations of their symbols",
+            got=f"{tuples:,}",
+            remedy="merge values before they are privatised, leave out columns, or pass "
+            "family='linear'",
+        )
+    # What shares are compared with must occur.
+    order = np.argsort(outer(np.ones(1), *(secret.likely for secret in secrets)))[::-1]
+    once = np.ones(len(chances))
+    seen = [math.prod(each, start=once) for each in product(*(s.chances.T for s in secrets))]
+    values = np.array([[*chain(*each)] for each in product(*(s.values for s in secrets))])
+    both = np.stack(seen, axis=1)[:, order, None] * chances[:, None]
+    size, width = len(setting.terms) * levels, setting.public.shape[1]
+    at, of_rows, scores, known, information, people = maximise_latent(
+        size + (len(order) - 1) * width, both, setting.public, setting.mass, values[order]
+    )
+    # Nothing is estimated of symbols that do not occur.
+    absent = people < _ABSENT
+    kept = np.r_[np.ones(size, bool), np.repeat(~absent[1:], width)]
+    known, information = (each[kept][:, kept] for each in (known, information))
+    sizes, ways = np.linalg.eigh(information)
+    names = [*setting.terms * levels, *["a share of symbols"] * (len(at) - size)]
+    refuse_few(
+        np.array(names)[kept],
+        np.abs(ways[:, sizes < _FLAT]).max(axis=1, initial=0) > 0.3,
+        "reports that bound every coefficient",
+        "a likelihood that rises, or stays, however far they go (a symbol or value with one "
+        "response only, or one that does not occur), of",
+    )
+    if absent.any():
+        symbols = [*product(*(secret.symbols for secret in secrets))]
+        gone = [listing(symbols[i]) for i in order[absent]]
+        warn(
+            f"the reports do not show that {', '.join(gone)} occur{'s' * (len(gone) == 1)}; the "
+            "regression is about people with other symbols",
+            PrecisionWarning,
+        )
+    inverse: Any = np.linalg.inv(information)
+    noise = (inverse - np.linalg.inv(known)) * setting.heavy.sum() / setting.mass.sum()
+    likelihood = float(setting.mass @ of_rows)
+    return at[:size], scores[:, kept], inverse, noise[:size, :size], likelihood
+
+
+def parts(at: Vector, *observed: Vector) -> list[Any]:
     """Log-likelihoods of rows ``(R,)``, scores ``(R, P)`` of one person of each, the information
     ``(P, P)`` of known secrets and what is left of it, and people of each symbol, ``(S,)``.
 
@@ -40,17 +106,13 @@ def parts(
     from scipy.linalg import block_diag
     from scipy.special import logsumexp
 
+    chances, public, mass, values = observed
     step = 1 + _MOST_NUMBERS // (chances[0].size * (1 + len(at)))
     if len(mass) > step:
-        starts = range(0, len(mass), step)
-        blocks = (slice(k, k + step) for k in starts)
-        found = (parts(at, chances[b], public[b], mass[b], values) for b in blocks)
-        of_rows, mean, *sums = zip(*found, strict=True)
-        return [
-            np.concatenate(of_rows),
-            np.concatenate(mean),
-            *(np.sum(part, axis=0) for part in sums),
-        ]
+        cuts = range(step, len(mass), step)
+        blocks = zip(*(np.split(each, cuts) for each in (chances, public, mass)), strict=True)
+        found = [*zip(*(parts(at, *block, values) for block in blocks), strict=True)]
+        return [*map(np.concatenate, found[:2]), *(np.sum(part, axis=0) for part in found[2:])]
     _, symbols, levels = chances.shape
     design = [public[:, None].repeat(symbols, axis=1), values[None].repeat(len(mass), axis=0)]
     both = np.concatenate(design, axis=2)
@@ -60,16 +122,16 @@ def parts(
     with np.errstate(divide="ignore"):
         joint = np.log(chances) + response + secret[:, :, None]
     best = logsumexp(joint, axis=(1, 2))
-    posterior = np.exp(joint - best[:, None, None])
+    heavy = np.exp(joint - best[:, None, None])
     scores = np.concatenate([of_response, of_secret[:, :, None].repeat(levels, axis=2)], axis=3)
-    mean = np.einsum("rsq,rsqp->rp", posterior, scores)
-    heavy = mass[:, None, None] * posterior
+    mean = np.einsum("rsq,rsqp->rp", heavy, scores)
+    heavy *= mass[:, None, None]
     known = block_diag(
         _gram(of_response, heavy.sum(axis=2, keepdims=True) * np.exp(response)),
         _gram(of_secret, mass[:, None] * np.exp(secret)),
     )
-    hidden = _gram(scores, heavy) - _gram(mean, mass)
-    return [best, mean, known, known - hidden, heavy.sum(axis=(0, 2))]
+    left = known - _gram(scores, heavy) + _gram(mean, mass)
+    return [best, mean, known, left, heavy.sum(axis=(0, 2))]
 
 
 def _logit(design: Vector, coefficients: Vector, count: int) -> tuple[Vector, Vector]:

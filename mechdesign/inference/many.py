@@ -228,7 +228,7 @@ def columns_of(designed: Any, column: Any) -> dict[Any, Any]:
         return {}
     known = designed.names if isinstance(designed, KernelPlan) else tuple(designed)
     names = [column] if isinstance(column, str) else known if column is None else column
-    names = Schema(tuple(names)).names
+    names = Schema.of(names).names
     if unknown := set(names) - set(known):
         raise UnknownNameError("column", min(unknown), map(str, known))
     return {name: designed[name] for name in names}

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._bins import Bins
-from ..errors import DataError, InputError, quote
+from ..errors import DataError, InputError, UnknownNameError, quote
 from ..labels import Label, counted, shorten
 from ..numeric import finite_number, float_array
 from ..schema import Schema
-from .observed import Observed
+from .observed import Observed, roots
 from .rows import Intervals, Rows, Vector
 
 # Shares of the bins that add up to one so closely are those of everybody.
@@ -95,18 +95,13 @@ class Histogram(Rows):
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain dictionary for each bin; ``density`` is null for bins without an end."""
-        ends = np.stack([self.bins.lower, self.bins.upper, self.densities], axis=1).tolist()
-        return [
-            {
-                "label": row["label"],
-                "from": low,
-                "to": high,
-                "share": row["estimate"],
-                **{name: row[name] for name in ("error", "lower", "upper")},
-                "density": density if math.isfinite(high - low) else None,
-            }
-            for row, (low, high, density) in zip(self._shown(), ends, strict=True)
-        ]
+        names = ("label", "from", "to", "share", "error", "lower", "upper", "density")
+        known = self.densities.astype(object)
+        known[np.isinf(self.bins.widths)] = None
+        numbers = self.values, self.errors, self.lower, self.upper, known
+        columns = map(np.ndarray.tolist, (self.bins.lower, self.bins.upper, *numbers))
+        rows = zip(self.labels, *columns, strict=True)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _shown(self) -> list[dict[str, Any]]:
         return super().rows()
@@ -117,13 +112,13 @@ class Histogram(Rows):
         return f"{counted(len(self.bins), 'bin')}; {rate} interval of each share"
 
     def __repr__(self) -> str:
-        most = max(float(self.values.max()), 1e-12)
+        most, rows = max(float(self.values.max()), 1e-12), self._shown()
         lines = [
-            f"{shorten(row['label'], 24):<24}  {row['share']:8.4f}  "
+            f"{shorten(row['label'], 24):<24}  {row['estimate']:8.4f}  "
             f"[{row['lower']:.4f}, {row['upper']:.4f}]  "
             + "█"
-            * max(0, round(24 * row["share"] / most))
-            for row in self.rows()
+            * max(0, round(24 * row["estimate"] / most))
+            for row in rows
         ]
         return "\n".join([self.describe(), *lines])
 
@@ -173,32 +168,32 @@ class NumberAnswers(Intervals):
         >>> found.least < found.lower < found.value < found.upper < found.most
         True
         """
-        side = _Side.of(self, column, ends)
+        side, assumed = _Side.of(self, column, ends), "the midpoint of a bin"
         middle: Any = side.middle
-        assumed = "the midpoint of a bin"
         if representatives is not None:
-            middle = float_array(representatives)
-            assumed = "the given representative of a bin"
-            if not side.holds(middle):
+            middle, assumed = float_array(representatives), "the given representative of a bin"
+            if (
+                np.shape(middle) != side.low.shape
+                or not (np.isfinite(middle) & (side.low <= middle) & (middle <= side.high)).all()
+            ):
                 raise InputError(
                     "representatives",
-                    expected=f"{counted(len(side.bins), 'number')}, each inside of its bin",
+                    expected=f"{counted(len(side.low), 'number')}, each inside of its bin",
                     got=quote(representatives),
                     remedy="pass one for each bin, in order",
                 )
         # A bin without an end leaves the mean open.
-        sides = np.stack(
-            [middle, *np.nan_to_num([side.low, side.high], posinf=0, neginf=0)], axis=1
-        )
-        value, error, lower, upper = np.array(side.sums(sides)).tolist()
+        ends_of = np.nan_to_num([side.low, side.high], posinf=0, neginf=0)
+        found: Any = np.transpose(side.sums(np.stack([middle, *ends_of], axis=1))).tolist()
+        (value, error, lower, upper), (*_, least, _), (*_, most) = found
         return NumberEstimate(
             "mean",
-            value[0],
-            error[0],
-            lower[0],
-            upper[0],
-            lower[1] if math.isfinite(side.low[0]) else -math.inf,
-            upper[2] if math.isfinite(side.high[-1]) else math.inf,
+            value,
+            error,
+            lower,
+            upper,
+            least if math.isfinite(side.low[0]) else -math.inf,
+            most if math.isfinite(side.high[-1]) else math.inf,
             self.confidence,
             f"{assumed} stands for its numbers",
         )
@@ -234,8 +229,7 @@ class NumberAnswers(Intervals):
         below, _, low, high = np.clip(shares, 0, 1)
         least = float(side.low[np.argmax(high[1:] >= q)])
         most = float(side.high[count - 1 - np.argmax(low[:-1][::-1] <= q)])
-        value = side.at(np.maximum.accumulate(below), q)
-        lower = side.at(np.maximum.accumulate(high), q)
+        value, lower = (side.at(np.maximum.accumulate(each), q) for each in (below, high))
         upper = side.at(np.minimum.accumulate(low[::-1])[::-1], q, last=True)
         return NumberEstimate(
             f"quantile {q:g}",
@@ -272,16 +266,16 @@ class _Side:
 
     bins: Bins
     codes: NDArray[np.int64]
-    made: NumberAnswers
+    made: Any
     low: Vector
     high: Vector
     middle: Vector
 
     @classmethod
     def of(cls, made: NumberAnswers, column: str | None, ends: Any) -> _Side:
-        schema = made.schema
-        named = [] if schema is None else [n for n in schema.names if schema.bins_of(n) is not None]
-        if schema is None or not named:
+        schema = made.schema or Schema(("",))
+        named = {n: bins for n, bins in zip(schema.names, schema.bins, strict=True) if bins}
+        if not named:
             raise DataError(
                 "numbers of an estimate",
                 expected="reports of a design whose prior was made with bins",
@@ -289,18 +283,14 @@ class _Side:
                 remedy="make the prior with Prior.from_data(…, bins=md.bins(…)) (--bins), or pass "
                 "feature= with a number for each symbol",
             )
-        name = named[0] if column is None and len(named) == 1 else column
-        bins = None if name is None else schema.bins_of(name)
-        if bins is None:
-            raise InputError(
-                "column",
-                expected="a column of numbers: " + ", ".join(map(quote, named)),
-                got="none" if name is None else quote(name),
-                remedy="name a column that was binned",
-            )
+        if column is None and len(named) == 1:
+            (column,) = named
+        if not isinstance(column, str) or column not in named:
+            raise UnknownNameError("column of numbers", column, named)
+        bins = named[column]
         place = {None: -1} | {label: i for i, label in enumerate(bins.labels)}
         try:
-            codes = np.array([place[schema.part(label, name)] for label in made.labels])
+            codes = np.array([place[schema.part(label, column)] for label in made.labels])
         except (KeyError, TypeError, IndexError):
             raise DataError(
                 "numbers of an estimate",
@@ -310,13 +300,13 @@ class _Side:
                 "(--by blocks), from others by symbols; where reports tell bins apart in groups "
                 "only, ask for the mean itself (--feature, and in a design --of)",
             ) from None
-        low, high, middle = bins.lower, bins.upper, bins.midpoints
+        sides: Any = np.stack([bins.lower, bins.upper])
+        middle = bins.midpoints
         if ends is not None:
             both: Any = float_array(ends)
-            is_pair = np.shape(both) == (2,) and np.isfinite(both).all()
-            if is_pair:
-                low, high = np.where(np.isinf([low, high]), both[:, None], [low, high])
-            if not is_pair or low[0] > high[0] or low[-1] > high[-1]:
+            if closes := np.shape(both) == (2,) and np.isfinite(both).all():
+                sides = np.where(np.isinf(sides), both[:, None], sides)
+            if not closes or (sides[0] > sides[1]).any():
                 raise InputError(
                     "ends",
                     expected="two numbers, the least and the largest that there can be, beyond "
@@ -324,21 +314,15 @@ class _Side:
                     got=quote(ends),
                     remedy="pass for example (0, 120)",
                 )
-            middle = np.where(np.isfinite(low + high), (low + high) / 2, middle)
-        return cls(bins, codes, made, low, high, middle)
-
-    def holds(self, numbers: Vector | None) -> bool:
-        """Whether there is a number inside of each bin."""
-        if numbers is None or numbers.shape != self.low.shape or not np.isfinite(numbers).all():
-            return False
-        return bool(((self.low <= numbers) & (numbers <= self.high)).all())
+            middle = np.where(np.isinf(bins.widths), sides.mean(axis=0), middle)
+        return cls(bins, codes, made, sides[0], sides[1], middle)
 
     def sums(self, weights: Vector) -> tuple[Vector, ...]:
         """Σ w_k p_k over the bins, of those whose number is not missing, for weights ``(K, J)``,
         with standard errors and the ends of intervals.
         """
         known, made, alpha = self.codes >= 0, self.made, 1 - self.made.confidence
-        c, total = np.where(known[:, None], weights[self.codes], 0.0), made.values[known].sum()
+        c, total = np.where(known[:, None], weights[self.codes], 0.0), made.values @ known
         if total <= 0:
             raise DataError(
                 "numbers of an estimate",
@@ -351,21 +335,20 @@ class _Side:
         if not known.all() or abs(total - 1) > _ROUNDING:
             parts = c, np.outer(known, np.ones(c.shape[1]))
             return *observed.ratios(*parts), *observed.ratio_limits(*parts, alpha)
-        errors = np.sqrt(np.maximum(np.einsum("fk,fg,gk->k", c, made.covariance, c), 0))
-        return made.values @ c, errors, *observed.answers(c).limits(alpha)
+        limits = observed.answers(c).limits(alpha)
+        return made.values @ c, roots(c.T @ made.covariance @ c), *limits
 
     def at(self, shares: Vector, q: float, *, last: bool = False) -> float:
         """Where shares below the edges, which do not fall, reach ``q``, evenly in between.
 
         The last such place where ``last`` says so. For a bin without an end, its representative.
         """
-        k = int(np.searchsorted(shares, q, "right" if last else "left")) - 1
-        k = min(max(k, 0), len(self.bins) - 1)
-        low, high = float(self.low[k]), float(self.high[k])
+        found = int(np.searchsorted(shares, q, "right" if last else "left"))
+        k = min(max(found - 1, 0), len(self.low) - 1)
+        low, high, before, after = map(float, (self.low[k], self.high[k], *shares[k : k + 2]))
         if not math.isfinite(high - low):
             return float(self.middle[k])
-        step = float(shares[k + 1] - shares[k])
-        part = min(max((q - float(shares[k])) / step, 0.0), 1.0) if step > 0 else float(last)
+        part = min(max((q - before) / (after - before), 0.0), 1.0) if after > before else last
         if not self.bins.whole:
             return low + part * (high - low)
         place = part * (high - low + 1)

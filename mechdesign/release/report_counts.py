@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import math
-import operator
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -109,15 +108,12 @@ class ReportCounts:
                 remedy="count a column or a table with md.count_reports",
             )
         names = listed(sources, "sources", "names of collectors", DataError)
-        known = _places(made)
-        found: dict[str, int] = {}
-        wrong = 0
+        known, found, wrong = _places(made), Counter[str](), 0
         for label, count in (counts or {}).items():
-            text = _text_or_none(label)
-            if text is None or not known(text):
+            if known(text := _text_of(label)):
+                found[text] += checked_count(tidy(count))
+            else:
                 wrong += 1
-                continue
-            found[text] = found.get(text, 0) + checked_count(tidy(count))
         if wrong:
             raise DataError(
                 "counts of reports",
@@ -127,21 +123,13 @@ class ReportCounts:
             )
         self._set(kernel_fingerprint(made), found, names)
 
-    def _set(self, kernel: str, counts: Mapping[str, int], sources: Iterable[str]) -> None:
+    def _set(self, kernel: str, counts: Mapping[str, int], sources: Iterable[str]) -> ReportCounts:
         names = list(sources)
         if not all(isinstance(name, str) for name in names):
             raise _no_counts("sources that are no names")
-        self.kernel = kernel
+        self.kernel, self.sources = kernel, tuple(sorted(names))
         self.counts = {text: counts[text] for text in sorted(counts) if counts[text]}
-        self.sources = tuple(sorted(names))
-
-    @classmethod
-    def _of(
-        cls, kernel: str, counts: Mapping[str, int], sources: Iterable[str] = ()
-    ) -> ReportCounts:
-        made = cls.__new__(cls)
-        made._set(kernel, counts, sources)
-        return made
+        return self
 
     # Reading
 
@@ -153,15 +141,12 @@ class ReportCounts:
         return True
 
     def __getitem__(self, label: Label) -> int:
-        text = _text_or_none(label)
-        return 0 if text is None else self.counts.get(text, 0)
+        return self.counts.get(_text_of(label), 0)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ReportCounts):
             return NotImplemented
         return (self.kernel, self.counts) == (other.kernel, other.counts)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         kernel = shown_fingerprint(self.kernel)
@@ -194,7 +179,7 @@ class ReportCounts:
         Raises :class:`DataError` for counts of another kernel, and for those that share a source,
         as the same reports would count twice.
         """
-        return reduce(operator.add, others, self)
+        return sum(others, self)
 
     def __add__(self, other: Any) -> ReportCounts:
         if isinstance(other, int) and other == 0:  # as ``sum`` begins
@@ -208,18 +193,17 @@ class ReportCounts:
                 got=f"those of two (and {shown_fingerprint(other.kernel)})",
                 remedy="add up counts of each kernel alone; md.estimate_rounds combines estimates",
             )
-        shared = set(self.sources) & set(other.sources)
-        if shared:
+        if shared := {*self.sources} & {*other.sources}:
             raise DataError(
                 "counts of reports",
                 expected="counts of different collectors",
                 got=f"two of collector {quote(min(shared))}",
                 remedy="take the later of the two: the same reports would count twice",
             )
-        total = dict(self.counts)
-        for text, count in other.counts.items():
-            total[text] = checked_count(total.get(text, 0) + count)
-        return ReportCounts._of(self.kernel, total, {*self.sources, *other.sources})
+        total = Counter(self.counts) + Counter(other.counts)
+        checked = {text: checked_count(count) for text, count in total.items()}
+        sources = {*self.sources, *other.sources}
+        return ReportCounts.__new__(ReportCounts)._set(self.kernel, checked, sources)
 
     __radd__ = __add__
 
@@ -249,7 +233,7 @@ class ReportCounts:
                 found[report_text(report)] = checked_count(count)
             if len(found) != len(content["counts"]) or sum(found.values()) != content["reports"]:
                 raise _no_counts("counts that do not add up")
-            return cls._of(_digest(kernel), found, content["sources"])
+            return cls.__new__(cls)._set(_digest(kernel), found, content["sources"])
         except DataError:
             raise
         except (TypeError, KeyError, ValueError, AttributeError, StorageError) as problem:
@@ -294,11 +278,12 @@ class ReportCounts:
         return cls.from_json({**note, "counts": pairs})
 
 
-def _text_or_none(label: Any) -> str | None:
+def _text_of(label: Any) -> str:
+    """The text of a report; nothing for what can be none."""
     try:
         return report_text(label)
     except (StorageError, TypeError):
-        return None
+        return ""
 
 
 def _places(made: Any) -> Any:

@@ -44,8 +44,8 @@ Places = NDArray[np.int64]
 
 # Squares of sums of products of such numbers are floats, neither infinite nor zero.
 _LEAST, _LARGEST = 1e-60, 1e60
-# Integers that floats tell apart.
-_EXACT = 1 << 53
+# Integers that floats tell apart, and how many digits those of machines have.
+_EXACT, _LENGTHS = 1 << 53, {*range(1, 19)}
 # Rows of which it is looked whether they recur.
 _PROBED = 5000
 # Reports that were read are put together where there are so many of them.
@@ -532,7 +532,15 @@ class _Integers:
     def places(self, values: Any) -> Places:
         """Positions of several values, :data:`ABSENT` for others."""
         if not isinstance(values, np.ndarray):
-            return np.fromiter(map(self._place, values), np.int64, len(values))
+            kinds = {*map(type, values)}
+            text = "".join(values) if kinds == {str} else ""
+            # Digits alone are read at once.
+            if text.isascii() and text.isdigit() and {*map(len, values)} <= _LENGTHS:
+                values = np.fromiter(map(int, values), np.int64, len(values))
+            elif kinds == {int} and min(values) > -_EXACT and max(values) < _EXACT:
+                values = np.array(values)
+            else:
+                return np.fromiter(map(self._place, values), np.int64, len(values))
         inside = (values >= 0) & (values < len(self.labels))
         return np.where(inside, np.where(inside, values, 0).astype(np.int64), ABSENT)
 

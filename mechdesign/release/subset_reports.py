@@ -42,7 +42,7 @@ class SubsetTable:
         self._alone = len(mechanism.layout.masses) == 1
         self._words = 3 + max(2 * len(one.slots) + len(one.parts) for one in types)
         if self._alone:
-            ((directions, _),) = types[0].slots
+            (directions,) = types[0].slots
             self._words = 3 + (directions.number > directions.each)
 
     def draw(self, codes: NDArray[Any], words: Words) -> NDArray[np.int64]:
@@ -69,9 +69,10 @@ class SubsetTable:
     ) -> NDArray[np.int64]:
         one, layout = self._kernel.types[t], self._kernel.layout
         used, numbers, drawn = 3, list[NDArray[np.int64]](), dict[int, NDArray[np.int64]]()
-        for directions, groups in one.slots:
+        for directions in one.slots:
             number = directions_of(directions, word[:, used : used + 2], spare, self.bits)
             numbers.append(number)
+            groups = [i for i, own in one.directions.items() if own == directions]
             drawn |= dict.fromkeys(groups, directions.at(number))
             used += 2
         for i, part in one.parts.items():

@@ -10,14 +10,14 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InputError, LevelError
-from ..exact import DENOMINATOR, Verdict, to_weights
+from ..exact import Verdict, to_weights
 from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, as_notions
@@ -28,8 +28,8 @@ from .parts import (
     MOST_RESIDUES,
     Part,
     balanced,
-    class_ends,
     divisors,
+    weights_of,
 )
 from .program import Mixture, Program
 from .report_types import MOST_REPORTS, Layout, ReportType, check_levels
@@ -46,7 +46,7 @@ _PRIMES, _FEW_PRIMES = 257, 31
 # Dimensions in which groups share a direction; points of a space for one symbol, or in all.
 _MOST_SHARED, _MOST_POINTS, _ALWAYS = 5, 64, 1 << 24
 # How much of what tells nothing is mixed into weights.
-_MIXED = [0.0, *(2.0 ** -np.arange(52.0, 3.0, -3.0))]
+_MIXED = [0.0, *(2.0 ** -np.arange(52.0, 2.0, -1.0))]
 # Below this part of them classes give way, as floats are rounded; no bound.
 _BELOW, _NONE = 1 - 2.0**-20, 1 << 60
 
@@ -132,10 +132,12 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
     layout = Layout.of(symbols) if isinstance(symbols, Prior) else Layout(np.zeros(size, np.uint8))
     bounds = asked_bounds(notions, outside=True)
     found, told = list[Any](), Program(layout, bounds, outside=True).best()
+    limit: float = math.inf
     if told is not None:
         raised = told.types.max(axis=0, initial=0).tolist()
         for plan in dict.fromkeys(_plans(layout.sizes, raised, bounds.are_by_mean)):
-            found += types_of(layout, notions, plan)
+            found += types_of(layout, notions, plan, limit)
+            limit = min((risk for risk, *_ in found), default=limit) * (1 + Fraction(tolerance))
     if told is None or not found:
         raise LevelError(
             "privacy levels",
@@ -143,8 +145,9 @@ def subset_selection(symbols: Any, privacy: Any, *, tolerance: float = 0.0025) -
             got="bounds that leave equal rows only, in 53 bits",
             remedy="ask for larger levels",
         )
-    limit = min(risk for risk, *_ in found) * (1 + Fraction(tolerance))
-    *_, types = min((made for made in found if made[0] <= limit), key=lambda made: made[1])
+    *_, types = min(
+        (made for made in found if made[0] <= limit), key=lambda made: (made[1], made[0])
+    )
     given = symbols if isinstance(symbols, Prior) else range(size)
     prices = told.prices if len(masses) > 1 else None
     return SubsetSelection(given, notions, layout, types, prices)
@@ -155,41 +158,43 @@ def _plans(sizes: list[int], raised: list[float], are_by_mean: bool) -> Iterator
 
     Bounds against the mean of a column leave little to small groups in a large space.
     """
-    most = _PRIMES if len(sizes) == 1 else _FEW_PRIMES * (not are_by_mean)
-    primes = [q for q in range(2, most + 1) if not divisors(q)]
-    for k in range(2, _MOST_SHARED + 1):
-        q = max(2, int(max(sizes) ** (1 / k)))
-        while q**k < max(sizes) or divisors(q):
-            q += 1
-        primes.append(q)
-    for limit in {_SMALL * (len(sizes) > 1), *sizes}:
+    most, always = max(sizes), _SMALL * (len(sizes) > 1)
+    primes = [q for q in range(2, max(_PRIMES, 2 * math.isqrt(most))) if not divisors(q)]
+    near = [next(q for q in primes if q**k >= most) for k in range(2, _MOST_SHARED + 1)]
+    last = _PRIMES if len(sizes) == 1 else _FEW_PRIMES
+    few = [*near, *(q for q in primes if q <= last)]
+    for limit in {always, *sizes}:
         permuted = [
             n == 1 or (n <= limit and k <= _MOST_RAISED and len(divisors(n)) <= MOST_DIVISORS)
             for n, k in zip(sizes, raised, strict=False)
         ]
-        for q in primes:
+        for q in near if are_by_mean and limit > always else few:
             plan = tuple(
                 (n, 1) if own else (q, next(k for k in range(1, 25) if q**k >= n))
                 for n, own in zip(sizes, permuted, strict=True)
             )
             points = max(q**k for q, k in plan)
-            if q <= MOST_RESIDUES and points <= max(_MOST_POINTS * max(sizes), _ALWAYS):
+            if q <= MOST_RESIDUES and points <= max(_MOST_POINTS * most, _ALWAYS):
                 yield plan
 
 
 def types_of(
-    layout: Layout, notions: Sequence[PrivacyNotion], plan: Plan
+    layout: Layout, notions: Sequence[PrivacyNotion], plan: Plan, limit: float = math.inf
 ) -> Iterator[tuple[Fraction, int, list[ReportType]]]:
-    """Types that keep the notions over the spaces of a plan, with risk and number of reports."""
-    bounds, sizes = asked_bounds(notions), layout.sizes
-    if (best := Program(layout, bounds, plan, outside=False).best()) is None:
+    """Types that keep the notions over the spaces of a plan, with risk and number of reports, where
+    the risk may be below a limit.
+    """
+    bounds = asked_bounds(notions)
+    best = Program(layout, bounds, plan, outside=False).best()
+    if best is None or best.risk * _BELOW > limit:
         return
-    full = [q**m == n or not bounds.are_by_mean for (q, m), n in zip(plan, sizes, strict=True)]
     least: Fraction | float = math.inf
-    for mixed in _MIXED:
+    # Weights are rounded, which little makes good, or means are uneven, which takes more.
+    is_even = not bounds.are_by_mean or [q**m for q, m in plan] == layout.sizes
+    for mixed in _MIXED[::3] if is_even else reversed(_MIXED):
         # Rounding may leave some symbols alike, and there may be no placements.
         with contextlib.suppress(ValueError):
-            types = _weighted(layout, plan, best, mixed, bounds, np.array(full))
+            types = [*_weighted(layout, plan, best, mixed, bounds)]
             lifts = [one.lifts(layout.shares) for one in types]
             reports = sum(one.reports for one in types)
             checks = (check_levels(notion, lifts) for notion in notions)
@@ -201,46 +206,41 @@ def types_of(
 
 
 def _weighted(
-    layout: Layout, plan: Plan, best: Mixture, mixed: float, bounds: LiftBounds, full: NDArray[Any]
-) -> list[ReportType]:
-    """The types of a mixture in integers, with so much of a kernel that tells nothing mixed in.
-
-    Groups that are not ``full`` have entries and means at each class of directions that are linear
-    in how far their residues are told apart there, which is as far as bounds leave it.
-    """
+    layout: Layout, plan: Plan, best: Mixture, mixed: float, bounds: LiftBounds
+) -> Iterator[ReportType]:
+    """The types of a mixture in integers, with so much of a kernel that tells nothing mixed in."""
     # What is mixed in comes as often at all symbols.
     chances = best.shares[:, None] * ((1 - mixed) * best.means + mixed)
-    weights, types = to_weights(chances.T).T, list[ReportType]()
-    limits, signs = np.array([float(bounds.upper or _NONE), float(bounds.lower)]), np.array([1, -1])
+    weights = to_weights(chances.T).T.tolist()
     for t, (row, often) in enumerate(zip(chances, best.shares, strict=True)):
-        *counts, low, high = best.types[t].tolist()
-        drafts, ends = dict[int, Any](), np.zeros((len(row), max(m for _, m in plan), 4))
+        (*counts, low, high), parts = best.types[t].tolist(), dict[int, Part]()
         for i, ((q, m), count) in enumerate(zip(plan, counts, strict=True)):
             if 0 < count < q > 1:
-                levels = [high, low + count % 1 * (high - low), low, low]
-                values = np.array(levels[:3] if count >= 1 else levels[1:])
-                away = (1 - mixed * full[i]) * often * (values - best.means[t, i])
-                raised = max(1, int(count))
-                sizes = raised, 1, q - 1 - raised
-                ends[i, :m] = [class_ends(layout.sizes[i], q, c, away, sizes) for c in range(m)]
-                drafts[i] = raised, count % 1 > 0 and 1 < count < q - 1, away / row[i]
-        # Entries and means but for what is told apart, and with that as far as groups give way.
-        even = full[:, None, None]
-        fixed, moving = row[:, None] + (ends * even)[:, 0, :2], ends * ~even
-        means = np.tensordot(np.array(layout.shares, dtype=float), moving, 1)
-        slack = signs * (limits * often - fixed)[:, None]
-        slope = signs * (moving[..., :2] - limits * means[:, 2:])
-        with np.errstate(all="ignore"):
-            ratios = np.where((slope > 0) & (slope > slack), slack / slope, 1.0)
-        scales = np.maximum(ratios.min(axis=(0, 2)), 0.0) * _BELOW
-        parts = dict[int, Part]()
-        for i, (raised, has_middle, away) in drafts.items():
-            (q, m), cells = plan[i], []
-            for scale in np.ones(m) if full[i] else scales[:m]:
-                levels = np.maximum(1 + scale * away, 0.0) * DENOMINATOR // q
-                _, middle, rest = levels.astype(int).tolist()
-                cells.append((DENOMINATOR - middle - rest * (q - raised - 1), middle))
-            placements = balanced(q, raised, middle=has_middle) if divisors(q) else IN_ORDER
-            parts[i] = Part(layout.sizes[i], q, m, raised, tuple(cells), placements)
-        types.append(ReportType(tuple(weights[t].tolist()), parts))
-    return types
+                levels = [high, low + count % 1 * (high - low), low, low][count < 1 :]
+                away = often * (np.array(levels[:3]) - best.means[t, i]) / row[i]
+                # What does not fill its space gives way as far as that leaves it.
+                away *= 1 - mixed * (q**m == layout.sizes[i] or not bounds.are_by_mean)
+                raised, middle = max(1, int(count)), count % 1 > 0 and 1 < count < q - 1
+                placements = balanced(q, raised, middle=middle) if divisors(q) else IN_ORDER
+                own = (weights_of(q, raised, 1 + away),) * m
+                parts[i] = Part(layout.sizes[i], q, m, raised, own, placements)
+        yield _giving_way(ReportType(tuple(weights[t]), parts), layout, bounds)
+
+
+def _giving_way(one: ReportType, layout: Layout, bounds: LiftBounds) -> ReportType:
+    """The type with residues told apart by less at classes of directions where means of groups that
+    do not fill their spaces are uneven: entries and means are linear in how far they are.
+    """
+    uneven = {i: part for i, part in one.parts.items() if not part.is_full}
+    if not uneven or not bounds.are_by_mean:
+        return one
+    even, slacks = one.ends.copy(), list[Any]()
+    even[:, :, [*uneven]] = one.means[[*uneven]]
+    for ends in (even.astype(float), one.ends.astype(float)):
+        below, above = (ends[2:] @ layout.shares.astype(float))[..., None]
+        upper = float(bounds.upper or _NONE) * below - ends[0]
+        slacks.append(np.hstack([upper, ends[1] - float(bounds.lower) * above]))
+    with np.errstate(all="ignore"):
+        ratios = np.where(slacks[1] < 0, slacks[0] / (slacks[0] - slacks[1]), 1.0)
+    scales = np.maximum(ratios.min(axis=1), 0.0) * _BELOW
+    return replace(one, parts=one.parts | {i: p.told_apart(scales) for i, p in uneven.items()})

@@ -32,9 +32,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -96,9 +97,10 @@ class Directions:
         """Number of directions."""
         return self.each * len(self.masses)
 
-    def chance(self, direction: int) -> Fraction:
-        """The probability of a direction."""
-        return Fraction(self.masses[direction // self.each], self.each * sum(self.masses))
+    @property
+    def chances(self) -> NDArray[Any]:
+        """The probability of each direction, by its placement."""
+        return np.array(self.masses, dtype=object) * Fraction(1, self.each * sum(self.masses))
 
     def at(self, directions: Integers) -> Integers:
         """The point u of directions, their class and the number of their placement, ``(3, n)``.
@@ -135,23 +137,22 @@ class Part:
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for numbers that make no part."""
-        q, m, n = self.base, self.dimension, self.size
-        whole = is_whole(q, 2, max(n, MOST_RESIDUES)) and is_whole(m, 1, 30)
-        if not whole or not n <= q**m <= MOST_POINTS or MOST_RESIDUES < q != n:
-            raise ValueError(f"expected a space for {n} symbols, got {q}^{m}")
-        weights = [
-            w for high, middle in self.weights for w in (high, middle, DENOMINATOR - high - middle)
-        ]
-        whole = is_whole(self.count, 1, q - 1) and all(is_whole(w, 0) for w in weights)
-        if not whole or len(weights) != 3 * m or (self.count == q - 1 and any(weights[2::3])):
-            raise ValueError("expected weights of residues, for each class")
-        if self.placements == IN_ORDER:
-            is_balanced = not divisors(q)
-        else:
-            is_balanced = (q, m) == (n, 1) and are_balanced(n, self.count, self.placements)
-            is_balanced &= self.others_are_alike or len(self._listed[0]) > self.count
-        if not is_balanced:
-            raise ValueError("expected a prime, or placements that balance all pairs")
+        q, m, n, count = self.base, self.dimension, self.size, self.count
+        rests = [DENOMINATOR - high - middle for high, middle in self.weights]
+        good = is_whole(q, 2) and is_whole(m, 1, 30) and n <= q**m <= MOST_POINTS
+        good = good and (q == n or q <= MOST_RESIDUES) and is_whole(count, 1, q - 1)
+        good = good and all(is_whole(w, 0) for w in chain(rests, *self.weights))
+        good = good and len(rests) == m and (count < q - 1 or not any(rests))
+        if good and self.placements == IN_ORDER:
+            good = not divisors(q)
+        elif good:
+            good = (q, m) == (n, 1) and are_balanced(n, count, self.placements)
+            good = good and (self.others_are_alike or len(self._listed[0]) > count)
+        if not good:
+            raise ValueError(
+                f"expected a space for {n} symbols over a prime, or placements that balance all "
+                "pairs, and weights of residues for each class"
+            )
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -178,10 +179,31 @@ class Part:
     def ends(self, c: int) -> Sequence[Fraction]:
         """The largest and the smallest ρ at directions of a class, and between what its mean over
         the symbols of the group is.
+
+        Whole cells of q^(c+1) points have every residue equally often. In the cell that is there in
+        part each value of digit c has a residue of its own; levels are filled in their order.
         """
         if c >= self.dimension:
             return (Fraction(1),) * 4
-        return class_ends(self.size, self.base, c, self.values[c], self.sizes)
+        cell, means = self.base**c, list[Fraction]()
+        whole, rest = divmod(self.size, cell * self.base)
+        levels: list[Any] = sorted(zip(self.values[c], self.sizes, strict=True))
+        for order in (levels, levels[::-1]):
+            total, left = Fraction(0), Fraction(rest, cell)
+            for value, n in order:
+                total += value * cell * (whole * n + min(n, left))
+                left -= min(n, left)
+            means.append(total / self.size)
+        return levels[-1][0], levels[0][0], *means
+
+    def told_apart(self, scales: Iterable[float]) -> Part:
+        """The same with so much of what tells residues apart at each class."""
+        rows = zip(scales, self.values, strict=False)
+        weights = [
+            weights_of(self.base, self.count, [1 + scale * (float(v) - 1) for v in row])
+            for scale, row in rows
+        ]
+        return replace(self, weights=tuple(weights))
 
     # Residues
 
@@ -236,36 +258,26 @@ class Part:
                 symbols = units * (self._listed[placements, rank] - shifts) % q
                 np.add.at(total, symbols, counts * score)
             return total[: self.size]
-        spectrum, digits = np.zeros(q**m, dtype=complex), self.digits(vectors)
+        spectrum, starts = (
+            np.zeros(q**m, dtype=complex),
+            np.flatnonzero(np.diff(vectors, prepend=-1)),
+        )
+        digits, classes = self.digits(vectors[starts]), classes[starts]
         table = np.fft.fft(table, axis=1) * q ** (m - 1) * (1 + (q > 2))
         # The coefficient at −k is the conjugate of that at k; for q = 2 they are one.
         for k in range(1, q // 2 + 1):
             turns = np.exp(2j * np.pi / q * (k * np.arange(q) % q))[shifts] * counts
             points = digits * k % q @ q ** np.arange(m)
-            np.add.at(spectrum, points, table[classes, k] * turns)
+            np.add.at(spectrum, points, table[classes, k] * np.add.reduceat(turns, starts))
         return np.fft.ifftn(spectrum.reshape((q,) * m)).real.ravel()[: self.size]
 
 
-def class_ends(
-    size: int, base: int, i: int, values: Iterable[Any], sizes: Iterable[int]
-) -> tuple[Any, ...]:
-    """The largest and the smallest of values that so many residues have, and between what their
-    mean over the symbols of a group is at directions of a class.
-
-    Whole cells of q^(i+1) points have every residue equally often. In the cell that is there in
-    part each value of digit i has a residue of its own; levels are filled in their order.
+def weights_of(base: int, count: int, values: Sequence[float]) -> tuple[int, int]:
+    """Those over 2⁵³ of the high residues, which take what rounding leaves, and of the next one,
+    from ρ of these and of the others.
     """
-    cell = base**i
-    whole, rest = divmod(size, cell * base)
-    levels: list[Any] = sorted((v, n) for v, n in zip(values, sizes, strict=False) if n)
-    means = list[Any]()
-    for order in (levels, levels[::-1]):
-        total, left = 0, Fraction(rest, cell)
-        for value, n in order:
-            total += value * cell * (whole * n + min(n, left))
-            left -= min(n, left)
-        means.append(total / size)
-    return levels[-1][0], levels[0][0], *means
+    middle, rest = (int(max(values[k], 0.0) * DENOMINATOR) // base for k in (1, -1))
+    return DENOMINATOR - middle - rest * (base - count - 1), middle
 
 
 # Placements
@@ -281,10 +293,9 @@ def divisors(size: int) -> list[int]:
 def are_balanced(size: int, count: int, placements: Placements) -> bool:
     """Whether lists of elements, ``count`` of which are high ones, balance all pairs."""
     elements, masses = placements
-    good = all(is_whole(mass, 1, 1 << 8192) for mass in masses) and len(masses) == len(elements)
-    for each in elements:
-        good = good and all(is_whole(x, 0, size - 1) for x in each)
-        good = good and len(set(each)) == len(each) and len(each) - count in (0, 1)
+    good = len(masses) == len(elements) and all(is_whole(mass, 1, 1 << 8192) for mass in masses)
+    good = good and all(is_whole(x, 0, size - 1) for x in chain(*elements))
+    good = good and all(len({*each}) == len(each) in (count, count + 1) for each in elements)
     if not good or len(divisors(size)) > MOST_DIVISORS:
         return False
     rows = np.array(_excesses(size, count, elements), dtype=object)

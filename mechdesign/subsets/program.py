@@ -65,12 +65,15 @@ class Kind(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """Types with their means over groups, how often they come, and the prices that prove it."""
+    """Types with their means over groups, how often they come, the prices that prove it, and the
+    risk.
+    """
 
     types: Floats
     means: Floats
     shares: Floats
     prices: Prices
+    risk: float
 
 
 class Program:
@@ -96,6 +99,7 @@ class Program:
         cells, dimensions = np.array(plan or [(n, 1) for n in layout.sizes], dtype=float).T
         n, v = np.array(layout.sizes), cells**dimensions
         self.cells, self.masses = cells, np.array(layout.shares, dtype=float)
+        self.certain = float(layout.certain)
         # Weights of errors inside of groups, and of the groups' shares.
         self.within, self.between = n * (1 - 1 / v) ** 2, n / v**2
         # To what share of it the objective is told, of few and of many symbols.
@@ -149,16 +153,16 @@ class Program:
         if len(self.cells) == 1:
             shares = np.eye(len(used))[spreads.argmax()]
         # Few types with the same moments, and means of one whatever the solver left.
-        upper = np.triu_indices(len(self.cells))
-        squares = ((means - 1)[:, :, None] * (means - 1)[:, None])[:, *upper]
+        squares = np.einsum("ti,tj->tij", means - 1, means - 1).reshape(len(used), -1)
         table = np.hstack([spreads, squares])
-        table /= np.maximum(np.abs(table).max(axis=0), _TINY)
-        right = np.append(_SURE * np.ones(len(self.cells)), shares @ table)
-        columns, kept = np.hstack([_SURE * means, table]).T, np.arange(len(used))
+        table = np.hstack([_SURE * means, table / np.maximum(np.abs(table).max(axis=0), _TINY)])
+        right, kept = shares @ table, np.arange(len(used))
+        right[: len(self.cells)] = _SURE
         for _ in range(2):
-            few, _ = nnls(columns[:, kept], right)
-            kept, few = kept[few > _TOLD], few[few > _TOLD]
-        return Mixture(used[kept], means[kept], few, prices)
+            shares, _ = nnls(table[kept].T, right)
+            kept, shares = kept[shares > _TOLD], shares[shares > _TOLD]
+        risk = self.constant(prices) - self.certain
+        return Mixture(used[kept], means[kept], shares, prices, risk)
 
     def least(self, prices: Prices) -> float:
         """What the objective is at least, from any prices: tightly where that takes few steps."""
@@ -240,31 +244,30 @@ class Program:
         The limit is at most ``wanted`` above the best worth, or above ``most``, and a tenth of what
         the best is worth more than that, unless there are too many boxes.
         """
-        limit, kept = most, [np.zeros((0, len(self.cells) + 2))]
+        limit, kept, sides = most, [np.zeros((0, len(self.cells) + 2))], np.arange(len(self.cells))
         for kind in self.kinds:
-            lower, looked, sides = 0 * self.cells[None], 0, np.arange(len(self.cells))
-            upper = np.where(sides == kind.free, 0, self.cells)[None]
-            while len(lower):
-                inside = self._placed(kind, np.floor((lower + upper) / 2))
+            boxes = np.array([[0 * self.cells], [np.where(sides == kind.free, 0, self.cells)]])
+            looked = 0
+            while boxes.size:
+                inside = self._placed(kind, np.floor(boxes.mean(axis=0)))
                 worth = self.worth(prices, inside)
-                good = np.argsort(-worth)[:_KEPT]
-                kept.append(inside[good[worth[good] > most]])
+                kept.append(inside[np.argsort(-worth)[:_KEPT]][: (worth > most).sum()])
                 best = float(worth.max(initial=-np.inf))
                 if best > most:
                     limit = max(limit, best + wanted + _MORE * (best - most))
                 # A box of one type is known.
-                lower, upper = (part[(upper > lower).any(axis=1)] for part in (lower, upper))
-                over = self._tops(prices, kind, limit, lower, upper)
-                looked += len(lower)
+                boxes = boxes[:, (boxes[1] > boxes[0]).any(axis=1)]
+                over = self._tops(prices, kind, limit, *boxes)
+                looked += len(over)
                 if looked > _MOST_BOXES:
                     limit += max(0.0, float(over.max(initial=0.0)))
                     break
                 # Halves of the widest side.
-                lower, upper = lower[over > 0], upper[over > 0]
-                side = sides == ((upper - lower) / self.cells).argmax(axis=1)[:, None]
-                cut = np.floor((lower + upper) / 2)
-                left, right = np.where(side, cut, upper), np.where(side, cut + 1, lower)
-                lower, upper = np.vstack([lower, right]), np.vstack([left, upper])
+                boxes = boxes[:, over > 0]
+                widest = ((boxes[1] - boxes[0]) / self.cells).argmax(axis=1)
+                side, cut = sides == widest[:, None], np.floor(boxes.mean(axis=0))
+                upper, lower = np.where(side, [cut, cut + 1], boxes[::-1])
+                boxes = np.hstack([[boxes[0], upper], [lower, boxes[1]]])
         found = _joined(kept)
         return limit, found[np.argsort(-self.worth(prices, found), kind="stable")[:_KEPT]]
 

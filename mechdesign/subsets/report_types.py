@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -38,15 +39,16 @@ class Layout:
 
     def __init__(self, group: NDArray[np.integer], masses: Sequence[Fraction] = ()) -> None:
         self.group, self.sizes = group.astype(np.uint8), np.bincount(group).tolist()
-        self.masses = masses or [Fraction(1, len(group))] * len(self.sizes)
-        self.shares = [n * mass for n, mass in zip(self.sizes, self.masses, strict=True)]
+        self.masses = np.array(masses or [Fraction(1, len(group))] * len(self.sizes))
+        self.shares = np.multiply(self.sizes, self.masses)
+        #: Σ p² of the symbols: the risk of an open survey is one less this.
+        self.certain: Fraction = self.shares @ self.masses
 
     @classmethod
     def of(cls, prior: Prior) -> Layout:
         """The groups of a prior by falling masses."""
-        masses = sorted(set(prior.weights), reverse=True)
-        codes = {mass: i for i, mass in enumerate(masses)}
-        group = np.array([codes[mass] for mass in prior.weights])
+        masses = sorted({*prior.weights}, reverse=True)
+        group = np.array(list(map(masses.index, prior.weights)))
         return cls(group, [Fraction(mass) / sum(prior.weights) for mass in masses])
 
     @cached_property
@@ -69,32 +71,41 @@ class ReportType:
     parts: dict[int, Part]
 
     @cached_property
-    def slots(self) -> list[tuple[Directions, list[int]]]:
-        """Directions that are drawn, and the groups that share each."""
-        found: dict[Any, list[int]] = {}
-        for i, part in self.parts.items():
-            found.setdefault((part.base, part.placements), []).append(i)
-        slots = []
-        for (base, (_, masses)), groups in found.items():
-            parts = [self.parts[i] for i in groups]
+    def directions(self) -> dict[int, Directions]:
+        """What is drawn for each group, which groups share where they can."""
+        alike: dict[Any, list[Part]] = {}
+        for part in self.parts.values():
+            alike.setdefault((part.base, part.placements[1]), []).append(part)
+        found = dict[Any, Directions]()
+        for (base, masses), parts in alike.items():
             # Where one residue is told from all others, one direction of each line is enough.
             are_lines = all(part.count == 1 and part.others_are_alike for part in parts)
             dimension = max(part.dimension for part in parts)
-            slots.append((Directions(base, dimension, masses, are_lines), groups))
-        return slots
+            found[base, masses] = Directions(base, dimension, masses, are_lines)
+        return {i: found[part.base, part.placements[1]] for i, part in self.parts.items()}
 
-    def class_share(self, i: int, c: int) -> Fraction:
-        """How many of the directions of a group are of a class."""
-        (directions,) = (directions for directions, groups in self.slots if i in groups)
-        return Fraction(
-            directions.base ** (directions.dimension - 1 - c), int(directions.lines[-1])
-        )
+    @cached_property
+    def slots(self) -> list[Directions]:
+        """Directions that are drawn."""
+        return [*dict.fromkeys(self.directions.values())]
+
+    def residues(self, i: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Values of ρ in a group at each class of directions, and how often reports have them where
+        residues are uniform, ``(m + 1, L)``; in the end those that tell none of its symbols apart.
+        """
+        rows, shares, sizes = list[Any](), list[Fraction](), list[Any]([1])
+        if part := self.parts.get(i):
+            lines = np.diff(self.directions[i].lines).tolist()
+            shares = [Fraction(k, sum(lines)) for k in lines[: part.dimension]]
+            rows, sizes = part.values, part.sizes
+        even = np.outer([*shares, 1 - sum(shares, Fraction(0))], sizes)
+        return np.array([*rows, [Fraction(1)] * len(sizes)]), even / sum(sizes)
 
     @cached_property
     def radices(self) -> list[int]:
         """Numbers of directions of the slots, then of shifts of the groups that are split; one."""
         shifts = [part.base for part in self.parts.values()]
-        return [*(directions.number for directions, _ in self.slots), *shifts, 1]
+        return [*(directions.number for directions in self.slots), *shifts, 1]
 
     @property
     def reports(self) -> int:
@@ -103,36 +114,37 @@ class ReportType:
 
     def drawn(self, reports: Integers) -> dict[int, tuple[Integers, Integers]]:
         """For each group that is split the direction and the shift at each report."""
-        numbers = np.unravel_index(reports, self.radices)
-        shifts = dict(zip(self.parts, numbers[len(self.slots) :], strict=False))
-        return {
-            i: (directions.at(number), shifts[i])
-            for (directions, groups), number in zip(self.slots, numbers, strict=False)
-            for i in groups
-        }
+        parts: list[Any] = [*self.slots, *self.parts]
+        numbers = dict(zip(parts, np.unravel_index(reports, self.radices), strict=False))
+        return {i: (own.at(numbers[own]), numbers[i]) for i, own in self.directions.items()}
 
-    def lifts(self, shares: Sequence[Fraction]) -> Lifts:
-        """Bounds on 1/lift, lift and ratio for masses of groups, and whether they are attained.
+    @cached_property
+    def means(self) -> NDArray[Any]:
+        """The mean entries of groups, ``(G,)``."""
+        return np.array([Fraction(weight, DENOMINATOR) for weight in self.chances])
 
-        Reports have a class of directions, at which means over symbols are between two ends.
+    @cached_property
+    def ends(self) -> NDArray[Any]:
+        """For each class of directions, which reports have, the largest and the smallest entries of
+        groups, and between what their means are, ``(4, C, G)``.
         """
-        chances = np.array([Fraction(weight, DENOMINATOR) for weight in self.chances])
-        masses, parts = chances * shares, self.parts.values()
-        dimensions = [directions.dimension for directions, _ in self.slots]
+        dimensions = [directions.dimension for directions in self.slots]
         if sum(m > 1 for m in dimensions) > 1:
             raise ValueError("classes of several directions")
-        worst: list[Any] = [0, 0, 0]
-        for c in range(max(dimensions, default=1)):
-            ends = np.ones((len(masses), 4), dtype=object)
-            for directions, groups in self.slots:
-                for i in groups:
-                    ends[i] = self.parts[i].ends(min(c, directions.dimension - 1))
-            most, least, below, above = ends.T
-            high, low = (chances * most).max(), (chances * least).min()
-            pairs = (masses @ above, low), (high, masses @ below), (high, low)
-            worst = [
-                max(v, a / b if b else math.inf) for v, (a, b) in zip(worst, pairs, strict=True)
-            ]
+        found = np.ones((4, max(dimensions, default=1), len(self.chances)), dtype=object)
+        for i, c in product(self.parts, range(found.shape[1])):
+            found[:, c, i] = self.parts[i].ends(min(c, self.directions[i].dimension - 1))
+        return found * self.means
+
+    def lifts(self, shares: NDArray[Any]) -> Lifts:
+        """Bounds on 1/lift, lift and ratio for masses of groups, and whether they are attained."""
+        below, above = self.ends[2:] @ shares
+        high, low = self.ends[0].max(axis=1), self.ends[1].min(axis=1)
+        worst = [
+            max(a / b if b else math.inf for a, b in zip(*pair, strict=True))
+            for pair in ((above, low), (high, below), (high, low))
+        ]
+        parts = self.parts.values()
         are_alike = all(len({*part.weights}) == 1 for part in parts)
         is_exact = are_alike and all(part.is_full for part in parts)
         attained = is_exact, is_exact, are_alike

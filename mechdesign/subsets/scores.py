@@ -17,72 +17,66 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..exact import DENOMINATOR
+from ..utility.estimation import as_fraction, as_rational
 from .parts import Floats, Integers
 from .report_types import Layout, ReportType
 
 _ONE = Fraction(1)
 
 
-class _Group:
-    """The scores of the symbols of one group, all exact.
+class _Scores(NamedTuple):
+    """Those of the symbols of one group, all exact.
 
     Attributes
     ----------
     totals : β of each type over the number of points
-    types, values : ``(k,)`` of each value that the score of a symbol has, and that value
-    given : ``(k, 1 + G)`` chances of these where the secret is the symbol, and where it is another
+    tables : for each type what is added at each class of directions, and level of the residue
+    values : ``(k,)`` that the score of a symbol has
+    given : ``(1 + G, k)`` chances of these where the secret is the symbol, and where it is another
         one of each group, in the mean over all others of the own one
-    second : mean squares of the score in these cases
     """
 
-    def __init__(self, i: int, n: int, types: Sequence[ReportType], tables: Any) -> None:
-        chances, often, totals = tables
-        parts = [one.parts.get(i) for one in types]
-        spaces = {(part.base, part.dimension) for part in parts if part is not None}
-        if len(spaces) != (n > 1):
-            raise ValueError("a group whose symbols are alike, or in several spaces")
-        ((q, m),) = spaces or {(2, 0)}
-        v, self.totals = q**m, totals[i] / q**m
-        # How often two symbols have one residue at directions of each class: where they differ in
-        # lower digits alone, and by chance where in higher ones.
-        agree = [(n // q**c) * q ** (2 * c) + (n % q**c) ** 2 for c in range(m + 1)]
-        same = [(a - n + Fraction(n * n - b, q)) / (n * n - n) for a, b in pairwise(agree)]
-        # Values of ρ at each class, with how often it and they come, and in the end that of no
-        # class that tells symbols apart.
-        weights, told, atoms = chances[:, i] / often, [Fraction(0)] * m, list[Any]()
-        for t, (one, part) in enumerate(zip(types, parts, strict=True)):
-            rest = Fraction(1)
-            rows = [zip(row, part.sizes, strict=True) for row in part.values] if part else []
-            for c, row in enumerate(rows):
-                share = one.class_share(i, c)
-                rest -= share
-                for rho, count in row:
-                    atoms.append((t, c, rho, share * count / q))
-                    told[c] += chances[t, i] * weights[t] * atoms[-1][-1] * (rho - 1) ** 2
-            atoms.append((t, m, Fraction(1), rest))
-        if not all(told):
-            raise ValueError("a group whose symbols are alike in a class")
-        values, given = list[Any](), list[Any]()
-        for t, c, rho, even in atoms:
-            score, inside = Fraction(0), Fraction(n > 1)
-            if c < m:
-                score = weights[t] * (q - 1) * q ** (m - 1 - c) * (rho - 1) / v / told[c]
-                inside = same[c] * rho + (1 - same[c]) * (q - rho) / (q - 1)
-            values.append(self.totals[t] + score)
-            given.append(even * np.array([rho * chances[t, i], *chances[t]]))
-            given[-1][1 + i] *= inside
-        self.types = np.array([t if c < m else -1 for t, c, *_ in atoms])
-        self.values, self.given = np.array(values), np.array(given)
-        self.second = self.values**2 @ self.given
+    totals: Any
+    tables: list[Any]
+    values: Any
+    given: Any
 
-    def variance(self, i: int, own: Any, shares: Any, second: Any) -> Any:
-        """N times the variance of the estimate of a symbol's share."""
-        return own * (second[0] - second[1 + i] - own) + shares @ second[1:]
+
+def _scores(
+    layout: Layout, types: Sequence[ReportType], i: int, weights: Any, totals: Any
+) -> _Scores:
+    """Those of a group, from its chances over how often each type comes, and its β."""
+    n, parts = layout.sizes[i], [one.parts[i] for one in types if i in one.parts]
+    spaces = {(part.base, part.dimension) for part in parts}
+    if len(spaces) != (n > 1):
+        raise ValueError("a group whose symbols are alike, or in several spaces")
+    ((q, m),) = spaces or {(2, 0)}
+    v, residues = q**m, [one.residues(i) for one in types]
+    told = np.array([0 * _ONE] * m + [_ONE])
+    for one, weight, (rho, even) in zip(types, weights, residues, strict=True):
+        told[-len(rho) :] += one.means[i] * weight * (even * (rho - 1) ** 2).sum(axis=1)
+    if not told.all():
+        raise ValueError("a group whose symbols are alike in a class")
+    scales = [(q - 1) * q ** (m - 1 - c) / (told[c] * v) for c in range(m)]
+    # How often two symbols have one residue at directions of each class: where they differ in
+    # lower digits alone, and by chance where in higher ones.
+    agree = [(n // q**c) * q ** (2 * c) + (n % q**c) ** 2 for c in range(m + 1)]
+    same = [(a - n + Fraction(n * n - b, q)) / (n * n - n) for a, b in pairwise(agree)]
+    classes = np.array([[*scales, _ONE], [*same, _ONE]])[..., None]
+    tables, given, totals = list[Any](), list[Any](), totals / v
+    for one, weight, (rho, even) in zip(types, weights, residues, strict=True):
+        scale, equal = classes[:, -len(rho) :]
+        tables.append(weight * scale * (rho - 1))
+        met = np.multiply.outer([one.means[i], *one.means], even)
+        met[0] *= rho
+        met[1 + i] *= (equal * rho + (1 - equal) * (q - rho) / (q - 1)) * (n > 1)
+        given.append(met.reshape(len(met), -1))
+    values = [(total + table).ravel() for total, table in zip(totals, tables, strict=True)]
+    return _Scores(totals, tables, np.concatenate(values), np.hstack(given))
 
 
 class Scored:
@@ -92,23 +86,24 @@ class Scored:
     """
 
     def __init__(self, layout: Layout, types: Sequence[ReportType]) -> None:
-        from flint import fmpq, fmpq_mat
+        from flint import fmpq_mat
 
         self.layout, self.types = layout, tuple(types)
-        chances = np.array([[Fraction(w, DENOMINATOR) for w in one.chances] for one in types])
-        # How often each type comes where symbols have their masses.
-        often = chances @ layout.shares
-        weighted = (chances / often[:, None]).T
+        chances = np.array([one.means for one in types])
+        # Over how often each type comes where symbols have their masses.
+        weighted = (chances / (chances @ layout.shares)[:, None]).T
         matrix, right = (
-            fmpq_mat([[fmpq(a.numerator, a.denominator) for a in row] for row in table.tolist()])
+            fmpq_mat(*table.shape, list(map(as_rational, table.ravel())))
             for table in (weighted @ chances, weighted)
         )
         if matrix.det() == 0:
             raise ValueError("groups that types do not tell apart")
-        rows = matrix.solve(right).tolist()
-        totals = np.array([[Fraction(int(x.p), int(x.q)) for x in row] for row in rows])
-        tables = chances, often, totals
-        self._groups = [_Group(i, n, types, tables) for i, n in enumerate(layout.sizes)]
+        totals = np.array(list(map(as_fraction, matrix.solve(right).entries())))
+        totals = totals.reshape(weighted.shape)
+        pairs = enumerate(zip(weighted, totals, strict=True))
+        self._scores = [_scores(layout, self.types, i, *pair) for i, pair in pairs]
+        #: Mean squares of scores, by group of the symbol.
+        self._second = np.array([one.given @ one.values**2 for one in self._scores])
 
     @cached_property
     def offsets(self) -> list[int]:
@@ -118,10 +113,9 @@ class Scored:
     @cached_property
     def risk_exact(self) -> Fraction:
         """N times the squared error summed over the symbols, which have their masses."""
-        total, layout = Fraction(0), self.layout
-        for i, (group, n) in enumerate(zip(self._groups, layout.sizes, strict=True)):
-            total += n * group.variance(i, layout.masses[i], np.array(layout.shares), group.second)
-        return total
+        layout = self.layout
+        found = _variances(self._second, layout.masses, layout.shares, slice(None))
+        return Fraction(found @ layout.sizes)
 
     def risk_at(self, truth: Iterable[float]) -> float:
         """The risk where symbols have the given shares."""
@@ -129,11 +123,9 @@ class Scored:
 
     def variances(self, truth: Floats) -> Floats:
         """N times the variance of the estimate of each share, where they are as given, ``(N,)``."""
-        truth, rows = np.asarray(truth, dtype=float), self.layout.rows
-        found, shares = np.empty(len(truth)), np.array([truth[each].sum() for each in rows])
-        for i, group in enumerate(self._groups):
-            second = group.second.astype(float)
-            found[rows[i]] = group.variance(i, truth[rows[i]], shares, second)
+        group, truth = self.layout.group, np.asarray(truth, dtype=float)
+        shares = np.bincount(group, truth, len(self._scores))
+        found = _variances(self._second.astype(float), truth, shares, group)
         return np.maximum(found, 0.0)
 
     @cached_property
@@ -143,8 +135,7 @@ class Scored:
         With share p of the symbol, the others add most where all of them are of one group; what is
         left is concave in p.
         """
-        own, other = (moments[1] for moments in self.score_moments())
-        most = other.max(axis=1)
+        own, most = self._second[:, 0], self._second[:, 1:].max(axis=1)
         share = np.clip((own - most) / 2, 0, 1)
         return float((share * own + (1 - share) * most - share**2).max())
 
@@ -165,26 +156,28 @@ class Scored:
             ratios alone.
         """
         found = list[Floats]()
-        for group in self._groups:
-            values, given = group.values.astype(float), group.given.astype(float)
-            powers, g = [values, values**2, values**3], len(self._groups)
-            for mean, chances in ((1.0, given[:, :1]), (0.0, given[:, -g:])):
+        for one in self._scores:
+            values, given = one.values.astype(float), one.given.T.astype(float)
+            for mean, chances in ((1.0, given[:, 0]), (0.0, given[:, 1:])):
                 sides = [np.maximum(sign * (values - mean), 0) ** 3 for sign in (1, -1)]
-                found.append(np.array([*powers, *sides]) @ chances)
-        return np.hstack(found[::2]), np.stack(found[1::2], axis=1)
+                found.append(np.array([values, values**2, values**3, *sides]) @ chances)
+        return np.stack(found[::2], axis=1), np.stack(found[1::2], axis=1)
 
     def shares_of(self, reports: Integers, counts: Integers) -> Floats:
         """Unbiased estimates of all shares, from distinct reports in rising order."""
         spans = [slice(*ends) for ends in pairwise(np.searchsorted(reports, self.offsets).tolist())]
-        often = np.array([counts[span].sum() for span in spans]) / counts.sum()
-        found = np.empty(len(self.layout.group))
-        for rows, group in zip(self.layout.rows, self._groups, strict=True):
-            found[rows] = often @ group.totals.astype(float)
+        often, found = counts / counts.sum(), np.empty(len(self.layout.group))
+        shares = np.array([often[span].sum() for span in spans])
+        for rows, scores in zip(self.layout.rows, self._scores, strict=True):
+            found[rows] = shares @ scores.totals.astype(float)
         for t, (one, span) in enumerate(zip(self.types, spans, strict=True)):
             for i, drawn in one.drawn(reports[span] - self.offsets[t]).items():
-                part, group = one.parts[i], self._groups[i]
-                own = group.values[group.types == t] - group.totals[t]
-                table = own.astype(float).reshape(part.dimension, -1)
-                sums = part.transform(*drawn, counts[span], table)
-                found[self.layout.rows[i]] += sums / counts.sum()
+                table = self._scores[i].tables[t].astype(float)
+                found[self.layout.rows[i]] += one.parts[i].transform(*drawn, often[span], table)
         return found
+
+
+def _variances(second: Any, own: Any, shares: Any, group: Any) -> Any:
+    """N times variances of estimates, of symbols that have such shares and are in such groups."""
+    alone = second[:, 0] - second[:, 1:].diagonal()
+    return own * (alone[group] - own) + (second[:, 1:] @ shares)[group]

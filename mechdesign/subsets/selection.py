@@ -85,17 +85,12 @@ class SubsetSelection(Scored, ImplicitKernel):
         labels: Any = symbols.labels if isinstance(symbols, Prior) else symbols
         has_names = any(type(x) is not int or x != i for i, x in enumerate(labels))
         self.inputs = labels if has_names else range(len(labels))
-        self.notions, self.prices, sizes = tuple(notions), prices, layout.sizes
+        self.notions, self.prices = tuple(notions), prices
         super().__init__(layout, [*types])
-        fits = all(
-            len(one.chances) == len(sizes)
-            and min(one.chances) >= 0 < max(one.chances)
-            and all(part.size == sizes[i] for i, part in one.parts.items())
-            for one in self.types
-        )
-        sums = {sum(row) for row in zip(*(one.chances for one in self.types), strict=False)}
-        if not fits or sums != {DENOMINATOR} or self.offsets[-1] > MOST_REPORTS:
-            raise ValueError("expected parts of the groups, and chances with sum one")
+        chances = [*zip(*(one.chances for one in self.types), strict=True)]
+        is_one = {*map(sum, chances)} == {DENOMINATOR} and min(map(min, chances)) >= 0
+        if not is_one or self.offsets[-1] > MOST_REPORTS:
+            raise ValueError("expected chances with sum one, of reports that are machine integers")
         self._lifts = [one.lifts(layout.shares) for one in self.types]
         known = [notion for notion in self.notions if self._knows(notion)]
         checks = tuple(map(self.check, known))
@@ -109,9 +104,7 @@ class SubsetSelection(Scored, ImplicitKernel):
         if prices is not None:
             least = Program(layout, bounds, outside=True).least(prices)
             # Nor is any risk below that of an open survey.
-            bound = max(Fraction(least), Fraction(1)) - sum(
-                map(Fraction.__mul__, layout.shares, layout.masses)
-            )
+            bound = max(Fraction(least), Fraction(1)) - layout.certain
         self.certificate = SymmetryCertificate(checks, self.risk_exact, bound)
 
     def _knows(self, notion: PrivacyNotion) -> bool:
@@ -207,7 +200,7 @@ class SubsetSelection(Scored, ImplicitKernel):
         t = int(np.argmax(met * [bool(one.parts) for one in self.types]))
         one, rows = self.types[t], kinds == t
         numbers, *_ = np.unravel_index(reports[rows] - self.offsets[t], one.radices)
-        each = one.slots[0][0].each
+        each = one.slots[0].each
         return each, numbers % each, counts[rows]
 
     def probability(self, symbol: Label, report: int) -> Fraction:
@@ -219,37 +212,31 @@ class SubsetSelection(Scored, ImplicitKernel):
         Fraction(1, 1)
         """
         row, number = self.inputs.index(symbol), np.array([self.outputs[report]])
-        return Fraction(self._chances(number, [row], Fraction)[0, 0])
+        return Fraction(self._chances(number, [row], object)[0, 0])
 
     def likelihood(self, reports: Integers) -> Floats:
         """``(R, N)`` chances of reports given each symbol."""
         return self._chances(reports, range(len(self.inputs)), float)
 
-    def _chances(self, reports: Integers, symbols: Sequence[int], number: Any) -> Any:
+    def _chances(self, reports: Integers, symbols: Sequence[int], kind: Any) -> Any:
         """Chances of reports given some symbols, as numbers of a kind."""
-        found = np.empty((len(reports), len(symbols)), dtype=object if number is Fraction else None)
+        found = np.empty((len(reports), len(symbols)), dtype=kind)
         kinds = np.searchsorted(self.offsets, reports, side="right") - 1
         for t in np.unique(kinds).tolist():
             rows, one = np.flatnonzero(kinds == t), self.types[t]
-            inside = reports[rows] - self.offsets[t]
-            drawn, chances = one.drawn(inside), [Fraction(w, DENOMINATOR) for w in one.chances]
-            common: Any = number(Fraction(1, math.prod(p.base for p in one.parts.values())))
-            numbers = np.unravel_index(inside, one.radices)
-            for (directions, _), at in zip(one.slots, numbers, strict=False):
-                each = [
-                    directions.chance(k * directions.each) for k in range(len(directions.masses))
-                ]
-                common = common * np.array([*map(number, each)])[at // directions.each]
-            for column, symbol in enumerate(symbols):
-                i = self.layout.group[symbol]
-                found[rows, column] = common * number(chances[i])
-                if i in one.parts:
-                    part = one.parts[i]
-                    place = np.searchsorted(self.layout.rows[i], np.full(len(rows), symbol))
-                    # Classes beyond all others tell no symbols apart.
-                    values = [[*map(number, row)] for row in (*part.values, [1] * len(part.sizes))]
-                    level = part.levels_at(*drawn[i], place)
-                    found[rows, column] *= np.array(values)[drawn[i][0][1], level]
+            drawn, common = one.drawn(inside := reports[rows] - self.offsets[t]), np.ones(1, kind)
+            for own, at in zip(one.slots, np.unravel_index(inside, one.radices), strict=False):
+                common = common * own.chances.astype(kind)[at // own.each]
+            bases = math.prod(part.base for part in one.parts.values())
+            for i, members in enumerate(self.layout.rows):
+                values = (one.residues(i)[0] * one.means[i] / bases).astype(kind)
+                for column in np.flatnonzero(np.isin(symbols, members)).tolist():
+                    met: Any = values[0, 0]
+                    if part := one.parts.get(i):
+                        place = np.searchsorted(members, np.full(len(rows), symbols[column]))
+                        classes = np.minimum(drawn[i][0][1], part.dimension)
+                        met = values[classes, part.levels_at(*drawn[i], place)]
+                    found[rows, column] = common * met
         return found
 
     # The kernel

@@ -19,7 +19,7 @@ from ..labels import check_labels
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion
 from .choice import MOST_GROUPS, MOST_SYMBOLS
-from .parts import IN_ORDER, Part
+from .parts import IN_ORDER, Part, divisors
 from .program import Prices
 from .report_types import Layout, ReportType
 from .selection import PublicSelection, SubsetSelection
@@ -43,8 +43,7 @@ def to_numbers(item: SubsetSelection) -> dict[str, Any]:
     if item.prices is None:
         found["symbols"] = len(item.inputs)
     else:
-        prices = item.prices._asdict().items()
-        found["prices"] = {name: part.tolist() for name, part in prices}
+        found["prices"] = {name: x.tolist() for name, x in item.prices._asdict().items()}
     certificate = item.certificate
     levels = [check.achieved for check in certificate.checks]
     return found | {
@@ -56,47 +55,40 @@ def to_numbers(item: SubsetSelection) -> dict[str, Any]:
 
 def from_numbers(
     content: dict[str, Any],
-    symbols: Prior | Iterable[Any] | None,
+    symbols: Any,
     notions: Iterable[PrivacyNotion],
     stated: Iterable[str] = (),
 ) -> SubsetSelection:
-    """The inverse of :func:`to_numbers`.
+    """The inverse of :func:`to_numbers`, for a prior, labels, or ``None`` without them.
 
     Raises :class:`CertificateError` for levels that are not kept and a bound that the numbers do
     not bear out, ``ValueError`` and the like for numbers that are those of no kernel.
     """
-    groups, size = content.get("groups"), content.get("symbols", 0)
+    size, prices, away = content.get("symbols", 0), None, Fraction(0)
     if isinstance(symbols, Prior):
-        layout = Layout.of(symbols)
+        layout, away = Layout.of(symbols), _AGREEMENT
+        told = {name: np.array(content["prices"][name], dtype=float) for name in Prices._fields}
+        prices = Prices(**told)
+        if not np.isfinite(np.hstack([x.ravel() for x in prices])).all():
+            raise ValueError("prices that are no numbers")
     else:
         alike = [0] * (size if is_whole(size, 2, MOST_SYMBOLS) else 0)
-        layout = Layout(np.array(alike if groups is None else groups))
+        layout = Layout(np.array(content.get("groups", alike)))
     n, g = len(layout.group), len(layout.sizes)
     if not all(layout.sizes) or n > MOST_SYMBOLS or g > MOST_GROUPS or (g > 1) == bool(size):
         raise ValueError(f"{n} symbols in {g} groups")
-    given: Any = range(n) if symbols is None else symbols
-    if symbols is not None and not isinstance(symbols, Prior):
-        given = check_labels(symbols, n, "symbols", InputError)
-    types = [
-        ReportType(
-            tuple(map(read_integer, one["chances"])),
-            {
-                i: _part_in(part, n)
-                for i, (part, n) in enumerate(zip(one["parts"], layout.sizes, strict=True))
-                if part is not None
-            },
-        )
-        for one in content["types"]
-    ]
-    if groups is not None:
-        return PublicSelection(given, notions, layout, types, stated)
-    prices, away = None, Fraction(0)
-    if isinstance(symbols, Prior):
-        told = [np.array(content["prices"][name], dtype=float) for name in Prices._fields]
-        if not all(np.isfinite(part).all() for part in told):
-            raise ValueError("prices that are no numbers")
-        prices, away = Prices(*told), _AGREEMENT
-    made = SubsetSelection(given, notions, layout, types, prices)
+    if symbols is None:
+        symbols = range(n)
+    elif prices is None:
+        symbols = check_labels(symbols, n, "symbols", InputError)
+    types = list[ReportType]()
+    for one in content["types"]:
+        pairs = enumerate(zip(one["parts"], layout.sizes, strict=True))
+        parts = {i: _part_in(part, n) for i, (part, n) in pairs if part is not None}
+        types.append(ReportType(tuple(map(read_integer, one["chances"])), parts))
+    if "groups" in content:
+        return PublicSelection(symbols, notions, layout, types, stated)
+    made = SubsetSelection(symbols, notions, layout, types, prices)
     bound = made.certificate.bound_exact
     if abs(read_fraction(content["bound_exact"]) - bound) > away * bound:
         raise CertificateError("a bound that its numbers do not bear out")
@@ -111,18 +103,18 @@ def _part_out(part: Part | None) -> dict[str, Any] | None:
         for high, middle in part.weights
     ]
     found = {"base": part.base, "dimension": part.dimension, "profiles": profiles}
-    rows = [
-        {"elements": list(each), "mass": write_integer(mass)}
-        for each, mass in zip(*part.placements, strict=False)
-    ]
-    return found | ({"placements": rows} if rows else {})
+    if divisors(part.base):
+        pairs = zip(*part.placements, strict=True)
+        rows = [{"elements": list(each), "mass": write_integer(mass)} for each, mass in pairs]
+        found["placements"] = rows
+    return found
 
 
 def _part_in(content: dict[str, Any], size: int) -> Part:
     base, dimension, profiles = (content[name] for name in ("base", "dimension", "profiles"))
-    weights = [(read_integer(p["high"]), read_integer(p["middle"])) for p in profiles]
-    placements = IN_ORDER
-    if "placements" in content:
-        elements = tuple(tuple(row["elements"]) for row in content["placements"])
-        placements = elements, tuple(read_integer(row["mass"]) for row in content["placements"])
+    weights = [(read_integer(row["high"]), read_integer(row["middle"])) for row in profiles]
+    placements: Any = IN_ORDER
+    if rows := content.get("placements"):
+        masses = tuple(read_integer(row["mass"]) for row in rows)
+        placements = tuple(tuple(row["elements"]) for row in rows), masses
     return Part(size, base, dimension, profiles[0]["count"], tuple(weights), placements)

@@ -177,7 +177,7 @@ def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray
         number = {value: i for i, value in enumerate(dict.fromkeys(values))}
     except TypeError:
         raise _no_values(column, "values that are not hashable, such as lists") from None
-    return list(number), np.fromiter((number[value] for value in values), np.int64, len(values))
+    return list(number), np.fromiter(map(number.__getitem__, values), np.int64, len(values))
 
 
 def dictionary_places(values: Any) -> NDArray[Any]:

@@ -150,7 +150,7 @@ def test_reports_of_another_column_are_not_taken_for_public_values(place, run):
         "regress --response nothing": "nothing",
         "regress --response cost --reference x": "COLUMN=",
         "regress --response cost --reference job=q": "reference",
-        "regress --response cost --column job --column job": "different names",
+        "regress --response cost --column job --column job": "different column names",
         "regress --response cost --column group": "group",
         "regress --response cost --truth x=1": "over 3 symbols, got 1",
         "regress --response cost --covariate job": "different names",

@@ -96,7 +96,7 @@ def test_one_word_decides_one_thing():
 
 
 def test_words_decide_on_placements_with_exactly_their_masses():
-    directions = made(12, md.PML(1.2)).types[0].slots[0][0]
+    directions = made(12, md.PML(1.2)).types[0].slots[0]
     ends, total = np.cumsum(directions.masses).tolist(), sum(directions.masses)
     assert any((end << 64) % total for end in ends)
     for b, end in enumerate(ends[:-1]):

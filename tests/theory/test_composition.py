@@ -17,7 +17,7 @@ import mechdesign as md
 from mechdesign.errors import InputError
 from mechdesign.privacy import AverageNotion
 from mechdesign.solve.columns_plan import product_kernel
-from mechdesign.theory._composition import bounded_levels, largest_ratios
+from mechdesign.theory._composition import bounded_levels, largest_ratios, levels_from_ratio
 
 NOTIONS = [md.LDP(math.inf), md.PML(math.inf), md.PMC(math.inf), md.LIP(9), md.ALIP(9, 9)]
 
@@ -110,6 +110,27 @@ def test_a_level_is_told_once_whatever_each_report_was_asked_to_keep():
         assert found.levels == asked.check(one.parallel(two), prior).achieved
     selections = [md.subset_selection(md.Prior.uniform(5), md.LDP(e)) for e in (1, 2)]
     assert str(md.compose(*selections)) == "2 reports together: LDP(3) at most"
+
+
+def test_levels_from_the_ratio_alone_hold():
+    """For two reports of a subset selection together, whose matrix is a product."""
+    selection = md.subset_selection(5, md.LIP(2))
+    rows = [[float(selection.probability(x, y)) for y in selection.outputs] for x in range(5)]
+    kernel = np.array([np.outer(row, row).ravel() for row in rows])
+    lift, ratio = kernel / kernel.mean(axis=0), 2 * selection.log_ratio
+    upper, lower = math.log(lift.max()), -math.log(lift.min())
+    spread = math.log((lift.max(axis=0) / lift.min(axis=0)).max())
+    for asked, met in (
+        (md.LDP(1), [spread]),
+        (md.PML(1), [upper]),
+        (md.PMC(1), [lower]),
+        (md.LIP(1), [max(upper, lower)]),
+        (md.ALIP(1, 1), [lower, upper]),
+    ):
+        levels = levels_from_ratio(asked, ratio, 1 / 5)
+        assert all(a <= b + 1e-12 for a, b in zip(met, levels, strict=True))
+    together = md.compose(selection, times=2)
+    assert together.found[0].levels == levels_from_ratio(md.LIP(2), ratio, 1 / 5)
 
 
 def test_reports_of_a_plan_are_one_report_of_all_its_columns(tmp_path, run):
