@@ -238,6 +238,7 @@ AGAIN = {
     "by another name of the identities": {"frame": lambda f: f.assign(who=f["id"]), "row": "who"},
     "under the same bytes": {"key": bytes(range(32))},
     "with a policy that nothing falls under": {"missing": "keep"},
+    "integers in place of their text": {"ending": "parquet"},
 }
 
 
@@ -268,7 +269,6 @@ SECOND = {
     "other identities": {"frame": lambda f: f.assign(id=f["id"] + 1000)},
     "permuted secrets": {"frame": lambda f: f.assign(x=f["x"].to_numpy()[::-1])},
     # Identities that mean the same, and are others to the draws.
-    "integers in place of their text": {"ending": "parquet"},
     "text with blanks": {"frame": lambda f: f.assign(id=[f" {i}" for i in f["id"]])},
     "text of decimals": {"frame": lambda f: f.assign(id=[f"{i}.0" for i in f["id"]])},
 }
