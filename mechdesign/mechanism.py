@@ -586,9 +586,9 @@ class ImplicitKernel(ABC):
         check_prior(tuple(self.inputs), prior)
 
 
-def kernel_of(item: Any) -> Mechanism | ImplicitKernel:
+def kernel_of(item: Any, subject: str = "mechanism") -> Mechanism | ImplicitKernel:
     """The kernel of whatever reports are drawn from: :func:`mechanism_of`, or an implicit one."""
-    return item if isinstance(item, ImplicitKernel) else mechanism_of(item)
+    return item if isinstance(item, ImplicitKernel) else mechanism_of(item, subject)
 
 
 def mechanism_of(item: Any, subject: str = "mechanism") -> Mechanism:

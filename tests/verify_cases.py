@@ -1342,6 +1342,8 @@ def subset_cases() -> Iterator[Case]:
         state = "refuted" if is_full else "not proved here"
         data = in_bytes(changed(content, epsilon, 0.3))
         yield Case(f"{n} symbols, {notion} as 0.3", data, {state}, {"privacy": state})
+        data = in_bytes(changed(content, place, None))
+        yield Case(f"{n} symbols, {notion}, all alike", data, {"unreadable"})
         if len(part["profiles"]) == 1:
             # All symbols but one are high or in the middle, so that none may be low.
             for low, state in ((0, "proved"), (1, "refuted")):
@@ -1433,6 +1435,10 @@ def group_cases() -> Iterator[Case]:
     data = changed(content, ("prior",), {**content["prior"], **many})
     data = in_bytes(changed(data, ("types",), types))
     yield Case("groups, too many masses", data, unreadable)
+    public = json.loads(in_bytes(md.public_form(md.subset_selection({"a": 3, "b": 1}, md.LDP(1)))))
+    types = [{"chances": [str(1 << 53)], "parts": [None]}]
+    data = changed(changed(public, ("types",), types), ("groups",), [0, 0])
+    yield Case("public groups, one of them", in_bytes(data), unreadable)
     yield from _classes_of(content, part)
     # Of 400 and 100 symbols over primes some residues stand for fewer symbols than others.
     content = json.loads(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
 from ..kernel import outer
 from ..labels import Label, listing, short_names
-from ..mechanism import mechanism_of
+from ..mechanism import kernel_of
 from ..release._identifiability import ask_as_designed
 from ..release.receipts import trace
 from ..release.reports import sample_of
@@ -276,7 +276,7 @@ def estimate_joint(
     options = Options(method, intervals, confidence, target, misfit, by, resamples, rng)
     designs = dict(zip(map(str, columns), mechanisms, strict=True))
     questions = [ask_as_designed(*each, by) for each in zip(mechanisms, features, strict=True)]
-    kernels = {name: mechanism_of(design) for name, design in designs.items()}
+    kernels = {name: kernel_of(design) for name, design in designs.items()}
     read = Columns(designs, questions, sample_of(reports, kernels, (), missing), options)
     n, sides = read.sample.size, [kernel.matrix for kernel in read.kernels]
     notes = [

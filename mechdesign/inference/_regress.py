@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, UnknownNameError, listed, quote
 from ..kernel import MatrixKernel
 from ..labels import Label, counted
-from ..mechanism import mechanism_of
+from ..mechanism import kernel_of
 from ..release._identifiability import ask, ask_as_designed, designed_question
 from ..release.codes import check_choice
 from ..release.receipts import Receipt, trace
@@ -181,7 +181,7 @@ def regress(
     known = columns_of(mechanism, None)
     several = bool(known)
     if not several:
-        mechanism_of(mechanism, "mechanism of a regression")
+        kernel_of(mechanism, "mechanism of a regression")
         (column,) = Schema((column,)).names
         known, feature, reference = ({column: each} for each in (mechanism, feature, reference))
     designs = columns_of(known, column)
@@ -195,7 +195,7 @@ def regress(
         designs[response] = designs.pop(response, None) or known[response]
     survey = Survey(weights, strata, clusters)
     others = [*public, *({response} - {*designs}), *survey.columns]
-    kernels = {name: mechanism_of(design) for name, design in designs.items()}
+    kernels = {name: kernel_of(design) for name, design in designs.items()}
     sample = sample_of(table, kernels, others, missing)
     read = Columns(designs, (), sample, options)
     secrets, told = list[Any](), []

@@ -132,7 +132,7 @@ def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any, column: Any
             places = [*map(known.index, outputs), ABSENT]
             indices, outputs = _arrow_places(np.array(places)[drawn]), tuple(known)
         labels, width = _labels_of(outputs, kind.value_type), kind.index_type
-        if len(labels) - 1 > np.iinfo(width.to_pandas_dtype()).max:
+        if len(labels) - 1 > np.iinfo(str(width)).max:
             width = pa.int32()
         return pa.DictionaryArray.from_arrays(indices.cast(width), labels, ordered=ordered)
     labels = _labels_of(outputs, kind)

@@ -193,8 +193,8 @@ def dictionary_places(values: Any) -> NDArray[Any]:
         places = places.cast(pa.int64())
     if not len(places):
         return np.empty(0, dtype=np.int64)
-    # Arrow's own way to NumPy imports pandas.
-    kind = np.dtype(places.type.to_pandas_dtype())
+    # Arrow's own ways to NumPy import pandas.
+    kind = np.dtype(str(places.type))
     return np.frombuffer(places.buffers()[1], kind, len(places), places.offset * kind.itemsize)
 
 

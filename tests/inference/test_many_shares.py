@@ -159,7 +159,7 @@ def test_subset_selections_are_estimated_as_their_matrices(notion, size):
 
 @quiet
 def test_subset_selections_are_asked_all_that_matrices_are():
-    rng, selection = np.random.default_rng(8), md.subset_selection(7, md.LDP(1))
+    rng, selection = np.random.default_rng(8), md.subset_selection(7, md.LDP(3))
     chances = selection.likelihood(np.arange(len(selection.outputs))).T
     exact = [[selection.probability(x, y) for y in selection.outputs] for x in range(7)]
     assert_allclose(chances, np.array(exact, float), rtol=1e-14)
@@ -181,6 +181,15 @@ def test_subset_selections_are_asked_all_that_matrices_are():
             one, same = (each.difference(0, 1) for each in (one, same))
         for part in ("values", "errors", "lower", "upper"):
             assert_allclose(getattr(one, part), getattr(same, part), atol=1e-7)
+    table["z"] = table["g"] + rng.normal(size=600)
+    how = {"response": "z", "feature": {x: float(x) for x in range(7)}}
+    one, same = (md.regress(table, kernel, "y", **how) for kernel in (selection, matrix))
+    assert_allclose([one.values, one.errors], [same.values, same.errors], atol=1e-9)
+    pair = md.Mechanism([[0.8, 0.2], [0.3, 0.7]], outputs=[0, 1])
+    one, same = (
+        md.estimate_joint(table, [kernel, pair], ["y", "g"]) for kernel in (selection, matrix)
+    )
+    assert_allclose([one.values, one.errors], [same.values, same.errors], atol=1e-9)
     one, same = (
         md.plan(kernel, error=0.5, prior=md.Prior.uniform(7), feature=numbers)
         for kernel in (selection, matrix)

@@ -89,7 +89,6 @@ def test_what_reports_do_not_tell_is_named_and_what_they_do_is_regressed_on():
         (THREE, {"strata": "alone"}, "one person in 1 of 2"),
         (THREE, {"feature": NUMBERS, "reference": "a"}, "is a number"),
         (THREE, {**EVENT, "response": "y", "feature": NUMBERS}, "left out"),
-        (md.subset_selection(4, md.LDP(1.0)), {}, "matrix"),
         (BOTH, {"column": 3}, "column names"),
         (BOTH, {"column": [], "response": np.ones(2)}, "column names"),
         (BOTH, {"feature": np.ones(2)}, "of feature=: expected one of y, z"),
