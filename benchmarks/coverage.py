@@ -139,6 +139,7 @@ KINDS = {
     ),
     "half of a population": Kind(of_population(0.5)),
     "nine tenths of a population": Kind(of_population(0.9)),
+    "all but a hundredth of a population": Kind(of_population(0.99), sizes=SIZES[2:]),
 }
 
 

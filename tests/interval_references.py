@@ -35,7 +35,9 @@ def answers(kernel, counts, sampling=None, *, symbol=0, values=None, these=False
     kernel, counts = np.asarray(kernel, float), np.asarray(counts, float)
     frequencies = counts[None] / counts.sum()
     values = np.eye(len(kernel))[:, [symbol]] if values is None else values
-    scores = scores_of(kernel, values)
+    # Scores may be measured from any number.
+    origin = 0.3 * values.max(axis=0)
+    scores, values = scores_of(kernel, values) - origin, values - origin
     how = sampling or rule.Sampling(counts.sum(), fraction=float(these))
     path = rule.path_of(
         kernel,
@@ -45,7 +47,7 @@ def answers(kernel, counts, sampling=None, *, symbol=0, values=None, these=False
         rule.matrix_moments(kernel, scores, values),
     )
     means, squares = ((frequencies @ part).ravel() for part in (scores, scores**2))
-    return rule.Answers(means, path, how, squares)
+    return rule.Answers(means + origin, path, how, squares, origin)
 
 
 def contained(found, t, alpha):
@@ -87,7 +89,8 @@ REFERENCES = {
     "useless row": (lambda: limits(USELESS, [60, 40, 10]), (0.352877, 0.640003)),
     "these people": (lambda: limits(FLIP, [30, 0], symbol=1, these=True), (0, 0.148438)),
     "strata": (lambda: limits(FLIP, [10, 10], in_pairs(0.0)), (0.292975, 0.707025)),
-    "half of them": (lambda: limits(FLIP, [10, 10], in_pairs(0.5)), (0.285224, 0.714776)),
+    # Sampled without replacement, secrets are skewed 1 − 2f times as much.
+    "half of them": (lambda: limits(FLIP, [10, 10], in_pairs(0.5)), (0.289680, 0.710320)),
     "weights": (lambda: limits(response(2, 8), [30, 0], weighted(), symbol=1), (0, 0.151542)),
     "difference": (lambda: difference(0.0), (0.024378, 0.344387)),
     "paired": (lambda: difference(0.5 * 100 / 104), (0.069956, 0.303217)),
@@ -145,17 +148,18 @@ def tail_by_hand(kernel, counts, how, t, above, values, scores):
         return noise, more, spread, third, sides, secrets
 
     def coin(t, above):
-        noise, added, spread, third, sides, _ = spreads(t)
+        noise, added, spread, third, sides, own = spreads(t)
         _, at, around, _, _, secrets = spreads(e)
         told = min(e - min(values), max(values) - e) ** 2 * n / at
         people = min(n, 2 * how.freedom * how.clusters) / (4 + secrets**2 / around**3)
         more = 1 + (how.noise - 1) * (1 - (1 + min(people, told) / 2) ** -2)
         variance = more * added + (1 - fixed) * spread
-        third = how.skewness * ((1 - fixed) * third + fixed * (sides[0] if above else -sides[1]))
+        third = (1 - fixed) * (third - 2 * fixed * own) + fixed * (sides[0] if above else -sides[1])
+        third = how.skewness * third
         tosses = n * (stats.norm.ppf(0.025) / stats.t.ppf(0.025, how.freedom)) ** 2
         if how.variance is not None:
-            own = more * at + (1 - fixed) * around
-            effect = how.variance[0] * n / own
+            whole = more * at + (1 - fixed) * around
+            effect = how.variance[0] * n / whole
             doubt = (1 + min(people, told) / max(effect, 1) / 2) ** -2
             alike = (1 + min(people / how.clusters, told) / 2) ** -4
             alike *= max(how.clusters - max(effect, 1), 0)
@@ -203,7 +207,7 @@ def compared_by_hand(seed):
 
     def found():
         made = answers(kernel, counts, rule.Sampling(**vars(how)), values=values[:, None])
-        beyond = (t < made.path.low) | (t > made.path.high)
+        beyond = (t < made.low) | (t > made.high)
         e = np.where(beyond, made.estimates, made.projected)
         tails = made.tails(t, np.zeros(len(t), int), t <= made.projected, estimates=e)
         return [*tails, *made.events()]

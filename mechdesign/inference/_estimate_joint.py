@@ -190,7 +190,8 @@ class JointEstimate(TableEstimate):
             least, most = (end[known, None] for end in one.answers().limits(alpha / 2))
             lower = np.divide(lower, most, where=most > 0, out=0 * lower)
             upper = np.divide(upper, least, where=least > upper, out=0 * upper + 1)
-        ends = np.minimum(lower, ratios), np.maximum(upper, ratios)
+        held = ratios.clip(other.values.min(axis=0), other.values.max(axis=0))
+        ends = np.minimum(lower, held), np.maximum(upper, held)
         rows = tuple(rows[i] for i in known)
         return TableEstimate(rows, (self.columns, self.rows)[k], ratios, error, *ends)
 

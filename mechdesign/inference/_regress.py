@@ -214,8 +214,11 @@ def regress(
     back: Any = setting.back
     labels, likelihood = setting.labels, None
     cells: Any = {}
-    if not is_linear:
-        cells = reported.cells if reported else open_response(sample, response)
+    # Least squares of a response of two values ask for as many events as its odds do.
+    if reported:
+        cells = {} if is_linear else reported.cells
+    elif not is_linear or len(np.unique(sample.numbers(response, "response"))) < 3:
+        cells = open_response(sample, response)
     events = setting.fewest_events(cells)
     if is_linear:
         known_response = reported or sample.numbers(response, "response")

@@ -30,6 +30,7 @@ from .intervals import (
     Sampling,
     Vector,
     matrix_moments,
+    middle_of,
     path_of,
 )
 from .likelihood import maximise
@@ -93,14 +94,15 @@ class Promise:
         self, mechanism: Any, question: Question, prior: Prior | None
     ) -> tuple[Expected, Expected]:
         """Intervals from reports of a mechanism, and from answers to an open survey."""
-        kernel, v = MatrixKernel.of(mechanism), question.weights
-        scores = kernel.scores(question, reference_of(mechanism, kernel))
+        kernel, origin = MatrixKernel.of(mechanism), middle_of(question.weights)
+        scores = kernel.scores(question, reference_of(mechanism, kernel)) - origin
+        v = question.weights - origin
         untold = kernel.untold(question)
         told = np.array([label not in untold for label in question.labels])
         masses = None if prior is None else prior.probabilities
         return (
             Expected(self, kernel.matrix, v, scores, masses, told),
-            Expected(self, np.eye(len(v)), v, v, masses),
+            Expected(self, np.eye(len(v)), v, v, masses, origin=origin),
         )
 
 
@@ -116,6 +118,7 @@ class Expected:
     masses : ``(N,)``; each answer has the distribution where its variance is the largest, where
         they are left out
     told : ``(F,)`` which answers the reports tell; the others have infinite errors
+    origin : ``(F,)`` what was taken off the numbers that are asked for
     """
 
     asked: Promise
@@ -124,6 +127,7 @@ class Expected:
     scores: Vector
     masses: Vector | None
     told: NDArray[np.bool_] | bool = True
+    origin: Vector | float = 0.0
 
     def __post_init__(self) -> None:
         error, farthest = self.asked.error, float(np.ptp(self.values, axis=0).max()) or 1.0

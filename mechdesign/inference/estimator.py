@@ -213,8 +213,11 @@ def _with_limits(
             if not of_likelihood:
                 # The errors of the simulation, turned around the estimate.
                 former = values + centre - former[1], values + centre - former[0]
+            errors = np.maximum(errors, roots(observed.noise))
         many = answers.events() >= _FEW_EVENTS
-        lower, upper = np.where(many, np.clip(former, answers.path.low, answers.path.high), ends)
+        # At an end of what is possible they would have no width.
+        many &= (answers.low < values) & (values < answers.high)
+        lower, upper = np.where(many, np.clip(former, answers.low, answers.high), ends)
     if of_likelihood:
         return centre, errors, np.minimum(lower, centre), np.maximum(upper, centre)
     return values, errors, lower, upper

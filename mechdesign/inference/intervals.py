@@ -75,6 +75,13 @@ def matrix_moments(
     return found
 
 
+def middle_of(values: Vector) -> Vector:
+    """A number amid the values of each question, ``(F,)``, from which they are measured: what is
+    far from zero is lost to rounding where it is squared.
+    """
+    return np.asarray((values.min(axis=0) + values.max(axis=0)) / 2)
+
+
 @dataclass(frozen=True)
 class Mixed:
     """Distributions of secrets for each answer to F questions: a first one mixed with the part of
@@ -231,17 +238,30 @@ class Answers:
     path, sampling : as above
     squares : ``(F,)`` means of squares of scores, as estimates are means of scores; ``None`` where
         the path has them
+    origin : ``(F,)`` what is taken off the scores of path and squares: moments of numbers far from
+        zero would be lost to rounding
     """
 
     estimates: Vector
     path: Path
     sampling: Sampling
     squares: Vector | None = None
+    origin: Numbers = 0.0
+
+    @property
+    def low(self) -> Vector:
+        """``(F,)`` the least that answers can be."""
+        return self.path.low + self.origin
+
+    @property
+    def high(self) -> Vector:
+        """``(F,)`` the most that answers can be."""
+        return self.path.high + self.origin
 
     @cached_property
     def projected(self) -> Vector:
         """``(F,)`` estimates moved into what is possible."""
-        return np.clip(self.estimates, self.path.low, self.path.high)
+        return np.clip(self.estimates, self.low, self.high)
 
     def limits(
         self,
@@ -257,7 +277,7 @@ class Answers:
         Answers that are no estimates moved into what is possible lie ``within`` others.
         """
         which = np.arange(len(self.estimates)) if which is None else np.asarray(which)
-        low, high = (one[which] for one in within or (self.path.low, self.path.high))
+        low, high = (one[which] for one in within or (self.low, self.high))
         e, tail = (self.estimates if within else self.projected)[which], alpha / sum(sides)
         lower, upper = ends_of(
             lambda t, k, above: self.tails(t, which[k], above, tail, e[k]), e, low, high, tail
@@ -268,7 +288,7 @@ class Answers:
         """``(F,)`` probabilities of an estimate as far outside of what is possible as this, or
         farther, where the answer is at the end that it is beyond; 1 inside.
         """
-        e, low, high = self.estimates, self.path.low, self.path.high
+        e, low, high = self.estimates, self.low, self.high
         t = np.where(e < low, low, high)
         found = self.tails(t, np.arange(len(e)), e > high, estimates=e)
         return np.where((e < low) | (e > high), found, 1.0)
@@ -311,12 +331,16 @@ class Answers:
         from scipy.special import ndtri, stdtrit
 
         # Beyond what is possible scores vary as at its end.
-        t = np.clip(t, self.path.low[which], self.path.high[which])
+        origin = np.broadcast_to(self.origin, self.estimates.shape)[which]
+        t = np.clip(t - origin, self.path.low[which], self.path.high[which])
         how = self.sampling.of(which)
         moments, noise, spread = self._moments(t, which)
         more = self._more_noise[which]
         known, variance = more * (moments[SECOND] - moments[SQUARE]), more * noise + spread
         whole = moments[THIRD] - 3 * t * moments[SECOND] + 2 * t**3
+        # Of those who were asked out of a few, those who were not are the rest.
+        secrets = moments[CUBE] - 3 * t * moments[SQUARE] + 2 * t**3
+        whole = whole - 2 * how.fraction * secrets
         # One side alone, so that the skewness of secrets that are what they are is not overlooked.
         fixed = np.where(above, moments[UP], -moments[DOWN])
         third = how.skewness * ((1 - how.fraction) * whole + how.fraction * fixed)
@@ -345,7 +369,9 @@ class Answers:
             slope, variance = third - t * second - fraction * between, spread + noise
             told = variance > _SAME * second
             slope = slope / np.where(told, variance, np.inf)
-            more = self.squares[which] + slope * (t - self.estimates[which]) - second
+            more = (
+                self.squares[which] + slope * (t - (self.estimates - self.origin)[which]) - second
+            )
             noise = noise + told * np.maximum(more, 0)
         return found, noise, spread
 
@@ -354,7 +380,7 @@ class Answers:
         """Variances of what the mechanism adds and of what secrets do, at the estimates, and how
         many people and reports tell of them, ``(4, F)``.
         """
-        how, e = self.sampling, self.projected
+        how, e = self.sampling, self.projected - self.origin
         moments, noise, drawn = self._moments(e, np.arange(len(e)))
         spread = np.maximum(moments[SQUARE] - e**2, 0)
         cubes = moments[CUBE] - 3 * e * moments[SQUARE] + 2 * e**3

@@ -336,7 +336,8 @@ class _Side:
             parts = c, np.outer(known, np.ones(c.shape[1]))
             return *observed.ratios(*parts), *observed.ratio_limits(*parts, alpha)
         limits = observed.answers(c).limits(alpha)
-        return made.values @ c, roots(c.T @ made.covariance @ c), *limits
+        away = c - (c.min(axis=0) + c.max(axis=0)) / 2
+        return made.values @ c, roots(away.T @ made.covariance @ away), *limits
 
     def at(self, shares: Vector, q: float, *, last: bool = False) -> float:
         """Where shares below the edges, which do not fall, reach ``q``, evenly in between.

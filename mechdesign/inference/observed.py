@@ -24,6 +24,7 @@ from .intervals import (
     Sampling,
     ends_of,
     matrix_moments,
+    middle_of,
     path_of,
 )
 from .surveys import at_least
@@ -39,6 +40,10 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
         return part if weights is None else part @ weights
 
     scores, values = summed(one.scores), summed(one.values)
+    centred = [scores - middle_of(values), values - middle_of(values)]
+    if any(each.total != 1 for each in groups):  # totals of weights that are left to chance
+        centred = [scores, values]
+    origin, (scores, values) = (values - centred[1])[0], centred
     is_fixed = any(each.sampling.fraction for each in groups)
     moments = matrix_moments(one.kernel, scores, values, one_sided=is_fixed)
     frequencies, likely, heavy, totals = (
@@ -59,7 +64,8 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
     means, squares = (
         (totals[:, None] * (frequencies @ part)).ravel() for part in (scores, scores**2)
     )
-    return Answers(means, path, Sampling(**sampling), squares)
+    ends = np.tile(origin, len(groups))
+    return Answers(means + ends, path, Sampling(**sampling), squares, ends)
 
 
 def arms_of(groups: Sequence[Observed], alpha: float) -> Vector:
@@ -114,8 +120,9 @@ class Observed:
     @cached_property
     def noise(self) -> Vector:
         """``(F, F)`` covariance of the answers that the mechanism alone leaves."""
-        found = _products(self.heavy @ self.kernel, self.scores)
-        return np.asarray(found - _products(self.heavy, self.values)) / self.sampling.size
+        middle = middle_of(self.values)
+        found = _products(self.heavy @ self.kernel, self.scores - middle)
+        return np.asarray(found - _products(self.heavy, self.values - middle)) / self.sampling.size
 
     @cached_property
     def covariance(self) -> Vector:
@@ -124,8 +131,8 @@ class Observed:
         if self.between is not None:
             return at_least(self.between, (1 - fraction) * noise) + fraction * noise
         if spread is None:
-            mean = self.likely @ self.values
-            spread = _products(self.likely, self.values) - np.outer(mean, mean)
+            away = self.values - self.likely @ self.values
+            spread = _products(self.likely, away)
         return np.asarray(noise + (1 - fraction) * (spread / self.sampling.size))
 
     @property

@@ -271,7 +271,7 @@ def _sized(
         assumed,
         np.sqrt(intervals.variances / n),
         np.sqrt(plain.variances / n),
-        None if assumed is None else plain.answers,
+        None if assumed is None else plain.answers + plain.origin,
         design,
     )
 

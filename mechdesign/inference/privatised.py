@@ -114,7 +114,7 @@ def open_response(sample: Sample, response: str) -> dict[str, Vector]:
             f"response in column {quote(response)}",
             expected="two different values",
             got=str(len(labels)),
-            remedy="pass family='linear', or a response such as 0 and 1",
+            remedy="pass family='linear' for numbers, or a response such as 0 and 1",
         )
     return {f"{response}={label}": np.equal(codes, i) * 1.0 for i, label in enumerate(labels)}
 
@@ -213,8 +213,7 @@ class Setting:
         refuse_few(
             [*cells],
             events < _FEWEST,
-            f"{_FEWEST:.0f} effective events of each symbol, with each value of the response of a "
-            "logistic one",
+            f"{_FEWEST:.0f} effective events of each symbol, with each value of a response of two",
             f"{events.min():.1f} of",
         )
         return float(events.min())

@@ -150,3 +150,46 @@ def test_noise_is_that_of_those_who_weigh_most(monkeypatch):
     wide, same = (one.upper - one.lower for one in (many, pair))
     np.testing.assert_allclose(many.errors, pair.errors, rtol=0.05)
     assert np.median(wide / same) == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("middle", [0.0, 738_000.0, 1.7e9])
+def test_numbers_may_be_measured_from_anywhere(middle):
+    """Answers move with the numbers, and errors, intervals and plans do not."""
+    kernel = md.randomised_response(md.Prior.uniform([*"abc"]), 2)
+    at = {x: middle + step for x, step in zip("abc", (0, 1, 3), strict=True)}
+    plain = {x: one - middle for x, one in at.items()}
+    counts = dict(zip(kernel.outputs, (25, 10, 15), strict=True))
+    found, same = (md.estimate(counts, kernel, feature=one) for one in (at, plain))
+    close = {"atol": 1e-15 * middle + 1e-12, "rtol": 1e-6}
+    for part in ("values", "lower", "upper"):
+        np.testing.assert_allclose(getattr(found, part) - middle, getattr(same, part), **close)
+    np.testing.assert_allclose([found.errors, found.noise], [same.errors, same.noise], rtol=1e-6)
+    planned = [md.plan(kernel, error=0.1, feature=one).reports for one in (at, plain)]
+    assert planned[0] == pytest.approx(planned[1], rel=1e-5)
+    scaled = {x: 1e5 * one for x, one in plain.items()}
+    large = md.estimate(counts, kernel, feature=scaled)
+    np.testing.assert_allclose([large.lower, large.upper], [1e5 * same.lower, 1e5 * same.upper])
+
+
+def test_who_was_not_asked_out_of_a_few_is_bounded():
+    """Nearly all of a population was asked: not more of it can be rare than there are others."""
+    plain, upper = md.Mechanism(np.eye(2), ["a", "b"], ["a", "b"]), []
+    for people in (1001, 1200, 1500, 2000, 10**9):
+        upper.append(md.estimate({"a": 998, "b": 2}, plain, population=people).upper[1])
+    assert (np.diff(upper) > 0).all()
+    # The last numbers that hypergeometric tails of 2.5 % keep.
+    np.testing.assert_allclose(upper, [0.0020, 0.0042, 0.0047, 0.0055, 0.0072], atol=7e-4)
+
+
+def test_intervals_of_others_have_some_width_where_answers_are_at_an_end():
+    kernel = md.randomised_response(md.Prior.uniform([*"ab"]), 1)
+    own = md.estimate({"a": 240, "b": 760}, kernel, misfit="warn")
+    for intervals in ("delta", "bootstrap"):
+        found = md.estimate({"a": 240, "b": 760}, kernel, intervals=intervals, rng=1, misfit="warn")
+        np.testing.assert_allclose([found.lower, found.upper], [own.lower, own.upper], atol=1e-9)
+        assert (found.errors >= found.noise).all()
+    flip = md.Mechanism([[0.88, 0.12], [0.12, 0.88]], ["a", "b"], ["a", "b"])
+    table = {("a", "a"): 20, ("a", "b"): 2, ("b", "a"): 6, ("b", "b"): 40}
+    given = md.estimate_joint(table, [flip, flip], misfit="warn").conditional("first")
+    assert given.values.max() > 1
+    assert ((given.lower >= 0) & (given.upper <= 1) & (given.lower < given.upper)).all()
