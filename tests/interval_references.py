@@ -245,7 +245,7 @@ MISTAKES = {
     ),
     "no design effects": ("how.variance * how.size / variance, 1.0", "1.0, 1.0"),
     "estimates left where they are": (
-        "return np.clip(self.estimates, self.path.low, self.path.high)",
+        "return np.clip(self.estimates, self.low, self.high)",
         "return self.estimates",
     ),
     "heads left where they are": (
@@ -257,7 +257,7 @@ MISTAKES = {
         "np.maximum(square",
     ),
     "noise of secrets left out": ("np.maximum(second - square, 0)", "0 * second"),
-    "third moment not central": ("+ 2 * t**3", "+ t**3"),
+    "third moment not central": ("moments[SECOND] + 2 * t**3", "moments[SECOND] + t**3"),
     "one tail for both": ("alpha / sum(sides)", "alpha / 4"),
     "sign of the correlation": ("- 2 * correlation", "+ 2 * correlation"),
     "ends of arms exchanged": ("(y - low2, high1 - x)", "(y - low2, x - low1)"),
