@@ -1435,7 +1435,8 @@ def group_cases() -> Iterator[Case]:
     data = changed(content, ("prior",), {**content["prior"], **many})
     data = in_bytes(changed(data, ("types",), types))
     yield Case("groups, too many masses", data, unreadable)
-    public = json.loads(in_bytes(md.public_form(md.subset_selection({"a": 3, "b": 1}, md.LDP(1)))))
+    few = md.PublicSelection.of(md.subset_selection({"a": 3, "b": 1}, md.LDP(1)))
+    public = json.loads(in_bytes(few))
     types = [{"chances": [str(1 << 53)], "parts": [None]}]
     data = changed(changed(public, ("types",), types), ("groups",), [0, 0])
     yield Case("public groups, one of them", in_bytes(data), unreadable)
