@@ -466,7 +466,7 @@ function plain(label) {
 
 function identityBytes(identity) {
   const isWhole = typeof identity === "bigint" || Number.isSafeInteger(identity);
-  if (isWhole) return utf8.encode(`i${BigInt(identity)}`);
+  if (isWhole) return utf8.encode(`s${BigInt(identity)}`);
   if (typeof identity === "string") return joined(utf8.encode("s"), bytesOf(identity, "identity"));
   if (identity instanceof Uint8Array) return joined(utf8.encode("b"), identity);
   const remedy = "pass for example the number of the person, or a BigInt above 2**53";
