@@ -2450,7 +2450,6 @@ def _subset_risk(content: dict[str, Any]) -> bool | None:
     """Whether the risk is that of characters of the geometry; of placements it is not known."""
     (one,) = content["types"]
     (part,) = one["parts"]
-    _need(part is not None, "symbols that are alike")
     n, q, m, risk = content["symbols"], part["base"], part["dimension"], _ZERO
     v, pairs = q**m, [(n // w) * w * w + (n % w) ** 2 for w in (q**i for i in range(m + 1))]
     for i, profile in enumerate(part["profiles"]):

@@ -67,7 +67,6 @@ EQUIVALENT = (
     ("_check_risk", "holds is not False", "of few symbols the value is known exactly"),
     ("_has_risk", "low == math.inf", "how it is told is the business of other tests"),
     ("_has_risk", "pair[0] == math.inf", "of several truths either all answer or none"),
-    ("_subset_risk", "part is not None", "what is none has no base, and is refused as well"),
     ("check", "_work.update", "the limit of one file alone is that of the first"),
     *(
         ("_extreme_columns", piece, "when it is said how far the proof is changes nothing in it")
