@@ -180,7 +180,7 @@ def test_twenty_symbols_are_solved_with_proof():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("notion", "n"), [(md.LDP(1), 40), (md.PML(1), 30), (md.LIP(2), 30)], ids=str
+    ("notion", "n"), [(md.LDP(1), 40), (md.PML(1), 30), (md.LIP(2), 50)], ids=str
 )
 def test_many_symbols_are_solved_to_a_ten_thousandth(notion, n, monkeypatch):
     """In six rounds, however long these take."""
