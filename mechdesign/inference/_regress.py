@@ -170,9 +170,9 @@ def regress(
     >>> import mechdesign as md, pandas as pd
     >>> flip = md.Mechanism([[.75, .25], [.25, .75]], ["no", "yes"], ["no", "yes"])
     >>> reports = ["no"] * 60 + ["yes"] * 40
-    >>> table = pd.DataFrame({"smokes": reports, "cost": [1.] * 45 + [2.] * 15 + [2.] * 40})
+    >>> table = pd.DataFrame({"smokes": reports, "cost": [1.] * 45 + [2.] * 15 + [3.] * 40})
     >>> md.regress(table, flip, "smokes", response="cost").values.round(6)
-    array([1.035714, 1.714286])
+    array([0.75, 4.  ])
     """
     from scipy.special import stdtr
 
