@@ -40,10 +40,9 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
         return part if weights is None else part @ weights
 
     scores, values = summed(one.scores), summed(one.values)
-    centred = [scores - middle_of(values), values - middle_of(values)]
-    if any(each.total != 1 for each in groups):  # totals of weights that are left to chance
-        centred = [scores, values]
-    origin, (scores, values) = (values - centred[1])[0], centred
+    # Totals of weights that are left to chance stay as they are.
+    origin = middle_of(values) * all(each.total == 1 for each in groups)
+    scores, values = scores - origin, values - origin
     is_fixed = any(each.sampling.fraction for each in groups)
     moments = matrix_moments(one.kernel, scores, values, one_sided=is_fixed)
     frequencies, likely, heavy, totals = (
