@@ -214,14 +214,16 @@ def regress(
     back: Any = setting.back
     labels, likelihood = setting.labels, None
     cells: Any = {}
+    known_response: Any = reported
+    if is_linear and not reported:
+        known_response = sample.numbers(response, "response")
     # Least squares of a response of two values ask for as many events as its odds do.
     if reported:
         cells = {} if is_linear else reported.cells
-    elif not is_linear or len(np.unique(sample.numbers(response, "response"))) < 3:
+    elif not is_linear or len(np.unique(known_response)) < 3:
         cells = open_response(sample, response)
     events = setting.fewest_events(cells)
     if is_linear:
-        known_response = reported or sample.numbers(response, "response")
         values, scores, covariance, noise = list[Any](corrected_moments(setting, known_response))
         back = back * (reported.scale if reported else 1)
     else:
