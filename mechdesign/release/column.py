@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -97,7 +97,7 @@ class ColumnRelease:
         self.admission = None if identity is None else Admission(identity)
         self.admitted: NDArray[np.uint64] | None = None
         self.reports: Fingerprinter | None = None
-        self.recalled: Mapping[bytes, tuple[int, str | None]] = {}
+        self.recalled: Any = {}
 
     @cached_property
     def table(self) -> AliasTable | SubsetTable:
@@ -124,7 +124,7 @@ class ColumnRelease:
         """The same release for a table whose identities are known to be admissible."""
         return self.with_parts(admission=None)
 
-    def fixed(self, identities: list[bytes], codes: NDArray[Any]) -> ColumnRelease:
+    def fixed(self, identities: Sequence[bytes], codes: NDArray[Any]) -> ColumnRelease:
         """The same release for a table of these rows, in any order and as often as they come."""
         words = self._words_of(identities, codes)
         return self.with_parts(admission=None, admitted=np.sort(words.take(len(codes))))
@@ -347,7 +347,7 @@ class ColumnRelease:
             return codes
         return self._pairs.pairs(read(self.strata), codes, self.rows)
 
-    def identify(self, read: Reader, codes: NDArray[Any] | None) -> list[bytes] | None:
+    def identify(self, read: Reader, codes: NDArray[Any] | None) -> Sequence[bytes] | None:
         """Identities of the rows of a part, none of which came before; ``None`` without any."""
         if self.identity is None:
             return None
@@ -355,12 +355,12 @@ class ColumnRelease:
         self.admit(found, codes)
         return found
 
-    def admit(self, identities: list[bytes], codes: NDArray[Any] | None) -> None:
+    def admit(self, identities: Sequence[bytes], codes: NDArray[Any] | None) -> None:
         """Take in the identities of a part; raises :class:`DataError` where one came before."""
         if self.admission is not None:
             self.admission.admit(identities, codes)
 
-    def survey(self, read: Reader) -> tuple[list[bytes], NDArray[Any] | None]:
+    def survey(self, read: Reader) -> tuple[Sequence[bytes], NDArray[Any] | None]:
         """Identities of a part that is drawn later, checked, and its codes where they are needed.
 
         Only :attr:`surveyed` columns are read.
@@ -378,7 +378,7 @@ class ColumnRelease:
     def draw_codes(
         self,
         codes: NDArray[Any],
-        identities: list[bytes] | None = None,
+        identities: Sequence[bytes] | None = None,
         rounds: list[str | None] | None = None,
     ) -> NDArray[Any]:
         """Output positions for input positions, -1 for -1."""
@@ -424,7 +424,7 @@ class ColumnRelease:
 
     def _words_of(
         self,
-        identities: list[bytes],
+        identities: Sequence[bytes],
         codes: NDArray[Any],
         rounds: list[str | None] | None = None,
     ) -> Words:
