@@ -460,9 +460,13 @@ class Admission:
         self._rows += len(identities)
         if not len(identities):
             return
-        records = np.zeros((3, len(identities)), dtype=np.uint64)
-        for part in parts_of(len(identities), _PART):
-            records[:2, part] = self._digests(identities[part])
+        import pyarrow as pa
+
+        coded = getattr(identities, "array", None)
+        coded = pa.array(identities, pa.large_binary()) if coded is None else coded
+        records = np.zeros((3, len(coded)), dtype=np.uint64)
+        for part in parts_of(len(coded), _PART):
+            records[:2, part] = self._digests(coded[part])
         if codes is not None:
             records[2] = codes
         if self._folder is None:
@@ -472,15 +476,22 @@ class Admission:
         if sum(run.shape[1] for run in self._runs) >= _HELD:
             self._write()
 
-    def _digests(self, identities: Sequence[bytes]) -> NDArray[np.uint64]:
-        """Two words for each identity."""
-        lengths = np.fromiter(map(len, identities), np.uint64, len(identities))
+    def _digests(self, identities: Any) -> NDArray[np.uint64]:
+        """Two words for each of some identities in an Arrow array."""
+        import pyarrow as pa
+
+        starts = np.frombuffer(identities.buffers()[1], dtype=np.int64)
+        starts = starts[identities.offset :][: len(identities) + 1]
+        lengths = np.diff(starts)
         if (longest := int(lengths.max())) > _LONGEST:
-            return self._digests([shortened(identity) for identity in identities])
-        told = np.array(identities, dtype=f"S{max(4, longest + -longest % 4)}")
-        words = told.view("<u4").reshape(len(told), -1).astype(np.uint64)
+            short = [shortened(identity) for identity in identities.to_pylist()]
+            return self._digests(pa.array(short, pa.large_binary()))
+        cells = np.zeros((len(lengths), max(4, longest + -longest % 4)), dtype=np.uint8)
+        signs = np.frombuffer(identities.buffers()[2] or b"", dtype=np.uint8)
+        cells[np.arange(cells.shape[1]) < lengths[:, None]] = signs[starts[0] : starts[-1]]
+        words = cells.view("<u4").astype(np.uint64)
         found = words @ self._factors[1 : 1 + words.shape[1]]
-        found += lengths[:, None] * self._factors[0] + self._added
+        found += lengths.astype(np.uint64)[:, None] * self._factors[0] + self._added
         found >>= np.uint64(32)
         return (found[:, ::2] << np.uint64(32) | found[:, 1::2]).T
 

@@ -53,7 +53,7 @@ _PATIENCE = 60  # seconds to wait for another process
 _MOST = 1 << 62  # units that a total is kept below: many times what counts as infinite
 _DIGEST = 16  # bytes
 _CHUNK = 1 << 14  # draws that are handed to the table at once
-_CACHE = 1 << 16  # kilobytes of the table that are held in memory
+_CACHE = 1 << 14  # kilobytes of the table that are held in memory
 _VERSION = 2
 
 # Of kinds the first is that of values about which nothing was drawn; others name their releases.
@@ -197,8 +197,8 @@ class PersonDraws:
 
         Symbols are sealed by a stream that belongs to the seed and to the key of the release.
         """
-        rows = np.concatenate(self._parts) if self._parts else np.zeros((0, 5), np.uint64)
-        self._parts = [rows]
+        rows = np.concatenate([np.zeros((0, 5), np.uint64), *self._parts])
+        self._parts = []
         order = np.argsort(rows[:, 0])
         if (np.diff(rows[order, 0]) == 0).any():
             order = np.lexsort(rows[:, 3::-1].T)
@@ -206,7 +206,7 @@ class PersonDraws:
         is_first = np.append(True, (rows[1:, :4] != rows[:-1, :4]).any(axis=1))[: len(rows)]
         starts = np.flatnonzero(is_first)
         times = np.diff(np.append(starts, len(rows)))
-        rows = rows[starts]
+        rows = rows if is_first.all() else rows[starts]
         persons = int((rows[1:, :2] != rows[:-1, :2]).any(axis=1).sum()) + bool(len(rows))
         if self.identity is None:
             fresh = np.frombuffer(secrets.token_bytes(_DIGEST * len(rows)), dtype=np.uint64)
@@ -229,7 +229,7 @@ class PersonDraws:
     ) -> None:
         """Let a person have an earlier report, by seed, place and seal of its symbol, and round."""
         seed, sealed_at, sealed, of = earlier
-        pad = int(self._stream(seed, sealed_at + 1)[sealed_at])
+        pad = int(self._stream(seed, 1 << (sealed_at + 1).bit_length())[sealed_at])
         code = pad ^ int.from_bytes(sealed, "little")
         self.changed += code != int(self._codes[place])
         self.recalled[person] = (code, of)
@@ -240,8 +240,8 @@ class PersonDraws:
         if known is None or len(known) < size:
             assert self.identity is not None
             start = self.identity.key.hash(64, b"seals of draws " + seed).digest()
-            found = shake_256(start).digest(16 * size)
-            known = self._streams[seed] = np.frombuffer(found, dtype="<u8").astype(np.uint64)
+            known = np.frombuffer(shake_256(start).digest(8 * size), dtype="<u8")
+            self._streams[seed] = known
         return known[:size]
 
 
