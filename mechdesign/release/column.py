@@ -22,6 +22,7 @@ from ..tables.parts import parts_of, side_by_side
 from .bin_codes import bins_of, encoder_of
 from .codes import ABSENT, Codebook, Policy, StrataEncoder
 from .identities import Admission, Identity, IdentityWords, encode_identities
+from .persons import PersonDraws
 from .receipts import Fingerprinter, Marks, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
 from .subset_reports import SubsetTable
@@ -97,7 +98,7 @@ class ColumnRelease:
         self.admission = None if identity is None else Admission(identity)
         self.admitted: NDArray[np.uint64] | None = None
         self.reports: Fingerprinter | None = None
-        self.recalled: Any = {}
+        self.recalled: PersonDraws | None = None
 
     @cached_property
     def table(self) -> AliasTable | SubsetTable:

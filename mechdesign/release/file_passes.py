@@ -31,7 +31,7 @@ from .column import ColumnRelease
 from .counts import warn_of_rows
 from .identities import Admission, encode_identities, encode_some
 from .ledger import Ledger, Part
-from .persons import Budget, PersonDraws, Recalled
+from .persons import Budget, PersonDraws
 from .receipts import (
     Fingerprint,
     Fingerprinter,
@@ -244,7 +244,7 @@ class FileRelease:
         release = self.release.with_parts(
             admission=None,
             reports=Fingerprinter(self.key),
-            recalled=Recalled(survey.person_draws),
+            recalled=survey.person_draws,
         )
         return replace(self, release=release)
 

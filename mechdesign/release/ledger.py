@@ -18,7 +18,6 @@ import datetime
 import gzip
 import hashlib
 import json
-import math
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +40,6 @@ from ..errors import (
 from ..files import check_folder, check_named, check_writable, read_text, write_text
 from ..labels import counted
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
-from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion, parse_notion
 from ..privacy.pointwise import PML
 from ..published import kernel_fingerprint, shown_fingerprint
@@ -60,7 +58,6 @@ from .persons import (
     PersonDraws,
     Persons,
     level_of,
-    level_of_draws,
     warn_of_charge,
     whom,
 )
@@ -208,7 +205,8 @@ class Ledger:
                 hidden = None
                 if person_draws is not None:
                     hidden = self._people(person_draws.people)
-                    level = level_of([p.designed for p in parts] if kernel is None else [designed])
+                    told_by = [p.designed for p in parts] if kernel is None else [designed]
+                    level = min(UNBOUNDED, sum(level_of([one]) for one in told_by))
                     charge, mark = stack.enter_context(
                         self._persons_of(lines).charged(
                             person_draws,
@@ -425,10 +423,10 @@ class Ledger:
                 return size, size
             kernels = [_in_order(kernel, inputs) for kernel in kernels]
             if len({fingerprint for _, fingerprint, _ in drawn}) > 1:
-                size = min(size, level_of_draws(kernels, LDP(math.inf), None))
+                size = min(size, level_of(kernels))
             if prior is None or drawn[0][0] != own:
                 return size, size
-            return min(size, level_of_draws(kernels, PML(math.inf), prior)), size
+            return min(size, level_of(kernels, prior)), size
 
         return lambda drawn: judged(tuple(sorted(drawn)))
 

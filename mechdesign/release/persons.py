@@ -120,6 +120,9 @@ Judge = Callable[[Sequence[Draw]], tuple[int, int]]
 class PersonDraws:
     """Collects which draws a release needs of whom, in 40 bytes for each row.
 
+    It is a mapping, too, of encoded identities that get an earlier report to the symbol and round
+    of that.
+
     Parameters
     ----------
     key : secret bytes of the ledger
@@ -131,8 +134,7 @@ class PersonDraws:
 
     Attributes
     ----------
-    recalled : for hashes of persons who get an earlier report, the symbol and round of it
-    changed : how many of these are of another value
+    changed : how many earlier reports are of another value
     """
 
     def __init__(
@@ -146,7 +148,7 @@ class PersonDraws:
     ) -> None:
         self.people, self.identity = people, identity
         self.whom = whom(key, people)
-        self.recalled: dict[bytes, tuple[int, str | None]] = {}
+        self._recalled: dict[bytes, tuple[int, str | None]] = {}
         self.changed = 0
         self._parts: list[NDArray[np.uint64]] = []
         self._streams: dict[bytes, NDArray[np.uint64]] = {}
@@ -156,6 +158,15 @@ class PersonDraws:
             self._value = identity.key.hash(_DIGEST, context.encode("utf-8", "surrogatepass"))
             name = identity.key.fingerprint.encode()
             self.key = blake2b(name, key=key, digest_size=_DIGEST).hexdigest()
+
+    def __len__(self) -> int:
+        return len(self._recalled)
+
+    def __contains__(self, identity: bytes) -> bool:
+        return hashed([self.whom.copy], [identity]) in self._recalled
+
+    def __getitem__(self, identity: bytes) -> tuple[int, str | None]:
+        return self._recalled[hashed([self.whom.copy], [identity])]
 
     @property
     def is_remembered(self) -> bool:
@@ -232,7 +243,7 @@ class PersonDraws:
         pad = int(self._stream(seed, 1 << (sealed_at + 1).bit_length())[sealed_at])
         code = pad ^ int.from_bytes(sealed, "little")
         self.changed += code != int(self._codes[place])
-        self.recalled[person] = (code, of)
+        self._recalled[person] = (code, of)
 
     def _stream(self, seed: bytes, size: int) -> NDArray[np.uint64]:
         """The first words of what seals the symbols of a release."""
@@ -248,27 +259,6 @@ class PersonDraws:
 def _words(digests: bytes) -> NDArray[np.uint64]:
     """Digests as two words each, which are in the order that their bytes are in."""
     return np.frombuffer(digests, dtype=">u8").reshape(-1, 2).astype(np.uint64)
-
-
-class Recalled:
-    """Who gets an earlier report in a release, and which: a mapping of encoded identities."""
-
-    def __init__(self, draws: PersonDraws | None) -> None:
-        self._draws = draws
-
-    def __bool__(self) -> bool:
-        return self._draws is not None and bool(self._draws.recalled)
-
-    def __contains__(self, identity: bytes) -> bool:
-        return self._draws is not None and self._hash(identity) in self._draws.recalled
-
-    def __getitem__(self, identity: bytes) -> tuple[int, str | None]:
-        assert self._draws is not None
-        return self._draws.recalled[self._hash(identity)]
-
-    def _hash(self, identity: bytes) -> bytes:
-        assert self._draws is not None
-        return hashed([self._draws.whom.copy], [identity])
 
 
 def whom(key: bytes, people: str | None) -> blake2b:
@@ -354,14 +344,11 @@ def nats(total: int) -> float:
     return math.inf if total >= UNBOUNDED else nats_of(total)
 
 
-def level_of(designs: Sequence[Any]) -> int:
-    """The level of one draw of each of these together, in units, rounded up."""
-    found = (compose(one, notions=[LDP(math.inf)]).found[0].levels[0] for one in designs)
-    return min(UNBOUNDED, sum(map(units, found)))
-
-
-def level_of_draws(kernels: Sequence[Any], notion: LDP | PML, prior: Any) -> int:
-    """The level of one draw of each kernel about one value, in units, rounded up."""
+def level_of(kernels: Sequence[Any], prior: Any = None) -> int:
+    """The level of one draw of each kernel about one value, in units, rounded up: of LDP, or of PML
+    under a prior.
+    """
+    notion = LDP(math.inf) if prior is None else PML(math.inf)
     return units(compose(*kernels, notions=[notion], prior=prior).found[0].levels[0])
 
 
@@ -502,7 +489,7 @@ class Persons:
             if budget is not None:
                 _recall(base, draws, about)
             yield (
-                Charge(persons, drawn, before, most, len(draws.recalled), draws.changed),
+                Charge(persons, drawn, before, most, len(draws), draws.changed),
                 mark,
             )
             base.execute("COMMIT")

@@ -352,7 +352,7 @@ class PlanRelease(_SeveralColumns):
         self._covered = _covered(plan, self.parts, self._radix)
         self.admission = None if identity is None else Admission(identity)
         self.admitted, self.reports = None, None
-        self.recalled = {}
+        self.recalled = None
 
     @property
     def targets(self) -> list[Any]:
