@@ -133,8 +133,8 @@ CASES: dict[str, tuple[int, Any]] = {
     "CSV to CSV with a key": (2_000_000, applied(".csv", row="id", key=KEY)),
     "Parquet to Parquet": (2_000_000, applied(".parquet")),
     "Parquet to Parquet with a key": (2_000_000, applied(".parquet", row="id", key=KEY)),
-    "persons on the ledger, first release": (200_000, applied(".csv", person="id", key=KEY)),
-    "persons on the ledger, sixth release": (200_000, applied(".csv", 6, person="id", key=KEY)),
+    "persons on the ledger, first release": (2_000_000, applied(".csv", person="id", key=KEY)),
+    "persons on the ledger, sixth release": (500_000, applied(".csv", 6, person="id", key=KEY)),
 }
 
 
@@ -194,7 +194,7 @@ def run(
                 rows = int(share * count)
                 command = [sys.executable, "-m", "benchmarks.releases", "one", name, str(rows)]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
-                found = json.loads(done.stdout.splitlines()[-1])
+                found = {**json.loads(done.stdout.splitlines()[-1]), "load": os.getloadavg()[0]}
                 file.write(json.dumps({"case": name, "rows": rows, **found, **stamp}) + "\n")
                 told = f"{found['seconds']:.3g} s, {found['seconds'] / rows * 1e6:.3g} us a row"
                 typer.echo(
@@ -203,20 +203,16 @@ def run(
                 )
 
 
-@app.command()
-def table(
-    results: Annotated[Path, typer.Option(help="Rows to read.")] = RESULTS,
-    output: Annotated[Path, typer.Option(help="Page to write.")] = PAGE,
-) -> None:
-    """Write the page of tables from the rows."""
-    rows = read_rows(results)
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """Medians of seconds and memory, as Markdown."""
     dates = sorted({row["date"] for row in rows})
     lines = [
-        "Processor seconds and peak memory of a process with one thread, medians; measured "
+        "Processor seconds and memory of a process with one thread, medians; measured "
         f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))} on a machine with "
-        f"{' and '.join(sorted({row['machine'] for row in rows}))}. Tables have columns of "
-        "identities, of ten classes and of ages; memory is what is added to that of the table and "
-        "of the libraries.",
+        f"{' and '.join(sorted({row['machine'] for row in rows}))}, at loads of "
+        f"{min(row['load'] for row in rows):.0f} to {max(row['load'] for row in rows):.0f}. "
+        "Tables have columns of identities, of ten classes and of ages; megabytes are those that "
+        "are added to the table in memory and to the libraries.",
         "",
         "| case | rows | seconds | microseconds a row | megabytes |",
         "| --- | --- | --- | --- | --- |",
@@ -229,7 +225,16 @@ def table(
             added = statistics.median(row["megabytes"] - row["before"] for row in mine)
             each = f"{seconds:.3g} | {seconds / count * 1e6:.3g} | {added:.0f}"
             lines.append(f"| {name} | {count:,} | {each} |")
-    write_page(output, "\n".join(lines))
+    return "\n".join(lines)
+
+
+@app.command()
+def table(
+    results: Annotated[Path, typer.Option(help="Rows to read.")] = RESULTS,
+    output: Annotated[Path, typer.Option(help="Page to write.")] = PAGE,
+) -> None:
+    """Write the page of the table from the rows."""
+    write_page(output, markdown(read_rows(results)))
 
 
 if __name__ == "__main__":

@@ -80,11 +80,11 @@ CREATE TEMP VIEW changes AS SELECT asked.*, steps.* FROM asked LEFT JOIN draws
 CREATE TEMP VIEW levels AS SELECT *, min({_MOST}, more + coalesce(total, 0)) - coalesce(spare, 0)
     AS level FROM fresh LEFT JOIN accounts USING (person) LEFT JOIN spares USING (person);
 """
-# One row for each of ?1 draws, by the bytes of all of them.
+# Each of ?1 draws by the bytes of all of them; ?5 says whether one that comes again is another.
 _UNPACKED = """
 INSERT INTO asked WITH RECURSIVE each(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM each
     WHERE n < ?1 - 1) SELECT substr(?2, 32 * n + 1, 16), substr(?2, 32 * n + 17, 16), 1, ?3 + n,
-    CASE WHEN ?4 IS NULL THEN NULL ELSE substr(?4, 8 * n + 1, 8) END FROM each
+    substr(?4, 8 * n + 1, 8) FROM each WHERE true ON CONFLICT DO UPDATE SET times = times + ?5
 """
 # In floats, which are exact for all sums that a budget may have, and never too large.
 _ADDED_UP = f"""
@@ -203,37 +203,26 @@ class PersonDraws:
             rows[:, 2:4] = _words(values)
         self._parts.append(rows)
 
-    def ask(self, base: sqlite3.Connection, seed: bytes) -> int:
-        """Fill the table of what is asked, each draw once; returns the number of persons.
+    def ask(self, base: sqlite3.Connection, seed: bytes) -> None:
+        """Fill the table of what is asked, each draw once.
 
-        Symbols are sealed by a stream that belongs to the seed and to the key of the release.
+        Symbols are sealed by a stream that belongs to the seed and to the key of the release. All
+        draws of a person without a key have the seed in the place of their values.
         """
         rows = np.concatenate([np.zeros((0, 5), np.uint64), *self._parts])
         self._parts = []
-        order = np.argsort(rows[:, 0])
-        if (np.diff(rows[order, 0]) == 0).any():
-            order = np.lexsort(rows[:, 3::-1].T)
-        rows = rows[order]
-        is_first = np.append(True, (rows[1:, :4] != rows[:-1, :4]).any(axis=1))[: len(rows)]
-        starts = np.flatnonzero(is_first)
-        times = np.diff(np.append(starts, len(rows)))
-        rows = rows if is_first.all() else rows[starts]
-        persons = int((rows[1:, :2] != rows[:-1, :2]).any(axis=1).sum()) + bool(len(rows))
+        rows = rows[np.argsort(rows[:, 0])]
+        sealed: Any = None
         if self.identity is None:
-            fresh = np.frombuffer(secrets.token_bytes(_DIGEST * len(rows)), dtype=np.uint64)
-            rows[:, 2:4] = fresh.reshape(-1, 2)
-        self._codes = rows[:, 4]
-        sealed = rows[:, 4] ^ self._stream(seed, len(rows)) if self.is_remembered else None
+            rows[:, 2:4] = _words(seed)
+        if self.is_remembered:
+            self._codes = rows[:, 4]
+            sealed = (rows[:, 4] ^ self._stream(seed, len(rows))).tobytes()
         for start in range(0, len(rows), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            packed = rows[part, :4].astype(">u8").tobytes()
-            hidden = None if sealed is None else sealed[part].astype("<u8").tobytes()
-            base.execute(_UNPACKED, [len(rows[part]), packed, start, hidden])
-        if self.identity is None:
-            many = np.flatnonzero(times > 1).tolist()
-            told = ((int(times[i]), rows[i, :2].astype(">u8").tobytes()) for i in many)
-            base.executemany("UPDATE asked SET times = ? WHERE person = ?", told)
-        return persons
+            part = rows[start : start + _CHUNK, :4].astype(">u8")
+            hidden = sealed and sealed[8 * start : 8 * (start + len(part))]
+            told = [len(part), part.tobytes(), start, hidden, self.identity is None]
+            base.execute(_UNPACKED, told)
 
     def recall(
         self, person: bytes, place: int, earlier: tuple[bytes, int, bytes, str | None]
@@ -476,7 +465,8 @@ class Persons:
             number = base.execute(
                 f"INSERT INTO releases ({names}) VALUES ({marks})", [*told.values()]
             ).lastrowid
-            persons = draws.ask(base, seed)
+            draws.ask(base, seed)
+            (persons,) = base.execute("SELECT count(DISTINCT person) FROM asked").fetchone()
             _step(base, about, judge, number)
             base.execute(_ADDED_UP)
             if budget is not None:
