@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -122,8 +123,22 @@ def counted(form: str) -> Callable[[int, Path], Any]:
     return prepare
 
 
+def hashed(count: int, _: Path) -> Any:
+    """What a keyed hash of each row takes by itself, by which machines and loads are compared."""
+    start = blake2b(key=KEY, digest_size=8)
+    start.update(bytes(range(100)))
+    rows = [b"s%d" % number for number in range(count)]
+
+    def work() -> list[bytes]:
+        copies = ((start.copy(), row) for row in rows)
+        return [one.update(row) or one.digest() for one, row in copies]
+
+    return work
+
+
 #: How many rows, and what is measured of them.
 CASES: dict[str, tuple[int, Any]] = {
+    "a keyed hash of each row by itself": (2_000_000, hashed),
     "design of a CSV file (command)": (2_000_000, design_of_file),
     "prior of an Arrow column": (1_000_000, counted("Arrow")),
     "prior of a pandas column": (1_000_000, counted("pandas")),

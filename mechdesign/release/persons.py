@@ -28,7 +28,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal
 from hashlib import blake2b, shake_256
 from itertools import repeat
@@ -48,7 +48,10 @@ from .codes import ABSENT
 from .identities import Identity, hashed
 
 _UNITS = 10**12  # of a nat: levels are added up exactly, as whole numbers of these
-UNBOUNDED = 1000 * _UNITS  # a level so large counts as infinite, and many of them can be added
+_UNBOUNDED_NATS = 1000
+UNBOUNDED = (
+    _UNBOUNDED_NATS * _UNITS
+)  # a level so large counts as infinite, and many of them can be added
 _PATIENCE = 60  # seconds to wait for another process
 _MOST = 1 << 62  # units that a total is kept below: many times what counts as infinite
 _DIGEST = 16  # bytes
@@ -306,7 +309,7 @@ def read_budget(budget: Any, on_spent: str = "error") -> Budget | None:
         level = math.nan if isinstance(level, bool) else float(level)
     except (TypeError, ValueError):
         level = math.nan
-    if not 0 <= level < nats_of(UNBOUNDED):
+    if not 0 <= level < _UNBOUNDED_NATS:
         raise InputError(
             "budget",
             expected="a level of LDP in nats from 0 to below 1000, md.LDP(level) or md.PML(level)",
@@ -318,19 +321,14 @@ def read_budget(budget: Any, on_spent: str = "error") -> Budget | None:
 
 def units(level: float) -> int:
     """A level in units of 10⁻¹² nats, rounded up."""
-    if not level < nats_of(UNBOUNDED):
+    if not level < _UNBOUNDED_NATS:
         return UNBOUNDED
     return int((Decimal(repr(float(level))) * _UNITS).to_integral_value(ROUND_CEILING))
 
 
-def nats_of(total: int) -> float:
-    """Units as nats."""
-    return total / _UNITS
-
-
 def nats(total: int) -> float:
     """Units as nats, infinite where they are so many."""
-    return math.inf if total >= UNBOUNDED else nats_of(total)
+    return math.inf if total >= UNBOUNDED else total / _UNITS
 
 
 def level_of(kernels: Sequence[Any], prior: Any = None) -> int:
@@ -353,10 +351,12 @@ class PersonAccount:
     level : of LDP, in nats, rounded up: of their values, given when these changed
     entries : for each draw the time, column, fingerprint of the kernel and level of its release,
         its round where it has one, and how many draws there are where there are several
+    values : for each draw a hash of what it was about, where that is known
     """
 
     level: float
     entries: tuple[dict[str, Any], ...]
+    values: tuple[bytes | None, ...] = field(default=(), repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; an infinite level is ``"inf"``."""
@@ -521,26 +521,21 @@ class Persons:
             (total,) = base.execute(
                 "SELECT coalesce(max(total), 0) FROM accounts WHERE person = ?", [person]
             ).fetchone()
-            entries = tuple(
-                {
-                    "time": time,
-                    "column": column,
-                    "kernel": kernel,
-                    "level": _told(nats(level)),
-                    **({} if of is None else {"round": of}),
-                    **({} if times == 1 else {"times": times}),
-                }
-                for (column, kernel, level, of, time, *_), _, times in _draws_of(base, person)
-            )
-        return PersonAccount(nats(total), entries)
-
-    def history(self, person: bytes) -> list[tuple[str, str, bytes | None, int]]:
-        """Column, kernel, hash of the value where it is known, and number, of each draw."""
-        if not self.path.exists():
-            return []
-        with self._opened() as base:
-            found = _draws_of(base, person)
-            return [(made[0], made[1], value, times) for made, value, times in found]
+            made = _releases(base)
+            kinds = base.execute(
+                "SELECT releases, CASE WHEN sealed IS NULL THEN NULL ELSE value END, times "
+                "FROM draws JOIN kinds ON number = kind WHERE person = ?",
+                [person],
+            ).fetchall()
+        draws = [(n, value, times) for kind, value, times in kinds for n in map(int, kind.split())]
+        draws.sort(key=lambda draw: draw[0])
+        entries = []
+        for number, _, times in draws:
+            column, kernel, level, of, time, *_ = made[number]
+            entry = {"time": time, "column": column, "kernel": kernel, "level": _told(nats(level))}
+            entry |= {} if of is None else {"round": of}
+            entries.append(entry | ({} if times == 1 else {"times": times}))
+        return PersonAccount(nats(total), tuple(entries), tuple(value for _, value, _ in draws))
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -577,20 +572,6 @@ def _releases(base: sqlite3.Connection) -> _Made:
         "SELECT number, secret, kernel, level, round, time, key, seed FROM releases"
     )
     return {number: tuple(told) for number, *told in rows}  # type: ignore[misc]
-
-
-def _draws_of(base: sqlite3.Connection, person: bytes) -> list[tuple[Any, bytes | None, int]]:
-    """The release of each draw of a person, in their order, its value where it is known, and how
-    many draws there are.
-    """
-    made = _releases(base)
-    rows = base.execute(
-        "SELECT releases, CASE WHEN sealed IS NULL THEN NULL ELSE value END, times FROM draws "
-        "JOIN kinds ON number = kind WHERE person = ?",
-        [person],
-    ).fetchall()
-    found = [(n, value, times) for kind, value, times in rows for n in map(int, kind.split())]
-    return [(made[n], value, times) for n, value, times in sorted(found, key=lambda row: row[0])]
 
 
 def _step(
