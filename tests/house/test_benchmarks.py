@@ -316,6 +316,7 @@ def test_every_technique_has_recorded_lines_that_show_what_it_buys():
 # Large alphabets
 
 
+@pytest.mark.slow
 @for_each("kind", large_alphabets.PROTOCOLS)
 @for_each("level", slow_but(1, [1.0, 3.0]))
 def test_protocols_estimate_without_bias(kind, level):
