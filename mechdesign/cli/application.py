@@ -32,8 +32,8 @@ QUESTIONS = {
     "How is it shown?": ("report", "plot"),
     "What is here, and what went wrong?": ("data", "theorems", "explain", "doctor"),
 }
-# Modules of commands whose names are words of Python.
-_PLACES = {"try": "try_out"}
+#: Modules of commands that do not bear their names.
+MODULES = {"try": "try_out"}
 COMMANDS = tuple(name for names in QUESTIONS.values() for name in names)
 
 
@@ -82,7 +82,7 @@ def application(arguments: Sequence[str]) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_root)
     for name in (asked,) if asked in COMMANDS else COMMANDS:
-        place = _PLACES.get(name, name.replace("-", "_"))
+        place = MODULES.get(name, name.replace("-", "_"))
         command = getattr(import_module(f"{__package__}.{place}"), place)
         app.command(name)(spelled_out(command))
     return app
