@@ -316,6 +316,20 @@ def test_what_changes_nothing():
             for k in (1, 1e-9)
         )
         same(other, one, 1e-6)
+    # Numbers far from zero move the intercept alone.
+    moved = rough.assign(age=rough["age"] + 1e7, cost=rough["cost"] + 1e7)
+    away = {x: v + 1e7 for x, v in NUMBERS.items()}
+    for options, of_response in (
+        (LINEAR, -1.0),
+        (EVENT, 0.0),
+        ({"response": "y", "covariates": ["age"]}, -1.0),
+    ):
+        plain = regressed(rough, THREE, feature=NUMBERS, **options)()
+        found = regressed(moved, THREE, feature=away, **options)()
+        same(found.values[1:], plain.values[1:], 1e-6)
+        same(found.errors[1:], plain.errors[1:], 1e-6)
+        ends = [found[name] for name in found.labels if name in ("y", "age")]
+        same(found.values[0] / 1e7, -sum(ends) - of_response, atol=1e-5)
     turned, plain = (
         md.regress(TABLE, BOTH, reference={"z": s}, response="z", family="logistic") for s in (1, 0)
     )
