@@ -73,8 +73,7 @@ class MatrixKernel:
         if isinstance(found, MatrixKernel):
             return found
         if isinstance(found, ImplicitKernel) and is_small(found):
-            chances = found.likelihood(np.arange(found.shape[1])).T
-            return cls(tuple(found.inputs), chances, None, found.fingerprint)
+            return _with_matrix(_Implicit(found.fingerprint, found))
         found = mechanism_of(found)
         return cls(found.inputs, found.kernel, found.schema, kernel_fingerprint(found))
 
@@ -130,6 +129,20 @@ class MatrixKernel:
             groups.append(tuple(self.inputs[i] for i in np.flatnonzero(group)))
             unseen &= ~group
         return groups
+
+
+@dataclass(frozen=True)
+class _Implicit:
+    """A kernel without a matrix, which is kept by its fingerprint."""
+
+    fingerprint: str
+    kernel: ImplicitKernel = field(compare=False)
+
+
+@lru_cache(maxsize=4)
+def _with_matrix(found: _Implicit) -> MatrixKernel:
+    chances = found.kernel.likelihood(np.arange(found.kernel.shape[1])).T
+    return MatrixKernel(tuple(found.kernel.inputs), chances, None, found.fingerprint)
 
 
 @lru_cache(maxsize=8)
