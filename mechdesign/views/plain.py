@@ -200,6 +200,11 @@ def composition_json(found: Composition) -> dict[str, Any]:
     }
 
 
+def _limits_json(made: Any) -> dict[str, Any]:
+    """Which limits numbers have."""
+    return {name: getattr(made, name) for name in ("confidence", "side", "together")}
+
+
 def many_estimates_json(
     made: ManyEstimates, kernel: str | dict[str, str], top: int | None = None
 ) -> dict[str, Any]:
@@ -211,8 +216,8 @@ def many_estimates_json(
         "reports": made.reports,
         "method": made.method,
         "intervals": "binomial",
-        "confidence": made.confidence,
-        "simultaneous": top is not None,
+        **_limits_json(made),
+        "simultaneous": made.together or top is not None,
         "target": made.target,
         "fit": made.fit,
         "receipt": None if made.receipt is None else made.receipt.to_json(),
@@ -228,7 +233,7 @@ def estimate_json(made: Estimate, kernel: str) -> dict[str, Any]:
         "reports": made.reports,
         "method": made.method,
         "intervals": made.intervals,
-        "confidence": made.confidence,
+        **_limits_json(made),
         "target": made.target,
         "fit": made.fit,
         "receipt": None if made.receipt is None else made.receipt.to_json(),
@@ -267,7 +272,7 @@ def groups_json(made: GroupEstimates, kernel: str) -> dict[str, Any]:
             for each in made.differences()
         ],
         "reports": made.reports,
-        "confidence": made.estimates[0].confidence,
+        **_limits_json(made.estimates[0]),
         "kernel": kernel,
     }
 
@@ -307,7 +312,7 @@ def change_json(made: ChangeEstimate, kernels: Sequence[str]) -> dict[str, Any]:
         ],
         "both": made.both,
         "kept": made.kept,
-        "confidence": made.confidence,
+        **_limits_json(made),
         "note": made.note,
         "kernels": list(kernels),
     }
@@ -339,7 +344,7 @@ def joint_json(
         "kernels": list(kernels),
         "method": made.method,
         "intervals": made.intervals,
-        "confidence": made.confidence,
+        **_limits_json(made),
         "target": made.target,
     }
 

@@ -230,12 +230,14 @@ def print_many_estimates(made: ManyEstimates, top: int) -> None:
 
 
 def print_estimate(made: Estimate) -> None:
-    """How frequencies were estimated, and each with its error and interval."""
+    """How frequencies were estimated, and each with its error and interval; what is to be said of
+    them.
+    """
     out = Report()
     out.line(made.describe())
     out.table(tables.intervals_table(made), titled=False)
-    if made.method == "likelihood":
-        out.line(f"likelihood {made.convergence}")
+    for remark in made.remarks():
+        out.line(remark)
 
 
 def print_trial(found: Trial) -> None:
