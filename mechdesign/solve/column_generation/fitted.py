@@ -29,7 +29,7 @@ from ...certificate.columns.pricing import Heuristics
 from ...errors import SolverError
 from ...program.duals import Candidate, Duals
 from ...program.program import SEARCHING, SublinearProgram
-from ..method import Method, handles_information
+from ..method import INFORMATION, Method
 from .balance import balanced_shares, basic_shares
 from .continuum import Pattern, Patterns, best_patterns, fraction, large_groups
 from .master import mixed_kernel
@@ -58,7 +58,7 @@ class FittedColumns(Method):
     """f-informations under one lift box or one ratio, many symbols of different mass."""
 
     name = "fitted-columns"
-    handles = handles_information()
+    features = INFORMATION
     reason = (
         "many symbols of different mass: columns fitted to the mass that the best columns have at "
         "their upper lift bound come within rounding of what a continuum would have"

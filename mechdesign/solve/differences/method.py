@@ -11,7 +11,7 @@ from ...errors import SolverError
 from ...linear.threads import one_thread
 from ...program.duals import Candidate, Duals
 from ...program.program import LinearProgram
-from ..method import Method, handles_linear
+from ..method import Method
 from .dense import Dense
 from .graph import Array, Graph, graph_of
 from .newton import Elimination, GraphOptions, Newton
@@ -53,7 +53,7 @@ class Differences(Method):
 
     name = "differences"
     # One bound on all ratios has methods of its own.
-    handles = handles_linear("general")
+    features = frozenset({"linear", "general"})
     is_sharpened = False
     reason = (
         "the bounds compare two symbols each, or few mixtures of them such as the prior: an "

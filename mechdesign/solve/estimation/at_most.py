@@ -30,7 +30,7 @@ from ...privacy.constraint import Rounding
 from ...program.duals import Candidate
 from ...program.program import EstimationProgram
 from ...program.worst import WorstTruthProgram
-from ..method import Handles, Method
+from ..method import ESTIMATION, Method
 from .block_designs import block_design
 from .descent import descend, risk_of
 from .fewer import is_partial, mixed_masses
@@ -79,7 +79,7 @@ class FewOutputs(Method):
     """Risks of estimates, or the worst of several, with at most so many outputs."""
 
     name = "few-outputs-experiment"
-    handles = Handles(frozenset({"estimation", "worst estimation"}), few_outputs=True)
+    features = ESTIMATION | {"worst estimation", "few outputs"}
     is_exact = False
     reason = (
         "the best design with any number of outputs bounds the risk, and is brought down to the "
@@ -88,7 +88,9 @@ class FewOutputs(Method):
     source = "Pukelsheim2006"
 
     def condition(self, program: EstimationProgram) -> str | None:
-        """Applies where the design without the limit is known."""
+        """Applies where there is a limit, and the design without it is known."""
+        if program.most_outputs is None:
+            return "any number of outputs may occur"
         return _relaxed(program)[0].refusal(_relaxed(program)[1])
 
     def solve(self, program: EstimationProgram) -> Candidate:
