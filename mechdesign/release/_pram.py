@@ -44,7 +44,8 @@ from ..tables.text import AS_FOUND, Dialect
 from ..tables.writing import csv_text
 from ..utility import Hamming, LinearUtility, Utility
 from ._identifiability import identifiability
-from .codes import ABSENT, Encoder, Policy
+from .codes import ABSENT, Policy
+from .codings import Names
 from .customary import Customary, customary_matrices
 from .risk import (
     CategoryRisk,
@@ -584,8 +585,8 @@ def _places(
     """Positions of the values of a column among the labels."""
     opened = open_table(table, dialect)
     opened.check([name])
-    encoder = Encoder(name, labels, Policy(missing="keep"), texts=opened.is_text)
+    coding = Names(name, labels, Policy(missing="keep"), texts=opened.is_text)
     parts = [np.empty(0, dtype=np.int64)]
     for (values,) in opened.parts([name]):
-        parts.append(encoder.encode(values, sum(map(len, parts))).astype(np.int64))
+        parts.append(coding.encode(values, sum(map(len, parts))).astype(np.int64))
     return np.concatenate(parts)

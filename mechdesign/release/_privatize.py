@@ -21,14 +21,12 @@ from .adapters import (
     privatize_reader,
 )
 from .codes import Policy
-from .column import ColumnRelease
 from .counts import warn_of_repeats
+from .drawing import Release, release_of, resolved
 from .engines import privatize_dask, privatize_spark
-from .of_columns import release_of
 from .receipts import known_reports, names_reports, receipts_of, save_receipt
-from .several import resolved
 
-Adapter = Callable[[Any, ColumnRelease], Any]
+Adapter = Callable[[Any, Release], Any]
 
 # By the package and the name of the type, so that nothing is imported that is not there.
 _ADAPTERS: dict[tuple[str, str], Adapter] = {

@@ -20,15 +20,14 @@ import numpy as np
 from ..errors import CountsWarning, DataError, StorageError, warn
 from ..prior import Prior
 from ..progress import counter
-from ..solve.columns_plan import KernelPlan
 from ..tables.beside import told_types
 from ..tables.counting import distinct_values, is_missing
 from ..tables.files import file_ending
 from ..tables.reading import Table, open_table
 from ..tables.writing import codes_are_written, new_table
 from .adapters import column_reader, privatize_batch, reported_schema
-from .column import ColumnRelease
 from .counts import warn_of_rows
+from .drawing import Release
 from .identities import SpooledAdmission, encode_identities, encode_some
 from .ledger import Ledger, Part, releases_beside
 from .persons import Budget, PersonDraws, recalled
@@ -107,7 +106,7 @@ class FileRelease:
     stop_if_asked : function that raises where somebody interrupts
     """
 
-    release: ColumnRelease
+    release: Release
     written: Written
     book: Ledger | None
     about: str | None
@@ -134,7 +133,7 @@ class FileRelease:
             found = self._survey(sources, release, beside)
         else:
             with SpooledAdmission(release.identity, folder) as admission:
-                mine = release.with_parts(admission=admission)
+                mine = release.changed(admission=admission)
                 found = self._survey(sources, mine, beside)
                 admission.compare()
         beside.warn(found.beside, who_of(base, self.about), base.name)
@@ -143,7 +142,7 @@ class FileRelease:
         warn_of_counts(found, release)
         return found
 
-    def _survey(self, sources: Sequence[Path], release: ColumnRelease, beside: Beside) -> Survey:
+    def _survey(self, sources: Sequence[Path], release: Release, beside: Beside) -> Survey:
         """One pass over the files; its release takes the identities in."""
         key, person, budget = self.key, self.person, self.budget
         secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
@@ -168,16 +167,13 @@ class FileRelease:
                     [*columns]
                 ):
                     read = column_reader(batch)
-                    values, places = release.secrets(read)
-                    secrets.add_codes(values, places)
+                    secrets.add_codes(*release.secrets(read))
                     for one, column in zip(
                         [*parts, *others], [*several, *beside.asked], strict=True
                     ):
                         own, at = distinct_values(read(column), column)
                         one.add_codes([*own, None], at)
-                    for so_far, here in zip(
-                        counts, release.held_counts(read, values, places), strict=True
-                    ):
+                    for so_far, here in zip(counts, release.held_counts(read), strict=True):
                         so_far += here
                     if identity is not None or len(sources) > 1 or person_draws is not None:
                         # Where there are several, nothing is refused after the first is there.
@@ -247,7 +243,7 @@ class FileRelease:
 
     def drawing(self, survey: Survey) -> FileRelease:
         """The same for what was surveyed, with reports that are taken in for their fingerprint."""
-        release = self.release.with_parts(
+        release = self.release.changed(
             admission=None,
             reports=Fingerprinter(self.key),
             recalled=recalled(survey.person_draws),
@@ -330,7 +326,7 @@ def told_apart(path: Path, paths: Sequence[Path]) -> Iterator[None]:
         ) from None
 
 
-def warn_of_counts(survey: Survey, release: ColumnRelease) -> None:
+def warn_of_counts(survey: Survey, release: Release) -> None:
     """Warn once of a design or a plan that holds the counts of these very columns."""
     pairs = zip(release.held, survey.counts, strict=True)
     found = [one for one, counts in pairs if _are_shares(counts, one.prior)]
@@ -340,7 +336,7 @@ def warn_of_counts(survey: Survey, release: ColumnRelease) -> None:
     these = f"this very column {columns[0]!r}"
     if len(columns) > 1:
         these = f"these very columns {', '.join(map(repr, columns))}"
-    what = "plan" if isinstance(release.designed, KernelPlan) else "design"
+    what = "plan" if release.plan is not None else "design"
     warn(
         f"the {what} was made from the counts of {these}, and "
         "its file holds them exactly, which no notion covers; keep it to yourself, and "

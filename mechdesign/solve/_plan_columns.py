@@ -530,7 +530,7 @@ def _checked(search: _Search, shares: NDArray[np.float64]) -> ColumnsPlan:
             weights = tuple(search.weights.values())
             names = tuple(search.priors)
             total, known = search.total, search.known
-            return ColumnsPlan(names, tuple(designs), weights, total, known, check)
+            return ColumnsPlan(names, tuple(designs), total, known, check, weights)
     assert check is not None
     raise CertificateError(f"no split passed its exact check: {check.evidence}", (check,))
 
