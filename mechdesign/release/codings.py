@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -46,19 +47,20 @@ class Coding(ABC):
     labels : of the inputs
     policy : what happens to rows that have none
     texts : whether cells were read from a text file, so that labels are matched by their text
+
+    Attributes
+    ----------
+    book : of the labels that the policy names
+    size : number of inputs
     """
 
     def __init__(
         self, columns: Sequence[Any], labels: Sequence[Label], policy: Policy, *, texts: bool
     ) -> None:
-        self.columns, self.policy, self.texts = tuple(columns), policy, texts
+        self.columns, self.policy = tuple(columns), policy
         self.book = Codebook(labels, "inputs of the mechanism", texts=texts)
         policy.check(self.book)
-
-    @property
-    def size(self) -> int:
-        """Number of inputs."""
-        return len(self.book.labels)
+        self.size = len(self.book.labels)
 
     @abstractmethod
     def places(self, read: Reader) -> NDArray[Any]:
@@ -285,13 +287,13 @@ class Binned(Names):
         """Places of several values."""
         objects = np.empty(len(values), dtype=object)
         objects[:] = values
-        codes = self.bins.codes(objects, texts=self.texts)
+        codes = self.bins.codes(objects, texts=self.book.texts)
         found = self._inputs[codes]
         # A number is never meant as a label.
         others = [
             i
             for i in np.flatnonzero(codes == OUTSIDE).tolist()
-            if not (self.texts and self.bins.is_number(values[i]))
+            if not (self.book.texts and self.bins.is_number(values[i]))
         ]
         found[others] = super().places_among([values[i] for i in others])
         return found
@@ -410,7 +412,7 @@ class Points(Coding):
 
     def places(self, read: Reader) -> NDArray[Any]:
         """Places of inputs for the rows, see :meth:`Coding.places`."""
-        lat, lon = (degrees(read(name), name, texts=self.texts) for name in self.columns)
+        lat, lon = (degrees(read(name), name, texts=self.book.texts) for name in self.columns)
         return self._inputs[self._set.snap(lat, lon)]
 
     def unseen(self, read: Reader, rows: NDArray[np.intp], where: str) -> DataError:
@@ -424,7 +426,7 @@ class Points(Coding):
         )
 
 
-class InStrata(Coding):
+class InStrata(Tuples):
     """A column whose symbols make inputs with those of a column of strata, which come first.
 
     Raises :class:`DataError` for a kernel whose inputs are not all pairs of a stratum and a symbol,
@@ -441,44 +443,22 @@ class InStrata(Coding):
         texts: bool = False,
     ) -> None:
         pairs = [label for label in labels if isinstance(label, tuple) and len(label) == 2]
-        known, symbols = values_of(pairs, 2)
-        if tuple(labels) != tuple((s, x) for s in known for x in symbols):
+        values = values_of(pairs, 2)
+        if tuple(labels) != tuple(product(*values)):
             raise DataError(
                 f"mechanism for strata of {quote(strata)}",
                 expected="inputs that are all pairs of a stratum and a symbol",
                 got=listing(labels),
                 remedy="take md.pram(..., strata=).released, or leave strata= out",
             )
-        self.secret = Names(column, symbols, policy, texts=texts)
-        self.stratum = Names(strata, known, Policy(), texts=texts)
-        self.columns, self.policy, self.texts = (column, strata), policy, texts
-        self.book = self.secret.book
-
-    @property
-    def told(self) -> Any:
-        """What tells it apart."""
-        return str(self.columns[1])
-
-    @property
-    def size(self) -> int:
-        """Number of inputs."""
-        return self.secret.size * self.stratum.size
-
-    def places(self, read: Reader) -> NDArray[Any]:
-        """Places of inputs for the rows, see :meth:`Coding.places`."""
-        return self._paired(read, self.secret.places(read), 0)
+        self.columns, self.policy, self.size = (strata, column), policy, len(labels)
+        secret = Names(column, values[1], policy, texts=texts)
+        self.parts = [Names(strata, values[0], Policy(), texts=texts), secret]
+        self.book, self._known = secret.book, Combinations(values, labels)
 
     def codes(self, read: Reader, first: int = 0) -> NDArray[Any]:
-        """Positions of inputs, see :meth:`Coding.codes`."""
-        return self._paired(read, self.secret.codes(read, first), first)
-
-    def _paired(self, read: Reader, codes: NDArray[Any], first: int) -> NDArray[np.int64]:
-        strata = self.stratum.codes(read, first).astype(np.int64)
-        return np.where(codes < 0, codes, strata * self.secret.size + codes)
-
-    def unseen(self, read: Reader, rows: NDArray[np.intp], where: str) -> DataError:
-        """The error for values that are no inputs."""
-        return self.secret.unseen(read, rows, where)
+        """Positions of inputs: what is done with rows without one is decided for each column."""
+        return self._known.places([part.codes(read, first) for part in self.parts])
 
 
 def values_of(labels: Sequence[Any], count: int) -> list[tuple[Label, ...]]:

@@ -237,7 +237,7 @@ class Part:
             distinct, places = distinct_values(read(target.column))
             # Tuples are written as text, whatever the file is.
             are_tuples = any(isinstance(label, tuple) for label in target.outputs)
-            texts = self.coding.texts or are_tuples
+            texts = self.coding.book.texts or are_tuples
             book = Codebook(target.outputs, "outputs of the mechanism", texts=texts)
             found.append(book.places([*distinct, None])[places])
         if self.targets[0].places is None:

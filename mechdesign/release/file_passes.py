@@ -29,7 +29,7 @@ from .adapters import column_reader, privatize_batch, reported_schema
 from .counts import warn_of_rows
 from .drawing import Release
 from .identities import SpooledAdmission, encode_identities, encode_some
-from .ledger import Ledger, Part, releases_beside
+from .ledger import Ledger, Part
 from .persons import Budget, PersonDraws, recalled
 from .receipts import (
     Fingerprint,
@@ -222,7 +222,6 @@ class FileRelease:
         if book is None:
             return -1
         who = who_of(source, about)
-        folders = (target.parent, source.parent, Path())
         return book.open(
             survey.secrets,
             survey.pairs,
@@ -231,7 +230,6 @@ class FileRelease:
             release.receipt(rows=False),
             release.recorded,
             target.name,
-            releases_beside(folders, book, who, str(release.column)),
             [
                 Part(str(column), secrets, designed)
                 for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
