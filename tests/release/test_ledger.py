@@ -721,7 +721,7 @@ def test_reports_have_one_fingerprint_whether_drawn_or_read(name, texts):
     kernel = md.Mechanism(0.5 * np.eye(n)[::-1] + 0.5 / n, labels, labels)
     values = [cell_text(label) for label in labels] if texts else labels
     drawn, read = Fingerprinter(b"key"), Fingerprinter(b"key")
-    release = Release([Part(kernel, ["x"], words=1, texts=texts)], texts=texts).changed(
+    release = Release([Part(kernel, ["x"], None, 1, texts=texts)], texts=texts).changed(
         reports=drawn
     )
     made = privatize_batch(pa.record_batch({"x": pa.array(values * 40)}), release)

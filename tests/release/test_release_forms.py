@@ -1,6 +1,6 @@
 """Reports of one key or seed are what they were: every form of a release, from frames and files.
 
-python tests/release/test_recorded_reports.py    prints the digests of today
+python tests/release/test_release_forms.py    prints the digests of today
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ import hashlib
 import json
 import sys
 import tempfile
-import warnings
 from pathlib import Path
 
 import pandas as pd
-from checks import for_each
+import pytest
+from checks import for_each, pairwise_cases
+from libraries import TABLES, frame_of
 
 import mechdesign as md
+from mechdesign.errors import DataError
 from mechdesign.published import PublicDesign
+from mechdesign.release.ledger import Ledger
 from mechdesign.release.receipts import file_receipts, receipts_of
 from mechdesign.solve.columns_plan import PublicPlan
 
@@ -72,6 +75,11 @@ WAYS = {
 }
 
 
+def privatised(table, form, **options):
+    kernel, asked = FORMS[form]
+    return md.privatize(table, mechanism=kernel, **where(kernel, asked), **options)
+
+
 def digest(reports, receipts):
     told = [
         (name, r.kernel, r.rows, r.reports, r.together, r.row, r.person, r.round)
@@ -88,18 +96,11 @@ def digests(form, folder):
     source = folder / "people.csv"
     FRAME.to_csv(source, index=False)
     for way, options in WAYS.items():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            made = md.privatize(FRAME, mechanism=kernel, **{**where(kernel, asked), **options})
-            found[f"frame {way}"] = digest(made, receipts_of(made))
-            target = folder / f"{way}.csv"
-            md.privatize_file(
-                source,
-                target,
-                mechanism=kernel,
-                ledger=False,
-                **{**where(kernel, asked), **options},
-            )
+        made = privatised(FRAME, form, **options)
+        found[f"frame {way}"] = digest(made, receipts_of(made))
+        target = folder / f"{way}.csv"
+        options = {**where(kernel, asked), **options}
+        md.privatize_file(source, target, mechanism=kernel, ledger=False, **options)
         found[f"file {way}"] = digest(pd.read_csv(target), file_receipts(target))
     return found
 
@@ -179,9 +180,61 @@ RECORDED = {
 }
 
 
+def cases(*lists):
+    """Any two values of two of the lists together; strata are read in memory."""
+    apart = ("polars lazy", "duckdb", "dask")
+    return [c for c in pairwise_cases(*lists) if c[1] != "strata" or c[0] not in apart]
+
+
 @for_each("form", FORMS)
 def test_reports_of_a_key_or_a_seed_are_what_they_were(form, tmp_path):
     assert digests(form, tmp_path) == RECORDED[form]
+
+
+@for_each("library, form, way", cases(TABLES, FORMS, WAYS))
+def test_every_library_gives_the_same_reports(library, form, way):
+    made = privatised(FRAME, form, **WAYS[way])
+    found = frame_of(privatised(TABLES[library](FRAME), form, **WAYS[way]))
+    told = {name: found[name].astype(str).tolist() for name in found.columns}
+    assert told == made.astype(str).to_dict("list")
+
+
+@for_each("library, form", cases(TABLES, FORMS))
+def test_reports_are_drawn_afresh_without_a_key_or_a_seed(library, form):
+    made, again = (frame_of(privatised(TABLES[library](FRAME), form)) for _ in range(2))
+    assert made.astype(str).to_dict("list") != again.astype(str).to_dict("list")
+
+
+@for_each("form", FORMS)
+def test_the_order_of_rows_does_not_matter_under_a_key(form):
+    made = privatised(FRAME, form, **WAYS["row"])
+    turned = privatised(FRAME.iloc[::-1], form, **WAYS["row"])
+    assert turned.sort_index().astype(str).equals(made.astype(str))
+    with pytest.raises(DataError, match="60 rows whose identity came before"):
+        privatised(pd.concat([FRAME, FRAME]), form, **WAYS["row"])
+    twice = privatised(pd.concat([FRAME, FRAME]), form, **WAYS["person"])
+    assert twice[:ROWS].astype(str).equals(twice[ROWS:].astype(str))
+
+
+@for_each("form", FORMS)
+@for_each("ending", [".csv", ".parquet"])
+def test_files_have_the_reports_of_their_tables(tmp_path, ending, form):
+    source, target, book = (tmp_path / name for name in ("a" + ending, "b" + ending, "book"))
+    frame = FRAME.astype({"id": str})
+    frame.to_csv(source, index=False) if ending == ".csv" else frame.to_parquet(source)
+    kernel, asked = FORMS[form]
+    told = md.privatize_file(
+        source, target, mechanism=kernel, ledger=book, **where(kernel, asked), **WAYS["row"]
+    )
+    read = pd.read_csv if ending == ".csv" else pd.read_parquet
+    made = privatised(frame, form, **WAYS["row"]).astype({"id": int})
+    found = read(target).astype({"id": int})
+    assert found.astype(str).to_dict("list") == made.astype(str).to_dict("list")
+    (entry,) = Ledger(book).releases()
+    columns = where(kernel, asked).get("columns", ["x"])
+    assert (told.column, told.rows) == (", ".join(columns), ROWS)
+    assert [part["column"] for part in entry.get("parts", [])] == columns[: len(columns) // 2 * 2]
+    assert all(one.rows == ROWS for one in file_receipts(target, check=True).values())
 
 
 if __name__ == "__main__":
