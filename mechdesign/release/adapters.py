@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -129,12 +130,15 @@ def _arrow_labels(drawn: NDArray[Any], target: Target, kind: Any, column: Any = 
             known = [*categories_of(column)]
             known += [label for label in outputs if label not in known]
             places = [*map(known.index, outputs), ABSENT]
-            indices, outputs = _arrow_places(np.array(places)[drawn]), tuple(known)
-        labels, width = _labels_of(outputs, kind.value_type), kind.index_type
+            indices = _arrow_places(np.array(places)[drawn])
+            labels = label_array(known, kind.value_type)
+        else:
+            labels = _labels_of(target, kind.value_type)
+        width = kind.index_type
         if len(labels) - 1 > np.iinfo(str(width)).max:
             width = pa.int32()
         return pa.DictionaryArray.from_arrays(indices.cast(width), labels, ordered=ordered)
-    labels = _labels_of(outputs, kind)
+    labels = _labels_of(target, kind)
     if "_view" in str(labels.type):
         # Arrow selects no rows of views.
         return pa.array(labels.to_pylist()).take(indices).cast(labels.type)
@@ -171,17 +175,10 @@ def _whole_numbers(outputs: range, kind: Any) -> Any:
     return next(t for t in (pa.int8(), pa.int16(), pa.int32(), pa.int64()) if t.bit_width > bits)
 
 
-_last_labels: tuple[Any, ...] = (None, None, None)
-
-
-def _labels_of(outputs: Sequence[Any], kind: Any) -> Any:
-    """:func:`label_array`, of which the last is kept: every batch of a column has the same."""
-    global _last_labels
-    known, of, found = _last_labels
-    if known is not outputs or of != kind:
-        found = label_array(outputs, kind)
-        _last_labels = (outputs, kind, found)
-    return found
+@lru_cache(maxsize=8)
+def _labels_of(target: Target, kind: Any) -> Any:
+    """:func:`label_array` of a target, whose batches all have the same."""
+    return label_array(target.outputs, kind)
 
 
 def label_array(labels: Sequence[Any], kind: Any) -> Any:
@@ -346,21 +343,20 @@ def privatize_lazy(frame: Any, release: Release) -> Any:
             found = _polars_reports(part, checked)
         except InputError as problem:
             raise LazyDataError(str(problem)) from None
-        return found[0] if len(found) == 1 else pl.DataFrame(found).to_struct()
+        return pl.DataFrame(dict(zip(fields, found, strict=True))).to_struct()
 
-    sources = [target.source for target in release.targets]
-    kinds = [_polars_labels(t, schema[t.source]).dtype for t in release.targets]
+    targets, together = release.targets, _fresh_name()
+    fields = [f"report {i}" for i in range(len(targets))]
+    kinds = [_polars_labels(target, schema[target.source]).dtype for target in targets]
     secrets = [selectors.by_name(name).alias(f"secret {i}") for i, name in enumerate(columns)]
     rows = pl.struct(*secrets, selectors.by_name(row).alias("identity"))
-    kind = kinds[0] if len(kinds) == 1 else pl.Struct(dict(zip(sources, kinds, strict=True)))
+    kind = pl.Struct(dict(zip(fields, kinds, strict=True)))
     # A report depends on its own row only, so that rows may be left out before it is drawn.
     made = rows.map_batches(evaluate, return_dtype=kind, is_elementwise=True)
-    if len(kinds) == 1:
-        return _polars_replaced(frame.with_columns(made.alias(sources[0])), release)
-    together = _fresh_name()
-    drawn = frame.with_columns(made.alias(together))
-    parts = [pl.col(together).struct.field(name).alias(name) for name in sources]
-    return _polars_replaced(drawn.with_columns(parts).drop(together), release)
+    pairs = zip(fields, targets, strict=True)
+    parts = [pl.col(together).struct.field(name).alias(t.source) for name, t in pairs]
+    drawn = frame.with_columns(made.alias(together)).with_columns(parts)
+    return _polars_replaced(drawn.drop(together), release)
 
 
 class LazyDataError(DataError):
@@ -375,21 +371,21 @@ class LazyDataError(DataError):
 
 def _polars_reports(frame: Any, release: Release) -> list[Any]:
     """For each target a series of reports, under the name of the column that it stands for."""
-    found = release.draw_all(lambda name: polars_values(frame.get_column(name)))
-    return [_polars_series(frame, target, drawn) for target, drawn in found]
-
-
-def _polars_series(frame: Any, target: Target, drawn: NDArray[Any]) -> Any:
     import polars as pl
 
-    places = pl.Series(drawn)
-    if len(drawn) and drawn.min() < 0:
-        places = places.set(places < 0, None)
-    series = frame.get_column(target.source)
-    labels = _polars_labels(target, series.dtype)
-    if isinstance(target.outputs, range):
-        return places.cast(labels.dtype).alias(series.name)
-    return labels.gather(places).alias(series.name)
+    found = []
+    for target, drawn in release.draw_all(lambda name: polars_values(frame.get_column(name))):
+        places = pl.Series(drawn)
+        if len(drawn) and drawn.min() < 0:
+            places = places.set(places < 0, None)
+        series = frame.get_column(target.source)
+        labels = _polars_labels(target, series.dtype)
+        if isinstance(target.outputs, range):
+            made = places.cast(labels.dtype)
+        else:
+            made = labels.gather(places)
+        found.append(made.alias(series.name))
+    return found
 
 
 def _polars_labels(target: Target, dtype: Any) -> Any:

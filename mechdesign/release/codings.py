@@ -23,7 +23,7 @@ from .._bins import MISSING, OUTSIDE, Bins
 from ..errors import DataError, asked_by, quote
 from ..labels import Label, listing, tidy
 from ..place_sets import PlaceSet, degrees
-from ..tables.counting import dictionary_places, distinct_values
+from ..tables.counting import dictionary_places, distinct_values, row_codes
 from ..tables.frames import plain_numbers
 from ..tables.parts import ROWS, parts_of, side_by_side
 from .codes import ABSENT, Codebook, Policy, may_quote
@@ -523,20 +523,13 @@ def distinct_rows(
 
     >>> import pyarrow as pa
     >>> distinct_rows([pa.array(["a", "b", None]), pa.array([1, 1, 2])], ["x", "y"])
-    ([(None, 2), ('a', 1), ('b', 1), None], array([1, 2, 0]))
+    ([('a', 1), ('b', 1), (None, 2), None], array([0, 1, 2]))
     """
     found = [distinct_values(values, name) for values, name in zip(columns, names, strict=True)]
-    codes = [
-        np.where(places.astype(np.int64) >= len(values), ABSENT, places) for values, places in found
-    ]
-    combinations = Combinations([values for values, _ in found])
-    met, places = np.unique(combinations.join(codes), return_inverse=True)
-    rows = zip(*(part.tolist() for part in combinations.split(met)), strict=True)
-    tuples = [
-        tuple(None if k < 0 else values[k] for (values, _), k in zip(found, row, strict=True))
-        for row in rows
-    ]
-    return [*tuples, None], places
+    codes = row_codes([places for _, places in found], [len(values) + 1 for values, _ in found])
+    _, first, places = np.unique(codes, return_index=True, return_inverse=True)
+    cells = [map([*values, None].__getitem__, own[first].tolist()) for values, own in found]
+    return [*zip(*cells, strict=True), None], places
 
 
 def unseen_combination(columns: Sequence[Any], where: str) -> DataError:

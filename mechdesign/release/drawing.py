@@ -59,7 +59,7 @@ class HeldPrior:
     decides: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Target:
     """A column of reports, or of parts of reports.
 
