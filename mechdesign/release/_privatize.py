@@ -42,14 +42,6 @@ _ADAPTERS: dict[tuple[str, str], Adapter] = {
     ("dask_expr", "DataFrame"): privatize_dask,
     ("pyspark", "DataFrame"): privatize_spark,
 }
-# Those that read all columns of a release, whatever they are.
-_IN_MEMORY: tuple[Adapter, ...] = (
-    privatize_pandas,
-    privatize_polars,
-    privatize_arrow,
-    privatize_reader,
-    privatize_batches,
-)
 
 
 def privatize(
@@ -133,7 +125,7 @@ def privatize(
     strata : str, optional
         A public column, which stays as it is. The inputs of the mechanism are then all pairs
         (stratum, symbol), as those of ``md.pram(..., strata=).released``: one kernel for each
-        stratum. Tables in memory and batches only.
+        stratum.
     round : int or str, optional
         Names a round of deliberately fresh draws under a key: within it the same value has the
         same report for ever, in another round a draw of its own, and the levels of both count.
@@ -192,13 +184,6 @@ def privatize(
         into=into,
         of_round=round,
     )
-    if strata is not None and adapter not in _IN_MEMORY:
-        raise DataError(
-            f"strata of {names[0]!r}",
-            expected="a pandas or polars data frame, or Arrow data",
-            got=f"a {type(frame).__module__}.{type(frame).__name__}",
-            remedy="collect it first, or write a Parquet file and use md.privatize_file",
-        )
     for name in dict.fromkeys([*names, release.column]):
         if known_reports(frame, name) is not None or names_reports(receipts_of(frame), name):
             raise DataError(

@@ -328,8 +328,8 @@ def privatize_lazy(frame: Any, release: Release) -> Any:
     if release.identity is None:
         return privatize_polars(frame.collect(), release).lazy()
     # Names as they are: pl.col takes some of them for patterns.
-    columns, row = release.secret_columns, release.identity.column
-    there = frame.select(selectors.by_name(row, *columns)).collect()
+    columns = list(dict.fromkeys(release.columns))
+    there = frame.select(selectors.by_name(*columns)).collect()
     check_rows(there.height)
     codes = release.codes(lambda name: polars_values(there.get_column(name)))
     identities = release.identify(lambda name: polars_values(there.get_column(name)), codes)
@@ -338,7 +338,7 @@ def privatize_lazy(frame: Any, release: Release) -> Any:
 
     def evaluate(rows: Any) -> Any:
         part = rows.struct.unnest()
-        part.columns = [*columns, row]
+        part.columns = columns
         try:
             found = _polars_reports(part, checked)
         except InputError as problem:
@@ -348,8 +348,8 @@ def privatize_lazy(frame: Any, release: Release) -> Any:
     targets, together = release.targets, _fresh_name()
     fields = [f"report {i}" for i in range(len(targets))]
     kinds = [_polars_labels(target, schema[target.source]).dtype for target in targets]
-    secrets = [selectors.by_name(name).alias(f"secret {i}") for i, name in enumerate(columns)]
-    rows = pl.struct(*secrets, selectors.by_name(row).alias("identity"))
+    read = [selectors.by_name(name).alias(f"column {i}") for i, name in enumerate(columns)]
+    rows = pl.struct(*read)
     kind = pl.Struct(dict(zip(fields, kinds, strict=True)))
     # A report depends on its own row only, so that rows may be left out before it is drawn.
     made = rows.map_batches(evaluate, return_dtype=kind, is_elementwise=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -150,7 +151,7 @@ class FileRelease:
         parts = [Fingerprinter(key) for _ in several]
         others = [Fingerprinter(key) for _ in beside.asked]
         counts = [np.zeros(len(one.prior) + 1, dtype=np.int64) for one in release.held]
-        repeats: dict[Any, int] = {}
+        repeats = Counter[Any]()
         identity = release.identity
         person_draws = None
         if key and person is not None:
@@ -189,10 +190,8 @@ class FileRelease:
                     release.rows += batch.num_rows
                     if alone:
                         who, rows = distinct_values(read(person), person)
-                        for name, count in zip(
-                            who, np.bincount(rows, minlength=len(who)), strict=False
-                        ):
-                            repeats[name] = repeats.get(name, 0) + int(count)
+                        counted = np.bincount(rows, minlength=len(who)).tolist()
+                        repeats.update(dict(zip(who, counted, strict=False)))
             rows_of.append(release.rows)
         if not any(rows_of):
             raise DataError(

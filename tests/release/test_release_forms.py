@@ -180,18 +180,12 @@ RECORDED = {
 }
 
 
-def cases(*lists):
-    """Any two values of two of the lists together; strata are read in memory."""
-    apart = ("polars lazy", "duckdb", "dask")
-    return [c for c in pairwise_cases(*lists) if c[1] != "strata" or c[0] not in apart]
-
-
 @for_each("form", FORMS)
 def test_reports_of_a_key_or_a_seed_are_what_they_were(form, tmp_path):
     assert digests(form, tmp_path) == RECORDED[form]
 
 
-@for_each("library, form, way", cases(TABLES, FORMS, WAYS))
+@for_each("library, form, way", pairwise_cases(TABLES, FORMS, WAYS))
 def test_every_library_gives_the_same_reports(library, form, way):
     made = privatised(FRAME, form, **WAYS[way])
     found = frame_of(privatised(TABLES[library](FRAME), form, **WAYS[way]))
@@ -199,7 +193,7 @@ def test_every_library_gives_the_same_reports(library, form, way):
     assert told == made.astype(str).to_dict("list")
 
 
-@for_each("library, form", cases(TABLES, FORMS))
+@for_each("library, form", pairwise_cases(TABLES, FORMS))
 def test_reports_are_drawn_afresh_without_a_key_or_a_seed(library, form):
     made, again = (frame_of(privatised(TABLES[library](FRAME), form)) for _ in range(2))
     assert made.astype(str).to_dict("list") != again.astype(str).to_dict("list")
