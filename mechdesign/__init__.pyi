@@ -124,7 +124,7 @@ from .solve._smallest import SmallestLevel as SmallestLevel
 from .solve._smallest import smallest as smallest
 from .solve._sweep import sweep as sweep
 from .solve.columns_plan import ColumnsPlan as ColumnsPlan
-from .solve.public_plan import PublicPlan as PublicPlan
+from .solve.columns_plan import PublicPlan as PublicPlan
 from .solve.sensitivity import Binding as Binding
 from .solve.sensitivity import binding as binding
 from .storage import load as load
