@@ -387,7 +387,7 @@ def _of_columns(
     from ..mechanism import ImplicitKernel, mechanism_of
     from ..published import kernel_fingerprint
     from ..release.report_counts import ReportCounts
-    from ..release.reports import report_columns, together
+    from ..release.reports import report_columns
     from ..solve.columns_plan import KernelPlan
     from ..views.plain import estimate_json, groups_json, survey_json
 
@@ -421,7 +421,7 @@ def _of_columns(
     if top is not None:
         expected = "a saved subset selection, or a plan for more combinations"
         _refuse("--top", expected, "a kernel with a matrix", "leave it out")
-    one = together(designed, names) if isinstance(designed, KernelPlan) else designed
+    one = designed.product(names) if isinstance(designed, KernelPlan) else designed
     mechanism = mechanism_of(one)
     options["feature"] = read_feature(feature, mechanism)
     options["truth"] = None if truth is None else read_truth(truth)

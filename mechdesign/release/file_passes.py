@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,17 +21,16 @@ import numpy as np
 from ..errors import CountsWarning, DataError, StorageError, warn
 from ..prior import Prior
 from ..progress import counter
-from ..solve.columns_plan import KernelPlan
 from ..tables.beside import told_types
 from ..tables.counting import distinct_values, is_missing
 from ..tables.files import file_ending
 from ..tables.reading import Table, open_table
 from ..tables.writing import codes_are_written, new_table
 from .adapters import column_reader, privatize_batch, reported_schema
-from .column import ColumnRelease
 from .counts import warn_of_rows
+from .drawing import Release
 from .identities import SpooledAdmission, encode_identities, encode_some
-from .ledger import Ledger, Part, releases_beside
+from .ledger import Ledger, Part
 from .persons import Budget, PersonDraws, recalled
 from .receipts import (
     Fingerprint,
@@ -107,7 +107,7 @@ class FileRelease:
     stop_if_asked : function that raises where somebody interrupts
     """
 
-    release: ColumnRelease
+    release: Release
     written: Written
     book: Ledger | None
     about: str | None
@@ -134,7 +134,7 @@ class FileRelease:
             found = self._survey(sources, release, beside)
         else:
             with SpooledAdmission(release.identity, folder) as admission:
-                mine = release.with_parts(admission=admission)
+                mine = release.changed(admission=admission)
                 found = self._survey(sources, mine, beside)
                 admission.compare()
         beside.warn(found.beside, who_of(base, self.about), base.name)
@@ -143,7 +143,7 @@ class FileRelease:
         warn_of_counts(found, release)
         return found
 
-    def _survey(self, sources: Sequence[Path], release: ColumnRelease, beside: Beside) -> Survey:
+    def _survey(self, sources: Sequence[Path], release: Release, beside: Beside) -> Survey:
         """One pass over the files; its release takes the identities in."""
         key, person, budget = self.key, self.person, self.budget
         secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
@@ -151,7 +151,7 @@ class FileRelease:
         parts = [Fingerprinter(key) for _ in several]
         others = [Fingerprinter(key) for _ in beside.asked]
         counts = [np.zeros(len(one.prior) + 1, dtype=np.int64) for one in release.held]
-        repeats: dict[Any, int] = {}
+        repeats = Counter[Any]()
         identity = release.identity
         person_draws = None
         if key and person is not None:
@@ -168,16 +168,13 @@ class FileRelease:
                     [*columns]
                 ):
                     read = column_reader(batch)
-                    values, places = release.secrets(read)
-                    secrets.add_codes(values, places)
+                    secrets.add_codes(*release.secrets(read))
                     for one, column in zip(
                         [*parts, *others], [*several, *beside.asked], strict=True
                     ):
                         own, at = distinct_values(read(column), column)
                         one.add_codes([*own, None], at)
-                    for so_far, here in zip(
-                        counts, release.held_counts(read, values, places), strict=True
-                    ):
+                    for so_far, here in zip(counts, release.held_counts(read), strict=True):
                         so_far += here
                     if identity is not None or len(sources) > 1 or person_draws is not None:
                         # Where there are several, nothing is refused after the first is there.
@@ -193,10 +190,8 @@ class FileRelease:
                     release.rows += batch.num_rows
                     if alone:
                         who, rows = distinct_values(read(person), person)
-                        for name, count in zip(
-                            who, np.bincount(rows, minlength=len(who)), strict=False
-                        ):
-                            repeats[name] = repeats.get(name, 0) + int(count)
+                        counted = np.bincount(rows, minlength=len(who)).tolist()
+                        repeats.update(dict(zip(who, counted, strict=False)))
             rows_of.append(release.rows)
         if not any(rows_of):
             raise DataError(
@@ -226,7 +221,6 @@ class FileRelease:
         if book is None:
             return -1
         who = who_of(source, about)
-        folders = (target.parent, source.parent, Path())
         return book.open(
             survey.secrets,
             survey.pairs,
@@ -235,7 +229,6 @@ class FileRelease:
             release.receipt(rows=False),
             release.recorded,
             target.name,
-            releases_beside(folders, book, who, str(release.column)),
             [
                 Part(str(column), secrets, designed)
                 for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
@@ -247,7 +240,7 @@ class FileRelease:
 
     def drawing(self, survey: Survey) -> FileRelease:
         """The same for what was surveyed, with reports that are taken in for their fingerprint."""
-        release = self.release.with_parts(
+        release = self.release.changed(
             admission=None,
             reports=Fingerprinter(self.key),
             recalled=recalled(survey.person_draws),
@@ -330,7 +323,7 @@ def told_apart(path: Path, paths: Sequence[Path]) -> Iterator[None]:
         ) from None
 
 
-def warn_of_counts(survey: Survey, release: ColumnRelease) -> None:
+def warn_of_counts(survey: Survey, release: Release) -> None:
     """Warn once of a design or a plan that holds the counts of these very columns."""
     pairs = zip(release.held, survey.counts, strict=True)
     found = [one for one, counts in pairs if _are_shares(counts, one.prior)]
@@ -340,7 +333,7 @@ def warn_of_counts(survey: Survey, release: ColumnRelease) -> None:
     these = f"this very column {columns[0]!r}"
     if len(columns) > 1:
         these = f"these very columns {', '.join(map(repr, columns))}"
-    what = "plan" if isinstance(release.designed, KernelPlan) else "design"
+    what = "plan" if release.plan is not None else "design"
     warn(
         f"the {what} was made from the counts of {these}, and "
         "its file holds them exactly, which no notion covers; keep it to yourself, and "

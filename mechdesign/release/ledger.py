@@ -29,7 +29,6 @@ from typing import Any
 
 from .._public_form import quiet_form
 from ..errors import (
-    CountsWarning,
     DataError,
     InputError,
     MechdesignError,
@@ -38,7 +37,7 @@ from ..errors import (
     is_iterable,
     warn,
 )
-from ..files import check_folder, check_named, check_writable, read_json, read_text, write_text
+from ..files import check_folder, check_named, check_writable, read_text, write_text
 from ..labels import counted
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..privacy.differential import LDP
@@ -82,7 +81,6 @@ _VARIABLE = "MECHDESIGN_LEDGER"
 _FEWEST = 50  # rows that are not alike by chance
 _START = 400  # characters that say what a file is
 _MOST_NAMES = 3  # of other releases in a warning
-_BESIDE = "mechdesign-ledger.json"  # a ledger of the first kind, beside an output
 _PATIENCE = 60  # seconds to wait for another process that writes a line
 
 
@@ -176,7 +174,6 @@ class Ledger:
         receipt: Receipt,
         designed: Any,
         output: str,
-        older: Sequence[dict[str, Any]] = (),
         parts: Sequence[Part] = (),
         *,
         person_draws: PersonDraws | None = None,
@@ -193,7 +190,6 @@ class Ledger:
         about : text that says who they are about, the file or a name
         name : how they are called in warnings
         output : name of the file of reports
-        older : releases of a ledger of the first kind, which count as well
         parts : each column of a release of several
         person_draws : what is drawn of whom, where rows say whom they are about; who gets an
             earlier report stands in it then
@@ -235,14 +231,14 @@ class Ledger:
                     same = off_account(
                         same_secrets(known, fingerprint, who, receipt.column), hidden
                     )
-                    _warn_of(distinct(same), list(older), self, receipt.column, name, designed)
+                    _warn_of(distinct(same), self, receipt.column, name, designed)
                     known_to = {release["number"] for release in same}
                     for part in parts:
                         found = off_account(
                             same_secrets(known, part.secrets, who, part.column), hidden
                         )
                         others = [one for one in found if one["number"] not in known_to]
-                        _warn_of(distinct(others), (), self, part.column, name, part.designed)
+                        _warn_of(distinct(others), self, part.column, name, part.designed)
             if kernel is not None:
                 self._keep(kernel, receipt.kernel)
             for part in parts:
@@ -513,7 +509,7 @@ class Ledger:
                 f"ledger {self.path}: expected a ledger written by mechdesign, got something "
                 "else; choose another name for the ledger."
             )
-        if keyless and not _is_first(text):
+        if keyless:
             raise self._keyless()
 
     def _make_place(self) -> None:
@@ -541,7 +537,7 @@ class Ledger:
                 key = b""
             if len(key) == 32:
                 return key
-        elif not self.path.exists() or _is_first(read_text(self.path)):
+        elif not self.path.exists():
             # No new key in the place of one whose ledger comes back from a copy.
             self._check_there(self._head())
             write_text(secrets.token_hex(32) + "\n", self._key_file, overwrite=False, private=True)
@@ -566,10 +562,7 @@ class Ledger:
         self._check_there(head)
         if not self.path.exists():
             return []
-        text = read_text(self.path)
-        if _is_first(text):
-            return self._converted()
-        lines = text.split("\n")
+        lines = read_text(self.path).split("\n")
         # A line that a stopped process did not end was never counted.
         lines.pop()
         previous = ""
@@ -648,20 +641,6 @@ class Ledger:
         with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(packed)
 
-    def _converted(self) -> list[str]:
-        """The lines of a ledger of the first kind, written in its place."""
-        rows, kernels = _read_first(self.path)
-        for fingerprint, kernel in kernels.items():
-            self._keep(kernel, fingerprint)
-        lines = [_first_line()]
-        for row in rows:
-            entry = {**row, "about": [self._hidden(text) for text in row["about"]]}
-            lines.append(json.dumps({**entry, "previous": self._chained(lines[-1])}))
-            done = {"kind": "done", "time": row["time"], "of": len(lines) - 1}
-            lines.append(json.dumps({**done, "previous": self._chained(lines[-1])}))
-        write_text("\n".join(lines) + "\n", self.path, overwrite=True, private=True)
-        return lines
-
 
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -725,20 +704,15 @@ def _refuse_reports(releases: Sequence[dict[str, Any]], finger: Fingerprint, col
 
 def _warn_of(
     same: Sequence[dict[str, Any]],
-    older: Sequence[dict[str, Any]],
     ledger: Ledger,
     column: str,
     name: str,
     designed: Any,
 ) -> None:
     """Warn of earlier releases of the same secrets, with what all add up to."""
-    count = len(same) + len(older)
-    if not count:
+    if not same:
         return
-    made = {
-        row["kernel"]: row.get("made") or ledger.kernel(row["kernel"]) for row in (*older, *same)
-    }
-    parts = [made[row["kernel"]] for row in (*older, *same)]
+    parts = [ledger.kernel(row["kernel"]) for row in same]
     total = "what they add up to is not known, as the kernel of one is gone"
     kept = [part for part in parts if part is not None]
     if len(kept) == len(parts):
@@ -746,24 +720,24 @@ def _warn_of(
             if designed is None:
                 raise InputError("a kernel too large to be made")
             kept = [_in_order(part, kernel_of(designed).inputs) for part in kept]
-            total = str(compose(*kept, designed, **_asked(designed, (*older, *same))))
+            total = str(compose(*kept, designed, **_asked(designed, same)))
         except InputError:
             total = "what they add up to is not known, as the mechanisms have different inputs"
-    open_ = sum(not row.get("finished", True) for row in same)
+    open_ = sum(not row["finished"] for row in same)
     unfinished = ""
     if open_:
         are = "are" if open_ > 1 else "is"
         unfinished = f" ({open_} of them {are} under way or stopped, and count{'s' * (open_ == 1)})"
-    last = max(row["time"] for row in (*older, *same))
+    last = max(row["time"] for row in same)
     own = f"column {column!r} of {name}"
     # Releases are known by their secrets, too, and those of others keep their own names.
-    told = [*dict.fromkeys(f"column {row['column']!r} of {row['name']}" for row in (*older, *same))]
+    told = [*dict.fromkeys(f"column {row['column']!r} of {row['name']}" for row in same)]
     more = f" and {len(told) - _MOST_NAMES} more" if len(told) > _MOST_NAMES else ""
     as_others = "" if told == [own] else f" (as {', '.join(told[:_MOST_NAMES])}{more})"
-    if same and not older and all(row["in_other_order"] for row in same):
+    if all(row["in_other_order"] for row in same):
         own += " (its values, in another order)"
     warn(
-        f"{own} was released {counted(count, 'time')} before{as_others}, last on {last[:10]}"
+        f"{own} was released {counted(len(same), 'time')} before{as_others}, last on {last[:10]}"
         f"{unfinished}; {total}; keep the earlier reports instead, unless that much leakage is "
         "allowed",
         RepeatWarning,
@@ -811,71 +785,3 @@ def _is_readable(notion: PrivacyNotion) -> bool:
         return parse_notion(notion.spec) == notion
     except InputError:
         return False
-
-
-# Ledgers of the first kind: one JSON object with whole designs in it
-
-
-def releases_beside(
-    folders: Sequence[Path], ledger: Ledger, about: str, column: str
-) -> list[dict[str, Any]]:
-    """Releases of the same people in ledgers of the first kind, which lay beside outputs.
-
-    Where those went is not known, so that they are looked for in several folders. Warns
-    (:class:`CountsWarning`) of each, as it holds what reports must not be near.
-    """
-    own = os.path.realpath(ledger.path)
-    found: list[dict[str, Any]] = []
-    for path in dict.fromkeys(os.path.realpath(folder / _BESIDE) for folder in folders):
-        beside = Path(path)
-        if path == own or not beside.is_file() or not _is_first(read_text(beside)):
-            continue
-        rows, kernels = _read_first(beside)
-        found += [
-            {**row, "made": kernels[row["kernel"]]}
-            for row in rows
-            if about in row["about"] and row["column"] == column
-        ]
-        warn(
-            f"{beside} is a ledger of an earlier version: it holds whole designs, which may hold "
-            "counts of people, and paths of the data; keep it from whoever gets the reports",
-            CountsWarning,
-        )
-    return found
-
-
-def _is_first(text: str) -> bool:
-    """Whether a text is that of a ledger of the first kind."""
-    text = text.lstrip()[:_START]
-    return text.startswith("{") and f'"format": "{FORMAT}"' in text and '"schema": 1' in text
-
-
-def _read_first(path: Path) -> tuple[list[dict[str, Any]], dict[str, Mechanism]]:
-    """Releases and kernels of a ledger that holds whole designs; raises :class:`StorageError`."""
-    try:
-        content = read_json(path)
-        made = {
-            key: from_json(designed, str(path)) for key, designed in content["mechanisms"].items()
-        }
-        kernels = {key: mechanism_of(designed) for key, designed in made.items()}
-        rows = [
-            {
-                "kind": "release",
-                "time": str(row["date"]),
-                "name": Path(row["about"]).name,
-                "about": [f"file {row['about']}", f"name {row['about']}"],
-                "column": str(row["column"]),
-                "kernel": str(row["kernel"]),
-                "design": row.get("design"),
-                "notions": _specs(made[row["kernel"]]),
-                "source": row.get("source"),
-                "output": Path(row["output"]).name,
-            }
-            for row in content["releases"]
-        ]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise StorageError(
-            f"ledger {path}: a part is missing or has another form, so the file was edited or "
-            "damaged; take the original ledger."
-        ) from None
-    return rows, kernels

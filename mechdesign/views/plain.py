@@ -22,6 +22,7 @@ from .tables import (
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
+    from .._try_out import Trial
     from ..inference._estimate_joint import JointEstimate, TableEstimate
     from ..inference._estimate_rounds import ChangeEstimate, RoundsEstimate
     from ..inference._regress import Regression
@@ -375,6 +376,22 @@ def plan_json(found: Plan) -> dict[str, Any]:
         }
         shown["fewest"] = found.fewest
     return shown
+
+
+def trial_json(found: Trial) -> dict[str, Any]:
+    """True and estimated shares, how many reports each error takes, and the best guess."""
+    return {
+        "privacy": [notion.spec for notion in found.design.notions],
+        "people": found.people,
+        "rows": [{**row, "label": label_to_json(row["label"])} for row in found.rows()],
+        "reports": [
+            {"error": error, "reports": None if math.isinf(number) else number}
+            for error, number in found.reports.items()
+        ],
+        "guessed_before": found.guesses[0],
+        "guessed_after": found.guesses[1],
+        "kernel": kernel_fingerprint(found.design.mechanism),
+    }
 
 
 def pram_json(found: Pram) -> dict[str, Any]:

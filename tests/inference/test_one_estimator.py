@@ -140,6 +140,7 @@ def test_rounding_is_no_estimate_outside_of_what_is_possible():
     assert "moved inside" in repr(md.estimate({"a": 900, "b": 1000, "c": 1000}, three))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*next to nothing")
 def test_noise_is_that_of_those_who_weigh_most(monkeypatch):
     """Of these people Σ w² ν_x is left, whatever the shares by weight are."""

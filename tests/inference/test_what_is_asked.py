@@ -198,7 +198,7 @@ def plan_of(**designs):
     ]
     total = md.LDP(sum(found.notions[0].levels[0] for found in made) + 1e-9)
     check = check_together(total, [found.mechanism for found in made], None)
-    return ColumnsPlan(tuple(designs), tuple(made), (1.0,) * len(made), total, None, check)
+    return ColumnsPlan(tuple(designs), tuple(made), total, None, check, (1.0,) * len(made))
 
 
 def test_columns_of_plans_answer_what_their_designs_ask(tmp_path, monkeypatch):
