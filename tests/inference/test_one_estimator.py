@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from checks import refused
 
@@ -69,6 +70,16 @@ def test_columns_of_a_plan_are_weighed_as_their_designs_are_best():
     reports = md.privatize(table, plan, rng=2)
     found, joint = md.estimate(reports, plan), md.estimate_joint(reports, plan)
     np.testing.assert_allclose(found.values, joint.values.ravel(), atol=1e-12)
+    assert not found.note
+    # Of frames that carry no receipts.
+    bare = md.estimate(pl.from_pandas(reports), plan)
+    assert "no receipt" in bare.note
+    for name in priors:
+        told, alone = (
+            md.estimate(reports, plan, **of) for of in ({"feature": name}, {"column": name})
+        )
+        np.testing.assert_allclose(told.values, alone.values, atol=1e-9)
+        np.testing.assert_allclose(joint.marginal(name).values[:, 0], alone.values, atol=1e-9)
     each = [
         MatrixKernel.of(one).scores(
             Question(one.mechanism.inputs, np.eye(len(one.mechanism.inputs))),
