@@ -17,6 +17,8 @@ from ._compare.comparison import Comparison as Comparison
 from ._determined_prior import DeterminedPrior as DeterminedPrior
 from ._determined_prior import determined_prior as determined_prior
 from ._public_form import public_form as public_form
+from ._try_out import Trial as Trial
+from ._try_out import try_out as try_out
 from ._version import __version__ as __version__
 from .channels._contraction import Contraction as Contraction
 from .channels._contraction import contraction as contraction

@@ -103,8 +103,8 @@ _Form = dict[str, Any]
 
 
 def _list(item: _Form, length: str = "", least: int = 0, most: int | None = None) -> _Form:
-    found: _Form = {"type": "array", "items": item, "minItems": least or int(bool(length))}
-    return found | ({"length": length} if length else {}) | ({"maxItems": most} if most else {})
+    found = {"length": length, "minItems": least or int(bool(length)), "maxItems": most}
+    return {"type": "array", "items": item} | {key: part for key, part in found.items() if part}
 
 
 def _row(*items: _Form) -> _Form:
@@ -175,15 +175,12 @@ _WRITTEN: dict[str, tuple[Callable[[str], Any], str]] = {
     "decimal": (Decimal, r"-?[0-9]+(\.[0-9]+)?(E[+-][0-9]+)?"),
     "bytes": (bytes.fromhex, "([0-9a-f]{2})*"),
 }
-_TYPED = [
-    _only({name: {"type": "string", "pattern": f"^{form}$"}})
-    for name, (_, form) in _WRITTEN.items()
-]
 _FACTOR, _MASSES, _PRIORS, _FEATURE = map(_of, ("factor", "masses", "priors", "feature"))
+_SHAPE, _PLACES, _VALUES = map(_of, ("shape", "places", "values"))
 _LEVELS_OF = {"levels_of": _list(_row(_VALUE, _FACTOR), least=1)}
 _SECRETS = {
-    "secrets": _list(_row(_NAME, _MASSES), least=1),
-    "pairs": _list(_row(_NAME, _NAME)),
+    "secrets": _of("secrets"),
+    "pairs": _of("pairs"),
     "priors": _PRIORS,
 }
 _DISTANCES = _any(
@@ -206,7 +203,7 @@ _NOTION_FORMS: dict[str, dict[str, _Form]] = {
     **dict.fromkeys(("MaximalLeakage", "MaximalCostLeakage", "MIPrivacy"), _NO_MORE),
     **dict.fromkeys(("SymbolPML", "SymbolPMC", "SymbolLIP", "InputDiscriminativeLDP"), _LEVELS_OF),
     "ContextAwareLDP": {"levels_of": _list(_row(_VALUE, _VALUE, _FACTOR))},
-    "UtilityOptimisedLDP": {"sensitive": _list(_VALUE, least=1)},
+    "UtilityOptimisedLDP": {"sensitive": _VALUES},
     "InferenceCost": {"costs": _matrices(_double(0), "N", "guess")},
     "DP": {"neighbours": _RELATION},
     "MetricPrivacy": {"distances": _DISTANCES},
@@ -237,8 +234,8 @@ _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "Symmetric": _TOLERANCE,
     "Rows": {"matrices": _list(_COSTS, "rows"), "sense": {"enum": ["<=", ">=", "=="]}} | _RIGHT,
     "Sums": {
-        "shape": _row(_whole(1), _whole(1)),
-        "places": _list(_list(_whole(0)), "rows"),
+        "shape": _SHAPE,
+        "places": _list(_PLACES, "rows"),
         "values": _list(_list(_REAL), "rows"),
         "sense": {"enum": ["<=", "=="]},
     }
@@ -247,7 +244,7 @@ _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "Apart": {"symbols": _list(_VALUE, least=2)},
     "EveryOutput": {"coefficients": _list(_row(_VALUE, _REAL), least=2)},
     "Posterior": {
-        "symbols": _list(_VALUE, least=1),
+        "symbols": _VALUES,
         **dict.fromkeys(("low", "high"), _any(_NULL, _double(0))),
         "relative": _FLAG,
     },
@@ -262,7 +259,7 @@ _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "Invariant": _TOLERANCE,
     "Unbiased": {"values": _list(_row(_VALUE, _REAL), least=1)} | _TOLERANCE,
     "EqualError": {
-        "groups": _list(_list(_VALUE, least=1), least=2),
+        "groups": _list(_VALUES, least=2),
         "tolerance": _double(1e-14),
         "costs": _any(_NULL, _COSTS),
     },
@@ -279,18 +276,15 @@ def _asked_forms(forms: dict[str, dict[str, _Form]], levels: bool) -> _Form:
     return _only({"name": _TEXT, "parameters": _FREE}) | {"allOf": _by("name", given)}
 
 
-_FREE = {"type": "object", "additionalProperties": _VALUE}
+_FREE, _LINEAR, _DUAL, _SAID = map(_of, ("parameters", "linear", "dual", "said"))
 _PRIOR, _KERNEL, _HASH, _DIGITS = map(_of, ("prior", "kernel", "hash", "digits"))
 _ASKED = _list(_of("notion"))
 _GAIN = _numbers(-LARGEST_GAIN, LARGEST_GAIN)
 _RECORD: dict[str, _Form] = {"name": _TEXT}
 _CLASS: dict[str, _Form] = {"class": _TEXT, "parameters": _FREE}
-_GAINS = _RECORD | {"gains": _matrices(_GAIN, "N", "M")}
-_LINEAR = _any(_only(_GAINS), _only(_GAINS | _CLASS))
-_TRUTHS = _any(_NULL, {"const": "any"}, _PRIOR, _list(_PRIOR, least=1))
-_WEIGHTS = _any(_NULL, _list(_numbers(0), "F"), _matrices(_NUMBER, "F", "F"))
+_GAINS = _RECORD | {"gains": _of("gains")}
 _QUESTIONS = {"questions": _matrices(_NUMBER, "F", "N"), "answers": _list(_LABEL, "F")}
-_ESTIMATION = {"name": _TEXT, "weights": _WEIGHTS, "truth": _TRUTHS}
+_ESTIMATION = {"name": _TEXT, "weights": _of("weights"), "truth": _of("truths")}
 _PART = {
     "utility": _LINEAR,
     "prior": _any(_NULL, _PRIOR),
@@ -305,15 +299,7 @@ _ASKED_UTILITY = _any(
     _only(_RECORD),
     _only(_RECORD | _CLASS),
 )
-_MATRIX = _only(
-    {
-        "shape": _row(_whole(1), _whole(1)),
-        **dict.fromkeys(("rows", "columns"), _list(_whole(0))),
-        "values": _list(_NUMBER),
-    }
-)
-_DUAL = _list(_list(_MATRIX, least=1, most=2))
-_PRICES = {"prices": _any(_NULL, _list(_NUMBER, "n")), "multipliers": _any(_NULL, _DUAL)}
+_PRICES = {"prices": _of("prices"), "multipliers": _of("multipliers")}
 _MIXTURE = {"mixture": _list(_NUMBER, least=1)}
 _LIMITS = _MIXTURE | {
     "averages": _DUAL,
@@ -321,13 +307,12 @@ _LIMITS = _MIXTURE | {
     "offset": _NUMBER,
     "power": _whole(-1100, 0),
 }
-_BRANCH = {"excluded": _list(_whole(0)), "counted": _FLAG, "duals": _only(_PRICES, _LIMITS)}
+_BRANCH = {"excluded": _PLACES, "counted": _FLAG, "duals": _only(_PRICES, _LIMITS)}
 _DUALS = _only(_PRICES, _LIMITS | {"branches": _list(_only(_BRANCH), most=MOST_BRANCHES)})
 _INVERSE = _PRICES | {"multipliers": _NULL, "inverse": _list(_list(_NUMBER, "n"), least=1)}
-_SAID = {"type": "string", "pattern": "^[^\x00-\x1f\x7f-\x9f]*$", "maxLength": 200}
 _REPAIR = _only(
     {
-        "merged": _list(_whole(0)),
+        "merged": _PLACES,
         "mixed": _numbers(0, 1),
         "rounds": _whole(0),
         "constant": _FLAG,
@@ -357,11 +342,12 @@ _CERTIFICATE = _only(
 _GEOMETRY = {
     "base": _whole(2, LARGEST_BASE),
     "dimension": _whole(1, 63),
-    "profiles": _of("profiles"),
+    "profiles": _list(_only({"count": _whole(1), "high": _DIGITS, "middle": _DIGITS}), least=1),
 }
-_PART = _only(_GEOMETRY, {"placements": _of("placements")})
+_PLACEMENTS = _list(_only({"elements": _list(_whole(0), least=1), "mass": _DIGITS}), least=1)
+_PART = _only(_GEOMETRY, {"placements": _PLACEMENTS})
 _TYPE = {"chances": _list(_DIGITS, "G"), "parts": _list(_any(_NULL, _PART), "G")}
-_REPORTS = {"types": _list(_only(_TYPE), least=1)}
+_REPORTS = {"types": _of("types")}
 _SELECTION = _REPORTS | {
     "notions": _ASKED | {"length": "K", "minItems": 1},
     "achieved": _list(_of("levels"), "K"),
@@ -383,7 +369,7 @@ _BESIDE = ("audit", "requirement_prices", "clash", "message", "smallest_levels")
 
 
 def _file(needed: dict[str, _Form], also: dict[str, _Form] | None = None) -> _Form:
-    return _only(_TOP | needed, (also or {}) | {name: {} for name in _BESIDE})
+    return _only(needed, (also or {}) | {name: {} for name in (*_TOP, *_BESIDE)})
 
 
 _PUBLIC = {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH}
@@ -463,23 +449,25 @@ _BINS = {
     "whole": _FLAG,
     "origin": {"enum": ["public", "a separate sample", "the secrets"]},
 }
-_ATTRIBUTES = {
-    "attributes": _list(
-        _only({"name": _TEXT}, {"bins": _only(_BINS), "places": {"type": "object"}}), least=1
-    )
-}
+_ATTRIBUTE = _only({"name": _TEXT}, {"bins": _only(_BINS), "places": {"type": "object"}})
+_ATTRIBUTES = {"attributes": _of("attributes")}
 _BASIC = {"type": ["string", "number", "boolean", "null"]}
 _PATTERN = "(0|[1-9][0-9]*)"
-_FRACTION = _only({"fraction": _of("fraction")})
 _DEFINED: dict[str, _Form] = {
     "label": _any(
         _BASIC,
         _only({"float": _ENDLESS}),
         _only({"tuple": _list(_LABEL)}),
-        _FRACTION,
-        *_TYPED,
+        _of("typed"),
     ),
-    "parameter": _any(_BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _FRACTION, *_TYPED),
+    "parameter": _any(_BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _of("typed")),
+    "typed": _any(
+        _only({"fraction": _of("fraction")}),
+        *(
+            _only({name: {"type": "string", "pattern": f"^{form}$"}})
+            for name, (_, form) in _WRITTEN.items()
+        ),
+    ),
     "exact": _any(_numbers(0), _only({"fraction": _of("share")})),
     "share": {
         "type": "string",
@@ -528,8 +516,25 @@ _DEFINED: dict[str, _Form] = {
     ),
     "duals": _DUALS,
     "estimates": _only(_INVERSE, _MIXTURE),
-    "profiles": _list(_only({"count": _whole(1), "high": _DIGITS, "middle": _DIGITS}), least=1),
-    "placements": _list(_only({"elements": _list(_whole(0), least=1), "mass": _DIGITS}), least=1),
+    "types": _list(_only(_TYPE), least=1),
+    "attributes": _list(_ATTRIBUTE, least=1),
+    "linear": _any(_only(_GAINS), _only(_GAINS | _CLASS)),
+    "gains": _matrices(_GAIN, "N", "M"),
+    "weights": _any(_NULL, _list(_numbers(0), "F"), _matrices(_NUMBER, "F", "F")),
+    "truths": _any(_NULL, {"const": "any"}, _PRIOR, _list(_PRIOR, least=1)),
+    "prices": _any(_NULL, _list(_NUMBER, "n")),
+    "multipliers": _any(_NULL, _DUAL),
+    "dual": _list(_list(_of("matrix"), least=1, most=2)),
+    "matrix": _only(
+        {"shape": _SHAPE, "rows": _PLACES, "columns": _PLACES, "values": _list(_NUMBER)}
+    ),
+    "shape": _row(_whole(1), _whole(1)),
+    "places": _list(_whole(0)),
+    "values": _list(_VALUE, least=1),
+    "parameters": {"type": "object", "additionalProperties": _VALUE},
+    "said": {"type": "string", "pattern": "^[^\x00-\x1f\x7f-\x9f]*$", "maxLength": 200},
+    "secrets": _list(_row(_NAME, _MASSES), least=1),
+    "pairs": _list(_row(_NAME, _NAME)),
 }
 _SCHEMAS: dict[int, _Form] = {
     1: {"properties": {"requirements": False}},

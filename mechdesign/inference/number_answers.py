@@ -20,8 +20,9 @@ from ..errors import DataError, InputError, UnknownNameError, quote
 from ..labels import Label, counted, shorten
 from ..numeric import finite_number, float_array
 from ..schema import Schema
+from ..utility.questions import middle_of
 from .observed import Observed, roots
-from .rows import Intervals, Rows, Vector
+from .rows import Intervals, Limited, Rows, Vector, sides_of
 
 # Shares of the bins that add up to one so closely are those of everybody.
 _ROUNDING = 1e-9
@@ -123,10 +124,13 @@ class Histogram(Rows):
         return "\n".join([self.describe(), *lines])
 
 
-class NumberAnswers(Intervals):
-    """Answers about numbers, for estimates of every symbol where some column was binned."""
+class NumberAnswers(Limited, Intervals):
+    """Answers about numbers, for estimates of every symbol where some column was binned.
 
-    confidence: float
+    Their intervals have the side of those of the estimate; those of a histogram hold together where
+    these do.
+    """
+
     schema: Schema | None
     observed: Observed
 
@@ -225,7 +229,7 @@ class NumberAnswers(Intervals):
         count = len(side.bins)
         # No number lies below the first edge, and all lie below the last.
         shares = np.zeros((4, count + 1))
-        shares[:, 1:-1], shares[:, -1] = side.sums(np.tri(count - 1, count).T), 1
+        shares[:, 1:-1], shares[:, -1] = side.sums(np.tri(count - 1, count).T, falls=True), 1
         below, _, low, high = np.clip(shares, 0, 1)
         least = float(side.low[np.argmax(high[1:] >= q)])
         most = float(side.high[count - 1 - np.argmax(low[:-1][::-1] <= q)])
@@ -249,7 +253,10 @@ class NumberAnswers(Intervals):
         Raises :class:`DataError` as :meth:`mean` does.
         """
         side = _Side.of(self, column, None)
-        bins, (values, errors, lower, upper) = side.bins, side.sums(np.eye(len(side.bins)))
+        bins, (values, errors, lower, upper) = (
+            side.bins,
+            side.sums(np.eye(len(side.bins)), len(side.bins)),
+        )
         return Histogram(bins.labels, bins, values, errors, lower, upper, self.confidence)
 
 
@@ -317,12 +324,18 @@ class _Side:
             middle = np.where(np.isinf(bins.widths), sides.mean(axis=0), middle)
         return cls(bins, codes, made, sides[0], sides[1], middle)
 
-    def sums(self, weights: Vector) -> tuple[Vector, ...]:
+    def sums(
+        self, weights: Vector, together: int = 1, *, falls: bool = False
+    ) -> tuple[Vector, ...]:
         """Σ w_k p_k over the bins, of those whose number is not missing, for weights ``(K, J)``,
-        with standard errors and the ends of intervals.
+        with standard errors and the ends of intervals, of which so many hold ``together`` where
+        that was asked for; of what ``falls`` where the number rises, ends of the other side.
         """
-        known, made, alpha = self.codes >= 0, self.made, 1 - self.made.confidence
-        c, total = np.where(known[:, None], weights[self.codes], 0.0), made.values @ known
+        made, known, origin = self.made, self.codes >= 0, middle_of(weights)
+        alpha = (1 - made.confidence) / (together if made.together else 1)
+        sides = sides_of(made.side)[:: -1 if falls else 1]
+        c = np.where(known[:, None], (weights - origin)[self.codes], 0.0)
+        total = made.values @ known
         if total <= 0:
             raise DataError(
                 "numbers of an estimate",
@@ -334,10 +347,12 @@ class _Side:
         # Weights of a sample may not add up to a population; numbers that are missing count not.
         if not known.all() or abs(total - 1) > _ROUNDING:
             parts = c, np.outer(known, np.ones(c.shape[1]))
-            return *observed.ratios(*parts), *observed.ratio_limits(*parts, alpha)
-        limits = observed.answers(c).limits(alpha)
-        away = c - (c.min(axis=0) + c.max(axis=0)) / 2
-        return made.values @ c, roots(away.T @ made.covariance @ away), *limits
+            value, error = observed.ratios(*parts)
+            lower, upper = observed.ratio_limits(*parts, alpha, sides)
+            return value + origin, error, lower + origin, upper + origin
+        lower, upper = observed.answers(c).limits(alpha, sides=sides)
+        error = roots(c.T @ made.covariance @ c)
+        return made.values @ c + origin, error, lower + origin, upper + origin
 
     def at(self, shares: Vector, q: float, *, last: bool = False) -> float:
         """Where shares below the edges, which do not fall, reach ``q``, evenly in between.

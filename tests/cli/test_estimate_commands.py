@@ -103,6 +103,26 @@ COMMANDS = {
         "age", kernel=AGES, weights="w"
     ),
     "many.json t.csv --column many": lambda: estimate("many", kernel=MANY),
+    T + "--side upper --together": lambda: estimate().with_limits(side="upper", together=True),
+    T + "--weights w --by-group g --side lower --together": lambda: estimate(
+        weights="w", by_group="g"
+    ).with_limits(side="lower", together=True),
+    JOINT + "--side lower": lambda: joint().with_limits(side="lower"),
+    JOINT + "--given q --together": lambda: joint().with_limits(together=True).conditional("q"),
+    T + "--second-round k.csv t.csv --second-round-column q --side upper": (
+        lambda: md.estimate_rounds([known()["r"], known()["q"]], [CLEAR] * 2).with_limits(
+            side="upper"
+        )
+    ),
+    T + "--second-column q --person id --side lower --together": lambda: md.estimate_change(
+        known(), known(), CLEAR, ["r", "q"], person="id"
+    ).with_limits(side="lower", together=True),
+    "age.json t.csv --column age --mean --quantile 0.5 --side upper": lambda: estimate(
+        "age", kernel=AGES
+    ).with_limits(side="upper"),
+    "many.json t.csv --column many --side upper --together": lambda: estimate(
+        "many", kernel=MANY
+    ).with_limits(side="upper", together=True),
     "k.csv counts.json": lambda: md.estimate(known()["r"], CLEAR),
 }  # fmt: skip
 
@@ -205,6 +225,8 @@ def test_a_pilots_estimate_is_the_truth_of_a_second_round(files):
         ("--second-round k.csv sizes.json --people same", "one file"),
         ("--people same", "--second-round"),
         ("--mean", "bins"),
+        ("--side left", "'left'"),
+        ("--side lower --intervals delta", "binomial"),
     ],
 )
 def test_what_cannot_be_used_is_answered_in_one_line(files, options, fragment):

@@ -59,6 +59,7 @@ LAYERS = (
     ("arguments", "bin_arguments"),
     ("_compare", "papers"),
     ("plotting",),
+    ("_try_out",),
     ("views",),
     ("explorer", "collector"),
     ("cli",),

@@ -22,7 +22,7 @@ from ...errors import SolverError
 from ...program.duals import Candidate, Duals
 from ...program.program import SEARCHING, SublinearProgram
 from ...progress import approaching
-from ..method import Method, handles_information
+from ..method import INFORMATION, Method
 from .master import Master, Mixture, basic_mixture, exact_shares, merged, mixed_kernel
 
 Vector = NDArray[np.float64]
@@ -34,6 +34,8 @@ _PATIENCE = 6
 # Symbols up to which a search that does not end by quick means is left to the listing of all
 # extreme columns, and the rounds it may take.
 _FEW, _FEW_ROUNDS = 10, 60
+# Different masses above which fitted columns come before a search, and above which windows do.
+_MANY_MASSES, _MOST_SEARCHED = 100, 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +210,7 @@ class ColumnGeneration(Method):
     """Separable sub-convex utilities, columns in one two-sided cone."""
 
     name = "column-generation"
-    handles = handles_information()
+    features = INFORMATION
     reason = (
         "extreme columns are generated as prices ask for them, and an exact search proves that "
         "none is missing"
@@ -219,6 +221,13 @@ class ColumnGeneration(Method):
         """Applies to f-informations under one lift box or one ratio."""
         family = family_of(program)
         return family if isinstance(family, str) else None
+
+    def lateness(self, program: SublinearProgram) -> int:
+        """Behind columns that are fitted where masses are many, behind windows where a search
+        would hardly begin.
+        """
+        masses = len(set(program.prior.weights))
+        return int(masses > _MANY_MASSES) + int(masses > _MOST_SEARCHED)
 
     def solve(self, program: SublinearProgram) -> Candidate:
         """Generate columns until the bound meets the value."""

@@ -25,7 +25,7 @@ from ...privacy.constraint import Rounding
 from ...program.duals import Candidate, Duals
 from ...program.program import SEARCHING, EstimationProgram
 from ..column_generation.master import mixed_kernel
-from ..method import Method, handles_estimation
+from ..method import ESTIMATION, Method
 from .fewer import fewer_columns, is_partial
 from .generation import Columns, generate
 from .master import UNTOLD, UNTOLD_BY_ALL, optimal_masses
@@ -53,7 +53,7 @@ class OptimalExperiment(Method):
     """Risks of estimates under bounds on likelihood ratios."""
 
     name = "optimal-experiment"
-    handles = handles_estimation(apart=True)
+    features = ESTIMATION | {"apart"}
     reason = (
         "extreme columns are mixed for the least error of estimates, as in the optimal design of "
         "an experiment"
