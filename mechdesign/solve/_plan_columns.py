@@ -32,7 +32,7 @@ from ..roots import crossings
 from ..schema import Schema
 from ..utility.estimation import Estimation
 from ._design import Design, explain, find_design
-from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together, large_lifts
+from .columns_plan import ColumnsPlan, Split, check_together, large_lifts, product_rows
 from .estimation.method import MOST_SYMBOLS, relaxed_risk
 from .product_lifts import leaks_in_floats
 
@@ -335,13 +335,7 @@ class _Search:
             over = self.known.restricted()
         else:
             over = Prior.uniform(list(product(*(kernel.inputs for kernel in kernels))))
-        whole = np.ones((len(over), 1))
-        for place, kernel in enumerate(kernels):
-            row = {label: i for i, label in enumerate(kernel.inputs)}
-            own = kernel.kernel[[row[label[place]] for label in over.labels]]
-            if whole.size * own.shape[1] > MOST_ENTRIES:
-                check_together(self.total, kernels, self.known)  # says that it is too large
-            whole = (whole[:, :, None] * own[:, None, :]).reshape(len(over), -1)
+        whole = product_rows(kernels, over.labels, [kernel.kernel for kernel in kernels])
         leaks = np.atleast_2d(self.total.leakage(whole, over)).max(axis=1)
         return float((leaks / np.array(self.total.levels)).max())
 

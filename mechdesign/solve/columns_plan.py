@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import CertificateError, DataError, InputError, quote
 from ..exact import Verdict, compare_with_exp, log_upper, rounded_up
@@ -266,15 +267,25 @@ def product_kernel(kernels: Sequence[Mechanism], labels: Iterable[Label]) -> Mec
     Raises :class:`DataError` for a kernel of more than :data:`MOST_ENTRIES` entries.
     """
     labels = list(labels)
-    _check_entries(kernels, len(labels))
-    made: Any = np.ones((len(labels), 1), dtype=object)
-    for place, kernel in enumerate(kernels):
-        row = {label: i for i, label in enumerate(kernel.inputs)}
-        own = kernel.weights.astype(object)[[row[label[place]] for label in labels]]
-        made = (made[:, :, None] * own[:, None, :]).reshape(len(labels), -1)
+    made = product_rows(kernels, labels, [kernel.weights.astype(object) for kernel in kernels])
     names = list(product(*(kernel.outputs for kernel in kernels)))
     bits = sum(kernel.bits for kernel in kernels)
     return Mechanism.from_weights(made, bits, labels, names, check=False)
+
+
+def product_rows(
+    kernels: Sequence[Mechanism], labels: Sequence[Any], matrices: Sequence[NDArray[Any]]
+) -> NDArray[Any]:
+    """Products of entries of matrices, one for each column: a row for each tuple of values, a
+    column for each tuple of reports. Raises :class:`DataError` where these are too many.
+    """
+    _check_entries(kernels, len(labels))
+    made = np.ones((len(labels), 1), dtype=matrices[0].dtype)
+    for place, (kernel, matrix) in enumerate(zip(kernels, matrices, strict=True)):
+        row = {label: i for i, label in enumerate(kernel.inputs)}
+        own = matrix[[row[label[place]] for label in labels]]
+        made = (made[:, :, None] * own[:, None, :]).reshape(len(labels), -1)
+    return made
 
 
 def _check_entries(kernels: Sequence[Mechanism], combinations: int) -> None:
