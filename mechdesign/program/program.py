@@ -743,9 +743,11 @@ class EstimationProgram(Program):
         found = {} if self.most_outputs is None else {"few outputs": _few(self.most_outputs)}
         return found | ({"apart": "some symbols share no output"} if self.apart else {})
 
-    def keeps_apart(self, column: Sequence[Any]) -> bool:
-        """Whether one of each two symbols that share no output is zero in a column."""
-        return all(not (column[x] and column[z]) for x, z in self.apart)
+    def keeps_apart(self, deviations: Sequence[Any]) -> bool:
+        """Whether one of each two symbols that share no output is zero in a column, whose lifts
+        have these deviations from one.
+        """
+        return all(-1 in (deviations[x], deviations[z]) for x, z in self.apart)
 
     def with_zeros_of(self, kernel: Array) -> LinearProgram:
         """All that is asked of kernels with zeros where one has them, without an objective."""
