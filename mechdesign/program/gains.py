@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..labels import Label
 from ..prior import Prior
-from ..utility.linear import LinearUtility, checked_matrix
+from ..utility.linear import LinearUtility
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -42,12 +42,8 @@ class GainsByOutput:
         return len(self.symbols), len(self.labels)
 
     def columns(self, outputs: Sequence[int] | Places) -> Array:
-        """Gains of some outputs, ``(n, k)``; raises :class:`UtilityError` for what is not finite."""
-        chosen = [self.labels[y] for y in outputs]
-        asked = self.utility.gains(self.prior, chosen)
-        found = checked_matrix(
-            asked, (len(self.prior), len(chosen)), f"gains of {self.utility!r}"
-        )
+        """Gains of some outputs, ``(n, k)``; raises :class:`UtilityError` as the utility does."""
+        found = self.utility.gains(self.prior, [self.labels[y] for y in outputs])
         return found if len(self.symbols) == len(found) else found[self.symbols]
 
     @cached_property

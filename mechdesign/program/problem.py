@@ -526,7 +526,7 @@ def _goals(prior: Prior, utility: WorstCase, labels: tuple[Label, ...]) -> Itera
 
 
 def _check_largest(largest: float, utility: Utility) -> None:
-    if largest > LARGEST_GAIN:
+    if not largest <= LARGEST_GAIN:
         raise UtilityError(
             f"gains of {quote(utility)}",
             expected=f"numbers of size at most {LARGEST_GAIN:g}",

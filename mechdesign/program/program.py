@@ -40,7 +40,7 @@ from ..requirement.convex import Convex
 from ..utility.estimation import Estimation, Survey
 from ..utility.sublinear import FInformation, SublinearUtility
 from .enclosures import Enclosure, kernel_enclosure, revealed_enclosure, sums_up
-from .gains import GainsByOutput
+from .gains import LARGE, GainsByOutput
 from .rational import difference, kernel_mean, mean_of
 
 #: Share of a time limit for the search; the rest is for proving its bound afresh.
@@ -414,11 +414,20 @@ class LinearProgram(Program):
             yield some, self.columns(range(some.start, some.stop))
 
     @cached_property
+    def _summary(self) -> tuple[Array, Array, Array]:
+        """The least and the largest gain of each symbol, and the mean gain of each output."""
+        p = self.prior.probabilities[:, None]
+        found = [
+            (block.min(axis=1), block.max(axis=1), (p * block).sum(axis=0))
+            for _, block in self.blocks()
+        ]
+        least, most, means = zip(*found, strict=True)
+        return np.min(least, axis=0), np.max(most, axis=0), np.concatenate(means)
+
+    @property
     def extremes(self) -> tuple[Array, Array]:
         """The least and the largest gain of each symbol, ``(n,)`` each."""
-        found = [(block.min(axis=1), block.max(axis=1)) for _, block in self.blocks()]
-        least, most = (np.array(parts) for parts in zip(*found, strict=True))
-        return least.min(axis=0), most.max(axis=0)
+        return self._summary[:2]
 
     @property
     def largest_gain(self) -> float:
@@ -504,8 +513,7 @@ class LinearProgram(Program):
 
     @cached_property
     def _constant_values(self) -> Array:
-        p = self.prior.probabilities[:, None]
-        values = np.concatenate([(p * block).sum(axis=0) for _, block in self.blocks()])
+        values = self._summary[2]
         if self.forbidden is None:
             return values
         return np.where(np.any(self.forbidden, axis=0), -math.inf, values)
@@ -565,7 +573,13 @@ class LinearProgram(Program):
 
     def enclose(self, weights: NDArray[Any], bits: int) -> Enclosure:
         """Σ p_x u_xy K_xy, exactly."""
-        value = kernel_mean(self.prior, weights, bits, self.gains)
+        gains: Array
+        if weights.size > LARGE:
+            used = np.flatnonzero(weights.any(axis=0))
+            weights, gains = weights[:, used], self.columns(used)
+        else:
+            gains = self.gains
+        value = kernel_mean(self.prior, weights, bits, gains)
         return Enclosure(value, value)
 
     @cached_property
