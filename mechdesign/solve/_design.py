@@ -613,7 +613,7 @@ def _attainable(program: LinearProgram) -> float:
     """The gap that the rounding of the gains alone may leave, as a share of their range."""
     if program.gain_range == 0:
         return 0.0
-    size = float(np.abs(program.gains).max()) / program.gain_range
+    size = program.largest_gain / program.gain_range
     return 16 * np.finfo(float).eps * (program.shape[0] + 8) * size
 
 
