@@ -228,7 +228,7 @@ class Places(PlaceSet):
         np.add.at(weights.T, place, kernel.weights.T)
         names = self.labels if reports == "point" else self.names
         outputs = [names[i] for i in used.tolist()]
-        found = Mechanism.from_weights(weights, kernel.bits, kernel.inputs, outputs, check=False)
+        found = Mechanism.over(weights, kernel.denominator, kernel.inputs, outputs, check=False)
         return found.with_schema(kernel.schema)
 
     def ordered(self, prior: Prior) -> Prior:

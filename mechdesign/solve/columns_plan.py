@@ -22,7 +22,7 @@ from ..labels import Label, counted
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP, PrivacyNotion
-from ..privacy.notion import Check, Worst
+from ..privacy.notion import Check, Worst, shown_level
 from ..schema import Schema
 from ._design import Design
 from .product_lifts import ProductLifts, check_lifts
@@ -209,8 +209,8 @@ def product_kernel(kernels: Sequence[Mechanism], labels: Iterable[Label]) -> Mec
         own = kernel.weights.astype(object)[[row[label[place]] for label in labels]]
         made = (made[:, :, None] * own[:, None, :]).reshape(len(labels), -1)
     names = list(product(*(kernel.outputs for kernel in kernels)))
-    bits = sum(kernel.bits for kernel in kernels)
-    return Mechanism.from_weights(made, bits, labels, names, check=False)
+    one = math.prod(kernel.denominator for kernel in kernels)
+    return Mechanism.over(made, one, labels, names, check=False)
 
 
 def _check_entries(kernels: Sequence[Mechanism], combinations: int) -> None:
@@ -269,7 +269,7 @@ def _check_sum(total: LDP, kernels: Sequence[Mechanism]) -> Check:
     over, under = (
         f"({', '.join(side)})" for side in ([w.over for w in worst], [w.under for w in worst])
     )
-    verdict = Verdict.NO if ratio is None else compare_with_exp(ratio, Fraction(total.epsilon))
+    verdict = Verdict.NO if ratio is None else compare_with_exp(ratio, total.epsilon)
     shown = "infinite" if ratio is None else f"{float(ratio):.12g}"
     return Check(
         total,
@@ -278,5 +278,6 @@ def _check_sum(total: LDP, kernels: Sequence[Mechanism]) -> Check:
         output,
         ratio,
         f"outcome {quote(output)}: likelihood ratio of {over} to {under} is {shown}, level "
-        f"{rounded_up(level, 12)} against {total.epsilon:.12g}; levels of columns add up",
+        f"{rounded_up(level, 12)} against {shown_level(total.epsilon, 12)}; levels of columns "
+        "add up",
     )

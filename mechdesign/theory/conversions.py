@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from ..errors import LevelError, NoGuaranteeWarning, UnknownNameError, warn
-from ..exact import float_at_least, rounded_up
+from ..exact import Level as ExactLevel
+from ..exact import float_at_least, level_bounds, rounded_up
 from ..prior import Prior
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion, as_notions
 from .rules import QUANTITIES, RULES, Level, Levels, Refused, Rule, Setting, level_count
@@ -183,9 +184,10 @@ def implications(privacy: Any, prior: Prior) -> Implications:
     for notion in given:
         name = type(notion).__name__.lower()
         if NOTIONS.get(name) is type(notion) and name in QUANTITIES:
-            exact = tuple(None if v == math.inf else Fraction(v) for v in notion.levels)
+            exact = tuple(None if v == math.inf else level_bounds(v)[1] for v in notion.levels)
             _learn(derived, _Derived(name, exact, _GIVEN, "", ()))
     refusals = _chain(derived, setting, frozenset(derived))
+    asked = known_levels(given)
     found = []
     for name, shown in QUANTITIES.items():
         entry = derived.get(name)
@@ -194,7 +196,8 @@ def implications(privacy: Any, prior: Prior) -> Implications:
         if None in levels:
             reason = "; ".join(refusals.get(name, ())) or _no_way(given, shown)
         derivation = () if entry is None else tuple(entry.steps())
-        found.append(Implication(shown, tuple(map(_float, levels)), derivation, reason))
+        told = tuple(asked.get(level, _float(level)) for level in levels)
+        found.append(Implication(shown, told, derivation, reason))
     return Implications(given, prior, tuple(found))
 
 
@@ -327,6 +330,12 @@ def _learn(derived: dict[str, _Derived], entry: _Derived) -> bool:
 
 def _least(a: Level, b: Level) -> Level:
     return b if a is None else a if b is None else min(a, b)
+
+
+def known_levels(given: Iterable[PrivacyNotion]) -> dict[Fraction | None, float]:
+    """Levels that are no floats, by the rationals above them that conversions reckon with."""
+    levels = (level for notion in given for level in notion.levels)
+    return {level_bounds(v)[1]: v for v in levels if isinstance(v, ExactLevel)}
 
 
 def _float(level: Level) -> float:
