@@ -146,10 +146,12 @@ def _exact_numbers(texts: Iterable[str], option: str) -> list[Fraction]:
     for number in texts:
         try:
             values.append(read_fraction(number))
+            if values[-1] < 0:
+                raise ValueError
         except ValueError:
             raise InputError(
                 option,
-                expected="numbers such as 0.5 or 1/3, separated by commas",
+                expected="finite non-negative numbers such as 0.5 or 1/3, separated by commas",
                 got=quote(number),
                 remedy="write 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2",
             ) from None

@@ -208,8 +208,9 @@ def test_several_notions_must_all_hold(run, tmp_path):
 @pytest.mark.parametrize(
     ("text", "prior"),
     [
-        ("0.5,0.3,0.2", md.Prior([0.5, 0.3, 0.2])),
-        (" 0.5 , 0.3,.2 ", md.Prior([0.5, 0.3, 0.2])),
+        ("0.5,0.3,0.2", md.Prior.from_counts([5, 3, 2])),
+        ("1/3,1/6,0.5", md.Prior.from_counts([2, 1, 3])),
+        (" 0.5 , 0.3,.2 ", md.Prior.from_counts([5, 3, 2])),
         ("a=0.5,b=0.5", md.Prior([0.5, 0.5], ["a", "b"])),
         ("a b = 0.5, c=0.5", md.Prior([0.5, 0.5], ["a b", "c"])),
         ("1=0.5,10=0.5", md.Prior([0.5, 0.5], [1, 10])),
