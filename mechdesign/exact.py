@@ -48,6 +48,8 @@ _PRECISION = 192
 _MAX_PRECISION = 8192
 # Powers of rationals that are compared as integers.
 _LARGEST_POWER = 64
+# Nats, or bits, of a level that is no float; e^that is never computed.
+_LARGEST_TIMES = 1 << 1000
 
 
 class Verdict(Enum):
@@ -201,8 +203,8 @@ class Level(float):
             found = "ln", self.base
         else:
             found = "bits", self.times
-        is_known = self.base in (None, 2) or self.times == 1
-        is_short = math.isfinite(self) and len(write_fraction(found[1])) <= _STEP
+        is_known = found[0] != "bits" or (self.base == 2 and self.times.denominator > 1)
+        is_short = self.times < _LARGEST_TIMES and len(write_fraction(found[1])) <= _STEP
         return found if is_known and is_short else None
 
 
@@ -237,7 +239,9 @@ def log_level(ratio: Fraction) -> Level | float:
 
 def bits_level(bits: Fraction) -> Level | float:
     """The level of a number of bits that is not negative: that many times log 2."""
-    return _normal(bits, Fraction(2)) if bits else 0.0
+    if bits.denominator > 1 or bits > _MAX_PRECISION:
+        return Level(bits, Fraction(2))
+    return log_level(Fraction(2) ** bits.numerator)
 
 
 def sum_of_levels(levels: Iterable[float]) -> float:
