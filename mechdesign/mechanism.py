@@ -209,7 +209,7 @@ class Mechanism:
                 "kernel",
                 expected="entries over a power of two, as designs have",
                 got=f"entries over {quote(self.denominator, 40)}",
-                remedy="round it: md.Mechanism(found.kernel, found.inputs, found.outputs)",
+                remedy="take a design, or make the kernel one with md.certify",
             )
         return bits
 

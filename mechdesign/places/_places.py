@@ -159,9 +159,8 @@ class Places(PlaceSet):
 
         Raises :class:`LevelError` for what are no positive numbers.
         """
-        return MetricPrivacy(
-            positive_level(level, "level of places"), scaled_distances(self, within)
-        )
+        positive_level(level, "level of places")
+        return MetricPrivacy(level, scaled_distances(self, within))
 
     def loss(self, kind: str = "metres", reports: str = "point") -> PlaceLoss:
         """The expected distance of the report from the place, as a utility; see :class:`PlaceLoss`.

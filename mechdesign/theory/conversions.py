@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from ..errors import LevelError, NoGuaranteeWarning, UnknownNameError, warn
-from ..exact import Level as ExactLevel
 from ..exact import float_at_least, level_bounds, rounded_up
 from ..prior import Prior
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion, as_notions
 from .rules import QUANTITIES, RULES, Level, Levels, Refused, Rule, Setting, level_count
-from .tight import tight_conversion
+from .tight import known_levels, tight_conversion
 
 _GIVEN = "given"
 # The published conversions settle within a few rounds; two that contradict each other never do.
@@ -330,12 +328,6 @@ def _learn(derived: dict[str, _Derived], entry: _Derived) -> bool:
 
 def _least(a: Level, b: Level) -> Level:
     return b if a is None else a if b is None else min(a, b)
-
-
-def known_levels(given: Iterable[PrivacyNotion]) -> dict[Fraction | None, float]:
-    """Levels that are no floats, by the rationals above them that conversions reckon with."""
-    levels = (level for notion in given for level in notion.levels)
-    return {level_bounds(v)[1]: v for v in levels if isinstance(v, ExactLevel)}
 
 
 def _float(level: Level) -> float:

@@ -223,6 +223,17 @@ def test_forms_of_the_prior(run, tmp_path, text, prior):
     assert md.load(tmp_path / "m.json").prior == prior
 
 
+def test_exact_numbers_and_levels_are_decided(run, write):
+    write("k.csv", "input,a,b\nx,2/3,1/3\ny,1/3,2/3\n")
+    asked = [("-p", text) for text in ("ldp:ln 2", "ldp:x2", "LDP(1 bit)", "pml:ln(6/5)", "LDP(1)")]
+    arguments = ("audit", "k.csv", "--prior", "x=1/3,y=2/3", *sum(asked, ()))
+    found = run(*arguments)
+    assert found.code == 1, found.err
+    for line in ("LDP(ln 2): yes", "PML(ln(6/5)): no", "LDP(1): yes", "against ln(6/5)"):
+        assert line in found.out, found.out
+    assert found.out.count("LDP(ln 2): yes") == 3
+
+
 def test_a_prior_from_a_file_with_weights_and_missing_values(run, write, tmp_path):
     write("votes.csv", "vote,n\nyes,3\nno,1\n,5\n")
     arguments = ("design", "votes.csv", "--column", "vote", "--weights", "n", "-p", "pml:0.2")
