@@ -58,7 +58,7 @@ from .prior import Prior
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, notion_fields
 from .program.enclosures import CUT_SHORT, RELAXED
 from .program.problem import Problem, state_problem
-from .published import PublicDesign
+from .published import PublicDesign, denominator_to_json
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .schema import Schema
@@ -70,6 +70,8 @@ from .stored_plans import plan_from_parts, plan_to_json
 from .stored_values import (
     label_from_json,
     label_to_json,
+    level_from_json,
+    level_to_json,
     number_from_json,
     number_to_json,
     question_from_json,
@@ -415,7 +417,7 @@ def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
     return {
         "inputs": [label_to_json(label) for label in mechanism.inputs],
         "outputs": [label_to_json(label) for label in mechanism.outputs],
-        "denominator_bits": mechanism.bits,
+        **denominator_to_json(mechanism.denominator),
         "weights": [[write_integer(int(w)) for w in row] for row in mechanism.weights],
         **_schema_out(mechanism.schema),
     }
@@ -432,7 +434,11 @@ def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
             f"save: expected a notion whose class is registered, got {quote(notion)}; leave "
             "register=False out of its class, or save the mechanism alone, found.mechanism."
         )
-    values = {name: number_to_json(value) for name, value in notion_fields(notion).items()}
+    writers = dict.fromkeys(notion.level_fields, level_to_json)
+    values = {
+        name: writers.get(name, number_to_json)(value)
+        for name, value in notion_fields(notion).items()
+    }
     return {"name": type(notion).__name__, "parameters": values}
 
 
@@ -743,9 +749,11 @@ def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
     weights: NDArray[Any] = np.array(rows, dtype=object)
     if max(max(row) for row in rows) < 1 << 62:
         weights = weights.astype(np.int64)
-    found = Mechanism.from_weights(
+    is_rational = "denominator" in part
+    make = Mechanism.over if is_rational else Mechanism.from_weights
+    found = make(
         weights,
-        read_integer(part["denominator_bits"]),
+        read_integer(part["denominator" if is_rational else "denominator_bits"]),
         [label_from_json(label) for label in part["inputs"]],
         [label_from_json(label) for label in part["outputs"]],
     )
@@ -778,7 +786,9 @@ def _notion_in(part: dict[str, Any], name: str) -> PrivacyNotion:
     cls = NOTIONS.get(part["name"].lower())
     if cls is None:
         raise _unknown(name, "notion", part["name"])
-    return cls(**{key: number_from_json(value) for key, value in part["parameters"].items()})
+    given = part["parameters"].items()
+    readers = dict.fromkeys(cls.level_fields, level_from_json)
+    return cls(**{key: readers.get(key, number_from_json)(value) for key, value in given})
 
 
 def _utility_in(

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from .errors import StorageError, quote
-from .exact import read_fraction, write_fraction
+from .exact import Level, read_fraction, write_fraction
 from .labels import Label, tidy
+from .privacy.notion import bits, ratio
 from .utility.questions import Question
 
 # Longer integers have no number in JSON that everybody reads.
@@ -73,6 +74,22 @@ def number_from_json(value: Any) -> Any:
     if isinstance(value, dict):
         return value["text"] if "text" in value else _typed_from_json(value)
     return tuple(number_from_json(v) for v in value) if isinstance(value, list) else value
+
+
+def level_to_json(level: float) -> Any:
+    """A level of a notion as a plain value: a number, or what says exactly which it is."""
+    if not isinstance(level, Level) or level.told is None:
+        return number_to_json(level)
+    kind, value = level.told
+    return {kind: write_fraction(value)}
+
+
+def level_from_json(value: Any) -> Any:
+    """The inverse of :func:`level_to_json`."""
+    if isinstance(value, dict) and value.keys() <= {"ln", "bits"}:
+        ((kind, text),) = value.items()
+        return ratio(text) if kind == "ln" else bits(text)
+    return number_from_json(value)
 
 
 def label_to_json(label: Label) -> Any:

@@ -359,7 +359,7 @@ def _remapped(places: Places, kernel: Mechanism, prior: Prior, costs: Array) -> 
     for column, target in enumerate(place.tolist()):
         weights[:, target] += kernel.weights[:, column]
     outputs = [places.labels[i] for i in used.tolist()]
-    found = Mechanism.from_weights(weights, kernel.bits, places.labels, outputs)
+    found = Mechanism.over(weights, kernel.denominator, places.labels, outputs)
     return found.with_schema(prior.schema)
 
 
@@ -392,11 +392,11 @@ def metric_level(mechanism: Any, places: PlaceSet, within: float) -> tuple[float
             got=f"inputs such as {quote(kernel.inputs[0])}",
             remedy="design with a prior of these places",
         )
-    if kernel.bits > _MOST_BITS:
+    if kernel.denominator.bit_length() > _MOST_BITS:
         raise KernelError(
             "kernel",
             expected=f"weights over at most 2**{_MOST_BITS}, which floats can hold",
-            got=f"2**{kernel.bits}",
+            got=f"2**{kernel.denominator.bit_length() - 1} or more",
             remedy="audit it against places.privacy(level, within)",
         )
     apart = scaled_distances(places, within)

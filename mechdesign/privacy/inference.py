@@ -71,7 +71,7 @@ class LeastCosts(SumConstraint):
         common = math.lcm(*(scale.denominator for scale in self.scales))
         factors = [int(scale * common) for scale in self.scales]
         scaled = likelihoods.astype(object) * np.array(factors, dtype=object)[:, None]
-        one = common * self.guesses.total << mechanism.bits
+        one = common * self.guesses.total * mechanism.denominator
         return [Fraction(int(value), one) for value in scaled.min(axis=0)]
 
     def evaluate(self, mechanism: Mechanism) -> Evaluation:

@@ -38,6 +38,7 @@ from ..exact import (
     dot,
     exp_upper,
     float_at_least,
+    level_bounds,
     log_upper,
 )
 from ..mechanism import Mechanism
@@ -244,9 +245,9 @@ class SumConstraint(ABC):
         level = max(0.0, log_upper(ratio * slack)) if ratio > 0 else 0.0
         if self.is_vacuous:
             return Verdict.YES, level
-        verdict = compare_with_exp(ratio * slack, Fraction(self.epsilon))
+        verdict = compare_with_exp(ratio * slack, self.epsilon)
         if verdict is not Verdict.YES and slack != 1:
-            lowest = compare_with_exp(ratio / slack, Fraction(self.epsilon))
+            lowest = compare_with_exp(ratio / slack, self.epsilon)
             verdict = Verdict.NO if lowest is Verdict.NO else Verdict.UNDECIDED
         return verdict, level
 
@@ -255,7 +256,7 @@ def _is_at_least(level: float, count: int) -> bool:
     """Whether ``count`` ≤ e^level, exactly."""
     if level == math.inf:
         return True
-    return compare_with_exp(Fraction(count), Fraction(level)) is Verdict.YES
+    return compare_with_exp(Fraction(count), level) is Verdict.YES
 
 
 def first_duals(duals: SumDuals) -> Array:
@@ -327,7 +328,7 @@ class ColumnMaxima(_ColumnExtremes):
         """Compare an exact sum of maxima with e^ε."""
         rows = self.points.likelihoods(mechanism)
         top = rows.max(axis=0)
-        ratio = Fraction(int(top.astype(object).sum()), 1 << mechanism.bits)
+        ratio = Fraction(int(top.astype(object).sum()), mechanism.denominator)
         verdict, level = self._decide(ratio, _slack(mechanism))
         y = int(np.argmax(top - rows.min(axis=0)))
         return Evaluation(verdict, level, y, "the sum of column maxima", "one")
@@ -383,7 +384,7 @@ class ColumnMinima(_ColumnExtremes):
         rows = self.points.likelihoods(mechanism)
         low = rows.min(axis=0)
         total = int(low.astype(object).sum())
-        ratio = Fraction(1 << mechanism.bits, total) if total else None
+        ratio = Fraction(mechanism.denominator, total) if total else None
         verdict, level = self._decide(ratio, _slack(mechanism))
         y = int(np.argmax(rows.max(axis=0) - low))
         return Evaluation(verdict, level, y, "one", "the sum of column minima")
@@ -447,7 +448,7 @@ class HockeyStick(SumConstraint):
         # Masses known up to a factor: asked for a little less and a little more than δ.
         least: Evaluation | None = None
         verdicts = {Verdict.YES}
-        scale = 1 << mechanism.bits
+        scale = mechanism.denominator
         over, under = self.over.likelihoods(mechanism), self.under.likelihoods(mechanism)
         for pair in range(len(self.over)):
             a = [Fraction(int(v), scale * self.over.total) for v in over[pair]]
@@ -678,9 +679,9 @@ class InformationLimit(SumConstraint):
                 y = max(range(len(shares)), key=lambda i: float(shares[i].mid()))
             low, high = max(low, Fraction(0)) - margin, max(high, Fraction(0)) + margin
             verdict = Verdict.UNDECIDED
-            if self.is_vacuous or high <= Fraction(self.epsilon):
+            if self.is_vacuous or high <= level_bounds(self.epsilon)[0]:
                 verdict = Verdict.YES
-            elif low > Fraction(self.epsilon):
+            elif low > level_bounds(self.epsilon)[1]:
                 verdict = Verdict.NO
             if verdict is not Verdict.UNDECIDED or margin or precision >= _MAX_PRECISION:
                 break

@@ -755,7 +755,7 @@ def _in_order(
     ):
         return kernel
     rows = kernel.weights[[kernel.inputs.index(label) for label in inputs]]
-    return Mechanism.from_weights(rows, kernel.bits, inputs, kernel.outputs, check=False)
+    return Mechanism.over(rows, kernel.denominator, inputs, kernel.outputs, check=False)
 
 
 def _asked(designed: Any, earlier: Sequence[dict[str, Any]]) -> dict[str, Any]:

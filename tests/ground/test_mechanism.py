@@ -414,7 +414,7 @@ def test_from_weights():
         (np.array([[3, -1]]), 1, ["non-negative", "-1"]),
         (np.array([1, 1]), 1, ["shape (2,)"]),
         (np.zeros((0, 2), dtype=int), 1, ["shape (0, 2)"]),
-        (np.array([[3, 2]]), 2, ["2**2", "0.25"]),
+        (np.array([[3, 2]]), 2, ["sum 4", "0.25"]),
         (np.array([[1, 1]]), -1, ["-1"]),
     ],
 )
