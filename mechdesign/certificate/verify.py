@@ -273,7 +273,8 @@ def _asked_forms(forms: dict[str, dict[str, _Form]], levels: bool) -> _Form:
         own = ("epsilon_l", "epsilon_u") if name == "ALIP" else ("epsilon",)
         parameters = _only(dict.fromkeys(own if levels else (), _LEVEL) | also)
         given[name] = {"properties": {"parameters": parameters}}
-    free = _FREE | {"additionalProperties": _any(_VALUE, _LEVEL)} if levels else _FREE
+    open_ = {"type": "object", "additionalProperties": _any(_VALUE, _LEVEL)}
+    free = open_ if levels else _FREE
     return _only({"name": _TEXT, "parameters": free}) | {"allOf": _by("name", given)}
 
 
@@ -300,7 +301,8 @@ _ASKED_UTILITY = _any(
     _only(_RECORD),
     _only(_RECORD | _CLASS),
 )
-_PRICES = {"prices": _of("prices"), "multipliers": _of("multipliers")}
+# Prices are as many as columns of ``inverse`` are long, which a reference would not compare.
+_PRICES = {"prices": _any(_NULL, _list(_NUMBER, "n")), "multipliers": _of("multipliers")}
 _MIXTURE = {"mixture": _list(_NUMBER, least=1)}
 _LIMITS = _MIXTURE | {
     "averages": _DUAL,
@@ -523,7 +525,6 @@ _DEFINED: dict[str, _Form] = {
     "gains": _matrices(_GAIN, "N", "M"),
     "weights": _any(_NULL, _list(_numbers(0), "F"), _matrices(_NUMBER, "F", "F")),
     "truths": _any(_NULL, {"const": "any"}, _PRIOR, _list(_PRIOR, least=1)),
-    "prices": _any(_NULL, _list(_NUMBER, "n")),
     "multipliers": _any(_NULL, _DUAL),
     "dual": _list(_list(_of("matrix"), least=1, most=2)),
     "matrix": _only(
