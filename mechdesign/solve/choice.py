@@ -203,6 +203,8 @@ def named_method(name: str) -> Method | None:
 
 def own_methods() -> dict[str, Method]:
     """Every method that is no solver of cvxpy, by name."""
+    from .estimation.many_symbols import SubsetMethod
+
     general = (
         STRUCTURED,
         DIFFERENCES,
@@ -215,4 +217,5 @@ def own_methods() -> dict[str, Method]:
         OUTPUTS,
     )
     linear = (LINEARISED, *CLOSED_FORMS, *general)
-    return {m.name: m for m in (*linear, *sublinear_methods(), *estimation_methods())}
+    every = (*linear, *sublinear_methods(), *estimation_methods(), SubsetMethod())
+    return {m.name: m for m in every}
