@@ -290,8 +290,8 @@ class SubsetSelection(Designed, Scored, ImplicitKernel):
         return f"{symbols}{what}{reports}, {counted(len(self.types), 'type')}"
 
     def __repr__(self) -> str:
-        lines = [*self._said(self.method), self._risk_line, f"kernel {self._told(': ')}"]
-        return "\n".join(lines)
+        least = f"{self._risk_line[:-1]}; of any kernel at least {-self.bound:.10g})"
+        return "\n".join([*self._said(self.method), least, f"kernel {self._told(': ')}"])
 
 
 class PublicSelection(SubsetSelection):
