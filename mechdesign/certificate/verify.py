@@ -313,6 +313,7 @@ _LIMITS = _MIXTURE | {
 _BRANCH = {"excluded": _PLACES, "counted": _FLAG, "duals": _only(_PRICES, _LIMITS)}
 _DUALS = _only(_PRICES, _LIMITS | {"branches": _list(_only(_BRANCH), most=MOST_BRANCHES)})
 _INVERSE = _PRICES | {"multipliers": _NULL, "inverse": _list(_list(_NUMBER, "n"), least=1)}
+_GROUP_NUMBERS = _list(_whole(0, MOST_GROUPS - 1), least=2)
 _REPAIR = _only(
     {
         "merged": _PLACES,
@@ -410,19 +411,23 @@ _KINDS = {
     "grouped selection": _file(
         {
             "prior": _PRIOR,
-            "prices": _only(
-                {
-                    "inside": _list(_NUMBER, "G"),
-                    "across": _matrices(_NUMBER, "G", "G"),
-                    "row": _list(_NUMBER, "G"),
-                }
+            "prices": _any(
+                _only(
+                    {
+                        "inside": _list(_NUMBER, "G"),
+                        "across": _matrices(_NUMBER, "G", "G"),
+                        "row": _list(_NUMBER, "G"),
+                    }
+                ),
+                _only({"sizes": _list(_whole(1), "R"), "weights": _list(_NUMBER, "R")}),
             ),
             **_SELECTION,
-        }
+        },
+        {"groups": _GROUP_NUMBERS},
     ),
     "public selection": _file(
         {
-            "groups": _list(_whole(0, MOST_GROUPS - 1), least=2),
+            "groups": _GROUP_NUMBERS,
             "notions": _ASKED,
             "fingerprint": _HASH,
             **_REPORTS,
@@ -2432,24 +2437,30 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
 
 
 def _check_groups(content: dict[str, Any], report: Report) -> None:
-    """A subset selection of groups of equal masses: a report has a type, which comes with a chance
-    of each group, and for each group that it splits a class of residues.
+    """A subset selection of groups of equal or near masses: a report has a type, which comes with a
+    chance of each group, and for each group that it splits a class of residues.
     """
     kind, symbols = content["kind"], content.get("symbols")
     is_public = kind == "public selection"  # of other masses than these, if of any
+    numbers = content.get("groups", [0])
+    _need({*numbers} == {*range(max(numbers) + 1)}, "groups that are not numbered from 0 on")
     if kind == "grouped selection":
         weights = _read_prior(content["prior"], report).weights
-        groups = [(mass, weights.count(mass)) for mass in sorted({*weights}, reverse=True)]
+        if "groups" not in content:
+            order = sorted({*weights}, reverse=True)
+            numbers = [order.index(weight) for weight in weights]
+        _need(len(numbers) == len(weights), "a group of each symbol")
+        pairs = list(zip(numbers, weights, strict=True))
+        own = [[w for j, w in pairs if j == i] for i in sorted({*numbers})]
+        groups = [(Fraction(sum(masses), len(masses)), len(masses)) for masses in own]
     else:
-        numbers = content["groups"] if is_public else [0]
-        _need({*numbers} == {*range(max(numbers) + 1)}, "groups that are not numbered from 0 on")
         groups = [(1, symbols or numbers.count(i)) for i in range(max(numbers) + 1)]
         size = sum(n for _, n in groups)
         _need("labels" not in content or len(_labels(content["labels"])) == size, "other labels")
     _need((len(groups) == 1) == (symbols is not None), "a single group, or several")
     _need(len(groups) <= MOST_GROUPS, "too many groups")
     sums, columns = [0] * len(groups), list[tuple[_Prior, _Kernel]]()
-    is_full, is_alike = not is_public, True
+    is_full, is_alike = "groups" not in content, True
     for one in content["types"]:
         chances, choices = list(map(_integer, one["chances"])), list[list[_Residues]]()
         report.add("weights", max(chances) > 0, "of types")
