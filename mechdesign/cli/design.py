@@ -126,6 +126,7 @@ def design(
     named = [path for path in (output, csv, public) if path is not None]
     for path in named:
         check_writable(path, overwrite=force)
+    source.hint_at_bins(known)
     try:
         with waiting("designing", show=sys.stderr.isatty(), limit=time_limit):
             found = run_design(known, goal, notions, labels, method, time_limit, required)
@@ -141,7 +142,6 @@ def design(
         write_csv(found.mechanism, csv, overwrite=force, excel_safe=excel_safe)
     if public is not None:
         save(found, public, overwrite=force, public=True)
-    source.hint_at_bins(known)
     if identified.tells_nothing:
         warn(identified.advice, UntoldWarning)
     if as_json:

@@ -1,6 +1,6 @@
-"""From numbers to positions among labels: columns whose symbols are bins.
+"""From numbers and dates to positions among labels: columns whose symbols are bins.
 
-The numbers of a column are understood by their bins as they come, whatever the table is: in the
+The values of a column are understood by their bins as they come, whatever the table is: in the
 type that they have there, or in the cells of a text file as tables read them.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from .._bins import MISSING, OUTSIDE, Bins
 from ..errors import DataError
 from ..labels import Label, listing, tidy
-from ..tables.frames import plain_numbers
+from ..tables.frames import listed_values
 from .codes import ABSENT, Encoder, Policy, may_quote
 
 
@@ -80,13 +81,17 @@ class BinEncoder(Encoder):
         kind[self._inputs[codes] != ABSENT] = 0
         if not kind.any():
             return self._inputs[codes]
-        # The policy is asked about null, and about each number that lies in no bin.
-        others = np.unique(numbers[kind == 2])
+        # The policy is asked about null, and about each value that lies in no bin.
+        rows = np.flatnonzero(kind == 2)
+        _, one, which = np.unique(numbers[rows], return_index=True, return_inverse=True)
+        some = rows[one]
+        met = values.take(some) if hasattr(values, "take") else [values[i] for i in some.tolist()]
+        others = [*map(tidy, listed_values(met))]
         places = kind.copy()
-        places[kind == 2] += np.searchsorted(others, numbers[kind == 2])
+        places[rows] += which
         kinds = np.array([0, 1, *[2] * len(others)])
         table = np.full(len(kinds), ABSENT, dtype=np.int64)
-        self._apply([None, None, *others.tolist()], kinds, table, places, first)
+        self._apply([None, None, *others], kinds, table, places, first)
         return np.where(kind == 0, self._inputs[codes], table[places])
 
     def positions(
@@ -100,10 +105,8 @@ class BinEncoder(Encoder):
 
     def _numbers(self, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
         """Numbers of one type with their bins; ``None`` for a column of anything else."""
-        found = plain_numbers(values)
-        if found is None:
-            return None
-        return found[0], self.bins.codes(values)
+        found = self.bins.plain(values)
+        return None if found is None else (found[0], self.bins.codes(values))
 
     def places(self, values: Sequence[Any]) -> NDArray[np.int64]:
         """Positions of several values, whatever the policy is."""
@@ -114,7 +117,8 @@ class BinEncoder(Encoder):
         found = self._inputs[codes]
         for i in np.flatnonzero(codes == OUTSIDE).tolist():
             # A number is never meant as a label.
-            is_number = texts and self.bins.is_number(values[i])
+            number = self.bins.number(values[i], texts=texts)
+            is_number = texts and isinstance(number, (int, float, Fraction))
             found[i] = ABSENT if is_number else self.book.place(values[i])
         return found
 

@@ -445,7 +445,7 @@ def plain_settings(receipt: Receipt, is_repeatable: bool) -> dict[str, Any]:
 
 def told_bins(bins: Any) -> Any:
     """What tells bins apart from others."""
-    return bins and (bins.edges, bins.closed, bins.whole, bins.labels)
+    return bins and (bins.of, bins.edges, bins.closed, bins.whole, bins.labels)
 
 
 def check_name(what: str, name: Any) -> None:

@@ -426,7 +426,7 @@ def count_labels(
                 got=f"{beyond} of {counted(total, 'value')} outside, of type "
                 + " or ".join(sorted(kinds)),
                 remedy="widen the bins (their ends may be -inf and inf), or correct the values; "
-                "convert dates and text to numbers first",
+                "bins of dates take dates, those of numbers take numbers",
             )
     if not total and table.name:
         raise DataError(
