@@ -23,7 +23,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, product
@@ -450,14 +450,18 @@ _KINDS = {
         {"achieved": _of("levels")},
     ),
 }
+_DAY = "[0-9]{4}(-[0-9]{2}){2}(T[0-9]{2}(:[0-9]{2}){2}([.][0-9]{6})?)?"
+_DATE = {"type": "string", "pattern": f"^{_DAY}$"}
+_BINS_OF = ["numbers", "dates", "year", "quarter", "month", "weekday"]
 _BINS = {
     "labels": _list(_TEXT, least=1),
-    "edges": _list(_any(_ENDLESS, _of("fraction")), least=2),
+    "edges": _list(_any(_ENDLESS, _of("fraction"), _DATE), least=2),
     "closed": {"enum": ["left", "right"]},
     "whole": _FLAG,
     "origin": {"enum": ["public", "a separate sample", "the secrets"]},
 }
-_ATTRIBUTE = _only({"name": _TEXT}, {"bins": _only(_BINS), "places": {"type": "object"}})
+_COLUMNS = {"bins": _only(_BINS, {"of": {"enum": _BINS_OF}}), "places": {"type": "object"}}
+_ATTRIBUTE = _only({"name": _TEXT}, _COLUMNS)
 _ATTRIBUTES = {"attributes": _of("attributes")}
 _BASIC = {"type": ["string", "number", "boolean", "null"]}
 _PATTERN = "(0|[1-9][0-9]*)"
@@ -792,22 +796,29 @@ def _attributes(part: Any, labels: tuple[Any, ...]) -> Any:
     return given
 
 
+def _days(text: str) -> Fraction:
+    """Days since the first of 1970 of an edge of dates."""
+    _need(re.fullmatch(_DAY, text), "edges that are no dates")
+    since = datetime.fromisoformat(text) - datetime(1970, 1, 1)
+    return Fraction(since // timedelta(microseconds=1), 86_400 * 10**6)
+
+
 def _midpoints(bins: Any) -> dict[Any, float]:
     """The number that each label of bins stands for: the middle of the doubles nearest to its ends,
-    of an open bin that of one as wide as the bin beside it, or of width one.
+    of an open bin that of one as wide as the bin beside it, or of width one; none for months.
     """
     labels, whole, left = _labels(bins["labels"]), bins["whole"], bins["closed"] == "left"
     count, sides = len(labels), list[tuple[float, float]]()  # below an edge, and above it
-    edges = [float(t) if t in ("-inf", "inf") else _exact(t) for t in bins["edges"]]
+    of = _BINS_OF.index(bins.get("of", "numbers"))
+    _need(whole or of < 2, "parts of dates that are no whole numbers")
+    read = _days if of == 1 else _exact
+    edges = [float(t) if t in ("-inf", "inf") else read(t) for t in bins["edges"]]
     _need(all(a < b for a, b in pairwise(edges)), "edges that do not increase")
-    for i, text in enumerate(bins["edges"]):
-        near = float(text if text in ("-inf", "inf") else _exact(text))
-        if whole and math.isfinite(near):
-            edge, is_kept = _exact(text), i == 0 or (i < count and left)
-            first = math.ceil(edge) if is_kept else math.floor(edge) + 1
-            sides.append((float(first - 1), float(first)))
-        else:
-            sides.append((near, near))
+    for i, edge in enumerate(edges):
+        sides.append((float(edge), float(edge)))
+        if whole and math.isfinite(edge):
+            first = math.ceil(edge) if i == 0 or (i < count and left) else math.floor(edge) + 1
+            sides[-1] = (float(first - 1), float(first))
     ends = [(low, high) for (_, low), (high, _) in pairwise(sides)]
     widths = [math.inf, *(high - low + whole - whole for low, high in ends), math.inf]
     for i, near in ((0, widths[2]), (-1, widths[-3])):
@@ -816,7 +827,8 @@ def _midpoints(bins: Any) -> dict[Any, float]:
             ends[i] = (-width / 2, width / 2) if high == math.inf else (high - width, high)
         elif high == math.inf:
             ends[i] = low, low + width
-    return {x: low + (high - low) / 2 for x, (low, high) in zip(labels, ends, strict=True)}
+    middle = [low + (high - low) / 2 for low, high in ends]
+    return dict(zip(labels, middle, strict=True)) if of < 3 else {}
 
 
 def _grid(given: Any, n: int, m: int) -> list[list[Fraction]]:

@@ -22,7 +22,7 @@ from ..errors import CountsWarning, DataError, StorageError, warn
 from ..prior import Prior
 from ..progress import counter
 from ..tables.beside import told_types
-from ..tables.counting import distinct_values, is_missing
+from ..tables.counting import categories_of, distinct_values, is_missing
 from ..tables.files import file_ending
 from ..tables.reading import Table, open_table
 from ..tables.writing import codes_are_written, new_table
@@ -281,12 +281,25 @@ class FileRelease:
         carried = {**kept, **{one.column: one for one in receipts}}
         content: dict[str, Any] = {"file": target.name, "sha256": file_digest(part)}
         # What a text file cannot say itself.
-        after = self.schema_after(source, open_table(source, self.written.dialect))
-        types = told_types(after)
+        table = open_table(source, self.written.dialect)
+        after = self.schema_after(source, table)
+        types = told_types(after, self._orders(table, after))
         types = {name: kind for name, kind in types.items() if names_reports(carried, name)}
         content |= {"types": types} if types else {}
         content["receipts"] = json.loads(receipts_to_text(carried))
         note.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+    def _orders(self, table: Table, after: Any) -> dict[str, list[str]]:
+        """Reports that are ordered categories, in the order that these have in their column."""
+        found = {}
+        for target in self.release.targets:
+            name = str(target.column)
+            if name in after.names and getattr(after.field(name).type, "ordered", False):
+                (known,) = next(table.parts([target.source]))
+                order = dict.fromkeys([*categories_of(known), *target.mechanism.outputs])
+                outputs = set(target.mechanism.outputs)
+                found[name] = [label for label in order if label in outputs]
+        return found
 
     def finish(self, number: int, target: Path) -> None:
         """Write into the ledger that the reports are there."""

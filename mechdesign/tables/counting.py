@@ -341,7 +341,8 @@ def labels_of(values: Sequence[Any], categories: Iterable[Any], made: Any, is_te
         of = {code: made.labels[code] if code >= 0 else None for code in values}
         return Labels(of, list(made.labels), is_chosen=True)
     # Reports in a text file have the type that their receipt tells.
-    if is_text and all(isinstance(value, str) for value in values):
+    known = [tidy(value) for value in categories]
+    if is_text and not known and all(isinstance(value, str) for value in values):
         stripped = {value: value.strip() for value in values}
         texts = [w for w in dict.fromkeys(stripped.values()) if w.lower() not in MISSING_TEXT]
         label_of = dict(zip(texts, parse_labels(texts), strict=True))
@@ -353,7 +354,6 @@ def labels_of(values: Sequence[Any], categories: Iterable[Any], made: Any, is_te
         return Labels(of, _sorted(label_of.values()), spelled, fractions=fractions)
     of = {value: None if is_missing(value) else value for value in values}
     labels = [label for label in of.values() if label is not None]
-    known = [tidy(value) for value in categories]
     fractions = any(isinstance(x, float) and not x.is_integer() for x in labels)
     return Labels(of, known or _sorted(labels), is_chosen=bool(known), fractions=fractions)
 
@@ -428,7 +428,7 @@ def count_labels(
                 got=f"{beyond} of {counted(total, 'value')} outside, of type "
                 + " or ".join(sorted(kinds)),
                 remedy="widen the bins (their ends may be -inf and inf), or correct the values; "
-                "convert dates and text to numbers first",
+                "bins of dates take dates, those of numbers take numbers",
             )
     if not total and table.name:
         raise DataError(

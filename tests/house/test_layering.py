@@ -30,6 +30,7 @@ LAYERS = (
         "extras",
         "citations",
         "clock",
+        "dates",
     ),
     ("files", "notebook"),
     ("schema",),
