@@ -2,11 +2,11 @@
 
 An optimum uses few of many outputs. So the iteration begins with some that are spread over all,
 follows its central path, and prices all outputs whenever the gap has fallen by a factor. Those that
-pay, or nearly so, join in the middle of the iteration as in :mod:`.screening`; before they do, prices
-rise until none of them pays, which keeps the duals feasible and adds no more to the gap than what
-was overlooked. Where that is far above the gap, the iteration goes back to where the gap was larger,
-as columns that join near the boundary stay there for long [Gondzio2016]. Where half of all outputs
-pay, the optimum is dense and this gives up.
+pay, or nearly so, join in the middle of the iteration as in :mod:`.screening`; before they do,
+prices rise until none of them pays, which keeps the duals feasible and adds no more to the gap than
+what was overlooked. Where that is far above the gap, the iteration goes back to where the gap was
+larger, as columns that join near the boundary stay there for long [Gondzio2016]. Where half of all
+outputs pay, the optimum is dense and this gives up.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class GrowingOptions:
     joining : outputs that join at once, at least; as many as there are, where that is more
     priced_at : gap at which all outputs are priced first …
     falls : … and then each time that it has fallen to this share
-    goes_back : … unless what was overlooked is this many times the gap: then back to where it is not
+    goes_back : … unless what was overlooked is this many times the gap: then back to before
     near : an output within this many gaps of paying is no candidate for leaving
     leaves_until : gap below which none leaves
     dense : share of all outputs that may be carried
@@ -263,8 +263,8 @@ def raise_prices(point: Point, rise: float, p: Array, targets: Array) -> None:
     """Prices λ + rise·p, at which a column of mass one pays that much less, with multipliers that
     fit. All products together grow by ``rise`` times the mass of the columns.
 
-    Linked columns take it in the multiplier of the link, whose balance asks for as much more of both
-    multipliers; without a link both grow in the proportion that keeps the balance.
+    Linked columns take it in the multiplier of the link, whose balance asks for as much more of
+    both multipliers; without a link both grow in the proportion that keeps the balance.
     """
     cone, z = point.cone, point.multipliers
     width = cone.upper - cone.lower
