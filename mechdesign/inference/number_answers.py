@@ -203,9 +203,10 @@ class NumberAnswers(Limited, Intervals):
         (value, error, lower, upper), (*_, least, _), (*_, most) = found
         least = least if math.isfinite(side.low[0]) else -math.inf
         most = most if math.isfinite(side.high[-1]) else math.inf
-        value, *ends = map(side.bins.shown, (value, lower, upper, least, most))
+        value, lower, upper, least, most = map(side.bins.shown, (value, lower, upper, least, most))
+        limits = lower, upper, least, most
         assumed += " stands for its numbers"
-        return NumberEstimate("mean", value, error, *ends, self.confidence, assumed)
+        return NumberEstimate("mean", value, error, *limits, self.confidence, assumed)
 
     def quantile(self, q: float, column: str | None = None, *, ends: Any = None) -> NumberEstimate:
         """A quantile of the numbers, by interpolation between the edges of bins.
@@ -241,10 +242,11 @@ class NumberAnswers(Limited, Intervals):
         value, lower = (side.at(np.maximum.accumulate(each), q) for each in (below, high))
         upper = side.at(np.minimum.accumulate(low[::-1])[::-1], q, last=True)
         side.check_ends(f"quantile {q:g}", value)
-        ends = max(min(lower, value), least), min(max(upper, value), most), least, most
-        value, *shown = map(side.bins.shown, (value, *ends))
+        lower, upper = max(min(lower, value), least), min(max(upper, value), most)
+        value, lower, upper, least, most = map(side.bins.shown, (value, lower, upper, least, most))
+        limits = lower, upper, least, most
         assumed = "numbers are spread evenly inside of their bins"
-        return NumberEstimate(f"quantile {q:g}", value, None, *shown, self.confidence, assumed)
+        return NumberEstimate(f"quantile {q:g}", value, None, *limits, self.confidence, assumed)
 
     def histogram(self, column: str | None = None) -> Histogram:
         """Shares and densities of the bins, each with its interval.

@@ -29,13 +29,12 @@ from ..tables.writing import codes_are_written, new_table
 from .adapters import column_reader, privatize_batch, reported_schema
 from .counts import warn_of_rows
 from .drawing import Release
-from .identities import SpooledAdmission, encode_identities, encode_some
+from .identities import Admission, encode_identities, encode_some
 from .ledger import Ledger, Part
-from .persons import Budget, PersonDraws, recalled
+from .persons import Budget, PersonDraws
 from .receipts import (
     Fingerprint,
     Fingerprinter,
-    PairFingerprinter,
     file_digest,
     file_receipts,
     names_reports,
@@ -133,10 +132,10 @@ class FileRelease:
         if release.identity is None:
             found = self._survey(sources, release, beside)
         else:
-            with SpooledAdmission(release.identity, folder) as admission:
+            with Admission(release.identity, folder, self.key) as admission:
                 mine = release.changed(admission=admission)
                 found = self._survey(sources, mine, beside)
-                admission.compare()
+                found = replace(found, pairs=admission.compare())
         beside.warn(found.beside, who_of(base, self.about), base.name)
         if self.person is not None:
             warn_of_rows(found.most_of_one, self.person, release.recorded)
@@ -146,7 +145,7 @@ class FileRelease:
     def _survey(self, sources: Sequence[Path], release: Release, beside: Beside) -> Survey:
         """One pass over the files; its release takes the identities in."""
         key, person, budget = self.key, self.person, self.budget
-        secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
+        secrets = Fingerprinter(key)
         several = release.secret_columns if len(release.secret_columns) > 1 else []
         parts = [Fingerprinter(key) for _ in several]
         others = [Fingerprinter(key) for _ in beside.asked]
@@ -157,7 +156,7 @@ class FileRelease:
         if key and person is not None:
             kernel = release.receipt(rows=False).kernel
             column = str(release.column)
-            person_draws = PersonDraws(key, identity, column, kernel, release.inputs)
+            person_draws = PersonDraws(key, self.about, identity, column, kernel, release.inputs)
         alone = person is not None and not (identity and identity.by_person)
         columns = dict.fromkeys([*release.columns, *([person] if alone else []), *beside.asked])
         rows_of = []
@@ -179,8 +178,7 @@ class FileRelease:
                     if identity is not None or len(sources) > 1 or person_draws is not None:
                         # Where there are several, nothing is refused after the first is there.
                         codes = release.codes(read)
-                        if (found := release.identify(read, codes)) is not None:
-                            pairs.add(found, codes)
+                        found = release.identify(read, codes)
                         if person_draws is not None:
                             about = None
                             if alone:
@@ -203,10 +201,9 @@ class FileRelease:
         most = max(
             (n for who, n in repeats.items() if who != "" and not is_missing(who)), default=0
         )
-        drawn_by = None if identity is None else pairs.result()
         return Survey(
             secrets.result(),
-            drawn_by,
+            None,
             tuple(tuple(one[1:].tolist()) for one in counts),
             most,
             tuple(rows_of),
@@ -234,7 +231,6 @@ class FileRelease:
                 for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
             ],
             person_draws=survey.person_draws,
-            people=about,
             budget=self.budget,
         )
 
@@ -243,7 +239,7 @@ class FileRelease:
         release = self.release.changed(
             admission=None,
             reports=Fingerprinter(self.key),
-            recalled=recalled(survey.person_draws),
+            recalled=survey.person_draws,
         )
         return replace(self, release=release)
 

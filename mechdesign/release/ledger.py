@@ -18,12 +18,12 @@ import datetime
 import gzip
 import hashlib
 import json
-import math
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,6 @@ from ..errors import (
 from ..files import check_folder, check_named, check_writable, read_text, write_text
 from ..labels import counted
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
-from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion, parse_notion
 from ..privacy.pointwise import PML
 from ..published import kernel_fingerprint, shown_fingerprint
@@ -48,7 +47,7 @@ from ..storage import from_json, mechanism_from_json, mechanism_to_json, to_json
 from ..subsets import SubsetSelection
 from ..theory._composition import compose
 from ..theory._odometer import Odometer
-from .identities import encode_identities
+from .identities import encode_identities, hashed
 from .persons import (
     UNBOUNDED,
     Budget,
@@ -59,7 +58,6 @@ from .persons import (
     PersonDraws,
     Persons,
     level_of,
-    level_of_draws,
     warn_of_charge,
     whom,
 )
@@ -177,7 +175,6 @@ class Ledger:
         parts: Sequence[Part] = (),
         *,
         person_draws: PersonDraws | None = None,
-        people: str | None = None,
         budget: Budget | None = None,
     ) -> int:
         """Write that a release is about to happen, and warn of those before; returns its number.
@@ -193,7 +190,6 @@ class Ledger:
         parts : each column of a release of several
         person_draws : what is drawn of whom, where rows say whom they are about; who gets an
             earlier report stands in it then
-        people : name of these people; persons of one identity and name are one person
         budget : what all draws of one person may come to, as of ``read_budget``
         """
         kernel = None if designed is None else kernel_of(designed)
@@ -208,12 +204,12 @@ class Ledger:
             with ExitStack() as stack:
                 hidden = None
                 if person_draws is not None:
-                    hidden = self._people(people)
-                    level = level_of([p.designed for p in parts] if kernel is None else [designed])
+                    hidden = self._people(person_draws.people)
+                    told_by = [p.designed for p in parts] if kernel is None else [designed]
+                    level = min(UNBOUNDED, sum(level_of([one]) for one in told_by))
                     charge, mark = stack.enter_context(
                         self._persons_of(lines).charged(
                             person_draws,
-                            hidden,
                             _about(receipt),
                             level,
                             self._judge(budget, receipt, designed),
@@ -290,11 +286,11 @@ class Ledger:
         with self._locked():
             self._append(self._lines(), {**end, "time": _now(), "of": number})
 
-    def recall(self, person_draws: PersonDraws, receipt: Receipt, people: str | None) -> None:
+    def recall(self, person_draws: PersonDraws, receipt: Receipt) -> None:
         """Find whom an earlier release gave an earlier report, to go on with it."""
         with self._locked():
             persons = self._persons_of(self._lines())
-            persons.recall(person_draws, self._people(people), _about(receipt))
+            persons.recall(person_draws, _about(receipt))
 
     def person(self, identity: Any, people: str | None = None) -> PersonAccount:
         """What one person has given away in releases with ``person``.
@@ -304,11 +300,13 @@ class Ledger:
         identity : as in the column of persons; 7 and ``"7"`` are one person
         people : the ``about`` of the releases, none when left out
         """
-        (found,) = encode_identities([identity], "person")
         with self._locked():
-            persons = self._persons_of(self._lines())
-            judge = self._judge(None, None, None)
-            return persons.account(self._people(people), whom(self._key(), found), judge)
+            return self._persons_of(self._lines()).account(self._person(identity, people))
+
+    def _person(self, identity: Any, people: str | None) -> bytes:
+        """The hash of a person."""
+        found = encode_identities([identity], "person")
+        return hashed([whom(self._key(), people).copy], found)
 
     def people(self) -> tuple[str | None, ...]:
         """Names of the people whose draws are counted person by person, each once.
@@ -354,10 +352,9 @@ class Ledger:
         StorageError
             Where the ledger no longer has a kernel.
         """
-        (found,) = encode_identities([identity], "person")
         with self._locked():
             persons = self._persons_of(self._lines())
-            rows = persons.history(self._people(people), whom(self._key(), found))
+            rows = persons.history(self._person(identity, people))
         rows = [row for row in rows if column is None or row[0] == column]
         given = list(reports) if is_iterable(reports) and not isinstance(reports, str) else []
         kernels = [kernel for _, kernel, _, times in rows for _ in range(times)]
@@ -412,7 +409,8 @@ class Ledger:
         if receipt is not None and designed is not None:
             made[receipt.kernel] = kernel_of(designed)
 
-        def judge(drawn: Sequence[Draw]) -> tuple[int, int]:
+        @lru_cache(None)
+        def judged(drawn: tuple[Draw, ...]) -> tuple[int, int]:
             size = min(UNBOUNDED, sum(level for *_, level in drawn))
             for _, fingerprint, _ in drawn:
                 if fingerprint not in made:
@@ -425,12 +423,12 @@ class Ledger:
                 return size, size
             kernels = [_in_order(kernel, inputs) for kernel in kernels]
             if len({fingerprint for _, fingerprint, _ in drawn}) > 1:
-                size = min(size, level_of_draws(kernels, LDP(math.inf), None))
+                size = min(size, level_of(kernels))
             if prior is None or drawn[0][0] != own:
                 return size, size
-            return min(size, level_of_draws(kernels, PML(math.inf), prior)), size
+            return min(size, level_of(kernels, prior)), size
 
-        return judge
+        return lambda drawn: judged(tuple(sorted(drawn)))
 
     def kernel(self, fingerprint: str) -> Mechanism | SubsetSelection | None:
         """A kernel that was applied, where its file is still there and unchanged."""
@@ -667,7 +665,7 @@ def _about(receipt: Receipt) -> dict[str, Any]:
     """What the table of draws keeps of a release."""
     return {
         "time": _now(),
-        "column": receipt.column,
+        "secret": receipt.column,
         "kernel": receipt.kernel,
         "round": receipt.round,
     }
@@ -712,7 +710,8 @@ def _warn_of(
     """Warn of earlier releases of the same secrets, with what all add up to."""
     if not same:
         return
-    parts = [ledger.kernel(row["kernel"]) for row in same]
+    made = {row["kernel"]: ledger.kernel(row["kernel"]) for row in same}
+    parts = [made[row["kernel"]] for row in same]
     total = "what they add up to is not known, as the kernel of one is gone"
     kept = [part for part in parts if part is not None]
     if len(kept) == len(parts):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -251,11 +250,13 @@ def distinct_rows(parts: Iterable[Sequence[Any]], names: Sequence[Any]) -> Rows:
             continue
         for known, column in zip(found.categories, part, strict=True):
             known.update(categories_of(column))
-        if len(part) == 1:
-            for value, times in _occurrences(part[0], names[0]):
-                found.counts[tidy(value),] += times
-            continue
         coded = [distinct_values(c, name) for c, name in zip(part, names, strict=True)]
+        if len(coded) == 1:
+            ((values, places),) = coded
+            for value, times in zip([*values, None], np.bincount(places).tolist(), strict=False):
+                if times:
+                    found.counts[tidy(value),] += times
+            continue
         codes = row_codes([places for _, places in coded], [len(own) + 1 for own, _ in coded])
         _, first, repeats = np.unique(codes, return_index=True, return_counts=True)
         cells = (
@@ -288,28 +289,6 @@ def categories_of(column: Any) -> dict[Any, None]:
         return {}
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     return dict.fromkeys(value for chunk in chunks for value in chunk.dictionary.to_pylist())
-
-
-def _occurrences(column: Any, name: Any) -> Iterable[tuple[Any, int]]:
-    """The values of a column with how often each occurs."""
-    # Of views Arrow counts no nulls.
-    if hasattr(column, "value_counts") and not re.search("dictionary|view", str(column.type)):
-        import pyarrow as pa
-
-        try:
-            found = column.value_counts()
-        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            raise _no_values(name, f"values of type {column.type}") from None
-        values, times = found.field("values").to_pylist(), found.field("counts").to_pylist()
-        return zip(values, times, strict=True)
-    if isinstance(column, list):
-        try:
-            return Counter(column).items()
-        except TypeError:
-            raise _no_values(name, "values that are not hashable, such as lists") from None
-    values, places = distinct_values(column, name)
-    times = np.bincount(places, minlength=len(values) + 1).tolist()
-    return ((value, n) for value, n in zip([*values, None], times, strict=True) if n)
 
 
 # Labels
