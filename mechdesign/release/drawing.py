@@ -305,7 +305,7 @@ class Release:
         """The same release for a table whose identities are known to be admissible."""
         return self.changed(admission=None)
 
-    def fixed(self, identities: list[bytes], codes: NDArray[Any]) -> Release:
+    def fixed(self, identities: Sequence[bytes], codes: NDArray[Any]) -> Release:
         """The same release for a table of these rows, in any order and as often as they come."""
         other = self.checked()
         assert self.identity is not None
@@ -547,7 +547,7 @@ class Release:
         """Positions of inputs of each part."""
         return [codes] if self._is_one else self._combinations.split(codes)
 
-    def identify(self, read: Reader, codes: NDArray[Any] | None) -> list[bytes] | None:
+    def identify(self, read: Reader, codes: NDArray[Any] | None) -> Sequence[bytes] | None:
         """Identities of rows, none of which came before; ``None`` without any."""
         if self.identity is None:
             return None
@@ -555,12 +555,12 @@ class Release:
         self.admit(found, codes)
         return found
 
-    def admit(self, identities: list[bytes], codes: NDArray[Any] | None) -> None:
+    def admit(self, identities: Sequence[bytes], codes: NDArray[Any] | None) -> None:
         """Take in the identities of rows; raises :class:`DataError` where one came before."""
         if self.admission is not None:
             self.admission.admit(identities, codes)
 
-    def survey(self, read: Reader) -> tuple[list[bytes], NDArray[Any] | None]:
+    def survey(self, read: Reader) -> tuple[Sequence[bytes], NDArray[Any] | None]:
         """Identities of rows that are drawn later, checked, and their codes where they are needed.
 
         Only :attr:`surveyed` columns are read.
@@ -599,7 +599,7 @@ class Release:
     def draw_codes(
         self,
         codes: NDArray[Any],
-        identities: list[bytes] | None = None,
+        identities: Sequence[bytes] | None = None,
         rounds: list[str | None] | None = None,
     ) -> list[NDArray[Any]]:
         """Output positions of each part for the codes of rows, -1 for -1."""

@@ -36,10 +36,10 @@ from .receipts import (
     Fingerprint,
     Fingerprinter,
     PairFingerprinter,
-    file_digest,
     file_receipts,
     names_reports,
     receipts_to_text,
+    sha256_of,
     with_receipt,
 )
 from .written_columns import Beside, Written
@@ -279,7 +279,7 @@ class FileRelease:
         gone = self.written.gone(list(known), self.release)
         kept = {name: one for name, one in known.items() if name not in gone}
         carried = {**kept, **{one.column: one for one in receipts}}
-        content: dict[str, Any] = {"file": target.name, "sha256": file_digest(part)}
+        content: dict[str, Any] = {"file": target.name, "sha256": sha256_of(part)}
         # What a text file cannot say itself.
         after = self.schema_after(source, open_table(source, self.written.dialect))
         types = told_types(after)
