@@ -8,7 +8,6 @@ from typing import Any
 
 from ..errors import DataError
 from ..files import check_writable
-from ..solve.columns_plan import KernelPlan
 from ..tables.frames import library_of
 from ._identifiability import warn_of_untold
 from .adapters import (
@@ -192,8 +191,8 @@ def privatize(
                 got="reports, by the receipt that the table carries",
                 remedy="privatise the original column once, and keep these reports",
             )
-    if not isinstance(mechanism, KernelPlan):
-        warn_of_untold(mechanism)
+    for part in release.parts:
+        warn_of_untold(part.designed)
     if receipt is not None:
         check_writable(receipt, overwrite=False)
     if person is not None and not (release.identity and release.identity.by_person):

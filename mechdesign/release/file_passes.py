@@ -35,10 +35,11 @@ from .persons import Budget, PersonDraws
 from .receipts import (
     Fingerprint,
     Fingerprinter,
-    file_digest,
+    PairFingerprinter,
     file_receipts,
     names_reports,
     receipts_to_text,
+    sha256_of,
     with_receipt,
 )
 from .written_columns import Beside, Written
@@ -275,7 +276,7 @@ class FileRelease:
         gone = self.written.gone(list(known), self.release)
         kept = {name: one for name, one in known.items() if name not in gone}
         carried = {**kept, **{one.column: one for one in receipts}}
-        content: dict[str, Any] = {"file": target.name, "sha256": file_digest(part)}
+        content: dict[str, Any] = {"file": target.name, "sha256": sha256_of(part)}
         # What a text file cannot say itself.
         table = open_table(source, self.written.dialect)
         after = self.schema_after(source, table)
