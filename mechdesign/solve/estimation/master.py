@@ -393,12 +393,18 @@ def _cholesky(matrix: Vector) -> Vector:
 
 
 def _forward(lower: Vector, right: Vector) -> Vector:
-    from scipy.linalg.lapack import dtrtrs
-
-    return np.asarray(dtrtrs(lower, right, lower=1)[0])
+    return _triangular(lower, right, 0)
 
 
 def _backward(lower: Vector, right: Vector) -> Vector:
+    return _triangular(lower, right, 1)
+
+
+def _triangular(lower: Vector, right: Vector, transposed: int) -> Vector:
+    """By LAPACK itself: the wrapper of SciPy takes longer than small systems do."""
     from scipy.linalg.lapack import dtrtrs
 
-    return np.asarray(dtrtrs(lower, right, lower=1, trans=1)[0])
+    found, failed = dtrtrs(lower, right, lower=1, trans=transposed)
+    if failed or not np.isfinite(found).all():
+        raise np.linalg.LinAlgError("a triangular system has no solution in floats")
+    return np.asarray(found)

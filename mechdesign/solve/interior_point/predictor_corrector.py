@@ -84,8 +84,8 @@ def longest_step(change: float) -> float:
 
 def reach(*pairs: tuple[Array, Array]) -> float:
     """The longest step that keeps all values at or above zero, of values with their steps."""
-    falls = (float(np.min(step / values, initial=0.0)) for values, step in pairs)
-    return longest_step(min(falls))
+    ends = [-values[step < 0] / step[step < 0] for values, step in pairs]
+    return float(np.min(np.concatenate(ends), initial=math.inf))
 
 
 def cholesky(system: Array, regularisation: float) -> Array:
