@@ -72,6 +72,13 @@ def test_joint_tables_are_answers_of_one_kernel_on_pairs(seed, target):
         errors = (slopes @ own @ slopes.T).diagonal()
         assert_allclose(given.errors[i] ** 2, errors, rtol=1e-3)
     assert are_held(given)
+    # At its ends a ratio r leaves an interval of u − r w that ends at zero.
+    for ends, k in ((given.lower, 0), (given.upper, 1)):
+        row, end = np.zeros(shape), ends[0, 0]
+        row[0], row[0, 0] = -end, 1 - end
+        if 0.01 < end < 0.99:
+            between = md.estimate(call[0], together, feature=[row.ravel()], **options)
+            assert between.limits()[k] == pytest.approx(0, abs=1e-5)
 
 
 @quiet
