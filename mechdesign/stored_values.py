@@ -78,7 +78,7 @@ def number_from_json(value: Any) -> Any:
 
 def level_to_json(level: float) -> Any:
     """A level of a notion as a plain value: a number, or what says exactly which it is."""
-    if not isinstance(level, Level) or level.told is None:
+    if not isinstance(level, Level):
         return number_to_json(level)
     kind, value = level.told
     return {kind: write_fraction(value)}
