@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from .errors import CertificateError, StorageError, quote
+from .errors import StorageError
 from .exact import Verdict
 from .prior import Prior
 from .privacy import PrivacyNotion
@@ -15,6 +14,7 @@ from .schema import Schema
 from .solve._design import Design
 from .solve.columns_plan import ColumnsPlan, check_together
 from .solve.public_plan import PublicPlan
+from .stored_values import number_to_json
 from .utility import Estimation
 
 
@@ -29,7 +29,7 @@ def plan_to_json(plan: ColumnsPlan, designs: Sequence[Any]) -> dict[str, Any]:
             {"name": name, "weight": weight, "design": found}
             for name, weight, found in zip(plan.names, plan.weights, designs, strict=True)
         ],
-        "achieved": list(map(_out, plan.check.achieved)),
+        "achieved": list(map(number_to_json, plan.check.achieved)),
     }
 
 
@@ -63,12 +63,9 @@ def plan_from_parts(
             f"{name}: reports of all columns together do not keep {total} ({check.evidence}), so "
             "the file was altered; plan again."
         )
-    if content["achieved"] != list(map(_out, check.achieved)):
-        raise StorageError(
-            f"{name}: the file claims levels {quote(content['achieved'])} of all columns together, "
-            f"its numbers give {quote(list(check.achieved))}; plan again."
-        )
-    weights = tuple(_weight(part["weight"]) for part in content["columns"])
+    weights = tuple(float(part["weight"]) for part in content["columns"])
+    if min(weights) <= 0:
+        raise ValueError("a weight that is not positive")
     return ColumnsPlan(names, tuple(designs), weights, total, prior, check)
 
 
@@ -76,17 +73,19 @@ def public_plan_to_json(plan: PublicPlan, designs: Sequence[Any]) -> dict[str, A
     """Names of the columns with their kernels, which are plain values already, and levels of all
     together where no prior is needed to tell them.
     """
-    told = {} if plan.check is None else {"achieved": list(map(_out, plan.check.achieved))}
+    told = (
+        {} if plan.check is None else {"achieved": list(map(number_to_json, plan.check.achieved))}
+    )
     columns = zip(plan.names, designs, strict=True)
     return {"columns": [{"name": name, "public": found} for name, found in columns], **told}
 
 
 def public_plan_from_parts(
-    content: dict[str, Any], designs: Sequence[Any], total: PrivacyNotion, name: str
+    content: dict[str, Any], designs: Sequence[Any], total: PrivacyNotion
 ) -> PublicPlan:
     """The public form that was written, with its total level checked again where that is possible.
 
-    Raises :class:`StorageError` where reports of all columns together do not have what the file
+    Raises :class:`CertificateError` where reports of all columns together do not have what the file
     says, and errors of Python for parts that do not fit each other.
     """
     names = Schema(tuple(part["name"] for part in content["columns"])).names
@@ -97,25 +96,4 @@ def public_plan_from_parts(
             raise TypeError("a column without the public form of its design")
         if found.schema is None or found.schema.names != (column,):
             raise ValueError("a column of a plan with the kernel of another")
-    try:
-        plan = PublicPlan.of(names, designs, total)
-    except CertificateError as failure:
-        raise StorageError(f"{name}: the file was altered ({failure}); get it again.") from None
-    found = None if plan.check is None else list(map(_out, plan.check.achieved))
-    if content.get("achieved") != found:
-        raise StorageError(
-            f"{name}: the file claims levels {quote(content.get('achieved'))} of all columns "
-            f"together, its numbers give {quote(found)}; get it again."
-        )
-    return plan
-
-
-def _out(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)
-
-
-def _weight(value: Any) -> float:
-    """What the errors of a column weigh, as :func:`mechdesign.plan_columns` takes it."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-        raise ValueError(f"expected a positive weight, got {quote(value)}")
-    return float(value)
+    return PublicPlan.of(names, designs, total)
