@@ -146,14 +146,15 @@ def _read_masses(text: str, what: str, option: str) -> tuple[list[Any], list[Lab
 
 
 def _parse_masses(text: str, option: str) -> tuple[list[Fraction], list[Label] | None]:
-    labels: list[str] | None = None
-    numbers = [part.strip() for part in text.split(",")]
-    if all("=" in part for part in numbers):
-        pairs = [part.rpartition("=") for part in numbers]
-        labels = [pair[0].strip() for pair in pairs]
-        numbers = [pair[2].strip() for pair in pairs]
-    values = _exact_numbers(numbers, option)
-    return values, None if labels is None else parse_labels(labels)
+    named = all("=" in part for part in text.split(","))
+    labels, numbers = _pairs(text) if named else ([], text.split(","))
+    return _exact_numbers(numbers, option), parse_labels(labels) if named else None
+
+
+def _pairs(text: str) -> tuple[list[str], list[str]]:
+    """Names and values of a text such as ``a=1,b=2``; without a name where there is no sign."""
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    return [key.strip() for key, _, _ in pairs], [value.strip() for _, _, value in pairs]
 
 
 def _exact_numbers(texts: Iterable[str], option: str) -> list[Fraction]:
@@ -374,12 +375,12 @@ def read_sizes(text: str) -> Any:
     remedy = 'write for example 12000 or a=9000,b=3000, or a file with {"a": 9000, "b": 3000}'
     if text.lower().endswith(".json"):
         return read_json(text, remedy)
-    pairs = [part.rpartition("=") for part in text.split(",")]
+    keys, numbers = _pairs(text)
     try:
-        sizes = {key.strip(): int(size) for key, _, size in pairs}
+        sizes = dict(zip(keys, map(int, numbers), strict=True))
     except ValueError:
         sizes = {}
-    if len(sizes) < len(pairs) or (len(pairs) > 1 and "" in sizes):
+    if len(sizes) < len(keys) or (len(keys) > 1 and "" in sizes):
         raise InputError(
             "--population", expected="whole numbers", got=quote(text, 60), remedy=remedy
         )
@@ -576,9 +577,8 @@ def _read_questions(
     """Features with the labels of a codebook, or what else JSON or a file of it holds."""
     is_named = files and text.lower().endswith(".json")
     if "=" in text and not is_json(text) and not is_named:
-        pairs = [part.rpartition("=") for part in text.split(",")]
-        values = _numbers(",".join(value for _, _, value in pairs), name, remedy)
-        content: Any = _by_symbol([key.strip() for key, _, _ in pairs], values, name)
+        keys, numbers = _pairs(text)
+        content: Any = _by_symbol(keys, _numbers(",".join(numbers), name, remedy), name)
     else:
         content = _json_content(text, name, remedy)
 

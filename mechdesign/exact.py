@@ -104,10 +104,10 @@ def _exact_end(ball: Any) -> Fraction:
 
 
 class Level(float):
-    """A level in nats that no float holds: the exact number times · log(base).
+    """A level in nats that no float is: the exact number times · log(base).
 
-    Its float is the smallest one that is not below. Make one by :func:`log_level`,
-    :func:`bits_level` or :func:`exact_level`; sums and whole or rational multiples stay exact.
+    Its float is the smallest one that is not below. Made by :func:`log_level`, :func:`bits_level`
+    and :func:`exact_level`; sums and rational multiples stay exact where they are such levels.
 
     Attributes
     ----------
@@ -122,20 +122,21 @@ class Level(float):
 
     def __new__(cls, times: Fraction, base: Fraction | None = None) -> Self:
         """The level ``times * log(base)``."""
-        above = times if base is None else times * log_bounds(base)[1]
-        found = super().__new__(cls, float_at_least(above))
+        found = super().__new__(
+            cls, float_at_least(times if base is None else times * log_bounds(base)[1])
+        )
         found.times, found.base = times, base
         return found
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Level, (self.times, self.base)
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.times, self.base
 
     @property
     def power(self) -> Fraction | None:
         """The rational e^level, if it is one of moderate size."""
         if self.base is None or self.times.denominator > 1:
             return None
-        size = max(self.base.numerator, self.base.denominator).bit_length()
+        size = max(self.base.as_integer_ratio()).bit_length()
         return self.base**self.times.numerator if self.times * size <= _MAX_PRECISION else None
 
     def as_integer_ratio(self) -> tuple[int, int]:
@@ -149,11 +150,9 @@ class Level(float):
             return self if other == 0 else super().__add__(other)
         if self.base == other.base:
             return _normal(self.times + other.times, self.base)
-        powers = self.power, other.power
-        if powers[0] is None or powers[1] is None:
-            ends = (level_bounds(level)[1] for level in (self, other))
-            return float_at_least(sum(ends, Fraction(0)))
-        return _normal(Fraction(1), powers[0] * powers[1])
+        if self.power is None or other.power is None:
+            return float_at_least(level_bounds(self)[1] + level_bounds(other)[1])
+        return log_level(self.power * other.power)
 
     __radd__ = __add__
 
@@ -165,8 +164,9 @@ class Level(float):
     __rmul__ = __mul__
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, Level) and self.base == other.base
-        return same and self.times == other.times  # type: ignore[attr-defined]
+        if isinstance(other, Level):
+            return (self.times, self.base) == (other.times, other.base)
+        return False if isinstance(other, (int, float, Fraction)) else NotImplemented
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -175,37 +175,29 @@ class Level(float):
         return hash((self.times, self.base))
 
     def __repr__(self) -> str:
-        if self.base is None:
-            return repr(self.times)
-        kind, value = self.told or ("", self.base)
-        return f"{'bits' if kind == 'bits' else 'ratio'}('{write_fraction(value)}')" + (
-            "" if kind else f" * {self.times}"
-        )
+        return repr(self.times) if self.base is None else str(self)
 
     def __str__(self) -> str:
-        times = _decimal(self.times)
-        if self.base is None:
-            return write_fraction(self.times)
-        if self.base == 2 and self.times != 1:
-            return f"{times} bits"
-        shown = write_fraction(self.base)
-        shown = f"ln({shown})" if "/" in shown else f"ln {shown}"
-        return shown if self.times == 1 else f"{times} {shown}"
+        kind, value = self.told
+        text = write_fraction(value)
+        if kind == "ln":
+            return f"ln({text})" if "/" in text else f"ln {text}"
+        return f"{text} {kind or f'log {self.base}'}".removesuffix(" fraction")
 
     @property
-    def told(self) -> tuple[str, Fraction] | None:
-        """The kind and the number that say it in a file; ``None`` where files have no form for it:
-        for other multiples of logarithms, too many digits, and what is beyond floats.
-        """
+    def told(self) -> tuple[str, Fraction]:
+        """The kind and the number that say it in a file; an empty kind where files have no form."""
         if self.base is None:
-            found = "fraction", self.times
-        elif self.times == 1:
-            found = "ln", self.base
-        else:
-            found = "bits", self.times
-        is_known = found[0] != "bits" or (self.base == 2 and self.times.denominator > 1)
-        is_short = self.times < _LARGEST_TIMES and len(write_fraction(found[1])) <= _STEP
-        return found if is_known and is_short else None
+            return "fraction", self.times
+        if self.times == 1:
+            return "ln", self.base
+        return "bits" if self.base == 2 and self.times.denominator > 1 else "", self.times
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether files have a form for it, of at most 3,600 characters, and it is not enormous."""
+        kind, value = self.told
+        return bool(kind) and self.times < _LARGEST_TIMES and len(write_fraction(value)) <= _STEP
 
 
 def _normal(times: Fraction, base: Fraction | None) -> Level | float:
@@ -213,42 +205,34 @@ def _normal(times: Fraction, base: Fraction | None) -> Level | float:
     if base is None:
         return exact_level(times)
     found = Level(times, base)
-    return found if times == 1 or found.power is None else Level(Fraction(1), found.power)
-
-
-def _decimal(value: Fraction) -> str:
-    """A rational as a decimal where a short one is exact, else as p/q."""
-    near = f"{nearest_float(value):.15g}"
-    return near if math.isfinite(float(near)) and Fraction(near) == value else write_fraction(value)
+    return found if found.power is None else log_level(found.power)
 
 
 def exact_level(nats: Fraction) -> Level | float:
     """A rational number of nats that is not negative: a float where one is that number."""
     near = nearest_float(nats)
-    return near if math.isfinite(near) and near == nats else Level(nats)
+    return near if near == nats else Level(nats)
 
 
 def log_level(ratio: Fraction) -> Level | float:
     """The level at which likelihoods differ by a factor, log(ratio), for ``ratio >= 1``.
 
     >>> log_level(Fraction(3)) + log_level(Fraction(1, 2) * 4), float(log_level(Fraction(3)))
-    (ratio('6'), 1.0986122886681098)
+    (ln 6, 1.0986122886681098)
     """
     return 0.0 if ratio == 1 else Level(Fraction(1), ratio)
 
 
 def bits_level(bits: Fraction) -> Level | float:
     """The level of a number of bits that is not negative: that many times log 2."""
-    if bits.denominator > 1 or bits > _MAX_PRECISION:
-        return Level(bits, Fraction(2))
-    return log_level(Fraction(2) ** bits.numerator)
+    return _normal(bits, Fraction(2)) if bits else 0.0
 
 
 def sum_of_levels(levels: Iterable[float]) -> float:
     """A sum of levels: exact where it is a logarithm or a rational, else rounded up to a float.
 
     >>> sum_of_levels([log_level(Fraction(2)), 0.0, log_level(Fraction(3))])
-    ratio('6')
+    ln 6
     """
     finite = [level for level in levels if level]
     if math.inf in finite:
@@ -261,8 +245,7 @@ def sum_of_levels(levels: Iterable[float]) -> float:
 def level_bounds(level: Fraction | float, precision: int = _PRECISION) -> tuple[Fraction, Fraction]:
     """Rational numbers at most and at least a level, both itself for a rational one."""
     if not isinstance(level, Level) or level.base is None:
-        exact = Fraction(level)
-        return exact, exact
+        return (Fraction(level),) * 2
     low, high = log_bounds(level.base, precision)
     return low * level.times, high * level.times
 

@@ -15,10 +15,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import DisclosureWarning, KernelError, is_iterable, quote, warn
+from .errors import DisclosureWarning, KernelError, listed, quote, warn
 from .exact import common_integers, dyadic, fraction, is_whole, nearest_float
 from .labels import Label, check_labels, counted, near_miss, short_names, told_shape
-from .numeric import finite_matrix
+from .numeric import finite_matrix, finite_number, truth_value
 from .prior import Prior
 from .schema import Schema
 
@@ -28,8 +28,8 @@ _ROW_TOLERANCE = 1e-6
 _NEGATIVE_TOLERANCE = 1e-9
 # A secret that one report lets guess right with this probability is not hidden.
 _DISCLOSED = Fraction(999, 1000)
-# Bits of a denominator.
-_MOST_BITS = 1 << 20
+#: Bits of a denominator.
+MOST_BITS = 1 << 20
 
 
 class Mechanism:
@@ -82,19 +82,13 @@ class Mechanism:
         *,
         normalise: bool = False,
     ) -> None:
-        if not isinstance(normalise, (bool, np.bool_)):
-            raise KernelError(
-                "normalise",
-                expected="True or False",
-                got=quote(normalise),
-                remedy="pass normalise=True for numbers printed with few digits",
-            )
-        matrix = _checked_kernel(kernel, bool(normalise))
+        normalise = truth_value(normalise, "normalise", error=KernelError)
+        matrix = _checked_kernel(kernel, normalise)
         if inputs is None:
             inputs = _row_labels(kernel)
         if outputs is None and hasattr(kernel, "columns"):
             outputs = list(kernel.columns)
-        found = _rationals(kernel, bool(normalise))
+        found = _rationals(kernel, normalise)
         if found is None:
             weights, bits = dyadic(matrix)
             found = weights, 1 << bits
@@ -111,10 +105,10 @@ class Mechanism:
         check: bool = True,
     ) -> Mechanism:
         """The kernel ``weights / 2**bits`` from an ``(N, M)`` array of non-negative integers."""
-        if not is_whole(bits, 0, _MOST_BITS):
+        if not is_whole(bits, 0, MOST_BITS):
             raise KernelError(
                 "denominator of kernel weights",
-                expected=f"a number of bits from 0 to {_MOST_BITS}",
+                expected=f"a number of bits from 0 to {MOST_BITS}",
                 got=quote(bits),
                 remedy="pass the power of two that the weights are over",
             )
@@ -133,16 +127,9 @@ class Mechanism:
         """The kernel ``weights / denominator`` from an ``(N, M)`` array of non-negative integers.
 
         Raises :class:`KernelError` for other weights, and, unless ``check`` is false, for rows that
-        do not sum to the denominator within 1e-6 of it.
+        do not sum to the denominator, a positive integer, within 1e-6 of it.
         """
         mechanism = cls.__new__(cls)
-        if not is_whole(denominator, 1) or int(denominator).bit_length() > _MOST_BITS + 1:
-            raise KernelError(
-                "denominator of kernel weights",
-                expected=f"a positive integer of at most {_MOST_BITS + 1} bits",
-                got=quote(denominator, 40),
-                remedy="pass what the weights of a row sum to",
-            )
         try:
             array = np.array(weights)
             got = "" if array.ndim == 2 and 0 not in array.shape else f"shape {array.shape}"
@@ -171,12 +158,12 @@ class Mechanism:
                 got=str(array.min()),
                 remedy="correct the entry",
             )
-        mechanism._fill(array, int(denominator), inputs, outputs)
+        mechanism._fill(array, denominator, inputs, outputs)
         off = mechanism.row_error
         if check and off > Fraction(_ROW_TOLERANCE):
             raise KernelError(
                 "kernel weights",
-                expected=f"rows with sum {quote(int(denominator), 40)}",
+                expected=f"rows with sum {quote(denominator, 40)}",
                 got=f"a row off by {nearest_float(off):.3g} of it",
                 remedy="correct the row",
             )
@@ -238,6 +225,11 @@ class Mechanism:
         return self.row_error == 0
 
     @property
+    def slack(self) -> Fraction:
+        """Factor up to which ratios of likelihoods are known, as rows may be off."""
+        return (1 + self.row_error) / (1 - self.row_error)
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Number of inputs N and of outputs M."""
         return self.weights.shape[0], self.weights.shape[1]
@@ -293,7 +285,7 @@ class Mechanism:
 
         The outputs here must be the inputs of ``channel``, in the same order. Also ``a @ b``.
         """
-        _check_mechanism(channel)
+        channel = mechanism_of(channel, "second mechanism")
         if self.outputs != channel.inputs:
             raise KernelError(
                 "cascade",
@@ -311,7 +303,7 @@ class Mechanism:
 
     def product(self, other: Mechanism) -> Mechanism:
         """Two secrets, released independently: inputs and outputs are pairs (Kronecker product)."""
-        _check_mechanism(other)
+        other = mechanism_of(other, "second mechanism")
         found = Mechanism.over(
             np.kron(self.weights.astype(object), other.weights.astype(object)),
             self.denominator * other.denominator,
@@ -325,7 +317,7 @@ class Mechanism:
 
     def parallel(self, other: Mechanism) -> Mechanism:
         """Two independent reports about the same secret: outputs are pairs."""
-        _check_mechanism(other)
+        other = mechanism_of(other, "second mechanism")
         if self.inputs != other.inputs:
             raise KernelError(
                 "parallel composition",
@@ -359,27 +351,15 @@ class Mechanism:
         >>> m.merge([["b", "c"]]).outputs
         ('a', ('b', 'c'))
         """
-        if not callable(groups) and not is_iterable(groups):
-            raise KernelError(
-                "groups of outputs",
-                expected="lists of output labels, or a function of a label",
-                got=quote(groups),
-                remedy="write [['a', 'b']] to merge a and b",
-            )
         if callable(groups):
             target = {label: groups(label) for label in self.outputs}
         else:
             target = {label: label for label in self.outputs}
             named: set[Label] = set()
-            for group in groups:
-                if isinstance(group, (str, bytes)) or not is_iterable(group):
-                    raise KernelError(
-                        "groups of outputs",
-                        expected="lists of output labels",
-                        got=quote(group),
-                        remedy="write [['a', 'b']] to merge a and b",
-                    )
-                for label in group:
+            told = "groups of outputs", "lists of output labels, or a function of a label"
+            remedy = "write [['a', 'b']] to merge a and b"
+            for group in listed(groups, *told, KernelError, remedy):
+                for label in listed(group, *told, KernelError, remedy):
                     if not isinstance(label, Hashable) or label not in target or label in named:
                         raise KernelError(
                             "groups of outputs",
@@ -408,7 +388,7 @@ class Mechanism:
 
     def mix(self, other: Mechanism, weight: Any) -> Mechanism:
         """With probability ``1 - weight`` run this mechanism, else ``other`` (same labels)."""
-        _check_mechanism(other)
+        other = mechanism_of(other, "second mechanism")
         if self.inputs != other.inputs or self.outputs != other.outputs:
             raise KernelError(
                 "mixture",
@@ -416,17 +396,9 @@ class Mechanism:
                 got="different labels",
                 remedy="relabel or merge first",
             )
-        try:
-            share = fraction(weight)
-            if not 0 <= share <= 1:
-                raise ValueError
-        except (TypeError, ValueError, OverflowError):
-            raise KernelError(
-                "weight of a mixture",
-                expected="a number between 0 and 1",
-                got=quote(weight),
-                remedy="pass the probability of the second mechanism",
-            ) from None
+        remedy = "pass the probability of the second mechanism"
+        finite_number(weight, "weight of a mixture", 0, 1, error=KernelError, remedy=remedy)
+        share = fraction(weight)
         mine, theirs, one = self._beside(other)
         mixed = mine * (share.denominator - share.numerator) + theirs * share.numerator
         found = Mechanism.over(mixed, one * share.denominator, self.inputs, self.outputs)
@@ -512,16 +484,6 @@ class Mechanism:
     def check_prior(self, prior: Prior) -> None:
         """Raise a :class:`KernelError` unless the prior is over this mechanism's inputs."""
         check_prior(self.inputs, prior)
-
-
-def _check_mechanism(other: Any) -> None:
-    if not isinstance(other, Mechanism):
-        raise KernelError(
-            "second mechanism",
-            expected="a Mechanism",
-            got=type(other).__name__,
-            remedy="wrap it: md.Mechanism(kernel, inputs, outputs)",
-        )
 
 
 def _row_labels(kernel: Any) -> list[Label] | None:

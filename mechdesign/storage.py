@@ -53,7 +53,7 @@ from .exact import (
 )
 from .files import read_json, write_text
 from .labels import Label
-from .mechanism import Mechanism
+from .mechanism import MOST_BITS, Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, notion_fields
 from .program.enclosures import CUT_SHORT, RELAXED
@@ -561,10 +561,7 @@ def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     notions = [_notion_in(part, name) for part in content["notions"]]
     stated = _stated_in(content)
     mechanism, asked = _whole_mechanism(content["mechanism"]), question_from_json(content)
-    made = PublicDesign.of(mechanism, notions, stated, asked)
-    if made.fingerprint != content["fingerprint"]:
-        raise StorageError(f"{name}: the fingerprint is that of another design; get it again.")
-    return made
+    return PublicDesign.of(mechanism, notions, stated, asked)
 
 
 def _stated_in(content: dict[str, Any]) -> list[str]:
@@ -623,8 +620,6 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, OutputUtility) else None
-    if ("requirements" in content) != (content["schema"] == REQUIRED_SCHEMA):
-        raise ValueError("requirements and schema version do not fit")
     asked = tuple(requirement_from_json(part, name) for part in content.get("requirements", ()))
     problem = state_problem(prior, utility, notions, outputs, None, asked)
     repair = _repair_in(saved["repair"], mechanism, outputs is not None)
@@ -653,8 +648,6 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     if RELAXED in certificate.bound_source or CUT_SHORT in certificate.bound_source:
         saved = settled(saved, certificate, found, width, problem.program.time_limit, name)
     compare_claims(saved, certificate, found, width, name)
-    if certificate.fingerprint != saved["fingerprint"]:
-        raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
     if not isinstance(content["agreement"], list):
         raise TypeError("the record of other methods is no list")
     method = confirmed_method(problem, _name_in(content["method"]), mechanism)
@@ -749,11 +742,14 @@ def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
     weights: NDArray[Any] = np.array(rows, dtype=object)
     if max(max(row) for row in rows) < 1 << 62:
         weights = weights.astype(np.int64)
-    is_rational = "denominator" in part
-    make = Mechanism.over if is_rational else Mechanism.from_weights
-    found = make(
+    bits = read_integer(part.get("denominator_bits", 0))
+    one = 1 << bits if 0 <= bits <= MOST_BITS else 0
+    one *= read_integer(part.get("denominator", 1))
+    if not 0 < one < 2 << MOST_BITS:
+        raise ValueError("a kernel over no number, or over a long one")
+    found = Mechanism.over(
         weights,
-        read_integer(part["denominator" if is_rational else "denominator_bits"]),
+        one,
         [label_from_json(label) for label in part["inputs"]],
         [label_from_json(label) for label in part["outputs"]],
     )

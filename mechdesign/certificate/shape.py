@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact import LARGEST_LEVEL, exp_bounds, exp_lower, exp_upper, level_bounds
+from ..exact import LARGEST_LEVEL, exp_bounds, exp_lower, exp_upper
 from ..prior import Prior
 from ..privacy.constraint import Distribution, Group
 from ..program.program import Cone, TwoSided
@@ -45,15 +45,6 @@ class Sides:
         most = None if self.upper is None else factor(self.upper)
         spread = None if self.ratio is None else factor(self.ratio)
         return Fraction(0) if least is None else 1 / least, most, spread
-
-    @property
-    def above(self) -> tuple[Fraction | None, Fraction | None, Fraction | None]:
-        """The levels as rationals, those at or above logarithms."""
-        lower, upper, ratio = (
-            None if level is None else level_bounds(level)[1]
-            for level in (self.lower, self.upper, self.ratio)
-        )
-        return lower, upper, ratio
 
     @property
     def outside(self) -> TwoSided:

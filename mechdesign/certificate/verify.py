@@ -376,7 +376,7 @@ def _file(needed: dict[str, _Form], also: dict[str, _Form] | None = None) -> _Fo
     return _only(needed, (also or {}) | {name: {} for name in (*_TOP, *_BESIDE)})
 
 
-_PUBLIC = {"mechanism": _of("rational kernel"), "notions": _ASKED, "fingerprint": _HASH}
+_PUBLIC = {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH}
 _STATED = {"stated": _list(_SAID, least=1)}
 #: What a file has by its kind.
 _KINDS = {
@@ -393,7 +393,7 @@ _KINDS = {
         {"requirements": _list(_of("requirement"), least=1)},
     ),
     "public": _any(_file(_PUBLIC, _STATED), _file(_PUBLIC | _QUESTIONS, _STATED)),
-    "mechanism": _file({"mechanism": _of("rational kernel")}),
+    "mechanism": _file({"mechanism": _KERNEL}),
     "infeasible": _file(
         {
             "prior": _PRIOR,
@@ -467,11 +467,6 @@ _BASIC = {"type": ["string", "number", "boolean", "null"]}
 _PATTERN = "(0|[1-9][0-9]*)"
 _FRACTION = _only({"fraction": _of("fraction")})
 _EXACT_LEVELS = ("fraction", "ln", "bits")  # nats, the logarithm of a number, times log 2
-_ENTRIES = {
-    "inputs": _list(_LABEL, "N"),
-    "outputs": _list(_LABEL, "M"),
-    "weights": _matrices(_DIGITS, "N", "M"),
-}
 _DEFINED: dict[str, _Form] = {
     "label": _any(
         _BASIC,
@@ -524,8 +519,14 @@ _DEFINED: dict[str, _Form] = {
         },
         _ATTRIBUTES,
     ),
-    "kernel": _only(_ENTRIES | {"denominator_bits": _whole(0, MOST_BITS)}, _ATTRIBUTES),
-    "rational kernel": _any(_KERNEL, _only(_ENTRIES | {"denominator": _DIGITS}, _ATTRIBUTES)),
+    "kernel": _only(
+        {
+            "inputs": _list(_LABEL, "N"),
+            "outputs": _list(_LABEL, "M"),
+            "weights": _matrices(_DIGITS, "N", "M"),
+        },
+        {"denominator_bits": _whole(0, MOST_BITS), "denominator": _DIGITS} | _ATTRIBUTES,
+    ),
     "duals": _DUALS,
     "estimates": _only(_INVERSE, _MIXTURE),
     "types": _list(_only(_TYPE), least=1),
@@ -750,8 +751,9 @@ class _Log(float):
     base: Fraction
 
     def __repr__(self) -> str:
-        name, value = ("ratio", self.base) if self.times == 1 else ("bits", self.times)
-        return f"{name}('{value}')"
+        if self.times != 1:
+            return f"{self.times} bits"
+        return f"ln {self.base}" if self.base.denominator == 1 else f"ln({self.base})"
 
 
 def _level(word: Any) -> Any:
@@ -1290,12 +1292,10 @@ class _Kernel:
 
     def __init__(self, part: Any, report: Report, room: Fraction = _ZERO) -> None:
         self.inputs, self.outputs = _labels(part["inputs"]), _labels(part["outputs"])
-        if "denominator" in part:
-            self.one = _integer(part["denominator"])
-            is_other = self.one & (self.one - 1) and self.one.bit_length() <= MOST_BITS + 1
-            _need(is_other, "a denominator that is a power of two, or long")
-        else:
-            self.one = 1 << part["denominator_bits"]
+        bits, self.one = part.get("denominator_bits"), _integer(part.get("denominator", "0"))
+        is_other = self.one & (self.one - 1) and self.one.bit_length() <= MOST_BITS + 1
+        _need(is_other if bits is None else not self.one, "a denominator that is none")
+        self.one = self.one or 1 << bits
         _afford(2 * len(self.inputs) * len(self.outputs))
         self.rows = [list(map(_integer, row)) for row in part["weights"]]
         self.attributes = _attributes(part, self.inputs)

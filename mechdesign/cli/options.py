@@ -53,10 +53,10 @@ Privacy = Annotated[
         "--privacy",
         "-p",
         metavar="NOTION:LEVEL",
-        help="Privacy notion and level in nats, such as pml:0.5, ldp:ln2 or alip:1.0,0.5 "
-        "(lower, upper); also dp:1,adjacent, metricprivacy:1,absolute, approximateldp:1,1e-5 and "
-        "entrypml:0.1,100,0.3 (entries, least chance); featurepml:0.5,COLUMN hides one column "
-        "of several; one of your own is written "
+        help="Privacy notion and level in nats, such as pml:0.5, ldp:ln3, ldp:x3 (a ratio), "
+        "ldp:1bit or alip:1.0,0.5 (lower, upper); also dp:1,adjacent, metricprivacy:1,absolute, "
+        "approximateldp:1,1e-5 and entrypml:0.1,100,0.3 (entries, least chance); "
+        "featurepml:0.5,COLUMN hides one column of several; one of your own is written "
         "package.module:Name:0.5. Repeat it: all must hold.",
     ),
 ]

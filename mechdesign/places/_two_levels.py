@@ -424,9 +424,8 @@ class _Steepest:
             one = _exact_level(weights[i], weights[j], Fraction(float(apart[i, j])))
             if one > top:
                 top, pair = one, (j, i)
-        slack = (1 + kernel.row_error) / (1 - kernel.row_error)
-        if slack != 1:
-            top += log_bounds(slack)[1] / Fraction(float(apart[apart > 0].min()))
+        if not kernel.is_exact:
+            top += log_bounds(kernel.slack)[1] / Fraction(float(apart[apart > 0].min()))
         level = nearest_float(top)
         return (level if Fraction(level) >= top else math.nextafter(level, math.inf)), pair
 

@@ -583,11 +583,8 @@ def check_bound(bound: Bound, mechanism: Mechanism) -> BoundCheck:
     A kernel whose rows are off by d from one has likelihood ratios known up to a factor
     (1+d)/(1-d); within that factor the verdict is ``UNDECIDED``.
     """
-    d = mechanism.row_error
-    slack = (1 + d) / (1 - d) if d else Fraction(1)
-    if bound.pairing == "all":
-        return _check_all(bound, mechanism, slack)
-    return _check_matched(bound, mechanism, slack)
+    check = _check_all if bound.pairing == "all" else _check_matched
+    return check(bound, mechanism, mechanism.slack)
 
 
 def _check_all(bound: Bound, mechanism: Mechanism, slack: Fraction) -> BoundCheck:

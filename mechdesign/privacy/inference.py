@@ -78,8 +78,7 @@ class LeastCosts(SumConstraint):
         """Compare the exact sum of least costs with e^−ε."""
         shares = self.least(mechanism)
         total = sum(shares, Fraction(0))
-        slack = (1 + mechanism.row_error) / (1 - mechanism.row_error)
-        verdict, level = self._decide(1 / total if total else None, slack)
+        verdict, level = self._decide(1 / total if total else None, mechanism.slack)
         lost = mechanism.kernel.sum(axis=0) / len(mechanism.inputs) - np.array(shares, dtype=float)
         y = int(np.argmax(lost))
         return Evaluation(

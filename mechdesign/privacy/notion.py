@@ -547,7 +547,7 @@ def ratio(value: Any) -> float:
     --------
     >>> from fractions import Fraction
     >>> ratio(Fraction(7, 3)), ratio(2) + ratio(3) == ratio(6), float(ratio(2))
-    (ratio('7/3'), True, 0.6931471805599454)
+    (ln(7/3), True, 0.6931471805599454)
     """
     return _made(log_level, value, 1, "ratio")
 
@@ -558,7 +558,7 @@ def bits(value: Any) -> float:
     Takes numbers as :func:`ratio` does, from 0 on.
 
     >>> bits(1) == ratio(2), bits("1.5")
-    (True, bits('3/2'))
+    (True, 3/2 bits)
     """
     return _made(bits_level, value, 0, "bits")
 
@@ -569,7 +569,7 @@ def _made(make: Callable[[Fraction], float], value: Any, least: int, name: str) 
         level = make(number) if number >= least else None
     except (TypeError, ValueError, OverflowError):
         level = None
-    if level is None or (isinstance(level, Level) and level.told is None):
+    if level is None or (isinstance(level, Level) and not level.is_plain):
         raise LevelError(
             f"{name} of a level",
             expected=f"a number of at least {least}, of at most 3,600 digits",
@@ -590,7 +590,7 @@ def checked_level(value: Any, subject: str) -> float:
             level = exact_level(Fraction(value))
         elif not isinstance(value, (bool, np.bool_, str, bytes)) and value is not None:
             level = value if isinstance(value, Level) else float(value)
-        if isinstance(level, Level) and level.told is None:
+        if isinstance(level, Level) and not level.is_plain:
             level = None
     except (TypeError, ValueError, OverflowError):
         pass
@@ -634,7 +634,7 @@ def parse_notion(spec: str) -> PrivacyNotion:
     are written as :func:`read_level` says. Notions as they are printed are read as well.
 
     >>> parse_notion("pml:0.5"), parse_notion("dp:1,adjacent"), parse_notion("LDP(ln 2)")
-    (PML(epsilon=0.5), DP(epsilon=1.0, neighbours='adjacent'), LDP(epsilon=ratio('2')))
+    (PML(epsilon=0.5), DP(epsilon=1.0, neighbours='adjacent'), LDP(epsilon=ln 2))
     """
     printed = _PRINTED.fullmatch(spec)
     text = f"{printed[1]}:{_NAMED.sub('', printed[2])}" if printed else spec
@@ -677,7 +677,7 @@ def read_level(text: str) -> float:
     >>> read_level("0.5"), read_level("1/3"), read_level("ln 3") == read_level("x3")
     (0.5, Fraction(1, 3), True)
     >>> read_level("ln(7/3)"), read_level("1.5 bits")
-    (ratio('7/3'), bits('3/2'))
+    (ln(7/3), 3/2 bits)
     """
     word = text.strip().lower()
     form = _LEVEL.fullmatch(word)

@@ -264,11 +264,6 @@ def first_duals(duals: SumDuals) -> Array:
     return np.where(np.isfinite(duals[0]), np.maximum(duals[0], 0.0), 0.0)
 
 
-def _slack(mechanism: Mechanism) -> Fraction:
-    """Factor up to which ratios are known when rows do not sum to exactly one."""
-    return (1 + mechanism.row_error) / (1 - mechanism.row_error)
-
-
 def repeated(matrix: Any, outputs: int) -> Any:
     """A sparse matrix over one column of the kernel, repeated for every output."""
     from scipy import sparse
@@ -329,7 +324,7 @@ class ColumnMaxima(_ColumnExtremes):
         rows = self.points.likelihoods(mechanism)
         top = rows.max(axis=0)
         ratio = Fraction(int(top.astype(object).sum()), mechanism.denominator)
-        verdict, level = self._decide(ratio, _slack(mechanism))
+        verdict, level = self._decide(ratio, mechanism.slack)
         y = int(np.argmax(top - rows.min(axis=0)))
         return Evaluation(verdict, level, y, "the sum of column maxima", "one")
 
@@ -385,7 +380,7 @@ class ColumnMinima(_ColumnExtremes):
         low = rows.min(axis=0)
         total = int(low.astype(object).sum())
         ratio = Fraction(mechanism.denominator, total) if total else None
-        verdict, level = self._decide(ratio, _slack(mechanism))
+        verdict, level = self._decide(ratio, mechanism.slack)
         y = int(np.argmax(rows.max(axis=0) - low))
         return Evaluation(verdict, level, y, "one", "the sum of column minima")
 
@@ -444,7 +439,7 @@ class HockeyStick(SumConstraint):
 
     def evaluate(self, mechanism: Mechanism) -> Evaluation:
         """The least factor that keeps δ is an exact rational; compare it with e^ε."""
-        slack = _slack(mechanism)
+        slack = mechanism.slack
         # Masses known up to a factor: asked for a little less and a little more than δ.
         least: Evaluation | None = None
         verdicts = {Verdict.YES}

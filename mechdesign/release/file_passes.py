@@ -35,7 +35,6 @@ from .persons import Budget, PersonDraws
 from .receipts import (
     Fingerprint,
     Fingerprinter,
-    PairFingerprinter,
     file_receipts,
     names_reports,
     receipts_to_text,

@@ -66,7 +66,7 @@ def read_matrix(
 def _number(cell: Any) -> float | None:
     """The number that a cell holds, or its text says; ``None`` for others."""
     try:
-        return float(read_fraction(cell) if isinstance(cell, str) and "/" in cell else cell)
+        return float(read_fraction(cell) if "/" in str(cell) else cell)
     except (TypeError, ValueError, OverflowError):
         return None
 

@@ -54,6 +54,8 @@ _MOST_WORK = 100_000
 _MOST_TIMES = 10**15
 # Relative rounding of a product of ratios and of a sum of masses, generously.
 _SLACK = 1e-11
+# Ratios of larger numbers are told as floats.
+_LARGEST_SHOWN = 1_000_000_000
 
 # A mechanism and how often it reports.
 _Repeated = tuple[Mechanism, int]
@@ -412,8 +414,10 @@ def _level(
     template = notion if isinstance(notion, PrivacyNotion) else notion.at(math.inf)
     check = template.with_levels(math.inf).check(mechanism, prior)
     level = check.achieved[0]
+    if check.ratio is None or max(check.ratio.as_integer_ratio()) > _LARGEST_SHOWN:
+        return level
     # That of the ratio, unless lengths or factors divide it.
-    exact = 0.0 if check.ratio is None else log_level(max(check.ratio, Fraction(1)))
+    exact = log_level(max(check.ratio, Fraction(1)))
     return exact if mechanism.is_exact and float(exact) == level else level
 
 

@@ -211,11 +211,10 @@ class ClosedForm:
             return Fraction(0)
         x, other = self._symbol(mu), self._symbol(nu)
         low, high, spread = self.sides.factors()
-        _, upper, ratio = self.sides.above
         if x is not None and other is None:
             found = [_log(_heaviest(self.sides.masses[x], low))]
-            if upper is not None:
-                found.append(upper)
+            if self.sides.upper is not None:
+                found.append(level_bounds(self.sides.upper)[1])
             if spread is not None:
                 found.append(_log(_spread_top(self.sides.masses[x], spread)))
             return min(found)
@@ -224,19 +223,18 @@ class ClosedForm:
         assert x is not None
         assert other is not None
         top = _log(_heaviest(self.sides.masses[x], low))
-        if upper is not None:
-            top = min(top, upper)
+        if self.sides.upper is not None:
+            top = min(top, level_bounds(self.sides.upper)[1])
         bottom = self._below(other, high, None)
         candidates = [] if bottom is None else [top + bottom]
-        if ratio is not None:
-            candidates.append(ratio)
+        if self.sides.ratio is not None:
+            candidates.append(level_bounds(self.sides.ratio)[1])
         return min(candidates, default=None)
 
     def _below(self, x: int, high: Fraction | None, spread: Fraction | None) -> Fraction | None:
         """An upper bound on sup −log k_x."""
         p = self.sides.masses[x]
-        lower = self.sides.above[0]
-        found = [] if lower is None else [lower]
+        found = [] if self.sides.lower is None else [level_bounds(self.sides.lower)[1]]
         if high is not None and _lightest(p, high) > 0:
             found.append(_log(1 / _lightest(p, high)))
         if spread is not None:

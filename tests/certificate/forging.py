@@ -57,7 +57,7 @@ def typed(word: Any) -> Any:
     """A value that is written with its type."""
     ((kind, text),) = word.items()
     plain = {"float": float, "fraction": Fraction, "decimal": Decimal, "bytes": bytes.fromhex}
-    plain |= {"ln": functools.partial(Told, "ratio"), "bits": functools.partial(Told, "bits")}
+    plain |= {"ln": Told.logarithm, "bits": lambda bits: Told(f"{Fraction(bits)} bits")}
     dated = {"date": dt.date, "timestamp": dt.datetime, "time": dt.time}
     return plain[kind](text) if kind in plain else dated[kind].fromisoformat(text)
 
@@ -65,8 +65,10 @@ def typed(word: Any) -> Any:
 class Told(str):
     """A level that is a logarithm, as a fingerprint names it."""
 
-    def __new__(cls, name: str, text: str) -> Any:
-        return super().__new__(cls, f"{name}('{Fraction(text)}')")
+    @classmethod
+    def logarithm(cls, text: str) -> Told:
+        value = Fraction(text)
+        return cls(f"ln {value}" if value.denominator == 1 else f"ln({value})")
 
     def __repr__(self) -> str:
         return str(self)

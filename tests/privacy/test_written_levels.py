@@ -27,7 +27,7 @@ WRITTEN = {
     "LN 2.5": (md.ratio("5/2"), "ln(5/2)"),
     "x3": (md.ratio(3), "ln 3"),
     "× 7/3": (md.ratio("7/3"), "ln(7/3)"),
-    "1.5 bits": (md.bits(Decimal("1.5")), "1.5 bits"),
+    "1.5 bits": (md.bits(Decimal("1.5")), "3/2 bits"),
     "1/3 bits": (md.bits("1/3"), "1/3 bits"),
     "2 bits": (md.ratio(4), "ln 4"),
     "1/3": (Fraction(1, 3), "1/3"),
