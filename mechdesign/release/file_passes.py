@@ -20,25 +20,24 @@ import numpy as np
 from ..errors import CountsWarning, DataError, StorageError, warn
 from ..prior import Prior
 from ..progress import counter
-from ..solve.columns_plan import KernelPlan
 from ..tables.beside import told_types
-from ..tables.counting import distinct_values
+from ..tables.counting import categories_of, distinct_values
 from ..tables.files import file_ending
 from ..tables.reading import Table, open_table
 from ..tables.writing import codes_are_written, new_table
 from .adapters import column_reader, privatize_batch, reported_schema
-from .column import ColumnRelease
 from .counts import warn_of_rows
+from .drawing import Release
 from .identities import Admission, encode_identities, encode_some
 from .ledger import Ledger, Part
 from .persons import Budget, PersonDraws
 from .receipts import (
     Fingerprint,
     Fingerprinter,
-    file_digest,
     file_receipts,
     names_reports,
     receipts_to_text,
+    sha256_of,
     with_receipt,
 )
 from .written_columns import Beside, Written
@@ -104,7 +103,7 @@ class FileRelease:
     stop_if_asked : function that raises where somebody interrupts
     """
 
-    release: ColumnRelease
+    release: Release
     written: Written
     book: Ledger | None
     about: str | None
@@ -129,7 +128,7 @@ class FileRelease:
         release, beside = self.release, Beside(sources, self.release, self.written, self.book)
         identity = release.identity
         with Admission(identity, folder, self.key) as rows, Admission(None, folder) as persons:
-            mine = release.with_parts(admission=rows)
+            mine = release.changed(admission=rows)
             found = replace(self._survey(sources, mine, beside, persons), pairs=rows.compare())
             beside.warn(found.beside, who_of(base, self.about), base.name)
             if self.person is not None:
@@ -138,7 +137,7 @@ class FileRelease:
         return found
 
     def _survey(
-        self, sources: Sequence[Path], release: ColumnRelease, beside: Beside, persons: Admission
+        self, sources: Sequence[Path], release: Release, beside: Beside, persons: Admission
     ) -> Survey:
         """One pass over the files; its release takes the identities in, and persons whose reports
         are drawn independently are noted.
@@ -165,14 +164,11 @@ class FileRelease:
                     [*columns]
                 ):
                     read = column_reader(batch)
-                    values, places = release.secrets(read)
-                    secrets.add_codes(values, places)
+                    secrets.add_codes(*release.secrets(read))
                     for one, column in zip(fingers, apart, strict=True):
                         own, at = distinct_values(read(column), column)
                         one.add_codes([*own, None], at)
-                    for so_far, here in zip(
-                        counts, release.held_counts(read, values, places), strict=True
-                    ):
+                    for so_far, here in zip(counts, release.held_counts(read), strict=True):
                         so_far += here
                     about = None
                     if alone:
@@ -230,7 +226,7 @@ class FileRelease:
 
     def drawing(self, survey: Survey) -> FileRelease:
         """The same for what was surveyed, with reports that are taken in for their fingerprint."""
-        release = self.release.with_parts(
+        release = self.release.changed(
             admission=None,
             reports=Fingerprinter(self.key),
             recalled=survey.person_draws,
@@ -269,14 +265,27 @@ class FileRelease:
         gone = self.written.gone(list(known), self.release)
         kept = {name: one for name, one in known.items() if name not in gone}
         carried = {**kept, **{one.column: one for one in receipts}}
-        content: dict[str, Any] = {"file": target.name, "sha256": file_digest(part)}
+        content: dict[str, Any] = {"file": target.name, "sha256": sha256_of(part)}
         # What a text file cannot say itself.
-        after = self.schema_after(source, open_table(source, self.written.dialect))
-        types = told_types(after)
+        table = open_table(source, self.written.dialect)
+        after = self.schema_after(source, table)
+        types = told_types(after, self._orders(table, after))
         types = {name: kind for name, kind in types.items() if names_reports(carried, name)}
         content |= {"types": types} if types else {}
         content["receipts"] = json.loads(receipts_to_text(carried))
         note.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+    def _orders(self, table: Table, after: Any) -> dict[str, list[str]]:
+        """Reports that are ordered categories, in the order that these have in their column."""
+        found = {}
+        for target in self.release.targets:
+            name = str(target.column)
+            if name in after.names and getattr(after.field(name).type, "ordered", False):
+                (known,) = next(table.parts([target.source]))
+                order = dict.fromkeys([*categories_of(known), *target.mechanism.outputs])
+                outputs = set(target.mechanism.outputs)
+                found[name] = [label for label in order if label in outputs]
+        return found
 
     def finish(self, number: int, target: Path) -> None:
         """Write into the ledger that the reports are there."""
@@ -313,7 +322,7 @@ def told_apart(path: Path, paths: Sequence[Path]) -> Iterator[None]:
         ) from None
 
 
-def warn_of_counts(survey: Survey, release: ColumnRelease) -> None:
+def warn_of_counts(survey: Survey, release: Release) -> None:
     """Warn once of a design or a plan that holds the counts of these very columns."""
     pairs = zip(release.held, survey.counts, strict=True)
     found = [one for one, counts in pairs if _are_shares(counts, one.prior)]
@@ -323,7 +332,7 @@ def warn_of_counts(survey: Survey, release: ColumnRelease) -> None:
     these = f"this very column {columns[0]!r}"
     if len(columns) > 1:
         these = f"these very columns {', '.join(map(repr, columns))}"
-    what = "plan" if isinstance(release.designed, KernelPlan) else "design"
+    what = "plan" if release.plan is not None else "design"
     warn(
         f"the {what} was made from the counts of {these}, and "
         "its file holds them exactly, which no notion covers; keep it to yourself, and "

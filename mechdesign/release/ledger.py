@@ -554,8 +554,7 @@ class Ledger:
         self._check_there(head)
         if not self.path.exists():
             return []
-        text = read_text(self.path)
-        lines = text.split("\n")
+        lines = read_text(self.path).split("\n")
         # A line that a stopped process did not end was never counted.
         lines.pop()
         previous = ""
@@ -703,8 +702,7 @@ def _warn_of(
     designed: Any,
 ) -> None:
     """Warn of earlier releases of the same secrets, with what all add up to."""
-    count = len(same)
-    if not count:
+    if not same:
         return
     made = {row["kernel"]: ledger.kernel(row["kernel"]) for row in same}
     parts = [made[row["kernel"]] for row in same]
@@ -718,7 +716,7 @@ def _warn_of(
             total = str(compose(*kept, designed, **_asked(designed, same)))
         except InputError:
             total = "what they add up to is not known, as the mechanisms have different inputs"
-    open_ = sum(not row.get("finished", True) for row in same)
+    open_ = sum(not row["finished"] for row in same)
     unfinished = ""
     if open_:
         are = "are" if open_ > 1 else "is"
@@ -732,7 +730,7 @@ def _warn_of(
     if all(row["in_other_order"] for row in same):
         own += " (its values, in another order)"
     warn(
-        f"{own} was released {counted(count, 'time')} before{as_others}, last on {last[:10]}"
+        f"{own} was released {counted(len(same), 'time')} before{as_others}, last on {last[:10]}"
         f"{unfinished}; {total}; keep the earlier reports instead, unless that much leakage is "
         "allowed",
         RepeatWarning,
@@ -750,7 +748,7 @@ def _in_order(
     ):
         return kernel
     rows = kernel.weights[[kernel.inputs.index(label) for label in inputs]]
-    return Mechanism.from_weights(rows, kernel.bits, inputs, kernel.outputs, check=False)
+    return Mechanism.over(rows, kernel.denominator, inputs, kernel.outputs, check=False)
 
 
 def _asked(designed: Any, earlier: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, RepeatWarning, StorageError, quote, warn
 from ..labels import counted
 from ..privacy.differential import LDP
-from ..privacy.notion import parse_notion, read_level
+from ..privacy.notion import is_notion_text, parse_notion, read_level
 from ..privacy.pointwise import PML
 from ..theory._composition import compose
 from .codes import ABSENT
@@ -302,7 +302,7 @@ def read_budget(budget: Any, on_spent: str = "error") -> Budget | None:
                 remedy="pass budget= (--budget)",
             )
         return None
-    notion = parse_notion(budget) if isinstance(budget, str) and ":" in budget else budget
+    notion = parse_notion(budget) if isinstance(budget, str) and is_notion_text(budget) else budget
     level: Any = notion.epsilon if isinstance(notion, (LDP, PML)) else notion
     try:
         level = read_level(level) if isinstance(level, str) else level

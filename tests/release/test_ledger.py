@@ -24,7 +24,7 @@ from mechdesign.errors import DataError, LeftoverWarning, RepeatWarning, Storage
 from mechdesign.files import claimed
 from mechdesign.release.adapters import privatize_batch
 from mechdesign.release.codes import cell_text
-from mechdesign.release.column import ColumnRelease
+from mechdesign.release.drawing import Part, Release
 from mechdesign.release.ledger import Ledger, default_ledger
 from mechdesign.release.receipts import Fingerprinter, file_receipts
 from mechdesign.tables.files import receipt_path
@@ -721,7 +721,9 @@ def test_reports_have_one_fingerprint_whether_drawn_or_read(name, texts):
     kernel = md.Mechanism(0.5 * np.eye(n)[::-1] + 0.5 / n, labels, labels)
     values = [cell_text(label) for label in labels] if texts else labels
     drawn, read = Fingerprinter(b"key"), Fingerprinter(b"key")
-    release = ColumnRelease(kernel, "x", 1, texts=texts).with_parts(reports=drawn)
+    release = Release([Part(kernel, ["x"], None, 1, texts=texts)], texts=texts).changed(
+        reports=drawn
+    )
     made = privatize_batch(pa.record_batch({"x": pa.array(values * 40)}), release)
     read.add(made.column(0))
     assert drawn.result() == read.result()

@@ -10,8 +10,9 @@ import pytest
 from checks import for_each, refused, slow_but
 
 import mechdesign as md
-from mechdesign.errors import DataError, InputError, LevelError, PrecisionWarning
+from mechdesign.errors import DataError, InputError, LevelError, PrecisionWarning, StorageError
 from mechdesign.release.codes import Codebook
+from mechdesign.release.ledger import Ledger
 from mechdesign.theory._composition import bounded_levels, largest_ratios
 
 pd = pytest.importorskip("pandas")
@@ -173,6 +174,15 @@ def test_nothing_is_released_that_cannot_be_recorded(run, tmp_path):
     for ledger in ("no/such/folder.json", "b.csv", "b.csv.receipt.json", "a.csv", "."):
         assert run(*arguments, ledger)[0] == 2, ledger
         assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_ledger_of_another_form_is_refused(tmp_path):
+    path = tmp_path / "ledger.json"
+    path.write_text(json.dumps({"format": "mechdesign-ledger", "schema": 1, "releases": []}))
+    with pytest.raises(StorageError, match="ledger") as caught:
+        Ledger(path).releases()
+    assert "\n" not in str(caught.value)
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["ledger.json"]
 
 
 # Composition
