@@ -571,7 +571,7 @@ def _releases(base: sqlite3.Connection) -> _Made:
     rows = base.execute(
         "SELECT number, secret, kernel, level, round, time, key, seed FROM releases"
     )
-    return {number: tuple(told) for number, *told in rows}  # type: ignore[misc]
+    return {number: tuple(told) for number, *told in rows}
 
 
 def _step(
