@@ -14,6 +14,7 @@ from .published import PublicDesign
 from .schema import Schema
 from .solve._design import Design
 from .solve.columns_plan import ColumnsPlan, KernelPlan, PublicPlan, check_together
+from .stored_values import number_to_json
 from .utility import Estimation
 
 
@@ -101,8 +102,7 @@ def _whole_plan(
 def _levels(plan: KernelPlan) -> dict[str, Any]:
     if plan.check is None:
         return {}
-    told = [level if math.isfinite(level) else str(level) for level in plan.check.achieved]
-    return {"achieved": told}
+    return {"achieved": list(map(number_to_json, plan.check.achieved))}
 
 
 def _weight(value: Any) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -211,9 +212,12 @@ def adapter_of(frame: Any) -> Adapter:
     tables = ("pandas", "polars", "numpy", "pyarrow")
     if isinstance(frame, Iterable) and root not in tables and not isinstance(frame, (str, dict)):
         return privatize_batches
+    remedy = "pass the whole table and the column's name; for values alone use Sampler.draw"
+    if isinstance(frame, (str, PathLike)):
+        remedy = "md.privatize_file (mechdesign apply) writes the reports of a file, of any kind"
     raise DataError(
         "table",
         expected="a pandas, polars, pyarrow, DuckDB, Dask or Spark table, or Arrow batches",
         got=f"a {type(frame).__module__}.{name}",
-        remedy="pass the whole table and the column's name; for values alone use Sampler.draw",
+        remedy=remedy,
     )

@@ -92,9 +92,10 @@ def privatize_file(
         .zst), .parquet, .feather or .arrow; for several files a folder, which is made. Text of text
         keeps its separator, and is written in UTF-8.
     column, mechanism, columns, into, missing, unseen, replacement, row, person, key, rng, strata
-        As in :func:`privatize`. Identities are checked before anything is drawn, which takes about
-        a hundred bytes of memory for each. In a CSV file they are text as it stands there: the same
-        reports come from a data frame whose column of identities is text.
+        As in :func:`privatize`. Identities are checked before anything is drawn; those of a long
+        file take 24 bytes each, in a nameless file beside the target. In a CSV file they are text
+        as it stands there: the same reports come from a data frame whose column of identities is
+        text.
     overwrite : whether ``target`` may exist
     progress : whether to show a bar on standard error
     excel_safe : whether cells of a CSV file that a spreadsheet would run as a formula get an

@@ -38,6 +38,7 @@ from .codings import (
     values_of,
 )
 from .identities import Admission, Identity, IdentityWords, encode_identities, words_and_identity
+from .persons import PersonDraws
 from .receipts import Fingerprinter, Marks, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
 from .words import SeededWords, SystemWords, Words, words_from
@@ -281,7 +282,7 @@ class Release:
         self.column = self.secret_columns[0] if self._is_alone else joined(self.secret_columns)
         self.admission = None if identity is None else Admission(identity)
         self.reports: Fingerprinter | None = None
-        self.recalled: Mapping[bytes, tuple[int, str | None]] = {}
+        self.recalled: PersonDraws | None = None
         inputs = [part.kernel.inputs for part in parts] if plan is not None else []
         self._covered = self._held = None
         if plan is not None:

@@ -337,7 +337,7 @@ def privatize_folder(
             run.begin(settings, files, book, asked.intend(found, base, target))
         elif book is not None and budget is not None and budget.on_spent == "earlier":
             assert found.person_draws is not None
-            book.recall(found.person_draws, asked.release.receipt(rows=False), asked.about)
+            book.recall(found.person_draws, asked.release.receipt(rows=False))
         assert run.state is not None
         number = run.state["number"]
         _check_made(run, inputs, overwrite=asked.overwrite, is_repeatable=is_repeatable)

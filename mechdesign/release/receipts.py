@@ -583,34 +583,6 @@ def _marker(digests: Sequence[tuple[int, int]]) -> Callable[[NDArray[Any]], Mark
     return mark
 
 
-class PairFingerprinter:
-    """Builds a fingerprint of identities with their symbols, the same in any order.
-
-    Parameters
-    ----------
-    key : secret bytes, as of :class:`Fingerprinter`
-    """
-
-    def __init__(self, key: bytes) -> None:
-        self._row = hashlib.blake2b(digest_size=16, key=key, person=b"mechdesign-pairs")
-        self._rows = self._sum = 0
-
-    def add(self, identities: Sequence[bytes], codes: NDArray[np.int64]) -> None:
-        """Take in rows by their encoded identities and the positions of their symbols."""
-        for identity, code in zip(identities, codes.tolist(), strict=True):
-            found = self._row.copy()
-            found.update(code.to_bytes(8, "little", signed=True) + identity)
-            # A sum does not depend on the order.
-            self._sum += int.from_bytes(found.digest(), "little")
-        self._rows += len(identities)
-
-    def result(self) -> str:
-        """The fingerprint of the rows so far."""
-        found = self._row.copy()
-        found.update(b"%d;%d" % (self._rows, self._sum))
-        return found.hexdigest()
-
-
 def plain_text(value: Any) -> str:
     """A text that is equal for values that mean the same, in whatever file they stand.
 

@@ -31,9 +31,10 @@ from ..progress import stage
 from ..roots import crossings
 from ..schema import Schema
 from ..utility.estimation import Estimation
-from ._design import Design, explain, find_design
+from ._design import Design, find_design
 from .columns_plan import ColumnsPlan, Split, check_together, large_lifts, product_rows
-from .estimation.method import MOST_SYMBOLS, relaxed_risk
+from .estimation.many_symbols import FEW_SYMBOLS
+from .estimation.method import relaxed_risk
 from .product_lifts import leaks_in_floats
 
 # Shares of the total level for which every column is designed first.
@@ -128,9 +129,15 @@ def plan_columns(
     """
     known, priors, weights = _asked(data, columns, total, missing, max_symbols, bins)
     check_limit(time_limit)
-    for prior in priors.values():
-        if len(prior.restricted()) > MOST_SYMBOLS:
-            explain(prior, Estimation(), total)  # says what can be done instead
+    for name, prior in priors.items():
+        if (symbols := len(prior.restricted())) > FEW_SYMBOLS:
+            raise InputError(
+                f"column {quote(name)} of a plan",
+                expected=f"at most {FEW_SYMBOLS} symbols",
+                got=f"{symbols:,}",
+                remedy="put numbers into bins, group rare symbols under one name, or design for it "
+                "alone (md.design), for any number of symbols under LDP",
+            )
     search = _Search(priors, weights, total, known, time_limit)
     shares = search.best(search.together)
     plan = _checked(search, shares)

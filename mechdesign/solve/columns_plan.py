@@ -23,7 +23,7 @@ from ..labels import Label, counted, told_shape
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP, PrivacyNotion
-from ..privacy.notion import Check, Worst
+from ..privacy.notion import Check, Worst, shown_level
 from ..published import PublicDesign
 from ..schema import Schema
 from ._design import Design
@@ -269,8 +269,8 @@ def product_kernel(kernels: Sequence[Mechanism], labels: Iterable[Label]) -> Mec
     labels = list(labels)
     made = product_rows(kernels, labels, [kernel.weights.astype(object) for kernel in kernels])
     names = list(product(*(kernel.outputs for kernel in kernels)))
-    bits = sum(kernel.bits for kernel in kernels)
-    return Mechanism.from_weights(made, bits, labels, names, check=False)
+    one = math.prod(kernel.denominator for kernel in kernels)
+    return Mechanism.over(made, one, labels, names, check=False)
 
 
 def product_rows(
@@ -344,7 +344,7 @@ def _check_sum(total: LDP, kernels: Sequence[Mechanism]) -> Check:
     over, under = (
         f"({', '.join(side)})" for side in ([w.over for w in worst], [w.under for w in worst])
     )
-    verdict = Verdict.NO if ratio is None else compare_with_exp(ratio, Fraction(total.epsilon))
+    verdict = Verdict.NO if ratio is None else compare_with_exp(ratio, total.epsilon)
     shown = "infinite" if ratio is None else f"{float(ratio):.12g}"
     return Check(
         total,
@@ -353,5 +353,6 @@ def _check_sum(total: LDP, kernels: Sequence[Mechanism]) -> Check:
         output,
         ratio,
         f"outcome {quote(output)}: likelihood ratio of {over} to {under} is {shown}, level "
-        f"{rounded_up(level, 12)} against {total.epsilon:.12g}; levels of columns add up",
+        f"{rounded_up(level, 12)} against {shown_level(total.epsilon, 12)}; levels of columns "
+        "add up",
     )

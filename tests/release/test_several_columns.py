@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
 import warnings
-from itertools import product
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from checks import for_each, slow_but
 from libraries import TABLES, frame_of
@@ -231,60 +227,6 @@ def test_receipts_name_the_kernels_and_what_they_keep_together():
         with pytest.raises(DataError, match="reports of this mechanism"):
             ask()
     assert list(receipts_of(md.privatize(FRAME, ESTIMATION, rng=1))) == ["class_sex"]
-
-
-@for_each("engine", ["pandas", "polars", "arrow"])
-def test_joint_and_marginal_estimates_of_a_plan(engine):
-    made = md.privatize(TABLES[engine](table(5000)), PLAN, rng=2)
-    joint = md.estimate(made, PLAN)
-    assert joint.labels == tuple(product(PLAN["class"].prior.labels, PLAN["sex"].prior.labels))
-    by_two = md.estimate_joint(made, PLAN)
-    assert joint.values == pytest.approx(by_two.values.ravel(), abs=1e-9)
-    assert joint.errors == pytest.approx(by_two.errors.ravel(), rel=1e-6)
-    for name in BOTH:
-        alone = md.estimate(made, PLAN, name)
-        told = md.estimate(made, PLAN, feature=name)
-        assert told.values == pytest.approx(alone.values, abs=1e-9)
-        side = by_two.marginal(name)
-        assert side.values[:, 0] == pytest.approx(alone.values, abs=1e-9)
-        assert side.errors[:, 0] == pytest.approx(alone.errors, rel=0.02)
-    assert bool(joint.note) == (engine == "polars")  # which carries no receipts
-
-
-def test_estimates_from_reports_of_a_kernel_on_tuples():
-    many = table(5000)
-    counted = md.estimate(md.privatize(many, ESTIMATION, rng=3), ESTIMATION)
-    assert counted.receipt is not None
-    error = np.abs(counted.values - PRIOR.probabilities)
-    assert (error < 5 * counted.errors + 0.03).all()
-
-
-@pytest.mark.slow
-def test_intervals_of_a_plan_cover_what_they_say():
-    """Over 300 repetitions; and those that take another plan's kernel for its own do not (the
-    control).
-    """
-    plan = md.plan_columns(PRIOR, None, md.PML(1), joint=False)
-    noisier = md.plan_columns(PRIOR, None, md.PML(0.7), joint=False)["sex"]
-    other = dataclasses.replace(plan, designs=(plan["class"], noisier))
-    assert other.product().outputs == plan.product().outputs
-    truth = np.array([PRIOR[x] if x in PRIOR.labels else 0.0 for x in plan.product().inputs])
-    rng = np.random.default_rng(7)
-    hits = {name: np.zeros(len(truth)) for name in ("plan", "other")}
-    times = 300
-    for repetition in range(times):
-        people = rng.choice(len(PRIOR), size=2000, p=PRIOR.probabilities)
-        first, second = zip(*(PRIOR.labels[i] for i in people), strict=True)
-        frame = pd.DataFrame({"class": first, "sex": second})
-        # Without their receipts, which name the plan that made them.
-        made = pl.from_pandas(md.privatize(frame, plan, rng=repetition))
-        for name, kernels in (("plan", plan), ("other", other)):
-            found = md.estimate(made, kernels, misfit="warn")
-            hits[name] += (found.lower <= truth) & (truth <= found.upper)
-    # Four standard deviations of a binomial variable.
-    room = 4 * math.sqrt(times * 0.95 * 0.05)
-    assert (np.abs(hits["plan"] - 0.95 * times) < room).all()
-    assert hits["other"].min() < 0.95 * times - 5 * room
 
 
 # Files and the ledger
