@@ -20,8 +20,8 @@ from .errors import (
     ZeroMassWarning,
     quote,
 )
-from .exact import read_fraction, read_integer
-from .files import parse_json, read_json, read_text
+from .exact import read_fraction
+from .files import parse_json, read_json
 from .labels import Label, label_text, near_miss, parse_labels
 from .mechanism import ImplicitKernel, Mechanism
 from .prior import Prior, sampled_prior
@@ -64,7 +64,22 @@ _INFORMATIONS: dict[str, type[Utility]] = {
 
 
 def read_prior(text: str) -> Prior:
-    """The prior of a text: ``a=0.5,b=0.3,c=0.2``, JSON or a JSON file."""
+    """The prior of a text: ``a=0.5,b=0.3,c=0.2``, JSON or a JSON file, ``uniform:1_000_000``.
+
+    >>> read_prior("uniform:3").labels
+    (0, 1, 2)
+    """
+    kind, _, number = text.partition(":")
+    if kind.strip().lower() == "uniform":
+        plain = number.strip().replace("_", "")
+        if not (plain.isascii() and plain.isdigit() and int(plain[:9]) > 0 and len(plain) < 9):
+            raise InputError(
+                "--prior",
+                expected="uniform: and a number of symbols",
+                got=quote(text),
+                remedy="write for example uniform:1_000_000",
+            )
+        return Prior.uniform(int(plain))
     return Prior(*_read_masses(text, "prior", "--prior"))
 
 
@@ -578,16 +593,3 @@ def _read_questions(
     if isinstance(content, list):
         return [matched(one) if isinstance(one, dict) else one for one in content]
     return matched(content) if isinstance(content, dict) else content
-
-
-def read_many_symbols(text: str) -> int | list[Label]:
-    """A number of symbols, or labels from a text file, one in each line that is not blank.
-
-    >>> read_many_symbols("1_000_000")
-    1000000
-    """
-    plain = text.strip().replace("_", "").replace(",", "")
-    if plain.isascii() and plain.isdigit():
-        return read_integer(plain)
-    lines = (line.strip() for line in read_text(text).removeprefix("\ufeff").splitlines())
-    return parse_labels([line for line in lines if line])

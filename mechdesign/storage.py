@@ -63,16 +63,10 @@ from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .schema import Schema
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
-from .solve.columns_plan import ColumnsPlan, KernelPlan
-from .solve.public_plan import PublicPlan
+from .solve.columns_plan import KernelPlan, PublicPlan
 from .stored_claims import compare_claims, difference, no_double, settled
 from .stored_duals import check_shapes, duals_from_json, duals_to_json
-from .stored_plans import (
-    plan_from_parts,
-    plan_to_json,
-    public_plan_from_parts,
-    public_plan_to_json,
-)
+from .stored_plans import plan_from_parts, plan_to_json
 from .stored_values import (
     label_from_json,
     label_to_json,
@@ -96,7 +90,7 @@ from .utility import (
     WorstCase,
 )
 
-Saved: TypeAlias = Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan
+Saved: TypeAlias = Design | Mechanism | Infeasibility | SubsetSelection | KernelPlan
 
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
@@ -167,14 +161,8 @@ def to_json(designed: Saved) -> dict[str, Any]:
         body = _design_out(designed)
     elif isinstance(designed, Infeasibility):
         body = _proof_out(designed)
-    elif isinstance(designed, ColumnsPlan):
+    elif isinstance(designed, KernelPlan):
         body = _plan_out(designed)
-    elif isinstance(designed, PublicPlan):
-        body = {
-            "kind": "public plan",
-            **public_plan_to_json(designed, [to_json(found) for found in designed.designs]),
-            "total": _notion_out(designed.total),
-        }
     else:
         body = _subsets_out(designed)
     schema = REQUIRED_SCHEMA if "requirements" in body else SCHEMA
@@ -271,13 +259,15 @@ def _subsets_out(item: Any) -> dict[str, Any]:
     return {"kind": kind, **told, **stored.to_numbers(item)}
 
 
-def _plan_out(plan: ColumnsPlan) -> dict[str, Any]:
-    return {
-        "kind": "plan",
+def _plan_out(plan: KernelPlan) -> dict[str, Any]:
+    body = {
         **plan_to_json(plan, [to_json(found) for found in plan.designs]),
         "total": _notion_out(plan.total),
-        "prior": None if plan.prior is None else prior_to_json(plan.prior),
     }
+    if isinstance(plan, PublicPlan):
+        return {"kind": "public plan", **body}
+    prior = None if plan.prior is None else prior_to_json(plan.prior)
+    return {"kind": "plan", **body, "prior": prior}
 
 
 def _agreement_out(row: Agreement) -> dict[str, Any]:
@@ -558,11 +548,8 @@ def _item_in(content: dict[str, Any], name: str) -> Saved:
             return _proof_in(content, name)
         case "subset selection" | "grouped selection" | "public selection":
             return _subsets_in(content, name)
-        case "plan":
+        case "plan" | "public plan":
             return _plan_in(content, name)
-        case "public plan":
-            parts = [_content_in(part["public"], name) for part in content["columns"]]
-            return public_plan_from_parts(content, parts, _notion_in(content["total"], name))
         case other:
             raise StorageError(
                 f"{name}: expected a design or a mechanism, got {quote(other)}; upgrade "
@@ -614,11 +601,14 @@ def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
     return stored.from_numbers(content, symbols, notions, stated)
 
 
-def _plan_in(content: dict[str, Any], name: str) -> ColumnsPlan:
-    designs = [_content_in(part["design"], name) for part in content["columns"]]
+def _plan_in(content: dict[str, Any], name: str) -> KernelPlan:
+    held = "public" if content["kind"] == "public plan" else "design"
+    designs = [_content_in(part[held], name) for part in content["columns"]]
     total = _notion_in(content["total"], name)
-    prior = None if content["prior"] is None else prior_from_json(content["prior"])
-    return plan_from_parts(content, designs, total, prior, name)
+    prior = None
+    if held == "design" and content["prior"] is not None:
+        prior = prior_from_json(content["prior"])
+    return plan_from_parts(content, designs, total, prior)
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:

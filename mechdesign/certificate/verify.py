@@ -23,7 +23,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, product
@@ -103,8 +103,8 @@ _Form = dict[str, Any]
 
 
 def _list(item: _Form, length: str = "", least: int = 0, most: int | None = None) -> _Form:
-    found: _Form = {"type": "array", "items": item, "minItems": least or int(bool(length))}
-    return found | ({"length": length} if length else {}) | ({"maxItems": most} if most else {})
+    found = {"length": length, "minItems": least or int(bool(length)), "maxItems": most}
+    return {"type": "array", "items": item} | {key: part for key, part in found.items() if part}
 
 
 def _row(*items: _Form) -> _Form:
@@ -175,15 +175,12 @@ _WRITTEN: dict[str, tuple[Callable[[str], Any], str]] = {
     "decimal": (Decimal, r"-?[0-9]+(\.[0-9]+)?(E[+-][0-9]+)?"),
     "bytes": (bytes.fromhex, "([0-9a-f]{2})*"),
 }
-_TYPED = [
-    _only({name: {"type": "string", "pattern": f"^{form}$"}})
-    for name, (_, form) in _WRITTEN.items()
-]
 _FACTOR, _MASSES, _PRIORS, _FEATURE = map(_of, ("factor", "masses", "priors", "feature"))
+_SHAPE, _PLACES, _VALUES = map(_of, ("shape", "places", "values"))
 _LEVELS_OF = {"levels_of": _list(_row(_VALUE, _FACTOR), least=1)}
 _SECRETS = {
-    "secrets": _list(_row(_NAME, _MASSES), least=1),
-    "pairs": _list(_row(_NAME, _NAME)),
+    "secrets": _of("secrets"),
+    "pairs": _of("pairs"),
     "priors": _PRIORS,
 }
 _DISTANCES = _any(
@@ -206,7 +203,7 @@ _NOTION_FORMS: dict[str, dict[str, _Form]] = {
     **dict.fromkeys(("MaximalLeakage", "MaximalCostLeakage", "MIPrivacy"), _NO_MORE),
     **dict.fromkeys(("SymbolPML", "SymbolPMC", "SymbolLIP", "InputDiscriminativeLDP"), _LEVELS_OF),
     "ContextAwareLDP": {"levels_of": _list(_row(_VALUE, _VALUE, _FACTOR))},
-    "UtilityOptimisedLDP": {"sensitive": _list(_VALUE, least=1)},
+    "UtilityOptimisedLDP": {"sensitive": _VALUES},
     "InferenceCost": {"costs": _matrices(_double(0), "N", "guess")},
     "DP": {"neighbours": _RELATION},
     "MetricPrivacy": {"distances": _DISTANCES},
@@ -237,8 +234,8 @@ _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "Symmetric": _TOLERANCE,
     "Rows": {"matrices": _list(_COSTS, "rows"), "sense": {"enum": ["<=", ">=", "=="]}} | _RIGHT,
     "Sums": {
-        "shape": _row(_whole(1), _whole(1)),
-        "places": _list(_list(_whole(0)), "rows"),
+        "shape": _SHAPE,
+        "places": _list(_PLACES, "rows"),
         "values": _list(_list(_REAL), "rows"),
         "sense": {"enum": ["<=", "=="]},
     }
@@ -247,7 +244,7 @@ _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "Apart": {"symbols": _list(_VALUE, least=2)},
     "EveryOutput": {"coefficients": _list(_row(_VALUE, _REAL), least=2)},
     "Posterior": {
-        "symbols": _list(_VALUE, least=1),
+        "symbols": _VALUES,
         **dict.fromkeys(("low", "high"), _any(_NULL, _double(0))),
         "relative": _FLAG,
     },
@@ -262,7 +259,7 @@ _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "Invariant": _TOLERANCE,
     "Unbiased": {"values": _list(_row(_VALUE, _REAL), least=1)} | _TOLERANCE,
     "EqualError": {
-        "groups": _list(_list(_VALUE, least=1), least=2),
+        "groups": _list(_VALUES, least=2),
         "tolerance": _double(1e-14),
         "costs": _any(_NULL, _COSTS),
     },
@@ -276,22 +273,20 @@ def _asked_forms(forms: dict[str, dict[str, _Form]], levels: bool) -> _Form:
         own = ("epsilon_l", "epsilon_u") if name == "ALIP" else ("epsilon",)
         parameters = _only(dict.fromkeys(own if levels else (), _LEVEL) | also)
         given[name] = {"properties": {"parameters": parameters}}
-    free = _FREE | {"additionalProperties": _any(_VALUE, _LEVEL)} if levels else _FREE
+    open_ = {"type": "object", "additionalProperties": _any(_VALUE, _LEVEL)}
+    free = open_ if levels else _FREE
     return _only({"name": _TEXT, "parameters": free}) | {"allOf": _by("name", given)}
 
 
-_FREE = {"type": "object", "additionalProperties": _VALUE}
+_FREE, _LINEAR, _DUAL, _SAID = map(_of, ("parameters", "linear", "dual", "said"))
 _PRIOR, _KERNEL, _HASH, _DIGITS = map(_of, ("prior", "kernel", "hash", "digits"))
 _ASKED = _list(_of("notion"))
 _GAIN = _numbers(-LARGEST_GAIN, LARGEST_GAIN)
 _RECORD: dict[str, _Form] = {"name": _TEXT}
 _CLASS: dict[str, _Form] = {"class": _TEXT, "parameters": _FREE}
-_GAINS = _RECORD | {"gains": _matrices(_GAIN, "N", "M")}
-_LINEAR = _any(_only(_GAINS), _only(_GAINS | _CLASS))
-_TRUTHS = _any(_NULL, {"const": "any"}, _PRIOR, _list(_PRIOR, least=1))
-_WEIGHTS = _any(_NULL, _list(_numbers(0), "F"), _matrices(_NUMBER, "F", "F"))
+_GAINS = _RECORD | {"gains": _of("gains")}
 _QUESTIONS = {"questions": _matrices(_NUMBER, "F", "N"), "answers": _list(_LABEL, "F")}
-_ESTIMATION = {"name": _TEXT, "weights": _WEIGHTS, "truth": _TRUTHS}
+_ESTIMATION = {"name": _TEXT, "weights": _of("weights"), "truth": _of("truths")}
 _PART = {
     "utility": _LINEAR,
     "prior": _any(_NULL, _PRIOR),
@@ -306,15 +301,8 @@ _ASKED_UTILITY = _any(
     _only(_RECORD),
     _only(_RECORD | _CLASS),
 )
-_MATRIX = _only(
-    {
-        "shape": _row(_whole(1), _whole(1)),
-        **dict.fromkeys(("rows", "columns"), _list(_whole(0))),
-        "values": _list(_NUMBER),
-    }
-)
-_DUAL = _list(_list(_MATRIX, least=1, most=2))
-_PRICES = {"prices": _any(_NULL, _list(_NUMBER, "n")), "multipliers": _any(_NULL, _DUAL)}
+# Prices are as many as columns of ``inverse`` are long, which a reference would not compare.
+_PRICES = {"prices": _any(_NULL, _list(_NUMBER, "n")), "multipliers": _of("multipliers")}
 _MIXTURE = {"mixture": _list(_NUMBER, least=1)}
 _LIMITS = _MIXTURE | {
     "averages": _DUAL,
@@ -322,13 +310,13 @@ _LIMITS = _MIXTURE | {
     "offset": _NUMBER,
     "power": _whole(-1100, 0),
 }
-_BRANCH = {"excluded": _list(_whole(0)), "counted": _FLAG, "duals": _only(_PRICES, _LIMITS)}
+_BRANCH = {"excluded": _PLACES, "counted": _FLAG, "duals": _only(_PRICES, _LIMITS)}
 _DUALS = _only(_PRICES, _LIMITS | {"branches": _list(_only(_BRANCH), most=MOST_BRANCHES)})
 _INVERSE = _PRICES | {"multipliers": _NULL, "inverse": _list(_list(_NUMBER, "n"), least=1)}
-_SAID = {"type": "string", "pattern": "^[^\x00-\x1f\x7f-\x9f]*$", "maxLength": 200}
+_GROUP_NUMBERS = _list(_whole(0, MOST_GROUPS - 1), least=2)
 _REPAIR = _only(
     {
-        "merged": _list(_whole(0)),
+        "merged": _PLACES,
         "mixed": _numbers(0, 1),
         "rounds": _whole(0),
         "constant": _FLAG,
@@ -358,11 +346,12 @@ _CERTIFICATE = _only(
 _GEOMETRY = {
     "base": _whole(2, LARGEST_BASE),
     "dimension": _whole(1, 63),
-    "profiles": _of("profiles"),
+    "profiles": _list(_only({"count": _whole(1), "high": _DIGITS, "middle": _DIGITS}), least=1),
 }
-_PART = _only(_GEOMETRY, {"placements": _of("placements")})
+_PLACEMENTS = _list(_only({"elements": _list(_whole(0), least=1), "mass": _DIGITS}), least=1)
+_PART = _only(_GEOMETRY, {"placements": _PLACEMENTS})
 _TYPE = {"chances": _list(_DIGITS, "G"), "parts": _list(_any(_NULL, _PART), "G")}
-_REPORTS = {"types": _list(_only(_TYPE), least=1)}
+_REPORTS = {"types": _of("types")}
 _SELECTION = _REPORTS | {
     "notions": _ASKED | {"length": "K", "minItems": 1},
     "achieved": _list(_of("levels"), "K"),
@@ -384,7 +373,7 @@ _BESIDE = ("audit", "requirement_prices", "clash", "message", "smallest_levels")
 
 
 def _file(needed: dict[str, _Form], also: dict[str, _Form] | None = None) -> _Form:
-    return _only(_TOP | needed, (also or {}) | {name: {} for name in _BESIDE})
+    return _only(needed, (also or {}) | {name: {} for name in (*_TOP, *_BESIDE)})
 
 
 _PUBLIC = {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH}
@@ -422,19 +411,23 @@ _KINDS = {
     "grouped selection": _file(
         {
             "prior": _PRIOR,
-            "prices": _only(
-                {
-                    "inside": _list(_NUMBER, "G"),
-                    "across": _matrices(_NUMBER, "G", "G"),
-                    "row": _list(_NUMBER, "G"),
-                }
+            "prices": _any(
+                _only(
+                    {
+                        "inside": _list(_NUMBER, "G"),
+                        "across": _matrices(_NUMBER, "G", "G"),
+                        "row": _list(_NUMBER, "G"),
+                    }
+                ),
+                _only({"sizes": _list(_whole(1), "R"), "weights": _list(_NUMBER, "R")}),
             ),
             **_SELECTION,
-        }
+        },
+        {"groups": _GROUP_NUMBERS},
     ),
     "public selection": _file(
         {
-            "groups": _list(_whole(0, MOST_GROUPS - 1), least=2),
+            "groups": _GROUP_NUMBERS,
             "notions": _ASKED,
             "fingerprint": _HASH,
             **_REPORTS,
@@ -457,18 +450,19 @@ _KINDS = {
         {"achieved": _of("levels")},
     ),
 }
+_DAY = "[0-9]{4}(-[0-9]{2}){2}(T[0-9]{2}(:[0-9]{2}){2}([.][0-9]{6})?)?"
+_DATE = {"type": "string", "pattern": f"^{_DAY}$"}
+_BINS_OF = ["numbers", "dates", "year", "quarter", "month", "weekday"]
 _BINS = {
     "labels": _list(_TEXT, least=1),
-    "edges": _list(_any(_ENDLESS, _of("fraction")), least=2),
+    "edges": _list(_any(_ENDLESS, _of("fraction"), _DATE), least=2),
     "closed": {"enum": ["left", "right"]},
     "whole": _FLAG,
     "origin": {"enum": ["public", "a separate sample", "the secrets"]},
 }
-_ATTRIBUTES = {
-    "attributes": _list(
-        _only({"name": _TEXT}, {"bins": _only(_BINS), "places": {"type": "object"}}), least=1
-    )
-}
+_COLUMNS = {"bins": _only(_BINS, {"of": {"enum": _BINS_OF}}), "places": {"type": "object"}}
+_ATTRIBUTE = _only({"name": _TEXT}, _COLUMNS)
+_ATTRIBUTES = {"attributes": _of("attributes")}
 _BASIC = {"type": ["string", "number", "boolean", "null"]}
 _PATTERN = "(0|[1-9][0-9]*)"
 _FRACTION = _only({"fraction": _of("fraction")})
@@ -478,10 +472,16 @@ _DEFINED: dict[str, _Form] = {
         _BASIC,
         _only({"float": _ENDLESS}),
         _only({"tuple": _list(_LABEL)}),
-        _FRACTION,
-        *_TYPED,
+        _of("typed"),
     ),
-    "parameter": _any(_BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _FRACTION, *_TYPED),
+    "parameter": _any(_BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _of("typed")),
+    "typed": _any(
+        _only({"fraction": _of("fraction")}),
+        *(
+            _only({name: {"type": "string", "pattern": f"^{form}$"}})
+            for name, (_, form) in _WRITTEN.items()
+        ),
+    ),
     "exact": _any(_numbers(0), _only({"fraction": _of("share")})),
     "share": {
         "type": "string",
@@ -529,8 +529,24 @@ _DEFINED: dict[str, _Form] = {
     ),
     "duals": _DUALS,
     "estimates": _only(_INVERSE, _MIXTURE),
-    "profiles": _list(_only({"count": _whole(1), "high": _DIGITS, "middle": _DIGITS}), least=1),
-    "placements": _list(_only({"elements": _list(_whole(0), least=1), "mass": _DIGITS}), least=1),
+    "types": _list(_only(_TYPE), least=1),
+    "attributes": _list(_ATTRIBUTE, least=1),
+    "linear": _any(_only(_GAINS), _only(_GAINS | _CLASS)),
+    "gains": _matrices(_GAIN, "N", "M"),
+    "weights": _any(_NULL, _list(_numbers(0), "F"), _matrices(_NUMBER, "F", "F")),
+    "truths": _any(_NULL, {"const": "any"}, _PRIOR, _list(_PRIOR, least=1)),
+    "multipliers": _any(_NULL, _DUAL),
+    "dual": _list(_list(_of("matrix"), least=1, most=2)),
+    "matrix": _only(
+        {"shape": _SHAPE, "rows": _PLACES, "columns": _PLACES, "values": _list(_NUMBER)}
+    ),
+    "shape": _row(_whole(1), _whole(1)),
+    "places": _list(_whole(0)),
+    "values": _list(_VALUE, least=1),
+    "parameters": {"type": "object", "additionalProperties": _VALUE},
+    "said": {"type": "string", "pattern": "^[^\x00-\x1f\x7f-\x9f]*$", "maxLength": 200},
+    "secrets": _list(_row(_NAME, _MASSES), least=1),
+    "pairs": _list(_row(_NAME, _NAME)),
 }
 _SCHEMAS: dict[int, _Form] = {
     1: {"properties": {"requirements": False}},
@@ -782,22 +798,29 @@ def _attributes(part: Any, labels: tuple[Any, ...]) -> Any:
     return given
 
 
+def _days(text: str) -> Fraction:
+    """Days since the first of 1970 of an edge of dates."""
+    _need(re.fullmatch(_DAY, text), "edges that are no dates")
+    since = datetime.fromisoformat(text) - datetime(1970, 1, 1)
+    return Fraction(since // timedelta(microseconds=1), 86_400 * 10**6)
+
+
 def _midpoints(bins: Any) -> dict[Any, float]:
     """The number that each label of bins stands for: the middle of the doubles nearest to its ends,
-    of an open bin that of one as wide as the bin beside it, or of width one.
+    of an open bin that of one as wide as the bin beside it, or of width one; none for months.
     """
     labels, whole, left = _labels(bins["labels"]), bins["whole"], bins["closed"] == "left"
     count, sides = len(labels), list[tuple[float, float]]()  # below an edge, and above it
-    edges = [float(t) if t in ("-inf", "inf") else _exact(t) for t in bins["edges"]]
+    of = _BINS_OF.index(bins.get("of", "numbers"))
+    _need(whole or of < 2, "parts of dates that are no whole numbers")
+    read = _days if of == 1 else _exact
+    edges = [float(t) if t in ("-inf", "inf") else read(t) for t in bins["edges"]]
     _need(all(a < b for a, b in pairwise(edges)), "edges that do not increase")
-    for i, text in enumerate(bins["edges"]):
-        near = float(text if text in ("-inf", "inf") else _exact(text))
-        if whole and math.isfinite(near):
-            edge, is_kept = _exact(text), i == 0 or (i < count and left)
-            first = math.ceil(edge) if is_kept else math.floor(edge) + 1
-            sides.append((float(first - 1), float(first)))
-        else:
-            sides.append((near, near))
+    for i, edge in enumerate(edges):
+        sides.append((float(edge), float(edge)))
+        if whole and math.isfinite(edge):
+            first = math.ceil(edge) if i == 0 or (i < count and left) else math.floor(edge) + 1
+            sides[-1] = (float(first - 1), float(first))
     ends = [(low, high) for (_, low), (high, _) in pairwise(sides)]
     widths = [math.inf, *(high - low + whole - whole for low, high in ends), math.inf]
     for i, near in ((0, widths[2]), (-1, widths[-3])):
@@ -806,7 +829,8 @@ def _midpoints(bins: Any) -> dict[Any, float]:
             ends[i] = (-width / 2, width / 2) if high == math.inf else (high - width, high)
         elif high == math.inf:
             ends[i] = low, low + width
-    return {x: low + (high - low) / 2 for x, (low, high) in zip(labels, ends, strict=True)}
+    middle = [low + (high - low) / 2 for low, high in ends]
+    return dict(zip(labels, middle, strict=True)) if of < 3 else {}
 
 
 def _grid(given: Any, n: int, m: int) -> list[list[Fraction]]:
@@ -2425,24 +2449,30 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
 
 
 def _check_groups(content: dict[str, Any], report: Report) -> None:
-    """A subset selection of groups of equal masses: a report has a type, which comes with a chance
-    of each group, and for each group that it splits a class of residues.
+    """A subset selection of groups of equal or near masses: a report has a type, which comes with a
+    chance of each group, and for each group that it splits a class of residues.
     """
     kind, symbols = content["kind"], content.get("symbols")
     is_public = kind == "public selection"  # of other masses than these, if of any
+    numbers = content.get("groups", [0])
+    _need({*numbers} == {*range(max(numbers) + 1)}, "groups that are not numbered from 0 on")
     if kind == "grouped selection":
         weights = _read_prior(content["prior"], report).weights
-        groups = [(mass, weights.count(mass)) for mass in sorted({*weights}, reverse=True)]
+        if "groups" not in content:
+            order = sorted({*weights}, reverse=True)
+            numbers = [order.index(weight) for weight in weights]
+        _need(len(numbers) == len(weights), "a group of each symbol")
+        pairs = list(zip(numbers, weights, strict=True))
+        own = [[w for j, w in pairs if j == i] for i in sorted({*numbers})]
+        groups = [(Fraction(sum(masses), len(masses)), len(masses)) for masses in own]
     else:
-        numbers = content["groups"] if is_public else [0]
-        _need({*numbers} == {*range(max(numbers) + 1)}, "groups that are not numbered from 0 on")
         groups = [(1, symbols or numbers.count(i)) for i in range(max(numbers) + 1)]
         size = sum(n for _, n in groups)
         _need("labels" not in content or len(_labels(content["labels"])) == size, "other labels")
     _need((len(groups) == 1) == (symbols is not None), "a single group, or several")
     _need(len(groups) <= MOST_GROUPS, "too many groups")
     sums, columns = [0] * len(groups), list[tuple[_Prior, _Kernel]]()
-    is_full, is_alike = not is_public, True
+    is_full, is_alike = "groups" not in content, True
     for one in content["types"]:
         chances, choices = list(map(_integer, one["chances"])), list[list[_Residues]]()
         report.add("weights", max(chances) > 0, "of types")

@@ -20,8 +20,8 @@ from ..labels import Label, listing
 from ..mechanism import Mechanism
 from ..published import shown_fingerprint
 from ..release.codes import cell_text
+from ..release.codings import joined
 from ..release.receipts import make_receipt, receipts_to_text
-from ..release.several import joined
 from .bins_sql import place_in_bins
 from .sql_names import identifier, text_literal
 

@@ -141,6 +141,9 @@ def answered(
     if by_design and is_drawn:
         check_single(drawn, survey.strata)
     names, places = groups_of(survey, sample, drawn)
+    # Totals of weights that are left to chance stay as they are.
+    origin = question.origin * (survey.weighting == "hajek")
+    scores, values = scores - origin, question.weights - origin
     total = drawn.population if survey.weighting != "hajek" else None
     units = Units(sample, drawn, places, scores, total)
     likely, ways = fitted.likely[None], [fitted.convergence]
@@ -156,8 +159,9 @@ def answered(
         if not by_design:
             how = Sampling(how.size, fraction=how.fraction)
         between = units.between(i, i)[0] if by_design and is_drawn else None
-        parts = units.frequencies[i], likely[i], heavy[i], scores, question.weights, how, between
-        seen.append(Observed(matrix, *parts, float(part.weights @ part.repeats), spread))
+        parts = units.frequencies[i], likely[i], heavy[i], scores, values, how, origin
+        of_all = between, float(part.weights @ part.repeats), spread
+        seen.append(Observed(matrix, *parts, *of_all))
     ends = np.reshape(answers_of(seen).limits(1 - options.confidence), (2, len(seen), -1))
     made = []
     for i, one in enumerate(seen):
@@ -199,15 +203,16 @@ def _with_limits(
 ) -> tuple[Vector, Vector, Vector, Vector]:
     """Answers, their errors and limits as asked for: the one interval where others would fail."""
     values, errors, (lower, upper) = observed.estimates, roots(observed.covariance), ends
-    centre, of_likelihood = observed.likely @ observed.values, options.method == "likelihood"
+    centre, of_likelihood = observed.likeliest, options.method == "likelihood"
     if options.intervals != "binomial":
-        answers = observed.answers()
+        answers = observed.whole
         former = student_limits(values, errors, options.confidence, np.inf)
         if options.intervals == "bootstrap":
             drawn = _simulated(observed, reports, options)
             again = drawn @ observed.scores
             if of_likelihood:
                 again = maximise(observed.kernel, drawn)[0] @ observed.values
+            again = again + observed.origin
             errors, tail = again.std(axis=0, ddof=1), (1 - options.confidence) / 2
             former = tuple(np.quantile(again, [tail, 1 - tail], axis=0))
             if not of_likelihood:

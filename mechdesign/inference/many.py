@@ -35,8 +35,8 @@ from .estimator import Options, answered
 from .intervals import Answers, Mixed, Sampling
 from .likelihood import Fitted, chance_of_distance
 from .references import check_confidence, prior_of, reference_of, weights_note
-from .results import GroupEstimates, joined_notes, told_rate
-from .rows import Rows, number_rows
+from .results import ALL, THESE, GroupEstimates, joined_notes
+from .rows import Limited, Rows, number_rows, sides_of
 from .surveys import Drawn, Survey, check_single, design_covariance, drawn_by
 
 Vector = NDArray[np.float64]
@@ -51,7 +51,7 @@ _GROUPS = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ManyEstimates(Rows):
+class ManyEstimates(Limited, Rows):
     """Shares of many symbols, or of combinations of values, each with its standard error.
 
     Attributes
@@ -80,19 +80,20 @@ class ManyEstimates(Rows):
 
     method = "inversion"
     _caption = "largest estimates ± one standard error"
+    _ends = ()
 
     @cached_property
     def _limits(self) -> tuple[Vector, Vector]:
-        return self.answers.limits(1 - self.confidence)
+        return self.limits(side=self.side, together=self.together)
 
     @property
     def lower(self) -> Vector:  # type: ignore[override]  # found when it is asked for
-        """Lower confidence limits, each alone, inside [0, 1]."""
+        """Lower confidence limits, inside [0, 1]."""
         return self._limits[0]
 
     @property
     def upper(self) -> Vector:  # type: ignore[override]
-        """Upper confidence limits, each alone, inside [0, 1]."""
+        """Upper confidence limits, inside [0, 1]."""
         return self._limits[1]
 
     def top(self, count: int = 10) -> list[dict[str, Any]]:
@@ -122,7 +123,8 @@ class ManyEstimates(Rows):
     def _together(self, places: NDArray[Any], confidence: float) -> list[dict[str, Any]]:
         """Rows of some symbols, largest first, with intervals that hold for all at once."""
         places = places[np.argsort(-self.values[places], kind="stable")]
-        ends = self.answers.limits((1 - confidence) / len(self.labels), places)
+        sides = sides_of(self.side)
+        ends = self.answers.limits((1 - confidence) / len(self.labels), places, sides)
         rows = number_rows(self.values[places], self.errors[places], *ends)
         pairs = zip(places.tolist(), rows, strict=True)
         return [{"label": self.labels[i], **row} for i, row in pairs]
@@ -137,8 +139,13 @@ class ManyEstimates(Rows):
         each symbol alone, or of :meth:`top`, which hold together.
         """
         symbols, reports = counted(len(self.labels), "symbol"), counted(self.reports, "report")
+        about = f" for {ALL if self.target == 'population' else THESE}"
         at_once = f", of all {symbols} at once (Bonferroni)" if together else ""
-        return f"unbiased inversion for {symbols} from {reports}; {told_rate(self)}{at_once}"
+        return f"unbiased inversion for {symbols} from {reports}; {self.told_rate(about)}{at_once}"
+
+    def remarks(self) -> list[str]:
+        """Nothing, as so many shares are mostly moved inside of what is possible."""
+        return []
 
 
 def _warn_of_errors(errors: Vector, reports: int, what: str, remedy: str) -> None:

@@ -27,13 +27,12 @@ from ..tables.writing import check_held
 from ._identifiability import warn_of_untold
 from .codes import Policy
 from .codes import show_values as quote_values
+from .drawing import release_of, resolved
 from .file_passes import FileRelease, check_source
 from .folder_release import privatize_folder
 from .ledger import Ledger
-from .of_columns import release_of
 from .persons import Budget, read_budget
 from .receipts import Receipt, save_receipt
-from .several import resolved
 from .written_columns import Written
 
 

@@ -27,7 +27,7 @@ from ..tables.files import RUN, Inputs, file_ending, is_text, receipt_path
 from ..tables.reading import open_table
 from ..tables.writing import check_held
 from .adapters import column_reader
-from .column import ColumnRelease
+from .drawing import Release
 from .file_passes import FileRelease, Survey, check_source, told_apart
 from .ledger import Ledger
 from .receipts import Receipt, file_digest
@@ -341,7 +341,7 @@ def privatize_folder(
             run.begin(settings, files, book, asked.intend(found, base, target))
         elif book is not None and budget is not None and budget.on_spent == "earlier":
             assert found.person_draws is not None
-            book.recall(found.person_draws, asked.release.receipt(rows=False), asked.about)
+            book.recall(found.person_draws, asked.release.receipt(rows=False))
         assert run.state is not None
         number = run.state["number"]
         _check_made(run, inputs, overwrite=asked.overwrite, is_repeatable=is_repeatable)
@@ -398,7 +398,11 @@ def _make_all(run: _Run, inputs: Inputs, found: Survey, asked: FileRelease) -> N
             state = run.status(name) if name in run.made else "gone"
             if state == "gone":
                 part = run.part(index, file_ending(path))
-                mine = replace(asked, release=asked.release.from_row(start), progress=False)
+                mine = replace(
+                    asked,
+                    release=asked.release.with_words(asked.release.words, start),
+                    progress=False,
+                )
                 with told_apart(path, inputs.paths):
                     mine.write(path, part, output)
                 if is_text(path):
@@ -422,7 +426,7 @@ def _make_all(run: _Run, inputs: Inputs, found: Survey, asked: FileRelease) -> N
             advance(rows)
 
 
-def _take_in(release: ColumnRelease, path: Path) -> None:
+def _take_in(release: Release, path: Path) -> None:
     """Add the reports of a finished file to the fingerprint of all."""
     columns = [str(target.column) for target in release.targets]
     for batch in open_table(path, coded=release.coded).batches(columns):

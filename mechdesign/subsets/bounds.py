@@ -127,8 +127,8 @@ def asked_parts(notion: PrivacyNotion) -> list[tuple[str, int, float]]:
             expected="one that bounds likelihoods of symbols by those of others or of the prior, "
             "at the same levels whatever the symbols are",
             got="other levels for other symbols" if is_known else "one of another kind",
-            remedy="name LDP, PML, PMC, LIP or ALIP, or design for a prior of fewer symbols with "
-            "md.design",
+            remedy="name LDP, PML, PMC, LIP or ALIP, or have fewer symbols: put numbers into bins, "
+            "group rare ones under one name",
         )
     return found[0]
 

@@ -37,7 +37,7 @@ from ..privacy import (
 )
 from ..privacy.notion import as_notions
 from ..privacy.rows import cone_rows
-from ..solve.columns_plan import KernelPlan, product_kernel
+from ..solve.columns_plan import KernelPlan
 from ..subsets import SubsetSelection
 from ..subsets.bounds import asked_parts
 from ._rates import approximate_level
@@ -548,9 +548,7 @@ def compose(
         )
     if people not in ("same", "different"):
         raise UnknownNameError("people who report", people, ("same", "different"))
-    mechanisms = tuple(
-        _PlanReport.of(one) if isinstance(one, KernelPlan) else one for one in mechanisms
-    )
+    mechanisms = tuple(one.together() if isinstance(one, KernelPlan) else one for one in mechanisms)
     if any(isinstance(one, SubsetSelection) for one in mechanisms):
         return _composed_by_ratio(mechanisms, int(times), notions, people)
     kernels = [mechanism_of(one) for one in mechanisms]
@@ -636,23 +634,6 @@ def _least_mass(kernel: Any, even: float) -> float:
     if not isinstance(kernel, SubsetSelection):
         return even
     return 0.0 if kernel.prior is None else kernel.prior.pmin
-
-
-@dataclass(frozen=True)
-class _PlanReport:
-    """All reports of a plan as one about the combination of values, with what is asked of it."""
-
-    mechanism: Mechanism
-    notions: tuple[PrivacyNotion, ...]
-    prior: Prior | None
-
-    @classmethod
-    def of(cls, plan: KernelPlan) -> _PlanReport:
-        if not plan.total.uses_prior or plan.prior is None:
-            return cls(plan.product(), (plan.total,), None)
-        known = plan.prior.restricted()
-        together = product_kernel(list(plan.kernels.values()), known.labels)
-        return cls(together.with_schema(plan.names), (plan.total,), known.with_schema(plan.names))
 
 
 def _once(asked: Iterable[tuple[PrivacyNotion, Any]]) -> list[tuple[PrivacyNotion, Any]]:

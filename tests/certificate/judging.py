@@ -11,6 +11,7 @@ part of a file has no meaning, so that nothing may be proved of it.
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import pickle
@@ -426,9 +427,20 @@ class UndecidedError(Exception):
 
 def midpoints(bins: Any) -> dict[Any, float]:
     """Numbers in the place of bins."""
-    labels, edges = labels_of(bins["labels"]), []
+    labels, edges, of = labels_of(bins["labels"]), [], bins.get("of", "numbers")
+    need(of in ("numbers", "dates", "year", "quarter", "month", "weekday"), "what bins are of")
     for text in listed(bins["edges"], len(labels) + 1):
-        edges.append(float(text) if text in ("inf", "-inf") else rational(text))
+        if text in ("inf", "-inf"):
+            edges.append(float(text))
+        elif of == "dates":
+            need(re.fullmatch(r"\d{4}(-\d\d){2}(T\d\d(:\d\d){2}(\.\d{6})?)?", text), "a date")
+            time = datetime.datetime.fromisoformat(text)
+            seconds = 3600 * time.hour + 60 * time.minute + time.second
+            days = time.toordinal() - datetime.date(1970, 1, 1).toordinal()
+            edges.append(days + (seconds + Fraction(time.microsecond, 10**6)) / 86400)
+        else:
+            edges.append(rational(text))
+    need(bins["whole"] or of in ("numbers", "dates"), "whole parts of dates")
     need(all(a < b for a, b in pairwise(edges)), "edges that increase")
     need(bins["closed"] in ("left", "right") and type(bins["whole"]) is bool, "bins")
     sides = []
@@ -452,7 +464,7 @@ def midpoints(bins: Any) -> dict[Any, float]:
             width = width if width < math.inf else 1.0
             low, high = (high - width, high) if low == -math.inf else (low, low + width)
         found[labels[k]] = low + (high - low) / 2
-    return found
+    return found if of in ("numbers", "dates", "year") else {}
 
 
 def keeps(asked: Asked, masses: list[Fraction], columns: list[list[Fraction]]) -> bool | None:

@@ -293,7 +293,7 @@ def test_a_warm_start_of_another_kind_does_no_harm(change):
     utility = md.utility.Matrix(np.random.default_rng(1).random((30, 30)))
     before = Structured().solve(state_problem(prior, utility, first(1.0)).program)
     program = state_problem(prior, utility, second(1.0)).program
-    near, cold = Structured().warm_solve(program, before), Structured().solve(program)
+    near, cold = Structured().solve(program, before), Structured().solve(program)
     values = [float((program.objective * c.kernel).sum()) for c in (near, cold)]
     assert values[0] == pytest.approx(values[1], abs=1e-7)
 
@@ -308,7 +308,7 @@ def test_a_warm_start_over_other_symbols_is_not_used():
         ).program
         for n in (10, 30)
     )
-    near = Structured().warm_solve(large, Structured().solve(small))
+    near = Structured().solve(large, Structured().solve(small))
     assert near.details["converged"] == "True"
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 import json
+from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from test_reading import packed, workbook
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.tables.reading import read_columns
+from mechdesign.errors import DataError
+from mechdesign.tables.reading import open_table, read_columns
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.parquet")
@@ -113,6 +117,77 @@ def test_reports_that_are_symbols_keep_the_categories_and_their_order(tmp_path):
     pa.parquet.write_table(table, tmp_path / "t.parquet")
     md.privatize_file(tmp_path / "t.parquet", tmp_path / "o.parquet", "x", made, ledger=False)
     assert md.Prior.from_data(tmp_path / "o.parquet", "x").labels == tuple(levels)
+
+
+def test_frames_of_text_have_the_labels_of_a_design_of_dates_times_and_decimals(tmp_path):
+    """pandas reads dates as text, decimals as floats, and integers as floats where some miss."""
+    columns = {
+        "day": [dt.date(2024, 2, 29), dt.date(1999, 1, 1), dt.date(2024, 3, 1)],
+        "at": [dt.datetime(2024, 2, 29, 12, 30), dt.datetime(2024, 2, 29), dt.datetime(1999, 1, 1)],
+        "zoned": [dt.datetime(2024, 2, 29, hour, tzinfo=dt.UTC) for hour in (0, 5, 7)],
+        "clock": [dt.time(8), dt.time(9, 30), dt.time(23, 59, 59)],
+        "paid": [Decimal("0.10"), Decimal("1.25"), Decimal("7")],
+        "n": [1, 2, 30],
+    }
+    table = {"id": range(30)} | {name: values * 10 for name, values in columns.items()}
+    frame, key = pd.DataFrame(table), md.release_key(tmp_path / "key")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    read, parsed = (
+        pd.read_csv(tmp_path / "t.csv", parse_dates=dates) for dates in ([], ["day", "at"])
+    )
+    for name, labels in columns.items():
+        made = md.randomised_response(md.Prior.uniform(labels), 2)
+        out = md.privatize(frame, name, made, row="id", key=key)
+        drawn = out[name].tolist()
+        for other in (read, parsed, pl.from_pandas(read), pa.Table.from_pandas(parsed)):
+            again = md.privatize(other, name, made, row="id", key=key)
+            assert [*map(made.outputs.index, read_columns(again, [name])[0])] == [
+                *map(made.outputs.index, drawn)
+            ], (name, type(other))
+        expected = md.estimate(out, made, name).values
+        out.to_csv(tmp_path / "out.csv", index=False)
+        reports = pd.read_csv(tmp_path / "out.csv")
+        if name == "n":
+            reports[name] = reports[name].astype(float)
+        md.save_receipt(out, tmp_path / "said.json", overwrite=True)
+        for said in (tmp_path / "said.json", None):
+            told = md.estimate(reports, made, name, receipt=said)
+            assert told.values.tolist() == expected.tolist()
+        for wrong in ("2024-02-30", "snan", "", "x", 5.5, b"1"):
+            with pytest.raises(DataError, match="expected"):
+                md.privatize(pd.DataFrame({name: [wrong]}), name, made)
+
+
+def test_the_order_of_categories_is_kept_in_text(tmp_path):
+    """The note beside a text file tells it."""
+    levels = ["low", "medium", "high"]
+    made = md.randomised_response(md.Prior.uniform(sorted(levels)), 1)
+    frame = pd.DataFrame(
+        {"x": pd.Categorical(["high", "low", "medium"] * 90, levels, ordered=True)}
+    )
+    frame.to_parquet(tmp_path / "t.parquet")
+    for name in ("o.csv", "p.tsv.gz"):
+        out = tmp_path / name
+        md.privatize_file(tmp_path / "t.parquet", out, "x", made, ledger=False, rng=1)
+        assert md.Prior.from_data(out, "x").labels == tuple(levels)
+        table = open_table(out)
+        assert table.schema.field("x").type.ordered
+        assert md.estimate(out, made, "x").values.sum() == pytest.approx(1)
+        # What was not written with it is refused, and quoted nowhere.
+        note = Path(f"{out}.receipt.json")
+        told = json.loads(note.read_text())
+        assert told["types"] == {"x": {"ordered": levels}}
+        for wrong in (
+            {"ordered": ["low", "high"]},
+            {"ordered": ["a", "a"]},
+            {"ordered": [1]},
+            {},
+            7,
+        ):
+            note.write_text(json.dumps(told | {"types": {"x": wrong}}))
+            with pytest.raises(DataError, match="expected") as refused:
+                md.Prior.from_data(out, "x")
+            assert "medium" not in str(refused.value)
 
 
 def test_every_command_is_told_how_text_is_written(tmp_path, capsys):

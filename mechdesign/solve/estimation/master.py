@@ -392,15 +392,15 @@ def _cholesky(matrix: Vector) -> Vector:
 
 
 def _forward(lower: Vector, right: Vector) -> Vector:
-    from scipy.linalg import solve_triangular
+    from scipy.linalg.lapack import dtrtrs
 
-    return np.asarray(solve_triangular(lower, right, lower=True))
+    return np.asarray(dtrtrs(lower, right, lower=1)[0])
 
 
 def _backward(lower: Vector, right: Vector) -> Vector:
-    from scipy.linalg import solve_triangular
+    from scipy.linalg.lapack import dtrtrs
 
-    return np.asarray(solve_triangular(lower.T, right, lower=False))
+    return np.asarray(dtrtrs(lower, right, lower=1, trans=1)[0])
 
 
 def _reach(values: Vector, step: Vector) -> float:

@@ -26,7 +26,7 @@ from ...program.program import SEARCHING, EstimationProgram
 from ...program.worst import WorstTruthProgram
 from ...utility.truths import ColumnRisks, RiskPoint
 from ..column_generation.master import mixed_kernel
-from ..method import Handles, Method
+from ..method import ANY_CONE, Method
 from .master import HIDDEN, UNTOLD, optimal_masses
 from .method import OptimalExperiment, balanced, check_told, listed
 
@@ -57,7 +57,7 @@ class LeastFavourable(Method):
     """The worst of several risks, any cone."""
 
     name = "least-favourable"
-    handles = Handles(frozenset({"worst estimation"}))
+    features = ANY_CONE | {"worst estimation"}
     reason = (
         "the kernel of the least worst risk and the least favourable truth are found together, as "
         "a saddle point"
