@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -122,8 +123,22 @@ def counted(form: str) -> Callable[[int, Path], Any]:
     return prepare
 
 
+def hashed(count: int, _: Path) -> Any:
+    """What a keyed hash of each row takes by itself, by which machines and loads are compared."""
+    start = blake2b(key=KEY, digest_size=8)
+    start.update(bytes(range(100)))
+    rows = [b"s%d" % number for number in range(count)]
+
+    def work() -> list[bytes]:
+        copies = ((start.copy(), row) for row in rows)
+        return [one.update(row) or one.digest() for one, row in copies]
+
+    return work
+
+
 #: How many rows, and what is measured of them.
 CASES: dict[str, tuple[int, Any]] = {
+    "a keyed hash of each row by itself": (2_000_000, hashed),
     "design of a CSV file (command)": (2_000_000, design_of_file),
     "prior of an Arrow column": (1_000_000, counted("Arrow")),
     "prior of a pandas column": (1_000_000, counted("pandas")),
@@ -133,8 +148,8 @@ CASES: dict[str, tuple[int, Any]] = {
     "CSV to CSV with a key": (2_000_000, applied(".csv", row="id", key=KEY)),
     "Parquet to Parquet": (2_000_000, applied(".parquet")),
     "Parquet to Parquet with a key": (2_000_000, applied(".parquet", row="id", key=KEY)),
-    "persons on the ledger, first release": (200_000, applied(".csv", person="id", key=KEY)),
-    "persons on the ledger, sixth release": (200_000, applied(".csv", 6, person="id", key=KEY)),
+    "persons on the ledger, first release": (2_000_000, applied(".csv", person="id", key=KEY)),
+    "persons on the ledger, sixth release": (500_000, applied(".csv", 6, person="id", key=KEY)),
 }
 
 
@@ -194,7 +209,7 @@ def run(
                 rows = int(share * count)
                 command = [sys.executable, "-m", "benchmarks.releases", "one", name, str(rows)]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
-                found = json.loads(done.stdout.splitlines()[-1])
+                found = {**json.loads(done.stdout.splitlines()[-1]), "load": os.getloadavg()[0]}
                 file.write(json.dumps({"case": name, "rows": rows, **found, **stamp}) + "\n")
                 told = f"{found['seconds']:.3g} s, {found['seconds'] / rows * 1e6:.3g} us a row"
                 typer.echo(
@@ -203,20 +218,16 @@ def run(
                 )
 
 
-@app.command()
-def table(
-    results: Annotated[Path, typer.Option(help="Rows to read.")] = RESULTS,
-    output: Annotated[Path, typer.Option(help="Page to write.")] = PAGE,
-) -> None:
-    """Write the page of tables from the rows."""
-    rows = read_rows(results)
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """Medians of seconds and memory, as Markdown."""
     dates = sorted({row["date"] for row in rows})
     lines = [
-        "Processor seconds and peak memory of a process with one thread, medians; measured "
+        "Processor seconds and memory of a process with one thread, medians; measured "
         f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))} on a machine with "
-        f"{' and '.join(sorted({row['machine'] for row in rows}))}. Tables have columns of "
-        "identities, of ten classes and of ages; memory is what is added to that of the table and "
-        "of the libraries.",
+        f"{' and '.join(sorted({row['machine'] for row in rows}))}, at loads of "
+        f"{min(row['load'] for row in rows):.0f} to {max(row['load'] for row in rows):.0f}. "
+        "Tables have columns of identities, of ten classes and of ages; megabytes are those that "
+        "are added to the table in memory and to the libraries.",
         "",
         "| case | rows | seconds | microseconds a row | megabytes |",
         "| --- | --- | --- | --- | --- |",
@@ -229,7 +240,16 @@ def table(
             added = statistics.median(row["megabytes"] - row["before"] for row in mine)
             each = f"{seconds:.3g} | {seconds / count * 1e6:.3g} | {added:.0f}"
             lines.append(f"| {name} | {count:,} | {each} |")
-    write_page(output, "\n".join(lines))
+    return "\n".join(lines)
+
+
+@app.command()
+def table(
+    results: Annotated[Path, typer.Option(help="Rows to read.")] = RESULTS,
+    output: Annotated[Path, typer.Option(help="Page to write.")] = PAGE,
+) -> None:
+    """Write the page of the table from the rows."""
+    write_page(output, markdown(read_rows(results)))
 
 
 if __name__ == "__main__":

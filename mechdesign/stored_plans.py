@@ -46,13 +46,14 @@ def plan_from_parts(
     """
     names = Schema(tuple(part["name"] for part in content["columns"])).names
     is_public = content["kind"] == "public plan"
+    kind = PublicDesign if is_public else Design
     if len(names) < 2:
         raise ValueError("a plan of less than two columns")
     for column, found in zip(names, designs, strict=True):
-        if not isinstance(found, PublicDesign if is_public else Design):
+        if not isinstance(found, kind):
             raise TypeError("a column of a plan without its design, or the public form of it")
-        kernel = found if is_public else found.prior
-        if kernel.schema is None or kernel.schema.names != (column,):
+        schema = found.schema if isinstance(found, PublicDesign) else found.prior.schema
+        if schema is None or schema.names != (column,):
             raise ValueError("a column of a plan with the design of another")
     if is_public:
         return PublicPlan.of(names, designs, total)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
+from ..errors import DataError, InputError, UnknownNameError, quote
 from ..exact import is_whole
 from ..kernel import MatrixKernel, outer
 from ..labels import Label, counted, listing
@@ -31,7 +31,7 @@ from ..schema import Schema
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
 from ..subsets import SubsetSelection
 from ..utility.questions import Question
-from .estimator import Options, answered
+from .estimator import Options, answered, warn_of_half
 from .intervals import Answers, Mixed, Sampling
 from .likelihood import Fitted, chance_of_distance
 from .references import check_confidence, prior_of, reference_of, weights_note
@@ -148,14 +148,10 @@ class ManyEstimates(Limited, Rows):
         return []
 
 
-def _warn_of_errors(errors: Vector, reports: int, what: str, remedy: str) -> None:
+def _warn_of_errors(errors: Vector, reports: int, what: str, *remedy: str) -> None:
     """Warn of errors that say next to nothing."""
-    typical = 1.96 * float(np.median(errors))
-    if typical >= 0.5:
-        warn(
-            f"{reports} reports say next to nothing about {what} (± {typical:.2g}); {remedy}",
-            PrecisionWarning,
-        )
+    if (typical := 1.96 * float(np.median(errors))) >= 0.5:
+        warn_of_half(reports, f"{what} (", typical, *remedy)
 
 
 def _share_path(first: Vector, own: Any, others: Any) -> Mixed:
@@ -192,8 +188,7 @@ def estimate_selection(
     # What remains where the secrets are fixed and only reports are random.
     variance = mechanism.variances(shares) - fixed * shares * (1 - shares)
     errors = np.sqrt(np.maximum(variance, 0) / n)
-    remedy = "md.plan (mechdesign plan) says how many would"
-    _warn_of_errors(errors, n, f"the {len(values)} shares", remedy)
+    _warn_of_errors(errors, n, f"the {len(values)} shares")
     # Moments given the symbol itself, and given others, mixed over their groups by the shares.
     groups, (own, other) = np.asarray(mechanism.layout.group), mechanism.score_moments()
     is_own = np.eye(own.shape[1])[groups]

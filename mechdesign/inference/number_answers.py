@@ -384,10 +384,10 @@ class _Side:
             parts = c, np.outer(known, np.ones(c.shape[1]))
             value, error = observed.ratios(*parts)
             lower, upper = observed.ratio_limits(*parts, alpha, sides)
-            return value + origin, error, lower + origin, upper + origin
-        lower, upper = observed.answers(c).limits(alpha, sides=sides)
-        error = roots(c.T @ made.covariance @ c)
-        return made.values @ c + origin, error, lower + origin, upper + origin
+        else:
+            value, error = made.values @ c, roots(c.T @ made.covariance @ c)
+            lower, upper = observed.answers(c).limits(alpha, sides=sides)
+        return value + origin, error, lower + origin, upper + origin
 
     def at(self, shares: Vector, q: float, *, last: bool = False) -> float:
         """Where shares below the edges, which do not fall, reach ``q``, evenly in between.

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 #: Entries of gains from which they are asked for by output, where the utility can say them so.
-LARGE = 4_000_000
+LARGE = 400_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -154,7 +154,8 @@ class Part:
 
     def _targets(self, into: Any) -> list[Target]:
         """The columns of reports: one for each of secrets where reports are such tuples."""
-        outputs, columns, count = self.kernel.outputs, self.columns, len(self.columns)
+        columns, count = self.columns, len(self.columns)
+        outputs: Sequence[Any] = self.kernel.outputs
         if count == 1:
             return [Target(columns[0], columns[0], outputs, self.coding.book.labels)]
         split = all(isinstance(y, tuple) and len(y) == count for y in outputs)
@@ -224,12 +225,12 @@ class Part:
     def _drawn(self, codes: NDArray[Any], words: Words, kind: np.dtype[Any]) -> NDArray[Any]:
         """Output positions as integers of a kind, -1 for -1."""
         if not len(codes) or codes.min() != ABSENT:
-            return self.table.draw(codes, words).astype(kind, copy=False)  # type: ignore[no-any-return]
+            return self.table.draw(codes, words).astype(kind, copy=False)
         absent = codes == ABSENT
         # Every row takes its word, so that the others do not depend on it.
         drawn = self.table.draw(np.where(absent, 0, codes), words).astype(kind)
         drawn[absent] = ABSENT
-        return drawn  # type: ignore[no-any-return]
+        return drawn
 
     def read_back(self, read: Reader) -> NDArray[np.int64]:
         """Positions of reports that were written, -1 where they are null."""
@@ -317,8 +318,8 @@ class Release:
 
     def without_identity(self) -> Release:
         """What may be seen: kernels and policy, no key and no design with its prior."""
-        parts = [part.bare() for part in self.parts]
-        return self.changed(identity=None, admission=None, parts=parts, plan=None, _held=None)
+        own = {"parts": [part.bare() for part in self.parts], "recorded": None, "recalled": {}}
+        return self.changed(identity=None, admission=None, plan=None, _held=None, **own)
 
     def with_words(self, words: Sequence[Words], start: int = 0) -> Release:
         """The same release for the rows from a position on, where that decides their words."""
@@ -472,9 +473,14 @@ class Release:
         kernel = hashlib.sha256(",".join(one.kernel for one in each).encode()).hexdigest()
         if self.recorded is not None:
             kernel = kernel_fingerprint(self.recorded.mechanism)
-        own = {"kernel": kernel, "design": None, "notions": (str(self.plan.total),)}
-        reports = _sequence(self.reports) if rows else None
-        return replace(made, **own, reports=reports, together=None)
+        return replace(
+            made,
+            kernel=kernel,
+            design=None,
+            notions=(str(self.plan.total),),
+            reports=_sequence(self.reports) if rows else None,
+            together=None,
+        )
 
     # What is counted before
 

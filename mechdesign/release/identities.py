@@ -424,15 +424,18 @@ class Admission:
 
     Parameters
     ----------
-    identity : whose rows they are
+    identity : whose rows they are; without one everybody may come again
     folder : where a table of any length has room, in bounded memory: records of long ones go into a
         nameless file, and what came again is refused by :meth:`compare`; without one it is refused
         by the part that has it
     key : secret bytes that the coefficients and the fingerprint of :meth:`compare` depend on
     """
 
-    def __init__(self, identity: Identity, folder: Path | None = None, key: bytes = b"") -> None:
+    def __init__(
+        self, identity: Identity | None, folder: Path | None = None, key: bytes = b""
+    ) -> None:
         self.identity, self._folder, self._key = identity, folder, key
+        self._by_person = identity is not None and identity.by_person
         seed = shake_256(b"mechdesign-again" + (key or secrets.token_bytes(32)))
         drawn = np.frombuffer(seed.digest(8 * _OUT * (_PLACES + 1)), dtype="<u8")
         self._added, *factors = drawn.astype(np.uint64).reshape(_PLACES + 1, _OUT)
@@ -470,7 +473,7 @@ class Admission:
         if codes is not None:
             records[2] = codes
         if self._folder is None:
-            self._compare_now(_sorted(records))
+            self._compare_now(records)
             return
         self._runs.append(records)
         if sum(run.shape[1] for run in self._runs) >= _HELD:
@@ -496,25 +499,20 @@ class Admission:
         return (found[:, ::2] << np.uint64(32) | found[:, 1::2]).T
 
     def _compare_now(self, fresh: NDArray[np.uint64]) -> None:
-        """Take in sorted records, none of whose identities came before."""
-        again = self._repeats(fresh) > 0
-        for run in self._runs:
-            places = np.searchsorted(run[0], fresh[0]).clip(max=run.shape[1] - 1)
-            same = (run[:2].take(places, axis=1) == fresh[:2]).all(axis=0)
-            if self.identity.by_person:
-                known = run[2].take(places)
-                same &= (known != fresh[2]) & (fresh[2] != _NO_SYMBOL)
-            again = again or bool(same.any())
-        if again:
-            whole = _sorted(np.concatenate([*self._runs, fresh], axis=1))
-            self._refuse(self._repeats(whole))
-        fresh = _with_symbols(fresh) if self.identity.by_person else fresh
+        """Take in records, none of whose identities came before."""
+        near = [
+            run[:, np.unique(np.searchsorted(run[0], fresh[0]).clip(max=run.shape[1] - 1))]
+            for run in self._runs
+        ]
+        whole = _sorted(np.concatenate([*near, fresh], axis=1))
+        self._refuse(self._repeats(whole))
+        fresh = fresh if near else whole
         while self._runs and self._runs[-1].shape[1] <= fresh.shape[1]:
-            fresh = _sorted(np.concatenate([self._runs.pop(), fresh], axis=1))
-        self._runs += [fresh] if fresh.shape[1] else []
+            fresh = np.concatenate([self._runs.pop(), fresh], axis=1)
+        self._runs.append(_sorted(fresh) if near else whole)
 
     def _refuse(self, count: int) -> None:
-        if count:
+        if count and self.identity is not None:
             raise repeated(self.identity, count, self._rows)
 
     def _write(self) -> None:
@@ -535,20 +533,30 @@ class Admission:
             ) from None
         self._ends.append(np.cumsum(np.bincount(buckets, minlength=_BUCKETS)))
 
-    def compare(self) -> str:
+    def compare(self) -> str | None:
         """Raise :class:`DataError` for what came again, with the count of all parts.
 
         Returns
         -------
-        A fingerprint of the identities with their symbols, the same in any order.
+        A fingerprint of the identities with their symbols, the same in any order; ``None`` without
+        identities.
         """
         told = blake2b(digest_size=16, key=self._key, person=b"mechdesign-pairs")
         again = 0
         for records in self._all():
             again += self._repeats(records)
-            told.update(np.ascontiguousarray(records.T))
+            told.update(records.T.tobytes())
         self._refuse(again)
-        return told.hexdigest()
+        return told.hexdigest() if self.identity else None
+
+    def most(self) -> int:
+        """The most rows of one identity."""
+        found = [0]
+        for records in self._all():
+            new = (records[:2, 1:] != records[:2, :-1]).any(axis=0)
+            starts = np.flatnonzero(np.concatenate([[True], new, [True]]))
+            found.append(int(np.diff(starts).max(initial=0)))
+        return max(found)
 
     def _all(self) -> Iterator[NDArray[np.uint64]]:
         """All records, sorted, in parts that have no identity in common."""
@@ -568,20 +576,14 @@ class Admission:
 
     def _repeats(self, records: NDArray[np.uint64]) -> int:
         """Of sorted records, rows whose identity came before, or persons with several symbols."""
-        by_person = self.identity.by_person
-        records = _with_symbols(records) if by_person else records
+        if self._by_person and (records[2] == _NO_SYMBOL).any():
+            records = records[:, records[2] != _NO_SYMBOL]
         same = (records[:2, 1:] == records[:2, :-1]).all(axis=0)
-        if not by_person or not same.any():
+        if not self._by_person or not same.any():
             return int(same.sum())
         # A person with three symbols is one person.
         persons = np.cumsum(~same)
         return len(np.unique(persons[same & (records[2, 1:] != records[2, :-1])]))
-
-
-def _with_symbols(records: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The records of rows whose reports are not null."""
-    told = records[2] != _NO_SYMBOL
-    return records if told.all() else records[:, told]
 
 
 def _sorted(records: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -665,6 +667,11 @@ class Identities(Sequence[Any]):
 
     def __len__(self) -> int:
         return len(self.array)
+
+    @property
+    def known(self) -> Identities:
+        """Those that are there."""
+        return Identities(self.array.drop_null())
 
     def __getitem__(self, place: Any) -> Any:
         found = self.array[place]

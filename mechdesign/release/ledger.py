@@ -67,7 +67,6 @@ from .same_releases import (
     distinct,
     is_again,
     known_secrets,
-    off_account,
     report_inputs,
     same_secrets,
 )
@@ -224,15 +223,11 @@ class Ledger:
                         hidden = None  # whoever gave the same secrets before had other names
                 # The very reports of an earlier release add nothing to what was said of it then.
                 if not any(is_again(release, receipt, drawn_by) for release in before):
-                    same = off_account(
-                        same_secrets(known, fingerprint, who, receipt.column), hidden
-                    )
+                    same = same_secrets(known, fingerprint, who, receipt.column, hidden)
                     _warn_of(distinct(same), self, receipt.column, name, designed)
                     known_to = {release["number"] for release in same}
                     for part in parts:
-                        found = off_account(
-                            same_secrets(known, part.secrets, who, part.column), hidden
-                        )
+                        found = same_secrets(known, part.secrets, who, part.column, hidden)
                         others = [one for one in found if one["number"] not in known_to]
                         _warn_of(distinct(others), self, part.column, name, part.designed)
             if kernel is not None:
@@ -300,13 +295,10 @@ class Ledger:
         identity : as in the column of persons; 7 and ``"7"`` are one person
         people : the ``about`` of the releases, none when left out
         """
-        with self._locked():
-            return self._persons_of(self._lines()).account(self._person(identity, people))
-
-    def _person(self, identity: Any, people: str | None) -> bytes:
-        """The hash of a person."""
         found = encode_identities([identity], "person")
-        return hashed([whom(self._key(), people).copy], found)
+        with self._locked():
+            persons = self._persons_of(self._lines())
+            return persons.account(hashed([whom(self._key(), people).copy], found))
 
     def people(self) -> tuple[str | None, ...]:
         """Names of the people whose draws are counted person by person, each once.
@@ -352,13 +344,15 @@ class Ledger:
         StorageError
             Where the ledger no longer has a kernel.
         """
-        with self._locked():
-            persons = self._persons_of(self._lines())
-            rows = persons.history(self._person(identity, people))
-        rows = [row for row in rows if column is None or row[0] == column]
+        account = self.person(identity, people)
+        drawn = [
+            (entry, value)
+            for entry, value in zip(account.entries, account.values, strict=True)
+            if column is None or entry["column"] == column
+        ]
         given = list(reports) if is_iterable(reports) and not isinstance(reports, str) else []
-        kernels = [kernel for _, kernel, _, times in rows for _ in range(times)]
-        columns = len({name for name, *_ in rows})
+        kernels = [entry["kernel"] for entry, _ in drawn for _ in range(entry.get("times", 1))]
+        columns = len({entry["column"] for entry, _ in drawn})
         if columns != 1 or len(given) != len(kernels):
             raise InputError(
                 "reports of a person",
@@ -366,7 +360,7 @@ class Ledger:
                 got=f"{counted(len(given), 'report')}, and draws of {counted(columns, 'column')}",
                 remedy="pass each report once, in order, and name the column",
             )
-        values = {value for *_, value, _ in rows}
+        values = {value for _, value in drawn}
         is_known = len(kernels) == 1 or (len(values) == 1 and None not in values)
         if not (is_known or unchanged is True):
             raise InputError(

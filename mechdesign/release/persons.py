@@ -28,7 +28,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal
 from hashlib import blake2b, shake_256
 from itertools import repeat
@@ -48,7 +48,10 @@ from .codes import ABSENT
 from .identities import Identity, hashed
 
 _UNITS = 10**12  # of a nat: levels are added up exactly, as whole numbers of these
-UNBOUNDED = 1000 * _UNITS  # a level so large counts as infinite, and many of them can be added
+_UNBOUNDED_NATS = 1000
+UNBOUNDED = (
+    _UNBOUNDED_NATS * _UNITS
+)  # a level so large counts as infinite, and many of them can be added
 _PATIENCE = 60  # seconds to wait for another process
 _MOST = 1 << 62  # units that a total is kept below: many times what counts as infinite
 _DIGEST = 16  # bytes
@@ -80,11 +83,11 @@ CREATE TEMP VIEW changes AS SELECT asked.*, steps.* FROM asked LEFT JOIN draws
 CREATE TEMP VIEW levels AS SELECT *, min({_MOST}, more + coalesce(total, 0)) - coalesce(spare, 0)
     AS level FROM fresh LEFT JOIN accounts USING (person) LEFT JOIN spares USING (person);
 """
-# One row for each of ?1 draws, by the bytes of all of them.
+# Each of ?1 draws by the bytes of all of them; ?5 says whether one that comes again is another.
 _UNPACKED = """
 INSERT INTO asked WITH RECURSIVE each(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM each
     WHERE n < ?1 - 1) SELECT substr(?2, 32 * n + 1, 16), substr(?2, 32 * n + 17, 16), 1, ?3 + n,
-    CASE WHEN ?4 IS NULL THEN NULL ELSE substr(?4, 8 * n + 1, 8) END FROM each
+    substr(?4, 8 * n + 1, 8) FROM each WHERE true ON CONFLICT DO UPDATE SET times = times + ?5
 """
 # In floats, which are exact for all sums that a budget may have, and never too large.
 _ADDED_UP = f"""
@@ -203,37 +206,26 @@ class PersonDraws:
             rows[:, 2:4] = _words(values)
         self._parts.append(rows)
 
-    def ask(self, base: sqlite3.Connection, seed: bytes) -> int:
-        """Fill the table of what is asked, each draw once; returns the number of persons.
+    def ask(self, base: sqlite3.Connection, seed: bytes) -> None:
+        """Fill the table of what is asked, each draw once.
 
-        Symbols are sealed by a stream that belongs to the seed and to the key of the release.
+        Symbols are sealed by a stream that belongs to the seed and to the key of the release. All
+        draws of a person without a key have the seed in the place of their values.
         """
         rows = np.concatenate([np.zeros((0, 5), np.uint64), *self._parts])
         self._parts = []
-        order = np.argsort(rows[:, 0])
-        if (np.diff(rows[order, 0]) == 0).any():
-            order = np.lexsort(rows[:, 3::-1].T)
-        rows = rows[order]
-        is_first = np.append(True, (rows[1:, :4] != rows[:-1, :4]).any(axis=1))[: len(rows)]
-        starts = np.flatnonzero(is_first)
-        times = np.diff(np.append(starts, len(rows)))
-        rows = rows if is_first.all() else rows[starts]
-        persons = int((rows[1:, :2] != rows[:-1, :2]).any(axis=1).sum()) + bool(len(rows))
+        rows = rows[np.argsort(rows[:, 0])]
+        sealed: Any = None
         if self.identity is None:
-            fresh = np.frombuffer(secrets.token_bytes(_DIGEST * len(rows)), dtype=np.uint64)
-            rows[:, 2:4] = fresh.reshape(-1, 2)
-        self._codes = rows[:, 4]
-        sealed = rows[:, 4] ^ self._stream(seed, len(rows)) if self.is_remembered else None
+            rows[:, 2:4] = _words(seed)
+        if self.is_remembered:
+            self._codes = rows[:, 4]
+            sealed = (rows[:, 4] ^ self._stream(seed, len(rows))).tobytes()
         for start in range(0, len(rows), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            packed = rows[part, :4].astype(">u8").tobytes()
-            hidden = None if sealed is None else sealed[part].astype("<u8").tobytes()
-            base.execute(_UNPACKED, [len(rows[part]), packed, start, hidden])
-        if self.identity is None:
-            many = np.flatnonzero(times > 1).tolist()
-            told = ((int(times[i]), rows[i, :2].astype(">u8").tobytes()) for i in many)
-            base.executemany("UPDATE asked SET times = ? WHERE person = ?", told)
-        return persons
+            part = rows[start : start + _CHUNK, :4].astype(">u8")
+            hidden = sealed and sealed[8 * start : 8 * (start + len(part))]
+            told = [len(part), part.tobytes(), start, hidden, self.identity is None]
+            base.execute(_UNPACKED, told)
 
     def recall(
         self, person: bytes, place: int, earlier: tuple[bytes, int, bytes, str | None]
@@ -317,7 +309,7 @@ def read_budget(budget: Any, on_spent: str = "error") -> Budget | None:
         level = math.nan if isinstance(level, bool) else float(level)
     except (TypeError, ValueError):
         level = math.nan
-    if not 0 <= level < nats_of(UNBOUNDED):
+    if not 0 <= level < _UNBOUNDED_NATS:
         raise InputError(
             "budget",
             expected="a level of LDP in nats from 0 to below 1000, md.LDP(level) or md.PML(level)",
@@ -329,19 +321,14 @@ def read_budget(budget: Any, on_spent: str = "error") -> Budget | None:
 
 def units(level: float) -> int:
     """A level in units of 10⁻¹² nats, rounded up."""
-    if not level < nats_of(UNBOUNDED):
+    if not level < _UNBOUNDED_NATS:
         return UNBOUNDED
     return int((Decimal(repr(float(level))) * _UNITS).to_integral_value(ROUND_CEILING))
 
 
-def nats_of(total: int) -> float:
-    """Units as nats."""
-    return total / _UNITS
-
-
 def nats(total: int) -> float:
     """Units as nats, infinite where they are so many."""
-    return math.inf if total >= UNBOUNDED else nats_of(total)
+    return math.inf if total >= UNBOUNDED else total / _UNITS
 
 
 def level_of(kernels: Sequence[Any], prior: Any = None) -> int:
@@ -364,10 +351,12 @@ class PersonAccount:
     level : of LDP, in nats, rounded up: of their values, given when these changed
     entries : for each draw the time, column, fingerprint of the kernel and level of its release,
         its round where it has one, and how many draws there are where there are several
+    values : for each draw a hash of what it was about, where that is known
     """
 
     level: float
     entries: tuple[dict[str, Any], ...]
+    values: tuple[bytes | None, ...] = field(default=(), repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; an infinite level is ``"inf"``."""
@@ -476,7 +465,8 @@ class Persons:
             number = base.execute(
                 f"INSERT INTO releases ({names}) VALUES ({marks})", [*told.values()]
             ).lastrowid
-            persons = draws.ask(base, seed)
+            draws.ask(base, seed)
+            (persons,) = base.execute("SELECT count(DISTINCT person) FROM asked").fetchone()
             _step(base, about, judge, number)
             base.execute(_ADDED_UP)
             if budget is not None:
@@ -531,26 +521,21 @@ class Persons:
             (total,) = base.execute(
                 "SELECT coalesce(max(total), 0) FROM accounts WHERE person = ?", [person]
             ).fetchone()
-            entries = tuple(
-                {
-                    "time": time,
-                    "column": column,
-                    "kernel": kernel,
-                    "level": _told(nats(level)),
-                    **({} if of is None else {"round": of}),
-                    **({} if times == 1 else {"times": times}),
-                }
-                for (column, kernel, level, of, time, *_), _, times in _draws_of(base, person)
-            )
-        return PersonAccount(nats(total), entries)
-
-    def history(self, person: bytes) -> list[tuple[str, str, bytes | None, int]]:
-        """Column, kernel, hash of the value where it is known, and number, of each draw."""
-        if not self.path.exists():
-            return []
-        with self._opened() as base:
-            found = _draws_of(base, person)
-            return [(made[0], made[1], value, times) for made, value, times in found]
+            made = _releases(base)
+            kinds = base.execute(
+                "SELECT releases, CASE WHEN sealed IS NULL THEN NULL ELSE value END, times "
+                "FROM draws JOIN kinds ON number = kind WHERE person = ?",
+                [person],
+            ).fetchall()
+        draws = [(n, value, times) for kind, value, times in kinds for n in map(int, kind.split())]
+        draws.sort(key=lambda draw: draw[0])
+        entries = []
+        for number, _, times in draws:
+            column, kernel, level, of, time, *_ = made[number]
+            entry = {"time": time, "column": column, "kernel": kernel, "level": _told(nats(level))}
+            entry |= {} if of is None else {"round": of}
+            entries.append(entry | ({} if times == 1 else {"times": times}))
+        return PersonAccount(nats(total), tuple(entries), tuple(value for _, value, _ in draws))
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -587,20 +572,6 @@ def _releases(base: sqlite3.Connection) -> _Made:
         "SELECT number, secret, kernel, level, round, time, key, seed FROM releases"
     )
     return {number: tuple(told) for number, *told in rows}  # type: ignore[misc]
-
-
-def _draws_of(base: sqlite3.Connection, person: bytes) -> list[tuple[Any, bytes | None, int]]:
-    """The release of each draw of a person, in their order, its value where it is known, and how
-    many draws there are.
-    """
-    made = _releases(base)
-    rows = base.execute(
-        "SELECT releases, CASE WHEN sealed IS NULL THEN NULL ELSE value END, times FROM draws "
-        "JOIN kinds ON number = kind WHERE person = ?",
-        [person],
-    ).fetchall()
-    found = [(n, value, times) for kind, value, times in rows for n in map(int, kind.split())]
-    return [(made[n], value, times) for n, value, times in sorted(found, key=lambda row: row[0])]
 
 
 def _step(

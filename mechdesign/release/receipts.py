@@ -49,8 +49,6 @@ KEY = "mechdesign"
 SCHEMA = 1
 # Rows whose digests are hashed at once: they stay in the cache.
 _CHUNK = 1 << 14
-# Bytes of a file that are read at once.
-_READ = 1 << 20
 # Values whose digests are kept, of which at most so many.
 _PLAIN, _KEPT = frozenset({str, int, float, bool, type(None)}), 1 << 12
 
@@ -417,7 +415,7 @@ def file_receipts(path: str | Path, *, check: bool = False) -> dict[str, Receipt
     if not beside.exists():
         return {}
     found, digest = read_receipts(beside)
-    if check and digest != file_digest(Path(path)):
+    if check and digest != sha256_of(Path(path)):
         raise DataError(
             f"file {Path(path).name}",
             expected="the file that its receipt was written for",
@@ -448,16 +446,13 @@ def _receipts_of_all(each: list[dict[str, Receipt]]) -> dict[str, Receipt]:
     return found
 
 
-def file_digest(path: Path) -> str:
+def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
     try:
         with open(path, "rb") as file:
-            while chunk := file.read(_READ):
-                digest.update(chunk)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as problem:
         raise StorageError(f"file {path}: cannot be read ({problem.strerror}).") from None
-    return digest.hexdigest()
 
 
 # Fingerprints of columns

@@ -701,22 +701,16 @@ def _of_tuples(reports: Any, names: Sequence[str], kernel: Any, others: Sequence
         name: list(dict.fromkeys(y[i] for y in kernel.outputs)) for i, name in enumerate(names)
     }
     read = _read(counted_rows(reports, names, others), books, others)
-    known = [{label: k for k, label in enumerate(labels)} for labels in books.values()]
-    # The last place of each part is that of null.
-    table = np.full([len(labels) + 1 for labels in books.values()], ABSENT, dtype=np.int64)
-    for place, y in enumerate(kernel.outputs):
-        table[tuple(of[part] for of, part in zip(known, y, strict=True))] = place
-    rows = np.stack(list(read.places.values()))
-    places = table[tuple(rows)]
+    rows, at = np.unique(np.stack([*read.places.values()]), axis=1, return_inverse=True)
+    parts = [[*labels, None] for labels in books.values()]
+    tuples = [tuple(map(list.__getitem__, parts, row)) for row in rows.T.tolist()]
+    book = Codebook(kernel.outputs, "outputs of the mechanism")
+    places = book.places(tuples)
     unseen = (places == ABSENT) & (rows != ABSENT).all(axis=0)
     if unseen.any():
-        book = Codebook(kernel.outputs, "outputs of the mechanism")
-        values = [
-            tuple(labels[k] for labels, k in zip(books.values(), row, strict=True))
-            for row in rows[:, unseen].T.tolist()
-        ]
+        values = [tuples[i] for i in np.flatnonzero(unseen)]
         raise book.refuse(_where(joined(names)), values, "pass the mechanism that made them")
-    return Sample({joined(names): places}, read.repeats, read.columns, read.texts)
+    return Sample({joined(names): places[at]}, read.repeats, read.columns, read.texts)
 
 
 def note_of_plan(

@@ -43,7 +43,7 @@ from ..utility.estimation import Estimation
 from ..utility.questions import Question
 from ..utility.truths import rational_masses
 from ..utility.worst_case import WorstCase
-from .backends import known_solvers
+from .backends import Highs, known_solvers
 from .choice import (
     Choice,
     check_solver,
@@ -519,6 +519,8 @@ def _improved(problem: Problem, found: Design) -> Design:
         entries = _RETRY_ENTRIES if shortfall > GAP_TOLERANCE else sharpened
         if shortfall <= max(_SHARP, _attainable(program)) or n * m > entries:
             break
+        if shortfall <= GAP_TOLERANCE and not isinstance(find_method(name), Highs):
+            continue  # what is optimal is only sharpened by what ends at a vertex
         try:
             other, _ = _run_choice(problem, replace(found.choice, method=find_method(name)))
         except (SolverError, CertificateError):

@@ -411,8 +411,8 @@ class _Search:
             return np.array([room - slopes @ (cheapest(math.exp(x)) - shares) for x in logs])
 
         usual = max(float(risk.min() / grid[-1]) for grid, risk in zip(grids, risks, strict=True))
-        ends = math.log(usual) + np.array([[_PRICES], [-_PRICES]])
-        return cheapest(float(np.exp(crossings(left, *ends, tolerance=1e-12)[0])))
+        high, low = math.log(usual) + np.array([[_PRICES], [-_PRICES]])
+        return cheapest(float(np.exp(crossings(left, high, low, 1e-12)[0])))
 
     def _risk_of(self, place: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """The risk of a column at shares, between those of its designs as powers of the share."""

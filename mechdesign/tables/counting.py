@@ -18,7 +18,6 @@ from ..errors import AlikeWarning, DataError, UnknownNameError, asked_by, quote,
 from ..exact import fraction, is_whole, read_fraction
 from ..labels import Label, alike, counted, parse_labels, tidy
 from .frames import column_values
-from .parts import parts_of, processors, side_by_side
 from .reading import Table, open_table, read_columns
 from .text import AS_FOUND, Dialect
 
@@ -36,8 +35,8 @@ _FEW_VALUES = 100
 _FEW_FRACTIONS = 20
 # Combinations that are listed whether they occur or not.
 _MOST_COMBINATIONS = 1_000_000
-# Rows that a dictionary is made of by one processor, and codes of rows that a machine word holds.
-_PART, _MOST_CODES = 1 << 20, 1 << 62
+# Codes of rows that a machine word holds.
+_MOST_CODES = 1 << 62
 # Values outside of bins whose types are told.
 _PROBED = 1000
 #: Cells of text files that stand for a missing value, in any case.
@@ -165,7 +164,7 @@ def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray
 
         if not pa.types.is_dictionary(values.type):
             try:
-                values = _dictionary(values)
+                values = values.dictionary_encode()
             except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
                 raise _no_values(column, f"values of type {values.type}") from None
         if isinstance(values, pa.ChunkedArray):
@@ -197,18 +196,6 @@ def dictionary_places(values: Any) -> NDArray[Any]:
     # Arrow's own ways to NumPy import pandas.
     kind = np.dtype(str(places.type))
     return np.frombuffer(places.buffers()[1], kind, len(places), places.offset * kind.itemsize)
-
-
-def _dictionary(values: Any) -> Any:
-    """An Arrow array as a dictionary; parts of a long one by several processors at once."""
-    import pyarrow as pa
-
-    if len(values) < 2 * _PART or processors() == 1:
-        return values.dictionary_encode()
-    parts = [values[part] for part in parts_of(len(values), _PART)]
-    found = list(side_by_side(lambda part: part.dictionary_encode(), parts))
-    chunks = [chunk for part in found for chunk in getattr(part, "chunks", [part])]
-    return pa.chunked_array(chunks, type=found[0].type)
 
 
 def _no_values(column: Any, got: str) -> DataError:

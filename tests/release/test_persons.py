@@ -190,7 +190,6 @@ def test_a_total_of_any_number_of_rows_does_not_overflow(level, tmp_path):
         def ask(self, base, _):
             value = os.urandom(16)
             base.execute("INSERT INTO asked VALUES (?, ?, ?, 0, NULL)", [b"p" * 16, value, 10**9])
-            return 1
 
     table = persons.Persons(tmp_path / "p")
     about = {"secret": "x", "kernel": "k", "round": None, "time": "now"}

@@ -31,28 +31,26 @@ class GrowingOptions:
 
     Attributes
     ----------
-    entries : entries of the smallest kernel that is worth it
     first : outputs at first
     joining : outputs that join at once, at least; as many as there are, where that is more
     priced_at : gap at which all outputs are priced first …
     falls : … and then each time that it has fallen to this share
     goes_back : … unless what was overlooked is this many times the gap: then back to before
     near : an output within this many gaps of paying is no candidate for leaving
-    leaves_until : gap below which none leaves
+    leaves_until : gap below which none leaves; nor does any once the iteration went back
     dense : share of all outputs that may be carried
     dense_from : gap from which on it counts
     turns_back : how often the iteration may go back
     iterations : steps at most
     """
 
-    entries: int = 400_000
     first: int = 64
     joining: int = 100
     priced_at: float = 0.03
-    falls: float = 0.05
+    falls: float = 0.1
     goes_back: float = 10.0
     near: float = 20.0
-    leaves_until: float = 1e-4
+    leaves_until: float = 1e-6
     dense: float = 0.5
     dense_from: float = 1e-2
     turns_back: int = 8
@@ -194,7 +192,7 @@ class Growing:
         carried = len(self.outputs) + len(paying)
         if gap <= limits.dense_from and carried > limits.dense * self.rows.count:
             return None
-        if not ends and gap > limits.leaves_until:
+        if not (ends or self.turns) and gap > limits.leaves_until:
             self._leave(values, gap)
         if not len(paying):
             self._save(gap)

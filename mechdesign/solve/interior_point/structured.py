@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...errors import SolverError
 from ...linear.threads import one_thread
 from ...program.duals import Candidate, Duals
+from ...program.gains import LARGE
 from ...program.program import LinearProgram, TwoSided
 from ..method import WARM_START, Method
 from .double import DoubleCone, DoubleNewton, DoublePoint, central_double
@@ -304,7 +305,7 @@ def few_outputs(program: LinearProgram, options: StructuredOptions) -> Candidate
     sides = program.sides
     assert sides is not None
     cone = cone_of(sides)
-    if not isinstance(cone, Cone) or program.shape[0] * program.shape[1] < GROWING.entries:
+    if not isinstance(cone, Cone) or program.shape[0] * program.shape[1] < LARGE:
         return None
     rows = Rows(program)
     outputs = first_outputs(program, GROWING.first)
