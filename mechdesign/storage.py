@@ -608,7 +608,7 @@ def _plan_in(content: dict[str, Any], name: str) -> KernelPlan:
     prior = None
     if held == "design" and content["prior"] is not None:
         prior = prior_from_json(content["prior"])
-    return plan_from_parts(content, designs, total, prior, name)
+    return plan_from_parts(content, designs, total, prior)
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:
