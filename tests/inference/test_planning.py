@@ -46,6 +46,7 @@ def kept(kernel, error, reports, prior, feature, surveys=300):
     return np.mean([reach_of(each).max() <= 1.001 * error for each in made.estimates])
 
 
+@pytest.mark.slow
 @for_each(
     "kernel, masses, error, feature, numbers",
     [

@@ -604,10 +604,10 @@ def test_reports_by_identity_follow_the_kernel_and_are_independent():
 
 def test_undecided_words_of_an_identity_are_settled_with_the_right_chances(monkeypatch):
     """Kernels over other denominators need more than one word for some rows."""
-    from mechdesign.release import column
+    from mechdesign.release import drawing
     from mechdesign.release.sampler import AliasTable
 
-    monkeypatch.setattr(column, "draw_table", lambda mechanism: AliasTable(mechanism, bits=4))
+    monkeypatch.setattr(drawing, "draw_table", lambda mechanism: AliasTable(mechanism, bits=4))
     thirds = md.Mechanism.from_weights(np.array([[1, 1, 1]]), 2, ["a"], check=False)
     frame = pd.DataFrame({"id": range(30_000), "x": "a"})
     made = md.privatize(frame, "x", thirds, row="id", key=KEY)["x"]

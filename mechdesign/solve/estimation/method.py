@@ -32,8 +32,8 @@ from .master import UNTOLD, UNTOLD_BY_ALL, optimal_masses
 
 Vector = NDArray[np.float64]
 
-#: Symbols above which a step of the interior point method takes minutes.
-MOST_SYMBOLS = 100
+#: Symbols above which a step of the interior point method takes minutes, and gigabytes.
+MOST_SYMBOLS = 200
 # Columns of less mass than a share of the largest are left out: the first share that costs nothing.
 _NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-6, 1e-9)
 # What leaving them out may cost of the value.
@@ -72,8 +72,8 @@ class OptimalExperiment(Method):
             return None
         return (
             f"{n} symbols are above the {MOST_SYMBOLS} up to which their columns are mixed "
-            "(numbers can be put into bins; md.subset_selection(prior, privacy) takes more "
-            "symbols, of at most six different masses)"
+            "(put numbers into bins, or group rare symbols under one name; every frequency under "
+            "LDP is designed for with any number of symbols)"
         )
 
     def solve(self, program: EstimationProgram) -> Candidate:

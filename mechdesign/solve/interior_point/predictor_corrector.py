@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 _ITERATIONS = 200
 #: Steps shorter than this lead nowhere.
-_SHORTEST = 1e-7
+SHORTEST = 1e-7
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def follow(iterate: Iterate, options: Options) -> tuple[int, bool]:
             moved = iterate.step()
         except np.linalg.LinAlgError:
             return taken, False
-        if not moved >= _SHORTEST:
+        if not moved >= SHORTEST:
             return taken + 1, iterate.error() <= options.tolerance
     return _ITERATIONS, iterate.error() <= options.tolerance
 
