@@ -417,7 +417,7 @@ _KINDS = {
     ),
     "subset selection": _file(
         {"symbols": _whole(2, 1 << 24), **_SELECTION},
-        {"labels": _list(_LABEL, least=2)},
+        {"labels": _list(_LABEL, least=2), **_ATTRIBUTES},
     ),
     "grouped selection": _file(
         {
@@ -443,7 +443,7 @@ _KINDS = {
             "fingerprint": _HASH,
             **_REPORTS,
         },
-        {"labels": _list(_LABEL), **_STATED},
+        {"labels": _list(_LABEL), **_STATED, **_ATTRIBUTES},
     ),
     "plan": _file(
         {
@@ -2375,6 +2375,7 @@ def _check_groups(content: dict[str, Any], report: Report) -> None:
         size = sum(n for _, n in groups)
         _need("labels" not in content or len(_labels(content["labels"])) == size, "other labels")
     _need((len(groups) == 1) == (symbols is not None), "a single group, or several")
+    _attributes(content, _labels(content.get("labels", [])))
     _need(len(groups) <= MOST_GROUPS, "too many groups")
     sums, columns = [0] * len(groups), list[tuple[_Prior, _Kernel]]()
     is_full, is_alike = "groups" not in content, True

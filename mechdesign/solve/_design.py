@@ -485,7 +485,7 @@ def warn_of_gap(found: Design | SubsetSelection) -> None:
         if isinstance(found.utility, Estimation):
             advice = "a longer search (time_limit=, --time-limit) may do better"
         if isinstance(found, SubsetSelection):
-            advice = "the gap is the most that is lost where symbols of near masses are drawn alike"
+            advice = "no kernel does better by more than that"
         if found.method == "few-outputs-experiment":
             advice = (
                 "the bound is that of any number of outputs: the gap is the most that so few of "

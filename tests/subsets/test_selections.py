@@ -52,6 +52,7 @@ MADE = [
     ([3, 3, 3, 1, 1, 1, 1], [md.LDP(1)], [(2, 2), (2, 2)]),
     ([2] * 5 + [1] * 4, [md.PML(0.8)], [(3, 2), (3, 2)]),
     ([9] + [3] * 2 + [1] * 5, [md.LIP(1)], [(1, 1), (2, 1), (7, 1)]),
+    ([40, 33, 20, 9, 8, 7, 3, 2, 1], [md.LDP(1)], None),
 ]
 
 
@@ -367,7 +368,10 @@ def test_what_cannot_be_is_refused_in_one_line():
     for tolerance in (-1, math.nan, "0"):
         with pytest.raises(InputError):
             md.subset_selection(20, md.LDP(1), tolerance=tolerance)
-    for masses, said in ((range(1, 9), "at most 6 different masses"), ([2, 1, 0], "without mass out")):
+    for masses, said in (
+        (range(1, 9), "at most 6 different masses"),
+        ([2, 1, 0], "without mass out"),
+    ):
         with pytest.raises(InputError, match=said):
             md.subset_selection(md.Prior.from_counts(masses), md.PML(1))
     assert md.subset_selection(md.Prior.uniform(["a", "b"]), md.PML(1)).inputs == ("a", "b")
