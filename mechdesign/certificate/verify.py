@@ -324,6 +324,18 @@ _LIMITS = _MIXTURE | {
 _BRANCH = {"excluded": _list(_whole(0)), "counted": _FLAG, "duals": _only(_PRICES, _LIMITS)}
 _DUALS = _only(_PRICES, _LIMITS | {"branches": _list(_only(_BRANCH), most=MOST_BRANCHES)})
 _INVERSE = _PRICES | {"multipliers": _NULL, "inverse": _list(_list(_NUMBER, "n"), least=1)}
+_BINS = {
+    "labels": _list(_TEXT, least=1),
+    "edges": _list(_any(_ENDLESS, _of("fraction")), least=2),
+    "closed": {"enum": ["left", "right"]},
+    "whole": _FLAG,
+    "origin": {"enum": ["public", "a separate sample", "the secrets"]},
+}
+_ATTRIBUTES = {
+    "attributes": _list(
+        _only({"name": _TEXT}, {"bins": _only(_BINS), "places": {"type": "object"}}), least=1
+    )
+}
 _GROUP_NUMBERS = _list(_whole(0, MOST_GROUPS - 1), least=2)
 _SAID = {"type": "string", "pattern": "^[^\x00-\x1f\x7f-\x9f]*$", "maxLength": 200}
 _REPAIR = _only(
@@ -460,18 +472,6 @@ _KINDS = {
         },
         {"achieved": _of("levels")},
     ),
-}
-_BINS = {
-    "labels": _list(_TEXT, least=1),
-    "edges": _list(_any(_ENDLESS, _of("fraction")), least=2),
-    "closed": {"enum": ["left", "right"]},
-    "whole": _FLAG,
-    "origin": {"enum": ["public", "a separate sample", "the secrets"]},
-}
-_ATTRIBUTES = {
-    "attributes": _list(
-        _only({"name": _TEXT}, {"bins": _only(_BINS), "places": {"type": "object"}}), least=1
-    )
 }
 _BASIC = {"type": ["string", "number", "boolean", "null"]}
 _PATTERN = "(0|[1-9][0-9]*)"
@@ -2371,7 +2371,7 @@ def _check_groups(content: dict[str, Any], report: Report) -> None:
         own = [[w for j, w in pairs if j == i] for i in sorted({*numbers})]
         groups = [(Fraction(sum(masses), len(masses)), len(masses)) for masses in own]
     else:
-        groups = [(1, symbols or numbers.count(i)) for i in range(max(numbers) + 1)]
+        groups = [(_ONE, symbols or numbers.count(i)) for i in range(max(numbers) + 1)]
         size = sum(n for _, n in groups)
         _need("labels" not in content or len(_labels(content["labels"])) == size, "other labels")
     _need((len(groups) == 1) == (symbols is not None), "a single group, or several")
