@@ -93,6 +93,8 @@ from .privacy import SymbolPMC as SymbolPMC
 from .privacy import SymbolPML as SymbolPML
 from .privacy import UtilityOptimisedLDP as UtilityOptimisedLDP
 from .privacy import inference_cost as inference_cost
+from .privacy.notion import bits as bits
+from .privacy.notion import ratio as ratio
 from .privacy.pointwise import PMLRegions as PMLRegions
 from .privacy.pointwise import pml_regions as pml_regions
 from .published import PublicDesign as PublicDesign

@@ -53,12 +53,12 @@ from .exact import (
 )
 from .files import read_json, write_text
 from .labels import Label
-from .mechanism import Mechanism
+from .mechanism import MOST_BITS, Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, notion_fields
 from .program.enclosures import CUT_SHORT, RELAXED
 from .program.problem import Problem, state_problem
-from .published import PublicDesign
+from .published import PublicDesign, denominator_to_json
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .schema import Schema
@@ -70,6 +70,8 @@ from .stored_plans import plan_from_parts, plan_to_json
 from .stored_values import (
     label_from_json,
     label_to_json,
+    level_from_json,
+    level_to_json,
     number_from_json,
     number_to_json,
     question_from_json,
@@ -415,7 +417,7 @@ def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
     return {
         "inputs": [label_to_json(label) for label in mechanism.inputs],
         "outputs": [label_to_json(label) for label in mechanism.outputs],
-        "denominator_bits": mechanism.bits,
+        **denominator_to_json(mechanism.denominator),
         "weights": [[write_integer(int(w)) for w in row] for row in mechanism.weights],
         **_schema_out(mechanism.schema),
     }
@@ -432,7 +434,11 @@ def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
             f"save: expected a notion whose class is registered, got {quote(notion)}; leave "
             "register=False out of its class, or save the mechanism alone, found.mechanism."
         )
-    values = {name: number_to_json(value) for name, value in notion_fields(notion).items()}
+    writers = dict.fromkeys(notion.level_fields, level_to_json)
+    values = {
+        name: writers.get(name, number_to_json)(value)
+        for name, value in notion_fields(notion).items()
+    }
     return {"name": type(notion).__name__, "parameters": values}
 
 
@@ -555,10 +561,7 @@ def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     notions = [_notion_in(part, name) for part in content["notions"]]
     stated = _stated_in(content)
     mechanism, asked = _whole_mechanism(content["mechanism"]), question_from_json(content)
-    made = PublicDesign.of(mechanism, notions, stated, asked)
-    if made.fingerprint != content["fingerprint"]:
-        raise StorageError(f"{name}: the fingerprint is that of another design; get it again.")
-    return made
+    return PublicDesign.of(mechanism, notions, stated, asked)
 
 
 def _stated_in(content: dict[str, Any]) -> list[str]:
@@ -617,8 +620,6 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, OutputUtility) else None
-    if ("requirements" in content) != (content["schema"] == REQUIRED_SCHEMA):
-        raise ValueError("requirements and schema version do not fit")
     asked = tuple(requirement_from_json(part, name) for part in content.get("requirements", ()))
     problem = state_problem(prior, utility, notions, outputs, None, asked)
     repair = _repair_in(saved["repair"], mechanism, outputs is not None)
@@ -647,8 +648,6 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     if RELAXED in certificate.bound_source or CUT_SHORT in certificate.bound_source:
         saved = settled(saved, certificate, found, width, problem.program.time_limit, name)
     compare_claims(saved, certificate, found, width, name)
-    if certificate.fingerprint != saved["fingerprint"]:
-        raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
     if not isinstance(content["agreement"], list):
         raise TypeError("the record of other methods is no list")
     method = confirmed_method(problem, _name_in(content["method"]), mechanism)
@@ -743,9 +742,14 @@ def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
     weights: NDArray[Any] = np.array(rows, dtype=object)
     if max(max(row) for row in rows) < 1 << 62:
         weights = weights.astype(np.int64)
-    found = Mechanism.from_weights(
+    bits = read_integer(part.get("denominator_bits", 0))
+    one = 1 << bits if 0 <= bits <= MOST_BITS else 0
+    one *= read_integer(part.get("denominator", 1))
+    if not 0 < one < 2 << MOST_BITS:
+        raise ValueError("a kernel over no number, or over a long one")
+    found = Mechanism.over(
         weights,
-        read_integer(part["denominator_bits"]),
+        one,
         [label_from_json(label) for label in part["inputs"]],
         [label_from_json(label) for label in part["outputs"]],
     )
@@ -778,7 +782,9 @@ def _notion_in(part: dict[str, Any], name: str) -> PrivacyNotion:
     cls = NOTIONS.get(part["name"].lower())
     if cls is None:
         raise _unknown(name, "notion", part["name"])
-    return cls(**{key: number_from_json(value) for key, value in part["parameters"].items()})
+    given = part["parameters"].items()
+    readers = dict.fromkeys(cls.level_fields, level_from_json)
+    return cls(**{key: readers.get(key, number_from_json)(value) for key, value in given})
 
 
 def _utility_in(

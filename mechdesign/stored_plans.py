@@ -14,6 +14,7 @@ from .published import PublicDesign
 from .schema import Schema
 from .solve._design import Design
 from .solve.columns_plan import ColumnsPlan, KernelPlan, PublicPlan, check_together
+from .stored_values import number_to_json
 from .utility import Estimation
 
 
@@ -47,13 +48,14 @@ def plan_from_parts(
     """
     names = Schema(tuple(part["name"] for part in content["columns"])).names
     is_public = content["kind"] == "public plan"
+    kind = PublicDesign if is_public else Design
     if len(names) < 2:
         raise ValueError("a plan of less than two columns")
     for column, found in zip(names, designs, strict=True):
-        if not isinstance(found, PublicDesign if is_public else Design):
+        if not isinstance(found, kind):
             raise TypeError("a column of a plan without its design, or the public form of it")
-        kernel = found if is_public else found.prior
-        if kernel.schema is None or kernel.schema.names != (column,):
+        schema = found.schema if isinstance(found, PublicDesign) else found.prior.schema
+        if schema is None or schema.names != (column,):
             raise ValueError("a column of a plan with the design of another")
     try:
         if is_public:
@@ -100,8 +102,7 @@ def _whole_plan(
 def _levels(plan: KernelPlan) -> dict[str, Any]:
     if plan.check is None:
         return {}
-    told = [level if math.isfinite(level) else str(level) for level in plan.check.achieved]
-    return {"achieved": told}
+    return {"achieved": list(map(number_to_json, plan.check.achieved))}
 
 
 def _weight(value: Any) -> float:

@@ -28,6 +28,7 @@ from ..privacy.notion import Check, notion_fields
 from ..privacy.rows import Multipliers
 from ..program.duals import Branch, Candidate, Duals
 from ..program.enclosures import Enclosure
+from ..program.gains import LARGE
 from ..program.problem import Problem, state_problem
 from ..program.program import EstimationProgram, LinearProgram, Program, SublinearProgram
 from ..program.worst import LeastProgram, WorstTruthProgram
@@ -39,6 +40,7 @@ from .feasible import FAR, repair_given, repair_required
 from .repair import (
     Repair,
     check_forbidden,
+    clean_columns,
     clean_kernel,
     joined,
     keep_sums,
@@ -374,8 +376,16 @@ def repaired(problem: Problem, kernel: NDArray[np.float64]) -> tuple[NDArray[np.
 
 def _lost(problem: Problem, candidate: Candidate, mechanism: Mechanism, value: float) -> float:
     """Utility that the repair of a candidate cost, as a share of what gaps are a share of."""
-    cleaned = clean_kernel(candidate.kernel)
     program = problem.program
+    if isinstance(program, LinearProgram) and candidate.kernel.size > LARGE:
+        live, cleaned = clean_columns(candidate.kernel)
+        after = value
+        if program.for_solvers.program is not program:
+            program = program.for_solvers.program
+            after = program.value(mechanism.kernel[problem.kept])
+        before = program.on_outputs(live).value(cleaned)
+        return _share(max(before - after, 0.0), program.width(after))
+    cleaned = clean_kernel(candidate.kernel)
     if isinstance(program, LinearProgram) and program.for_solvers.program is not program:
         # Of gains far from zero, floats see nothing but the differences.
         near = program.for_solvers.program
@@ -409,7 +419,8 @@ def examine(
     """
     if isinstance(problem.program, LinearProgram):
         check_forbidden(problem.program, problem.kept_weights(mechanism))
-    checks = tuple(notion.check(mechanism, problem.prior) for notion in problem.notions)
+    occurring = _occurring(problem, mechanism)
+    checks = tuple(notion.check(occurring, problem.prior) for notion in problem.notions)
     failed = tuple(check for check in checks if check.verdict is not Verdict.YES)
     if failed:
         raise CertificateError(
@@ -428,7 +439,7 @@ def examine(
             ),
             broken,
         )
-    measured = tuple(notion.checked_measure(mechanism, problem.prior) for notion in problem.notions)
+    measured = tuple(notion.checked_measure(occurring, problem.prior) for notion in problem.notions)
     _compare(problem, measured)
     if value is None:
         value = problem.enclose(mechanism)
@@ -459,6 +470,18 @@ def examine(
         value.low if value is not None and value.low == value.high else None,
         bound if rounded < math.inf else None,
     )
+
+
+def _occurring(problem: Problem, mechanism: Mechanism) -> Mechanism:
+    """Of a large kernel the outputs that occur: no notion compares others."""
+    if mechanism.weights.size <= LARGE or not isinstance(problem.program, LinearProgram):
+        return mechanism
+    used = np.flatnonzero(mechanism.weights.any(axis=0))
+    labels = [mechanism.outputs[y] for y in used]
+    found = Mechanism.from_weights(
+        mechanism.weights[:, used], mechanism.bits, mechanism.inputs, labels, check=False
+    )
+    return found.with_schema(mechanism.schema)
 
 
 def _gaps(
@@ -564,5 +587,5 @@ def fingerprint(
     if weights.dtype == object:
         digest.update(",".join(map(write_integer, weights.ravel())).encode())
     else:
-        digest.update(np.ascontiguousarray(weights, dtype="<i8").tobytes())
+        digest.update(np.ascontiguousarray(weights, dtype="<i8").data.cast("B"))
     return digest.hexdigest()

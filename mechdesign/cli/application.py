@@ -19,7 +19,7 @@ from .parameters import spelled_out
 #: Every command, by the question that it answers, in the order of the help.
 QUESTIONS = {
     "Where to begin?": ("try",),
-    "Which mechanism is best?": ("design", "smallest", "subset-selection", "pram", "plan-columns"),
+    "Which mechanism is best?": ("design", "smallest", "pram", "plan-columns"),
     "… for places, or tried out in a browser?": ("places", "explore"),
     "What does a kernel leak, and does it keep what is claimed?": (
         *("audit", "audit-samples", "certify", "verify", "show", "envelope"),

@@ -200,19 +200,21 @@ def estimate(
     ] = None,
     mean: Annotated[
         bool,
-        typer.Option("--mean", help="Of a column of numbers in bins: their mean."),
+        typer.Option("--mean", help="Of a column of numbers or dates in bins: their mean."),
     ] = False,
     quantile: Annotated[
         list[float] | None,
-        typer.Option(help="Of a column of numbers in bins: such as 0.5, the median. Repeat it."),
+        typer.Option(help="Of such a column: such as 0.5, the median. Repeat it."),
     ] = None,
     histogram: Annotated[
         bool,
-        typer.Option("--histogram", help="Of a column of numbers in bins: shares and densities."),
+        typer.Option("--histogram", help="Of such a column: shares and densities."),
     ] = False,
     ends: Annotated[
         str | None,
-        typer.Option(help="With them, the least and largest number there can be, such as 0..120."),
+        typer.Option(
+            help="With them, the least and largest number or date there can be, such as 0..120."
+        ),
     ] = None,
     plot: Annotated[
         Path | None,

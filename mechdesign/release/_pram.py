@@ -192,12 +192,12 @@ class Pram:
         if self.strata_column is None:
             return PublicDesign.of(self.strata[0].mechanism, self.notions)
         parts = [(part.name, part.mechanism) for part in self.strata]
-        bits = max(made.bits for _, made in parts)
-        rows = np.concatenate([made.weights << (bits - made.bits) for _, made in parts])
+        one = math.lcm(*(made.denominator for _, made in parts))
+        rows = np.concatenate([made.weights * (one // made.denominator) for _, made in parts])
         inputs = [(name, x) for name, made in parts for x in made.inputs]
         whole, named = told_in_public(self.notions)
         where = f" within each stratum of {quote(self.by)}"
-        stacked = Mechanism.from_weights(rows, bits, inputs, parts[0][1].outputs)
+        stacked = Mechanism.over(rows, one, inputs, parts[0][1].outputs)
         return PublicDesign.of(stacked, (), [f"{text}{where}" for text in (*whole, *named)])
 
     def matrix_csv(self, *, excel_safe: bool = False) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
 from ..files import check_writable
-from ..solve.columns_plan import KernelPlan
 from ..tables.frames import library_of
 from ._identifiability import warn_of_untold
 from .adapters import (
@@ -192,8 +192,8 @@ def privatize(
                 got="reports, by the receipt that the table carries",
                 remedy="privatise the original column once, and keep these reports",
             )
-    if not isinstance(mechanism, KernelPlan):
-        warn_of_untold(mechanism)
+    for part in release.parts:
+        warn_of_untold(part.designed)
     if receipt is not None:
         check_writable(receipt, overwrite=False)
     if person is not None and not (release.identity and release.identity.by_person):
@@ -212,9 +212,12 @@ def adapter_of(frame: Any) -> Adapter:
     tables = ("pandas", "polars", "numpy", "pyarrow")
     if isinstance(frame, Iterable) and root not in tables and not isinstance(frame, (str, dict)):
         return privatize_batches
+    remedy = "pass the whole table and the column's name; for values alone use Sampler.draw"
+    if isinstance(frame, (str, PathLike)):
+        remedy = "md.privatize_file (mechdesign apply) writes the reports of a file, of any kind"
     raise DataError(
         "table",
         expected="a pandas, polars, pyarrow, DuckDB, Dask or Spark table, or Arrow batches",
         got=f"a {type(frame).__module__}.{name}",
-        remedy="pass the whole table and the column's name; for values alone use Sampler.draw",
+        remedy=remedy,
     )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -72,8 +75,9 @@ class Codebook:
     """Positions of labels, looked up by value or by their text.
 
     Numbers match by value (1.0 is 1), but text never matches a number nor ``True`` a 1, unless
-    ``texts`` says that the values were read from a text file. What is missing has the place of the
-    label ``None``, where there is one.
+    ``texts`` says that the values were read from a text file. Dates, times and decimals are known
+    as text, too, and a day by its midnight, as frames that were read from text have them. What is
+    missing has the place of the label ``None``, where there is one.
     """
 
     def __init__(self, labels: Sequence[Label], what: str, *, texts: bool = False) -> None:
@@ -92,6 +96,8 @@ class Codebook:
     def place(self, value: Any) -> int:
         """Position of a value, or :data:`ABSENT`."""
         found = self._place(value)
+        if found == ABSENT and self._has_written:
+            found = self._as_written(value)
         if found == ABSENT and self.has_missing and self.is_blank(value):
             return self._places[None]
         return found
@@ -115,6 +121,16 @@ class Codebook:
             return self._places.get(_key(tidy(value)), ABSENT)
         except TypeError:
             return ABSENT
+
+    @cached_property
+    def _has_written(self) -> bool:
+        """Whether some label is one that readers of text leave as text, or as another number."""
+        return any(isinstance(label, (date, time, Decimal)) for label in self.labels)
+
+    def _as_written(self, value: Any) -> int:
+        """Position of the label that a text, or a number or time of another type, is."""
+        places = (self._places.get(meant, ABSENT) for meant in _meanings(value))
+        return next((place for place in places if place != ABSENT), ABSENT)
 
     def texts_of_labels(self) -> dict[str, int]:
         """Texts that certainly are labels, with their positions, in that order."""
@@ -171,6 +187,25 @@ class Codebook:
             else f"{len(unseen)} other value{'s' if len(unseen) > 1 else ''}{where}",
             remedy=remedy,
         )
+
+
+def _meanings(value: Any) -> Iterator[Label]:
+    """What dates, times and decimals a value may stand for that is of another type."""
+    value = tidy(value)
+    text = value.strip() if isinstance(value, str) else ""
+    for read in (datetime.fromisoformat, time.fromisoformat, Decimal):
+        with suppress(ValueError, ArithmeticError):
+            found = tidy(read(text))
+            if not isinstance(found, Decimal) or found.is_finite():
+                yield found
+            if isinstance(found, datetime):
+                value = found
+    if isinstance(value, float):
+        yield Decimal(str(value))
+    elif isinstance(value, datetime) and value.time() == time.min and value.tzinfo is None:
+        yield value.date()
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        yield datetime(value.year, value.month, value.day)
 
 
 def _key(label: Label) -> Any:

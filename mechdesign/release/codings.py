@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -24,7 +25,6 @@ from ..errors import DataError, asked_by, quote
 from ..labels import Label, listing, tidy
 from ..place_sets import PlaceSet, degrees
 from ..tables.counting import dictionary_places, distinct_values, row_codes
-from ..tables.frames import plain_numbers
 from ..tables.parts import ROWS, parts_of, side_by_side
 from .codes import ABSENT, Codebook, Policy, may_quote
 
@@ -250,7 +250,7 @@ class Names(Coding):
 
 
 class Binned(Names):
-    """Numbers of a column as the inputs that their bins name.
+    """Numbers and dates of a column as the inputs that their bins name.
 
     They are understood as they come, in the type that they have or in the cells of a text file. A
     value that is an input itself, such as ``"20 to 29"`` or ``None``, is taken as that.
@@ -274,27 +274,29 @@ class Binned(Names):
     @property
     def told(self) -> Any:
         """What tells it apart."""
-        return [self.bins.edges, self.bins.closed, self.bins.whole, self.bins.labels]
+        bins = self.bins
+        return [bins.of, bins.edges, bins.closed, bins.whole, bins.labels]
 
     def places(self, read: Reader) -> NDArray[Any]:
         """Places of inputs for the rows, see :meth:`Coding.places`."""
         values = read(self.columns[0])
-        if plain_numbers(values) is None:
+        if self.bins.plain(values) is None:
             return super().places(lambda _: values)
         return self._inputs[self.bins.codes(values)]
 
     def places_among(self, values: Sequence[Any]) -> NDArray[Any]:
         """Places of several values."""
-        objects = np.empty(len(values), dtype=object)
+        objects, texts = np.empty(len(values), dtype=object), self.book.texts
         objects[:] = values
-        codes = self.bins.codes(objects, texts=self.book.texts)
-        found = self._inputs[codes]
-        # A number is never meant as a label.
-        others = [
-            i
-            for i in np.flatnonzero(codes == OUTSIDE).tolist()
-            if not (self.book.texts and self.bins.is_number(values[i]))
-        ]
+        codes = self.bins.codes(objects, texts=texts)
+        found, others = self._inputs[codes], np.flatnonzero(codes == OUTSIDE).tolist()
+        if texts:  # a number is never meant as a label
+            numbers = (int, float, Fraction)
+            others = [
+                i
+                for i in others
+                if not isinstance(self.bins.number(values[i], texts=True), numbers)
+            ]
         found[others] = super().places_among([values[i] for i in others])
         return found
 

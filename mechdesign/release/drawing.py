@@ -38,6 +38,7 @@ from .codings import (
     values_of,
 )
 from .identities import Admission, Identity, IdentityWords, encode_identities, words_and_identity
+from .persons import PersonDraws
 from .receipts import Fingerprinter, Marks, Receipt, make_receipt
 from .sampler import AliasTable, draw_table
 from .words import SeededWords, SystemWords, Words, words_from
@@ -153,7 +154,8 @@ class Part:
 
     def _targets(self, into: Any) -> list[Target]:
         """The columns of reports: one for each of secrets where reports are such tuples."""
-        outputs, columns, count = self.kernel.outputs, self.columns, len(self.columns)
+        columns, count = self.columns, len(self.columns)
+        outputs: Sequence[Any] = self.kernel.outputs
         if count == 1:
             return [Target(columns[0], columns[0], outputs, self.coding.book.labels)]
         split = all(isinstance(y, tuple) and len(y) == count for y in outputs)
@@ -223,12 +225,12 @@ class Part:
     def _drawn(self, codes: NDArray[Any], words: Words, kind: np.dtype[Any]) -> NDArray[Any]:
         """Output positions as integers of a kind, -1 for -1."""
         if not len(codes) or codes.min() != ABSENT:
-            return self.table.draw(codes, words).astype(kind, copy=False)  # type: ignore[no-any-return]
+            return self.table.draw(codes, words).astype(kind, copy=False)
         absent = codes == ABSENT
         # Every row takes its word, so that the others do not depend on it.
         drawn = self.table.draw(np.where(absent, 0, codes), words).astype(kind)
         drawn[absent] = ABSENT
-        return drawn  # type: ignore[no-any-return]
+        return drawn
 
     def read_back(self, read: Reader) -> NDArray[np.int64]:
         """Positions of reports that were written, -1 where they are null."""
@@ -280,7 +282,7 @@ class Release:
         self.column = self.secret_columns[0] if self._is_alone else joined(self.secret_columns)
         self.admission = None if identity is None else Admission(identity)
         self.reports: Fingerprinter | None = None
-        self.recalled: Mapping[bytes, tuple[int, str | None]] = {}
+        self.recalled: PersonDraws | None = None
         inputs = [part.kernel.inputs for part in parts] if plan is not None else []
         self._covered = self._held = None
         if plan is not None:
@@ -305,7 +307,7 @@ class Release:
         """The same release for a table whose identities are known to be admissible."""
         return self.changed(admission=None)
 
-    def fixed(self, identities: list[bytes], codes: NDArray[Any]) -> Release:
+    def fixed(self, identities: Sequence[bytes], codes: NDArray[Any]) -> Release:
         """The same release for a table of these rows, in any order and as often as they come."""
         other = self.checked()
         assert self.identity is not None
@@ -316,8 +318,8 @@ class Release:
 
     def without_identity(self) -> Release:
         """What may be seen: kernels and policy, no key and no design with its prior."""
-        parts = [part.bare() for part in self.parts]
-        return self.changed(identity=None, admission=None, parts=parts, plan=None, _held=None)
+        own = {"parts": [part.bare() for part in self.parts], "recorded": None, "recalled": {}}
+        return self.changed(identity=None, admission=None, plan=None, _held=None, **own)
 
     def with_words(self, words: Sequence[Words], start: int = 0) -> Release:
         """The same release for the rows from a position on, where that decides their words."""
@@ -471,9 +473,14 @@ class Release:
         kernel = hashlib.sha256(",".join(one.kernel for one in each).encode()).hexdigest()
         if self.recorded is not None:
             kernel = kernel_fingerprint(self.recorded.mechanism)
-        own = {"kernel": kernel, "design": None, "notions": (str(self.plan.total),)}
-        reports = _sequence(self.reports) if rows else None
-        return replace(made, **own, reports=reports, together=None)
+        return replace(
+            made,
+            kernel=kernel,
+            design=None,
+            notions=(str(self.plan.total),),
+            reports=_sequence(self.reports) if rows else None,
+            together=None,
+        )
 
     # What is counted before
 
@@ -547,7 +554,7 @@ class Release:
         """Positions of inputs of each part."""
         return [codes] if self._is_one else self._combinations.split(codes)
 
-    def identify(self, read: Reader, codes: NDArray[Any] | None) -> list[bytes] | None:
+    def identify(self, read: Reader, codes: NDArray[Any] | None) -> Sequence[bytes] | None:
         """Identities of rows, none of which came before; ``None`` without any."""
         if self.identity is None:
             return None
@@ -555,12 +562,12 @@ class Release:
         self.admit(found, codes)
         return found
 
-    def admit(self, identities: list[bytes], codes: NDArray[Any] | None) -> None:
+    def admit(self, identities: Sequence[bytes], codes: NDArray[Any] | None) -> None:
         """Take in the identities of rows; raises :class:`DataError` where one came before."""
         if self.admission is not None:
             self.admission.admit(identities, codes)
 
-    def survey(self, read: Reader) -> tuple[list[bytes], NDArray[Any] | None]:
+    def survey(self, read: Reader) -> tuple[Sequence[bytes], NDArray[Any] | None]:
         """Identities of rows that are drawn later, checked, and their codes where they are needed.
 
         Only :attr:`surveyed` columns are read.
@@ -599,7 +606,7 @@ class Release:
     def draw_codes(
         self,
         codes: NDArray[Any],
-        identities: list[bytes] | None = None,
+        identities: Sequence[bytes] | None = None,
         rounds: list[str | None] | None = None,
     ) -> list[NDArray[Any]]:
         """Output positions of each part for the codes of rows, -1 for -1."""

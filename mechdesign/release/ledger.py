@@ -18,12 +18,12 @@ import datetime
 import gzip
 import hashlib
 import json
-import math
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,6 @@ from ..errors import (
 from ..files import check_folder, check_named, check_writable, read_text, write_text
 from ..labels import counted
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
-from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion, parse_notion
 from ..privacy.pointwise import PML
 from ..published import kernel_fingerprint, shown_fingerprint
@@ -48,7 +47,7 @@ from ..storage import from_json, mechanism_from_json, mechanism_to_json, to_json
 from ..subsets import SubsetSelection
 from ..theory._composition import compose
 from ..theory._odometer import Odometer
-from .identities import encode_identities
+from .identities import encode_identities, hashed
 from .persons import (
     UNBOUNDED,
     Budget,
@@ -59,7 +58,6 @@ from .persons import (
     PersonDraws,
     Persons,
     level_of,
-    level_of_draws,
     warn_of_charge,
     whom,
 )
@@ -69,7 +67,6 @@ from .same_releases import (
     distinct,
     is_again,
     known_secrets,
-    off_account,
     report_inputs,
     same_secrets,
 )
@@ -177,7 +174,6 @@ class Ledger:
         parts: Sequence[Part] = (),
         *,
         person_draws: PersonDraws | None = None,
-        people: str | None = None,
         budget: Budget | None = None,
     ) -> int:
         """Write that a release is about to happen, and warn of those before; returns its number.
@@ -193,7 +189,6 @@ class Ledger:
         parts : each column of a release of several
         person_draws : what is drawn of whom, where rows say whom they are about; who gets an
             earlier report stands in it then
-        people : name of these people; persons of one identity and name are one person
         budget : what all draws of one person may come to, as of ``read_budget``
         """
         kernel = None if designed is None else kernel_of(designed)
@@ -208,12 +203,12 @@ class Ledger:
             with ExitStack() as stack:
                 hidden = None
                 if person_draws is not None:
-                    hidden = self._people(people)
-                    level = level_of([p.designed for p in parts] if kernel is None else [designed])
+                    hidden = self._people(person_draws.people)
+                    told_by = [p.designed for p in parts] if kernel is None else [designed]
+                    level = min(UNBOUNDED, sum(level_of([one]) for one in told_by))
                     charge, mark = stack.enter_context(
                         self._persons_of(lines).charged(
                             person_draws,
-                            hidden,
                             _about(receipt),
                             level,
                             self._judge(budget, receipt, designed),
@@ -228,15 +223,11 @@ class Ledger:
                         hidden = None  # whoever gave the same secrets before had other names
                 # The very reports of an earlier release add nothing to what was said of it then.
                 if not any(is_again(release, receipt, drawn_by) for release in before):
-                    same = off_account(
-                        same_secrets(known, fingerprint, who, receipt.column), hidden
-                    )
+                    same = same_secrets(known, fingerprint, who, receipt.column, hidden)
                     _warn_of(distinct(same), self, receipt.column, name, designed)
                     known_to = {release["number"] for release in same}
                     for part in parts:
-                        found = off_account(
-                            same_secrets(known, part.secrets, who, part.column), hidden
-                        )
+                        found = same_secrets(known, part.secrets, who, part.column, hidden)
                         others = [one for one in found if one["number"] not in known_to]
                         _warn_of(distinct(others), self, part.column, name, part.designed)
             if kernel is not None:
@@ -290,11 +281,11 @@ class Ledger:
         with self._locked():
             self._append(self._lines(), {**end, "time": _now(), "of": number})
 
-    def recall(self, person_draws: PersonDraws, receipt: Receipt, people: str | None) -> None:
+    def recall(self, person_draws: PersonDraws, receipt: Receipt) -> None:
         """Find whom an earlier release gave an earlier report, to go on with it."""
         with self._locked():
             persons = self._persons_of(self._lines())
-            persons.recall(person_draws, self._people(people), _about(receipt))
+            persons.recall(person_draws, _about(receipt))
 
     def person(self, identity: Any, people: str | None = None) -> PersonAccount:
         """What one person has given away in releases with ``person``.
@@ -304,11 +295,10 @@ class Ledger:
         identity : as in the column of persons; 7 and ``"7"`` are one person
         people : the ``about`` of the releases, none when left out
         """
-        (found,) = encode_identities([identity], "person")
+        found = encode_identities([identity], "person")
         with self._locked():
             persons = self._persons_of(self._lines())
-            judge = self._judge(None, None, None)
-            return persons.account(self._people(people), whom(self._key(), found), judge)
+            return persons.account(hashed([whom(self._key(), people).copy], found))
 
     def people(self) -> tuple[str | None, ...]:
         """Names of the people whose draws are counted person by person, each once.
@@ -354,14 +344,15 @@ class Ledger:
         StorageError
             Where the ledger no longer has a kernel.
         """
-        (found,) = encode_identities([identity], "person")
-        with self._locked():
-            persons = self._persons_of(self._lines())
-            rows = persons.history(self._people(people), whom(self._key(), found))
-        rows = [row for row in rows if column is None or row[0] == column]
+        account = self.person(identity, people)
+        drawn = [
+            (entry, value)
+            for entry, value in zip(account.entries, account.values, strict=True)
+            if column is None or entry["column"] == column
+        ]
         given = list(reports) if is_iterable(reports) and not isinstance(reports, str) else []
-        kernels = [kernel for _, kernel, _, times in rows for _ in range(times)]
-        columns = len({name for name, *_ in rows})
+        kernels = [entry["kernel"] for entry, _ in drawn for _ in range(entry.get("times", 1))]
+        columns = len({entry["column"] for entry, _ in drawn})
         if columns != 1 or len(given) != len(kernels):
             raise InputError(
                 "reports of a person",
@@ -369,7 +360,7 @@ class Ledger:
                 got=f"{counted(len(given), 'report')}, and draws of {counted(columns, 'column')}",
                 remedy="pass each report once, in order, and name the column",
             )
-        values = {value for *_, value, _ in rows}
+        values = {value for _, value in drawn}
         is_known = len(kernels) == 1 or (len(values) == 1 and None not in values)
         if not (is_known or unchanged is True):
             raise InputError(
@@ -412,7 +403,8 @@ class Ledger:
         if receipt is not None and designed is not None:
             made[receipt.kernel] = kernel_of(designed)
 
-        def judge(drawn: Sequence[Draw]) -> tuple[int, int]:
+        @lru_cache(None)
+        def judged(drawn: tuple[Draw, ...]) -> tuple[int, int]:
             size = min(UNBOUNDED, sum(level for *_, level in drawn))
             for _, fingerprint, _ in drawn:
                 if fingerprint not in made:
@@ -425,12 +417,12 @@ class Ledger:
                 return size, size
             kernels = [_in_order(kernel, inputs) for kernel in kernels]
             if len({fingerprint for _, fingerprint, _ in drawn}) > 1:
-                size = min(size, level_of_draws(kernels, LDP(math.inf), None))
+                size = min(size, level_of(kernels))
             if prior is None or drawn[0][0] != own:
                 return size, size
-            return min(size, level_of_draws(kernels, PML(math.inf), prior)), size
+            return min(size, level_of(kernels, prior)), size
 
-        return judge
+        return lambda drawn: judged(tuple(sorted(drawn)))
 
     def kernel(self, fingerprint: str) -> Mechanism | SubsetSelection | None:
         """A kernel that was applied, where its file is still there and unchanged."""
@@ -667,7 +659,7 @@ def _about(receipt: Receipt) -> dict[str, Any]:
     """What the table of draws keeps of a release."""
     return {
         "time": _now(),
-        "column": receipt.column,
+        "secret": receipt.column,
         "kernel": receipt.kernel,
         "round": receipt.round,
     }
@@ -712,7 +704,8 @@ def _warn_of(
     """Warn of earlier releases of the same secrets, with what all add up to."""
     if not same:
         return
-    parts = [ledger.kernel(row["kernel"]) for row in same]
+    made = {row["kernel"]: ledger.kernel(row["kernel"]) for row in same}
+    parts = [made[row["kernel"]] for row in same]
     total = "what they add up to is not known, as the kernel of one is gone"
     kept = [part for part in parts if part is not None]
     if len(kept) == len(parts):
@@ -755,7 +748,7 @@ def _in_order(
     ):
         return kernel
     rows = kernel.weights[[kernel.inputs.index(label) for label in inputs]]
-    return Mechanism.from_weights(rows, kernel.bits, inputs, kernel.outputs, check=False)
+    return Mechanism.over(rows, kernel.denominator, inputs, kernel.outputs, check=False)
 
 
 def _asked(designed: Any, earlier: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -49,8 +49,6 @@ KEY = "mechdesign"
 SCHEMA = 1
 # Rows whose digests are hashed at once: they stay in the cache.
 _CHUNK = 1 << 14
-# Bytes of a file that are read at once.
-_READ = 1 << 20
 # Values whose digests are kept, of which at most so many.
 _PLAIN, _KEPT = frozenset({str, int, float, bool, type(None)}), 1 << 12
 
@@ -417,7 +415,7 @@ def file_receipts(path: str | Path, *, check: bool = False) -> dict[str, Receipt
     if not beside.exists():
         return {}
     found, digest = read_receipts(beside)
-    if check and digest != file_digest(Path(path)):
+    if check and digest != sha256_of(Path(path)):
         raise DataError(
             f"file {Path(path).name}",
             expected="the file that its receipt was written for",
@@ -448,16 +446,13 @@ def _receipts_of_all(each: list[dict[str, Receipt]]) -> dict[str, Receipt]:
     return found
 
 
-def file_digest(path: Path) -> str:
+def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
     try:
         with open(path, "rb") as file:
-            while chunk := file.read(_READ):
-                digest.update(chunk)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as problem:
         raise StorageError(f"file {path}: cannot be read ({problem.strerror}).") from None
-    return digest.hexdigest()
 
 
 # Fingerprints of columns
@@ -586,34 +581,6 @@ def _marker(digests: Sequence[tuple[int, int]]) -> Callable[[NDArray[Any]], Mark
         return Marks(halves.take(places), (table * counts[:, None]).sum(axis=0, dtype=np.uint64))
 
     return mark
-
-
-class PairFingerprinter:
-    """Builds a fingerprint of identities with their symbols, the same in any order.
-
-    Parameters
-    ----------
-    key : secret bytes, as of :class:`Fingerprinter`
-    """
-
-    def __init__(self, key: bytes) -> None:
-        self._row = hashlib.blake2b(digest_size=16, key=key, person=b"mechdesign-pairs")
-        self._rows = self._sum = 0
-
-    def add(self, identities: Sequence[bytes], codes: NDArray[np.int64]) -> None:
-        """Take in rows by their encoded identities and the positions of their symbols."""
-        for identity, code in zip(identities, codes.tolist(), strict=True):
-            found = self._row.copy()
-            found.update(code.to_bytes(8, "little", signed=True) + identity)
-            # A sum does not depend on the order.
-            self._sum += int.from_bytes(found.digest(), "little")
-        self._rows += len(identities)
-
-    def result(self) -> str:
-        """The fingerprint of the rows so far."""
-        found = self._row.copy()
-        found.update(b"%d;%d" % (self._rows, self._sum))
-        return found.hexdigest()
 
 
 def plain_text(value: Any) -> str:

@@ -290,9 +290,9 @@ def _outcome_of_rest(weights: NDArray[Any], words: Words, position: int) -> int:
 
 def _split(mechanism: Mechanism, bits: int) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
     """Multiples of ``2^-bits`` in each weight, and what remains, per row on a common scale."""
-    spare = bits - mechanism.bits
-    if mechanism.is_exact and spare >= 0:
-        return mechanism.weights.astype(np.int64) << spare, None
+    times, finer = divmod(1 << bits, mechanism.denominator)
+    if mechanism.is_exact and not finer:
+        return mechanism.weights.astype(np.int64) * times, None
     weights = mechanism.weights.astype(object)
     totals = weights.sum(axis=1)[:, None]
     whole = (weights << bits) // totals

@@ -31,9 +31,10 @@ from ..progress import stage
 from ..roots import crossings
 from ..schema import Schema
 from ..utility.estimation import Estimation
-from ._design import Design, explain, find_design
-from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together, large_lifts
-from .estimation.method import MOST_SYMBOLS, relaxed_risk
+from ._design import Design, find_design
+from .columns_plan import ColumnsPlan, Split, check_together, large_lifts, product_rows
+from .estimation.many_symbols import FEW_SYMBOLS
+from .estimation.method import relaxed_risk
 from .product_lifts import leaks_in_floats
 
 # Shares of the total level for which every column is designed first.
@@ -128,9 +129,15 @@ def plan_columns(
     """
     known, priors, weights = _asked(data, columns, total, missing, max_symbols, bins)
     check_limit(time_limit)
-    for prior in priors.values():
-        if len(prior.restricted()) > MOST_SYMBOLS:
-            explain(prior, Estimation(), total)  # says what can be done instead
+    for name, prior in priors.items():
+        if (symbols := len(prior.restricted())) > FEW_SYMBOLS:
+            raise InputError(
+                f"column {quote(name)} of a plan",
+                expected=f"at most {FEW_SYMBOLS} symbols",
+                got=f"{symbols:,}",
+                remedy="put numbers into bins, group rare symbols under one name, or design for it "
+                "alone (md.design), for any number of symbols under LDP",
+            )
     search = _Search(priors, weights, total, known, time_limit)
     shares = search.best(search.together)
     plan = _checked(search, shares)
@@ -335,13 +342,7 @@ class _Search:
             over = self.known.restricted()
         else:
             over = Prior.uniform(list(product(*(kernel.inputs for kernel in kernels))))
-        whole = np.ones((len(over), 1))
-        for place, kernel in enumerate(kernels):
-            row = {label: i for i, label in enumerate(kernel.inputs)}
-            own = kernel.kernel[[row[label[place]] for label in over.labels]]
-            if whole.size * own.shape[1] > MOST_ENTRIES:
-                check_together(self.total, kernels, self.known)  # says that it is too large
-            whole = (whole[:, :, None] * own[:, None, :]).reshape(len(over), -1)
+        whole = product_rows(kernels, over.labels, [kernel.kernel for kernel in kernels])
         leaks = np.atleast_2d(self.total.leakage(whole, over)).max(axis=1)
         return float((leaks / np.array(self.total.levels)).max())
 
@@ -410,8 +411,8 @@ class _Search:
             return np.array([room - slopes @ (cheapest(math.exp(x)) - shares) for x in logs])
 
         usual = max(float(risk.min() / grid[-1]) for grid, risk in zip(grids, risks, strict=True))
-        ends = math.log(usual) + np.array([[_PRICES], [-_PRICES]])
-        return cheapest(float(np.exp(crossings(left, *ends, tolerance=1e-12)[0])))
+        high, low = math.log(usual) + np.array([[_PRICES], [-_PRICES]])
+        return cheapest(float(np.exp(crossings(left, high, low, 1e-12)[0])))
 
     def _risk_of(self, place: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """The risk of a column at shares, between those of its designs as powers of the share."""

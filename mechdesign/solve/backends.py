@@ -123,7 +123,7 @@ class _Compiled(Method):
         return too_many_rows(program)
 
 
-class _Highs(_Compiled):
+class Highs(_Compiled):
     """A compiled program on HiGHS, with one algorithm after the other."""
 
     source = "HuangfuHall2018"
@@ -134,7 +134,7 @@ class _Highs(_Compiled):
         return highs_candidate(program, self.order)
 
 
-class HighsSimplex(_Highs):
+class HighsSimplex(Highs):
     """The sparse program on the HiGHS simplex method."""
 
     name = "highs-simplex"
@@ -152,7 +152,7 @@ class HighsSimplex(_Highs):
         return 1 if program.cone.count < n else 2
 
 
-class HighsInteriorPoint(_Highs):
+class HighsInteriorPoint(Highs):
     """The sparse program on the HiGHS interior-point method with crossover."""
 
     name = "highs-ipm"
@@ -167,7 +167,7 @@ class HighsInteriorPoint(_Highs):
         return 1
 
 
-class EpigraphHighs(_Highs):
+class EpigraphHighs(Highs):
     """Sums over outcomes with linear epigraphs."""
 
     name = "epigraph-highs"

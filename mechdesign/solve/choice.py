@@ -175,5 +175,8 @@ def named_method(name: str) -> Method | None:
 
 def own_methods() -> dict[str, Method]:
     """Every method that is no solver of cvxpy, by name."""
+    from .estimation.many_symbols import SubsetMethod
+
     kinds: tuple[Objective, ...] = ("linear", "information", "estimation")
-    return {method.name: method for kind in kinds for method in methods_for(kind)}
+    found = [method for kind in kinds for method in methods_for(kind)]
+    return {method.name: method for method in (*found, SubsetMethod())}

@@ -197,6 +197,8 @@ class SymmetricHamming(Method):
             return "the prior is not uniform"
         if n != m or n < 2:
             return "there are not as many outputs as symbols"
+        if len(np.unique(program.columns([0]))) > 2:
+            return "gains tell more than right from wrong"
         off = program.gains[~np.eye(n, dtype=bool)]
         diagonal = np.diag(program.gains)
         if np.ptp(off) > 0 or np.ptp(diagonal) > 0 or diagonal[0] <= off[0]:
@@ -380,11 +382,15 @@ class _Task:
     @classmethod
     def of(cls, program: LinearProgram) -> _Task | None:
         """The stakes of a program, or ``None`` when gains are of another kind."""
-        gains = program.gains
-        least = gains.min(axis=1)
-        above = gains > least[:, None]
-        if not 0 < np.count_nonzero(above) <= min(gains.shape):
+        least, count = program.extremes[0], 0
+        for _, block in program.blocks():
+            count += np.count_nonzero(block > least[:, None])
+            if count > min(program.shape):
+                return None
+        if not count:
             return None
+        gains = program.gains
+        above = gains > least[:, None]
         rows, columns = np.nonzero(above)
         if len(set(rows.tolist())) < len(rows) or len(set(columns.tolist())) < len(rows):
             return None

@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import CertificateError, DataError, InputError, quote
 from ..exact import Verdict, compare_with_exp, log_upper, rounded_up
@@ -22,7 +23,7 @@ from ..labels import Label, counted, told_shape
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP, PrivacyNotion
-from ..privacy.notion import Check, Worst
+from ..privacy.notion import Check, Worst, shown_level
 from ..published import PublicDesign
 from ..schema import Schema
 from ._design import Design
@@ -266,15 +267,25 @@ def product_kernel(kernels: Sequence[Mechanism], labels: Iterable[Label]) -> Mec
     Raises :class:`DataError` for a kernel of more than :data:`MOST_ENTRIES` entries.
     """
     labels = list(labels)
-    _check_entries(kernels, len(labels))
-    made: Any = np.ones((len(labels), 1), dtype=object)
-    for place, kernel in enumerate(kernels):
-        row = {label: i for i, label in enumerate(kernel.inputs)}
-        own = kernel.weights.astype(object)[[row[label[place]] for label in labels]]
-        made = (made[:, :, None] * own[:, None, :]).reshape(len(labels), -1)
+    made = product_rows(kernels, labels, [kernel.weights.astype(object) for kernel in kernels])
     names = list(product(*(kernel.outputs for kernel in kernels)))
-    bits = sum(kernel.bits for kernel in kernels)
-    return Mechanism.from_weights(made, bits, labels, names, check=False)
+    one = math.prod(kernel.denominator for kernel in kernels)
+    return Mechanism.over(made, one, labels, names, check=False)
+
+
+def product_rows(
+    kernels: Sequence[Mechanism], labels: Sequence[Any], matrices: Sequence[NDArray[Any]]
+) -> NDArray[Any]:
+    """Products of entries of matrices, one for each column: a row for each tuple of values, a
+    column for each tuple of reports. Raises :class:`DataError` where these are too many.
+    """
+    _check_entries(kernels, len(labels))
+    made = np.ones((len(labels), 1), dtype=matrices[0].dtype)
+    for place, (kernel, matrix) in enumerate(zip(kernels, matrices, strict=True)):
+        row = {label: i for i, label in enumerate(kernel.inputs)}
+        own = matrix[[row[label[place]] for label in labels]]
+        made = (made[:, :, None] * own[:, None, :]).reshape(len(labels), -1)
+    return made
 
 
 def _check_entries(kernels: Sequence[Mechanism], combinations: int) -> None:
@@ -333,7 +344,7 @@ def _check_sum(total: LDP, kernels: Sequence[Mechanism]) -> Check:
     over, under = (
         f"({', '.join(side)})" for side in ([w.over for w in worst], [w.under for w in worst])
     )
-    verdict = Verdict.NO if ratio is None else compare_with_exp(ratio, Fraction(total.epsilon))
+    verdict = Verdict.NO if ratio is None else compare_with_exp(ratio, total.epsilon)
     shown = "infinite" if ratio is None else f"{float(ratio):.12g}"
     return Check(
         total,
@@ -342,5 +353,6 @@ def _check_sum(total: LDP, kernels: Sequence[Mechanism]) -> Check:
         output,
         ratio,
         f"outcome {quote(output)}: likelihood ratio of {over} to {under} is {shown}, level "
-        f"{rounded_up(level, 12)} against {total.epsilon:.12g}; levels of columns add up",
+        f"{rounded_up(level, 12)} against {shown_level(total.epsilon, 12)}; levels of columns "
+        "add up",
     )

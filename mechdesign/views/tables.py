@@ -30,7 +30,6 @@ from ..prior import Prior
 from ..privacy.notion import parse_notion
 from ..published import kernel_fingerprint, shown_fingerprint
 from ..release.risk import correct_guesses, share_unchanged
-from ..subsets import PublicSelection
 from ..utility.estimation import Estimation
 from ..utility.worst_case import WorstCase
 
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
     from ..solve.sensitivity import Binding
-    from ..subsets import LevelCheck, SubsetSelection
+    from ..subsets import LevelCheck
     from ..theory import Erratum, Implication, Outcome, Statement, Theorem, TightConversion
 
 #: What a cell can hold. A level is a bound, which a medium may round up but never down by choice; a
@@ -582,36 +581,11 @@ def _estimates(rows: Iterable[dict[str, Any]]) -> Table:
 
 def subset_checks_table(checks: Iterable[LevelCheck]) -> Table:
     """Each notion with its verdict and the levels that hold."""
-    rows = ([Cell(str(check.notion)), *_verdict_and_levels(check)] for check in checks)
-    return _table("Levels", ["notion", "verdict", "level in nats"], rows)
-
-
-def _verdict_and_levels(check: LevelCheck) -> list[Cell]:
-    levels = ", ".join("infinite" if v == math.inf else f"{v:.12g}" for v in check.achieved)
-    return [Cell(str(check.verdict), "verdict"), Cell(levels)]
-
-
-def subset_table(selection: SubsetSelection) -> Table:
-    """What is proved of a subset selection, and what its reports take."""
     rows = []
-    for check in selection.certificate.checks:
-        verdict, levels = _verdict_and_levels(check)
-        rows.append((str(check.notion), f"{verdict.value}: {levels.value}"))
-    million, even = math.sqrt(selection.risk / 1e6), ""
-    rows += [
-        ("symbols", f"{len(selection.inputs)}"),
-        ("bytes per report", f"{selection.bytes_per_report}"),
-    ]
-    if isinstance(selection, PublicSelection):
-        even = ", all shares equal"
-    rows.append((f"risk{even}", f"{selection.risk:.8g}"))
-    if not even:
-        rows += [
-            ("least risk of any kernel", f"{selection.bound:.8g}"),
-            ("gap", f"{selection.gap:.3g}"),
-        ]
-    rows.append((f"error of 10^6 reports{even}", f"{million:.4g}"))
-    return _table("Subset selection", ["", "value"], ([Cell(a), Cell(b)] for a, b in rows))
+    for check in checks:
+        levels = ", ".join("infinite" if v == math.inf else f"{v:.12g}" for v in check.achieved)
+        rows.append([Cell(str(check.notion)), Cell(str(check.verdict), "verdict"), Cell(levels)])
+    return _table("Levels", ["notion", "verdict", "level in nats"], rows)
 
 
 def error_table(planned: Plan, most: int | None = None) -> Table:

@@ -18,6 +18,7 @@ from ..exact import decimals_up, rounded_up
 from ..labels import counted, listing, one_line, shorten, told_of_sets
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import requirement_prices
+from ..subsets import PublicSelection
 from . import tables
 from .tables import Cell, Table
 
@@ -271,15 +272,19 @@ def print_intervals(made: Intervals, out: Report | None = None) -> None:
 def print_subset_checks(selection: SubsetSelection, checks: Sequence[LevelCheck]) -> None:
     """Verdicts and levels of a subset selection."""
     out = Report()
-    out.line(repr(selection))
+    out.line(repr(selection).splitlines()[-1])
     out.table(tables.subset_checks_table(checks), titled=False)
 
 
 def print_subset_selection(selection: SubsetSelection) -> None:
-    """Symbols, reports, levels and risk of a subset selection."""
-    out = Report()
-    out.line(repr(selection))
-    out.table(tables.subset_table(selection), titled=False)
+    """Levels, risk and bound of a subset selection, its symbols and reports."""
+    out, (head, *lines) = Report(), repr(selection).splitlines()
+    out.head(head)
+    for line in lines:
+        out.line(line)
+    if not isinstance(selection, PublicSelection):
+        error = math.sqrt(selection.risk / 1e6)
+        out.line(f"error  {error:.4g} of a million reports, the root of the squared error of all")
 
 
 def print_pram(found: Pram) -> None:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import ablation_interior_point as ablation  # noqa: E402
-from benchmarks import large_alphabets, places, regimes, sampling  # noqa: E402
+from benchmarks import large_alphabets, places, regimes, releases, sampling  # noqa: E402
 from benchmarks.__main__ import PAGE, RESULTS, markdown, summarise  # noqa: E402
 from benchmarks.ablation import RESULTS as ABLATION  # noqa: E402
 from benchmarks.ablation import VARIANTS, searched, windowed  # noqa: E402
@@ -166,6 +166,8 @@ def test_pages_hold_what_was_recorded():
     rates = sampling.markdown(read_rows(sampling.RESULTS))
     of_users = sampling.users_markdown(read_rows(sampling.USERS))
     assert sampling.PAGE.read_text(encoding="utf-8") == f"{rates}\n\n{of_users}\n"
+    costs = releases.markdown(read_rows(releases.RESULTS))
+    assert releases.PAGE.read_text(encoding="utf-8") == f"{costs}\n"
     told = sampling.told(read_rows(sampling.RESULTS), read_rows(sampling.USERS))
     assert f"\n{told}\n" in sampling.README.read_text(encoding="utf-8")
 

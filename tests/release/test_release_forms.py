@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 import sys
 import tempfile
 from pathlib import Path
@@ -19,6 +20,8 @@ from libraries import TABLES, frame_of
 import mechdesign as md
 from mechdesign.errors import DataError
 from mechdesign.published import PublicDesign
+from mechdesign.release.codes import Policy
+from mechdesign.release.drawing import columns_of, release_of
 from mechdesign.release.ledger import Ledger
 from mechdesign.release.receipts import file_receipts, receipts_of
 from mechdesign.solve.columns_plan import PublicPlan
@@ -229,6 +232,25 @@ def test_files_have_the_reports_of_their_tables(tmp_path, ending, form):
     assert (told.column, told.rows) == (", ".join(columns), ROWS)
     assert [part["column"] for part in entry.get("parts", [])] == columns[: len(columns) // 2 * 2]
     assert all(one.rows == ROWS for one in file_receipts(target, check=True).values())
+
+
+def test_what_workers_of_a_cluster_get_holds_no_key_and_no_prior():
+    both = md.Prior([0.5, 0.3, 0.2], [("a", "u"), ("b", "v"), ("c", "v")]).with_schema(["x", "y"])
+    asked = {"row": None, "person": "id", "key": KEY, "rng": None}
+    for designed in (
+        md.design(both.marginal("x"), md.utility.Hamming(), md.PML(1)),
+        md.design(both, md.utility.Hamming(), md.PML(1)),
+        md.plan_columns(both, None, md.PML(1), joint=False),
+    ):
+        release = release_of(designed, columns_of(designed), Policy(), **asked)
+        assert release.recorded.prior is not None
+        assert [part.kernel for part in release.parts]
+        sent = pickle.dumps(release.without_identity())
+        assert b"prior" not in sent
+        assert KEY not in sent
+        # The control.
+        assert b"prior" in pickle.dumps(release)
+        assert KEY in pickle.dumps(release)
 
 
 if __name__ == "__main__":

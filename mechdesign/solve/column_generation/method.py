@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from ... import clock
 from ...certificate.columns.branch_and_bound import WorkLimit, universal_bound
-from ...certificate.columns.families import Columns, Family, beyond_floats, family_of
+from ...certificate.columns.families import (
+    Columns,
+    Family,
+    StaircaseFamily,
+    beyond_floats,
+    family_of,
+)
 from ...certificate.columns.pricing import Pricer
 from ...errors import SolverError
 from ...program.duals import Candidate, Duals
@@ -141,7 +147,11 @@ def generate(pricer: Pricer, deadline: float) -> Generated:
     if upper <= 0:
         prices = np.zeros(len(groups))
         return Generated(np.zeros((1, n)), np.ones(1), prices, 0.0, 0.0, 0, 1)
-    found = search(pricer, pricer.first(), upper, deadline)
+    first = pricer.first()
+    if n <= _FEW and isinstance(pricer.family, StaircaseFamily):
+        counts = np.indices([int(size) + 1 for size in groups.sizes]).reshape(len(groups), -1).T
+        first = Columns.whole(counts[1:-1].astype(float))  # every set of symbols
+    found = search(pricer, first, upper, deadline)
     deviations, shares = found.restricted.unfolded(found.mixture)
     columns = len(found.restricted.master)
     value = found.mixture.value

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from ...errors import SolverError
 from ...linear.threads import one_thread
 from ...program.duals import Candidate, Duals
+from ...program.gains import LARGE
 from ...program.program import LinearProgram, TwoSided
 from ..method import WARM_START, Method
 from .double import DoubleCone, DoubleNewton, DoublePoint, central_double
+from .growing import GROWING, Growing, Rows, first_outputs
 from .newton import Cone, Newton, Point, StructuredOptions
 from .predictor_corrector import Array, follow
 from .pricing import best_columns
@@ -165,7 +167,11 @@ def relative_targets(c: Array, power: float) -> Array:
     What is at stake for a symbol is the range of its objective. With equal targets the rare symbols
     would only be decided once the gap is as small as their stakes.
     """
-    stakes = np.ptp(c, axis=0)
+    return targets_of(np.ptp(c, axis=0), power)
+
+
+def targets_of(stakes: Array, power: float) -> Array:
+    """Targets of symbols from what is at stake for each, with mean one."""
     # Far below the largest all are alike.
     targets: Array = np.maximum(stakes, 1e-12 * (float(stakes.max()) or 1.0)) ** power
     return targets / targets.mean()
@@ -257,12 +263,11 @@ class Structured(Method):
         nearby levels lends a point passed early on the way to it. Where none was kept: the outputs
         used there and those that nearly paid at its prices. Under zeros and limits nothing.
         """
-        run = _Run(program, self.options)
         if program.is_restricted:
-            return run.solve_restricted()
-        every = np.arange(len(run.c))
+            return _Run(program, self.options).solve_restricted()
         if start is None:
-            return run.solve(every)
+            return few_outputs(program, self.options) or _Run(program, self.options).solve_all()
+        run = _Run(program, self.options)
         warm = start.warm_start
         if isinstance(warm, WarmStart) and run.fits(warm):
             found = run.solve(warm.outputs, warm)
@@ -270,7 +275,7 @@ class Structured(Method):
                 return found
         prices = start.duals.prices
         if prices is None or start.kernel.shape != program.shape:
-            return run.solve(every)
+            return run.solve_all()
         used = np.flatnonzero(run.p @ start.kernel > _USED)
         values = best_columns(run.c - (prices - run.shift) / run.width, run.p, run.sides)
         paying = np.argsort(-values, kind="stable")[: max(20, len(used))]
@@ -293,6 +298,45 @@ def sides_of(cone: Cone | DoubleCone) -> TwoSided:
     if cone.linked:
         return TwoSided(cone.lower, cone.upper, math.inf)
     return TwoSided(0.0, math.inf, cone.upper / cone.lower)
+
+
+def few_outputs(program: LinearProgram, options: StructuredOptions) -> Candidate | None:
+    """An optimum from few outputs at the start; ``None`` where that is not worth it, or dense."""
+    sides = program.sides
+    assert sides is not None
+    cone = cone_of(sides)
+    if not isinstance(cone, Cone) or program.shape[0] * program.shape[1] < LARGE:
+        return None
+    rows = Rows(program)
+    outputs = first_outputs(program, GROWING.first)
+    c = rows.on(outputs)
+    targets = targets_of(rows.stakes, options.target_power)
+    point = central_point(c, cone, targets, options.start)
+    with one_thread():
+        path = Growing(rows, sides, targets, point, outputs, options)
+        if not path.solve():
+            return None
+        if options.restores_rows:
+            path.newton.restore_rows()
+    found = path.newton.point
+    columns = np.maximum(found.columns, 0.0)
+    if not (np.isfinite(columns).all() and np.isfinite(found.prices).all()):
+        return None
+    # By columns, so that those that are not used take no memory.
+    kernel = np.zeros(program.shape, order="F")
+    kernel[:, path.outputs] = columns.T
+    return Candidate(
+        kernel,
+        Duals(found.prices * rows.width + rows.shift),
+        "structured interior point",
+        {
+            "iterations": str(path.iterations),
+            "eliminations": str(path.newton.eliminations),
+            "converged": str(True),
+            "outputs": str(len(path.outputs)),
+            "pricings": str(path.pricings),
+        },
+    )
 
 
 class _Run:
@@ -328,6 +372,10 @@ class _Run:
         assert limits is not None
         duals = Duals(prices * self.width + self.shift, limits=limits * self.width)
         return replace(found, duals=duals)
+
+    def solve_all(self) -> Candidate:
+        """From all outputs."""
+        return self.solve(np.arange(len(self.c)))
 
     def solve(self, active: Places, warm: WarmStart | None = None) -> Candidate:
         """Rounds of solving and pricing, from all outputs or from a few."""
