@@ -29,7 +29,7 @@ from .adapters import column_reader, privatize_batch, reported_schema
 from .counts import warn_of_rows
 from .drawing import Release
 from .identities import Admission, encode_identities, encode_some
-from .ledger import Ledger, Part
+from .ledger import Ledger, ReleasedColumn
 from .persons import Budget, PersonDraws
 from .receipts import (
     Fingerprint,
@@ -217,7 +217,7 @@ class FileRelease:
             release.recorded,
             target.name,
             [
-                Part(str(column), secrets, designed)
+                ReleasedColumn(str(column), secrets, designed)
                 for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
             ],
             person_draws=survey.person_draws,

@@ -98,7 +98,7 @@ def default_ledger() -> Path:
 
 
 @dataclass(frozen=True)
-class Part:
+class ReleasedColumn:
     """One column of a release of several.
 
     Attributes
@@ -171,7 +171,7 @@ class Ledger:
         receipt: Receipt,
         designed: Any,
         output: str,
-        parts: Sequence[Part] = (),
+        parts: Sequence[ReleasedColumn] = (),
         *,
         person_draws: PersonDraws | None = None,
         budget: Budget | None = None,
