@@ -282,8 +282,8 @@ class FileRelease:
             name = str(target.column)
             if name in after.names and getattr(after.field(name).type, "ordered", False):
                 (known,) = next(table.parts([target.source]))
-                order = dict.fromkeys([*categories_of(known), *target.mechanism.outputs])
-                outputs = set(target.mechanism.outputs)
+                order = dict.fromkeys([*categories_of(known), *target.outputs])
+                outputs = set(target.outputs)
                 found[name] = [label for label in order if label in outputs]
         return found
 
