@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -71,18 +70,21 @@ def _number(cell: Any) -> float | None:
         return None
 
 
-def rows_as_written(rows: Iterable[Sequence[Any]]) -> list[list[Fraction]] | None:
+def rows_as_written(rows: Any) -> list[list[Fraction]] | None:
     """Rows of a kernel as the rationals that are written, where each sums to one or has a p/q.
 
-    ``None`` for others, as programs write floats rounded, and for what holds other things.
+    ``None`` for others, as programs write floats rounded, and for what is no list of rows.
     """
     found = []
+    if not isinstance(rows, list) or not all(isinstance(row, (list, tuple)) for row in rows):
+        return None
     for row in rows:
         try:
             exact = [read_fraction(cell) for cell in row]
         except (TypeError, ValueError, OverflowError):
             return None
-        if sum(exact) != 1 and not any(isinstance(cell, str) and "/" in cell for cell in row):
+        is_ratio = any(isinstance(cell, str) and "/" in cell for cell in row)
+        if sum(exact) != 1 and not is_ratio:
             return None
         found.append(exact)
     return found
