@@ -55,7 +55,7 @@ def read_matrix(
                 remedy="correct the cell; a table of people is no kernel",
             )
     rows = list(zip(*columns, strict=True))
-    written = rows_as_written(rows) if exact else None
+    written: Any = rows_as_written(rows) if exact else None
     matrix = np.array(written or [[_number(cell) for cell in row] for row in rows])
     texts = [label.strip() if isinstance(label, str) else label for label in labels]
     read = parse_labels(texts) if table.is_text else texts
