@@ -307,10 +307,10 @@ def read_budget(budget: Any, on_spent: str = "error") -> Budget | None:
     level: Any = notion.epsilon if isinstance(notion, (LDP, PML)) else notion
     try:
         level = read_level(level) if isinstance(level, str) else level
-        level = math.nan if isinstance(level, bool) else float(level)
+        nats = math.nan if isinstance(level, bool) else float(level)
     except (TypeError, ValueError):
-        level = math.nan
-    if not 0 <= level < _UNBOUNDED_NATS:
+        nats = math.nan
+    if not 0 <= nats < _UNBOUNDED_NATS:
         raise InputError(
             "budget",
             expected="a level of LDP in nats from 0 to below 1000, md.LDP(level) or md.PML(level)",
