@@ -581,7 +581,8 @@ class ImplicitKernel(ABC):
     """A kernel that is drawn from without a matrix; its outputs are integers from 0 on."""
 
     inputs: Sequence[Label]
-    schema = None
+    #: Names of the columns that symbols are made of, where known.
+    schema: Schema | None = None
 
     @property
     @abstractmethod

@@ -87,7 +87,8 @@ CREATE TEMP VIEW levels AS SELECT *, min({_MOST}, more + coalesce(total, 0)) - c
 _UNPACKED = """
 INSERT INTO asked WITH RECURSIVE each(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM each
     WHERE n < ?1 - 1) SELECT substr(?2, 32 * n + 1, 16), substr(?2, 32 * n + 17, 16), 1, ?3 + n,
-    substr(?4, 8 * n + 1, 8) FROM each WHERE true ON CONFLICT DO UPDATE SET times = times + ?5
+    substr(?4, 8 * n + 1, 8) FROM each WHERE true
+    ON CONFLICT (person, value) DO UPDATE SET times = times + ?5
 """
 # In floats, which are exact for all sums that a budget may have, and never too large.
 _ADDED_UP = f"""
@@ -97,12 +98,12 @@ INSERT INTO fresh SELECT person, min({_MOST}, total(min({_MOST}, times * more)))
 _DRAWS_WRITTEN = """
 INSERT INTO draws SELECT person, value, (SELECT next FROM steps WHERE kind = 0), times, place,
     sealed FROM asked CROSS JOIN fresh USING (person) WHERE true
-    ON CONFLICT DO UPDATE SET kind = coalesce((SELECT next FROM steps WHERE steps.kind =
-    draws.kind), kind)
+    ON CONFLICT (person, value) DO UPDATE
+    SET kind = coalesce((SELECT next FROM steps WHERE steps.kind = draws.kind), kind)
 """
 _TOTALS_WRITTEN = f"""
 INSERT INTO accounts SELECT person, more FROM fresh WHERE true
-    ON CONFLICT DO UPDATE SET total = min({_MOST}, total + excluded.total)
+    ON CONFLICT (person) DO UPDATE SET total = min({_MOST}, total + excluded.total)
 """
 # The kinds of all values of whom a release takes anything, as they are after it.
 _HELD = """
@@ -571,7 +572,7 @@ def _releases(base: sqlite3.Connection) -> _Made:
     rows = base.execute(
         "SELECT number, secret, kernel, level, round, time, key, seed FROM releases"
     )
-    return {number: tuple(told) for number, *told in rows}  # type: ignore[misc]
+    return {number: tuple(told) for number, *told in rows}
 
 
 def _step(

@@ -17,6 +17,7 @@ from strategies import random_kernel
 
 import mechdesign as md
 from mechdesign.errors import MisfitWarning, PrecisionWarning
+from mechdesign.inference.likelihood import Fitted
 
 pytestmark = quiet
 
@@ -325,6 +326,14 @@ def test_a_misfit_is_said_with_its_odds():
         md.estimate({"no": 990, "yes": 10}, FLIP, misfit="warn")
     with pytest.warns(PrecisionWarning, match="next to nothing"):
         md.estimate({0: 10, 1: 10}, md.Mechanism([[0.51, 0.49], [0.49, 0.51]]))
+
+
+def test_very_many_reports_raise_no_false_alarm():
+    """What the likelihood may be short of its maximum by is many times its distance by chance."""
+    for rows in (response(3).kernel, np.random.default_rng(1).dirichlet(np.ones(6), 2)):
+        found = Fitted.of(rows, np.rint(1e14 * np.array([0.7, 0.3]) @ rows).astype(int))
+        assert found.convergence.gap * 1e14 > 10
+        assert found.fit == 1
 
 
 @pytest.mark.filterwarnings("error")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...program.program import LinearProgram, TwoSided
+from .entrywise import EntrywiseNewton
 from .newton import Newton, Point, StructuredOptions
 from .predictor_corrector import SHORTEST, Array
 from .pricing import best_columns
@@ -146,12 +147,15 @@ class Growing:
         outputs: Places,
         options: StructuredOptions,
         growing: GrowingOptions = GROWING,
+        newton: type[Newton] = EntrywiseNewton,
     ) -> None:
         self.rows, self.sides, self.options, self.growing = rows, sides, options, growing
         self.outputs, self.targets = outputs, targets
-        self.newton = Newton(rows.p, rows.on(outputs), targets, point, options)
+        self.newton = newton(rows.p, rows.on(outputs), targets, point, options)
         self.newton.stakes = rows.stakes
         self.iterations, self.pricings, self.turns = 0, 0, 0
+        #: Whether so many outputs pay that all of them had better be carried.
+        self.is_dense = False
         self._saved: list[tuple[float, Point, Places]] = []
 
     def solve(self) -> bool:
@@ -191,6 +195,7 @@ class Growing:
         paying = np.flatnonzero((values > (_PAYING if ends else -gap)) & ~inside)
         carried = len(self.outputs) + len(paying)
         if gap <= limits.dense_from and carried > limits.dense * self.rows.count:
+            self.is_dense = True
             return None
         if not (ends or self.turns) and gap > limits.leaves_until:
             self._leave(values, gap)
@@ -205,6 +210,8 @@ class Growing:
             if self.turns == limits.turns_back:
                 return None
             paying = self._go_back(top, paying)
+            if not len(paying):
+                return None
         else:
             self._save(gap)
         self._join(paying)

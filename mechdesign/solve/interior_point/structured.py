@@ -19,6 +19,7 @@ from ...program.gains import LARGE
 from ...program.program import LinearProgram, TwoSided
 from ..method import WARM_START, Method
 from .double import DoubleCone, DoubleNewton, DoublePoint, central_double
+from .entrywise import EntrywiseNewton
 from .growing import GROWING, Growing, Rows, first_outputs
 from .newton import Cone, Newton, Point, StructuredOptions
 from .predictor_corrector import Array, follow
@@ -311,10 +312,16 @@ def few_outputs(program: LinearProgram, options: StructuredOptions) -> Candidate
     outputs = first_outputs(program, GROWING.first)
     c = rows.on(outputs)
     targets = targets_of(rows.stakes, options.target_power)
-    point = central_point(c, cone, targets, options.start)
     with one_thread():
-        path = Growing(rows, sides, targets, point, outputs, options)
-        if not path.solve():
+        # Plain steps are more, but lead there more surely.
+        for kind in (EntrywiseNewton, Newton):
+            point = central_point(c, cone, targets, options.start)
+            path = Growing(rows, sides, targets, point, outputs, options, newton=kind)
+            if path.solve():
+                break
+            if path.is_dense:
+                return None
+        else:
             return None
         if options.restores_rows:
             path.newton.restore_rows()
