@@ -302,13 +302,6 @@ class Program(ABC):
     def objective_kind(self) -> Objective:
         """What is maximised."""
 
-    @cached_property
-    def features(self) -> dict[str, str]:
-        """All that a method must handle, each with what a method says that does not."""
-        from .features import features_of
-
-        return features_of(self)
-
     @property
     def sides(self) -> TwoSided | None:
         """The two-sided cone with factors for design, ``None`` for one of another kind."""
