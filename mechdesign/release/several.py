@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
 from ..labels import Label, listing
-from ..mechanism import Mechanism, kernel_of
+from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..prior import Prior
 from ..published import kernel_fingerprint
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan, product_kernel
@@ -76,18 +76,20 @@ class ReportColumn:
     ----------
     column, source : its name, and the column in whose place it stands
     outputs, inputs : labels of reports, and of the secrets there
+    whole : the kernel of reports that are no tuples and have no matrix
     """
 
     column: Any
     source: Any
-    outputs: tuple[Label, ...]
+    outputs: Sequence[Label]
     inputs: tuple[Label, ...]
+    whole: ImplicitKernel | None = None
 
     # What adapters ask a release for.
     @property
     def mechanism(self) -> Any:
         """What has the outputs."""
-        return self
+        return self if self.whole is None else self.whole
 
     @property
     def encoder(self) -> Any:
@@ -289,14 +291,18 @@ class JointRelease(_SeveralColumns):
         """For each column of reports the positions of its labels, -1 where the report is null."""
         drawn = self.draw(read)
         # The place behind the last is that of a null report.
-        return [(t, part[drawn]) for t, part in zip(self._targets, self._parts, strict=True)]
+        pairs = zip(self._targets, self._parts, strict=True)
+        return [(t, drawn if part is None else part[drawn]) for t, part in pairs]
 
     def recall(self, read: Reader) -> None:
         """Take in reports that were drawn before, for the fingerprint of all."""
         reports = self.reports = self.reports or Fingerprinter()
+        if isinstance(self.mechanism, ImplicitKernel):
+            reports.add(read(self._targets[0].column))
+            return
         found = [self.read_back(read(t.column), t.outputs) for t in self._targets]
         radix = Combinations([len(t.outputs) for t in self._targets])
-        own = radix.join([part[:-1] for part in self._parts])
+        own = radix.join([part[:-1] for part in self._parts if part is not None])
         order = np.argsort(own)
         codes = radix.join(found)
         places = np.searchsorted(own[order], codes).clip(max=len(own) - 1)
@@ -650,9 +656,11 @@ def _place_table(
 
 def _targets(
     kernel: Any, columns: Sequence[Any], values: Sequence[tuple[Label, ...]], into: Any
-) -> tuple[list[ReportColumn], list[NDArray[np.int64]]]:
-    """The columns of reports, and for each the places of labels by outputs, null the last."""
-    outputs, count = list(kernel.outputs), len(columns)
+) -> tuple[list[ReportColumn], list[NDArray[np.int64] | None]]:
+    """The columns of reports, and for each the places of labels by outputs, null the last; none
+    where there is no list of outputs.
+    """
+    outputs, count = kernel.outputs, len(columns)
     split = all(isinstance(y, tuple) and len(y) == count for y in outputs)
     wanted = count if split else 1
     names = [into] if isinstance(into, str) else into
@@ -671,8 +679,10 @@ def _targets(
             got=listing(names),
             remedy="leave into= (--into) out, or name each column of reports",
         )
-    parts = [[y[i] for y in outputs] for i in range(count)] if split else [outputs]
-    targets, places = [], []
+    if isinstance(kernel, ImplicitKernel):
+        return [ReportColumn(names[0], columns[0], outputs, (), kernel)], [None]
+    parts = [[y[i] for y in outputs] for i in range(count)] if split else [[*outputs]]
+    targets, places = list[ReportColumn](), list[NDArray[np.int64] | None]()
     for i, part in enumerate(parts):
         met = list(dict.fromkeys(part))
         place = {label: k for k, label in enumerate(met)}
