@@ -14,8 +14,7 @@ from .errors import CountsWarning, StorageError, warn
 from .mechanism import Mechanism
 from .published import PublicDesign, told_in_public
 from .solve._design import Design
-from .solve.columns_plan import ColumnsPlan
-from .solve.public_plan import PublicPlan
+from .solve.columns_plan import ColumnsPlan, PublicPlan
 from .subsets import PublicSelection, SubsetSelection
 
 #: What holds no prior.

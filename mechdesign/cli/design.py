@@ -134,6 +134,7 @@ def design(
     named = [path for path in (output, csv, public) if path is not None]
     for path in named:
         check_writable(path, overwrite=force)
+    source.hint_at_bins(known)
     try:
         with waiting("designing", show=sys.stderr.isatty(), limit=time_limit):
             found = run_design(known, goal, notions, labels, method, time_limit, required)
@@ -146,7 +147,6 @@ def design(
         save(found, output, overwrite=force)
     if public is not None:
         save(found, public, overwrite=force, public=True)
-    source.hint_at_bins(known)
     if isinstance(found, SubsetSelection):
         if as_json:
             print_json(to_json(found))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -44,6 +43,7 @@ from ..utility.estimation import Estimation
 from ..utility.questions import Question
 from ..utility.truths import rational_masses
 from ..utility.worst_case import WorstCase
+from .backends import Highs, known_solvers
 from .choice import (
     Choice,
     check_solver,
@@ -54,7 +54,7 @@ from .choice import (
     own_methods,
 )
 from .closed_form import SIMPLICES
-from .method import Method
+from .method import WARM_START, Method
 from .refinement import refined_candidate
 
 # Gaps and repair losses above this call for another method on at most so many entries, and on
@@ -70,18 +70,19 @@ _TRUTHS_SHOWN = 6
 UNKNOWN_METHOD = "unknown"
 #: The method of a design whose kernel was handed in.
 GIVEN_METHOD = "given"
-# What candidates name as their solver.
-_SOLVER = (
-    r"(closed form( \((symmetry|two edges|recognition|simplex of posteriors|windows)\))?"
-    r"|geometric mechanism with its reports mapped to the best outputs"
-    r"|HiGHS [a-z]{1,9}|Clarabel|cvxpy [A-Z_]{1,20}|(graph|structured) interior point"
-    r"|interior point over (all|some) columns"
-    r"|column generation on HiGHS|fitted columns"
-    r"|vertex enumeration and HiGHS|vertex enumeration, exact simplex)"
+# What candidates name as their solver, beside solvers of cvxpy.
+_SOLVERS = frozenset(
+    """closed form; closed form (symmetry); closed form (two edges); closed form (recognition)
+    closed form (simplex of posteriors); closed form (windows); Clarabel; HiGHS simplex; HiGHS ipm
+    HiGHS refined; graph interior point; structured interior point
+    geometric mechanism with its reports mapped to the best outputs
+    interior point over all columns; interior point over some columns; column generation on HiGHS
+    fitted columns; vertex enumeration and HiGHS; vertex enumeration, exact simplex
+    given, bounded without duals; given, bounded by given duals""".replace("\n    ", "; ").split(
+        "; "
+    )
 )
-_SOLVERS = re.compile(
-    rf"(branch and bound on )?{_SOLVER}|given, bounded (without duals|by (given duals|{_SOLVER}))"
-)
+_BEFORE = ("branch and bound on ", "given, bounded by ")
 
 
 @dataclass(frozen=True)
@@ -453,7 +454,11 @@ def confirmed_solver(name: str) -> str:
 
     A file may say anything there, and what it says is shown beside the certificate.
     """
-    return name if _SOLVERS.fullmatch(name) else UNKNOWN_METHOD
+    alone = name
+    for before in _BEFORE:
+        alone = alone.removeprefix(before)
+    by_cvxpy = alone.startswith("cvxpy ") and alone.removeprefix("cvxpy ") in known_solvers()
+    return name if by_cvxpy or alone in _SOLVERS else UNKNOWN_METHOD
 
 
 def _solve(problem: Problem, choice: Choice, start: Candidate | None) -> Candidate:
@@ -461,10 +466,8 @@ def _solve(problem: Problem, choice: Choice, start: Candidate | None) -> Candida
     program = problem.program
     shifted = program.for_solvers if isinstance(program, LinearProgram) else None
     asked = program if shifted is None else shifted.program
-    if start is None:
-        candidate = choice.method.solve(asked)
-    else:
-        candidate = choice.method.warm_solve(asked, start)
+    warm = WARM_START in choice.method.features and start is not None
+    candidate = choice.method.solve(asked, *((start,) if warm else ()))
     if not (isinstance(candidate, Candidate) and isinstance(candidate.duals, Duals)):
         got = candidate.duals if isinstance(candidate, Candidate) else candidate
         raise SolverError(
@@ -521,6 +524,8 @@ def _improved(problem: Problem, found: Design) -> Design:
         entries = _RETRY_ENTRIES if shortfall > GAP_TOLERANCE else sharpened
         if shortfall <= max(_SHARP, _attainable(program)) or n * m > entries:
             break
+        if shortfall <= GAP_TOLERANCE and not isinstance(find_method(name), Highs):
+            continue  # what is optimal is only sharpened by what ends at a vertex
         try:
             other, _ = _run_choice(problem, replace(found.choice, method=find_method(name)))
         except (SolverError, CertificateError):
@@ -553,7 +558,7 @@ def _attainable(program: LinearProgram) -> float:
     """The gap that the rounding of the gains alone may leave, as a share of their range."""
     if program.gain_range == 0:
         return 0.0
-    size = float(np.abs(program.gains).max()) / program.gain_range
+    size = program.largest_gain / program.gain_range
     return 16 * np.finfo(float).eps * (program.shape[0] + 8) * size
 
 

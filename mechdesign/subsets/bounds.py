@@ -139,6 +139,6 @@ def asked_bounds(notions: Iterable[PrivacyNotion], *, outside: bool = False) -> 
     for notion in notions:
         for kind, _, level in asked_parts(notion):
             if level < math.inf and not (outside and level > _HIGHEST):
-                found[kind].append(exp_bounds(Fraction(min(level, _HIGHEST)))[outside])
+                found[kind].append(exp_bounds(min(level, _HIGHEST))[outside])
     low, high, ratio = (min(limits, default=None) for limits in found.values())
     return LiftBounds(Fraction(0) if low is None else 1 / low, high, ratio)

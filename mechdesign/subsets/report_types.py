@@ -193,7 +193,7 @@ def check_levels(notion: PrivacyNotion, lifts: Sequence[Lifts]) -> LevelCheck:
         if reached > level:
             answer = Verdict.NO
             if reached < math.inf:
-                answer = compare_with_exp(Fraction(value), Fraction(level))
+                answer = compare_with_exp(Fraction(value), level)
             verdicts.add(Verdict.UNDECIDED if answer is Verdict.NO and not is_attained else answer)
     verdict = next(v for v in (Verdict.NO, Verdict.UNDECIDED, Verdict.YES) if v in verdicts)
     return LevelCheck(notion, verdict, tuple(achieved[k] for k in sorted(achieved)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,6 @@ from ..errors import AlikeWarning, DataError, UnknownNameError, asked_by, quote,
 from ..exact import fraction, is_whole, read_fraction
 from ..labels import Label, alike, counted, parse_labels, tidy
 from .frames import column_values
-from .parts import parts_of, processors, side_by_side
 from .reading import Table, open_table, read_columns
 from .text import AS_FOUND, Dialect
 
@@ -37,8 +35,8 @@ _FEW_VALUES = 100
 _FEW_FRACTIONS = 20
 # Combinations that are listed whether they occur or not.
 _MOST_COMBINATIONS = 1_000_000
-# Rows that a dictionary is made of by one processor, and codes of rows that a machine word holds.
-_PART, _MOST_CODES = 1 << 20, 1 << 62
+# Codes of rows that a machine word holds.
+_MOST_CODES = 1 << 62
 # Values outside of bins whose types are told.
 _PROBED = 1000
 #: Cells of text files that stand for a missing value, in any case.
@@ -166,7 +164,7 @@ def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray
 
         if not pa.types.is_dictionary(values.type):
             try:
-                values = _dictionary(values)
+                values = values.dictionary_encode()
             except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
                 raise _no_values(column, f"values of type {values.type}") from None
         if isinstance(values, pa.ChunkedArray):
@@ -198,18 +196,6 @@ def dictionary_places(values: Any) -> NDArray[Any]:
     # Arrow's own ways to NumPy import pandas.
     kind = np.dtype(str(places.type))
     return np.frombuffer(places.buffers()[1], kind, len(places), places.offset * kind.itemsize)
-
-
-def _dictionary(values: Any) -> Any:
-    """An Arrow array as a dictionary; parts of a long one by several processors at once."""
-    import pyarrow as pa
-
-    if len(values) < 2 * _PART or processors() == 1:
-        return values.dictionary_encode()
-    parts = [values[part] for part in parts_of(len(values), _PART)]
-    found = list(side_by_side(lambda part: part.dictionary_encode(), parts))
-    chunks = [chunk for part in found for chunk in getattr(part, "chunks", [part])]
-    return pa.chunked_array(chunks, type=found[0].type)
 
 
 def _no_values(column: Any, got: str) -> DataError:
@@ -251,11 +237,13 @@ def distinct_rows(parts: Iterable[Sequence[Any]], names: Sequence[Any]) -> Rows:
             continue
         for known, column in zip(found.categories, part, strict=True):
             known.update(categories_of(column))
-        if len(part) == 1:
-            for value, times in _occurrences(part[0], names[0]):
-                found.counts[tidy(value),] += times
-            continue
         coded = [distinct_values(c, name) for c, name in zip(part, names, strict=True)]
+        if len(coded) == 1:
+            ((values, places),) = coded
+            for value, times in zip([*values, None], np.bincount(places).tolist(), strict=False):
+                if times:
+                    found.counts[tidy(value),] += times
+            continue
         codes = row_codes([places for _, places in coded], [len(own) + 1 for own, _ in coded])
         _, first, repeats = np.unique(codes, return_index=True, return_counts=True)
         cells = (
@@ -290,28 +278,6 @@ def categories_of(column: Any) -> dict[Any, None]:
     return dict.fromkeys(value for chunk in chunks for value in chunk.dictionary.to_pylist())
 
 
-def _occurrences(column: Any, name: Any) -> Iterable[tuple[Any, int]]:
-    """The values of a column with how often each occurs."""
-    # Of views Arrow counts no nulls.
-    if hasattr(column, "value_counts") and not re.search("dictionary|view", str(column.type)):
-        import pyarrow as pa
-
-        try:
-            found = column.value_counts()
-        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            raise _no_values(name, f"values of type {column.type}") from None
-        values, times = found.field("values").to_pylist(), found.field("counts").to_pylist()
-        return zip(values, times, strict=True)
-    if isinstance(column, list):
-        try:
-            return Counter(column).items()
-        except TypeError:
-            raise _no_values(name, "values that are not hashable, such as lists") from None
-    values, places = distinct_values(column, name)
-    times = np.bincount(places, minlength=len(values) + 1).tolist()
-    return ((value, n) for value, n in zip([*values, None], times, strict=True) if n)
-
-
 # Labels
 
 
@@ -341,7 +307,8 @@ def labels_of(values: Sequence[Any], categories: Iterable[Any], made: Any, is_te
         of = {code: made.labels[code] if code >= 0 else None for code in values}
         return Labels(of, list(made.labels), is_chosen=True)
     # Reports in a text file have the type that their receipt tells.
-    if is_text and all(isinstance(value, str) for value in values):
+    known = [tidy(value) for value in categories]
+    if is_text and not known and all(isinstance(value, str) for value in values):
         stripped = {value: value.strip() for value in values}
         texts = [w for w in dict.fromkeys(stripped.values()) if w.lower() not in MISSING_TEXT]
         label_of = dict(zip(texts, parse_labels(texts), strict=True))
@@ -353,7 +320,6 @@ def labels_of(values: Sequence[Any], categories: Iterable[Any], made: Any, is_te
         return Labels(of, _sorted(label_of.values()), spelled, fractions=fractions)
     of = {value: None if is_missing(value) else value for value in values}
     labels = [label for label in of.values() if label is not None]
-    known = [tidy(value) for value in categories]
     fractions = any(isinstance(x, float) and not x.is_integer() for x in labels)
     return Labels(of, known or _sorted(labels), is_chosen=bool(known), fractions=fractions)
 
@@ -428,7 +394,7 @@ def count_labels(
                 got=f"{beyond} of {counted(total, 'value')} outside, of type "
                 + " or ".join(sorted(kinds)),
                 remedy="widen the bins (their ends may be -inf and inf), or correct the values; "
-                "convert dates and text to numbers first",
+                "bins of dates take dates, those of numbers take numbers",
             )
     if not total and table.name:
         raise DataError(

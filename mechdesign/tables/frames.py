@@ -7,6 +7,7 @@ narwhals knows. Of what is lazy only the columns that are asked for are computed
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, UnknownNameError, is_iterable
 from .parts import ROWS, parts_of, side_by_side
+
+# Units of time in a day.
+_PER_DAY = {unit: 86_400 * 1000**i for i, unit in enumerate(("s", "ms", "us", "ns"))}
 
 
 def find_column(names: Sequence[Any], column: Any, table: str = "") -> int:
@@ -139,6 +143,50 @@ def plain_numbers(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None] 
     if isinstance(values, pa.ChunkedArray):
         return values.to_numpy(), blank
     return values.to_numpy(zero_copy_only=False), blank
+
+
+def plain_dates(
+    values: Any, part: str | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None, int] | None:
+    """A column of dates or timestamps as whole numbers since the first day of 1970, which of them
+    are null, and how many make a day; or as a part of each date, such as its month.
+
+    What has a time zone is taken as a clock there shows it. ``None`` for a column of anything else.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        unit = np.datetime_data(values.dtype)[0]
+        known = {"Y": "D", "M": "D", "W": "D", "generic": "D", "h": "s", "m": "s"}.get(unit, unit)
+        values = pa.array(values.astype(f"datetime64[{known}]"))
+    elif isinstance(values, list) and values and all(map(_is_time, values)):
+        values = pa.array([None if value != value else value for value in values])  # NaT
+    if not hasattr(values, "dictionary_encode"):
+        return None
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    kind, per_day = values.type, 1
+    if pa.types.is_timestamp(kind):
+        per_day = _PER_DAY[kind.unit]
+        values = values if kind.tz is None else compute.local_timestamp(values)
+    elif pa.types.is_date64(kind):
+        per_day = _PER_DAY["ms"]
+    elif not pa.types.is_date(kind):
+        return None
+    if part == "weekday":
+        values = compute.day_of_week(values, count_from_zero=False)
+    elif part is not None:
+        values = getattr(compute, part)(values)
+    elif per_day == 1:
+        values = values.cast(pa.int32())
+    numbers, blank = plain_numbers(values.cast(pa.int64()))  # type: ignore[misc]
+    return numbers, blank, per_day if part is None else 1
+
+
+def _is_time(value: Any) -> bool:
+    """Whether a value of a list is a time, or null."""
+    return value is None or isinstance(value, datetime)
 
 
 def listed_values(column: Any) -> list[Any]:

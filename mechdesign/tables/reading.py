@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import DataError, is_iterable
-from .beside import typed_batch, types_beside
+from .beside import column_type, typed_batch, types_beside
 from .files import STANDARD_INPUT, file_ending, file_of, find_inputs, is_text
 from .frames import (
     arrow_parts,
@@ -221,7 +221,8 @@ def _text(path: Path, packing: str | None, name: str, dialect: Dialect) -> Table
 
     file = TextFile(lambda: _unpacked(path, packing), name, dialect)
     types = types_beside(path)
-    schema = pa.schema([(column, types.get(column, pa.string())) for column in file.header])
+    kinds = {column: column_type(kind) for column, kind in types.items()}
+    schema = pa.schema([(column, kinds.get(column, pa.string())) for column in file.header])
 
     def read(columns: Sequence[str] | None) -> Iterator[Any]:
         every = range(len(file.header))

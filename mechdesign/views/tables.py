@@ -12,7 +12,7 @@ import math
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,6 +36,7 @@ from ..utility.worst_case import WorstCase
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
+    from .._try_out import Trial
     from ..inference.many import ManyEstimates
     from ..inference.planning import Plan
     from ..inference.results import Intervals
@@ -518,6 +519,48 @@ def prior_table(prior: Prior, most: int | None = None) -> Table:
 def intervals_table(made: Intervals) -> Table:
     """Each number with its standard error and interval."""
     return _estimates(made.rows())
+
+
+def trial_table(found: Trial, most: int) -> Table:
+    """The largest shares, true and estimated, with a picture of each interval."""
+    made = found.rows()
+    scale = max(max(row["upper"], row["true"], row["estimate"]) for row in made)
+    rows = sorted(made, key=lambda row: -row["true"])[:most]
+    shown = _table(
+        "Shares",
+        [
+            "label",
+            "true",
+            "estimate",
+            "lower",
+            "upper",
+            f"0 to {scale:.3g}: ◇ true, ● estimate, ◆ both",
+        ],
+        (
+            [
+                Cell(row["label"], "label"),
+                *(number(row[name], 3) for name in ("true", "estimate", "lower", "upper")),
+                text(_drawn(row, scale)),
+            ]
+            for row in rows
+        ),
+    )
+    left = len(made) - len(rows)
+    return replace(shown, notes=(f"{counted(left, 'smaller share')} not shown",) if left else ())
+
+
+def _drawn(row: Mapping[str, Any], scale: float, width: int = 40) -> str:
+    """The interval of a share as a line, with the estimate and what is true on it."""
+
+    def place(share: float) -> int:
+        return round(min(max(share / scale, 0), 1) * (width - 1))
+
+    drawn = [" "] * width
+    low, high = place(row["lower"]), place(row["upper"])
+    drawn[low : high + 1] = "─" * (high + 1 - low)
+    drawn[place(row["estimate"])] = "●"
+    drawn[place(row["true"])] = "◆" if place(row["true"]) == place(row["estimate"]) else "◇"
+    return "".join(drawn).rstrip()
 
 
 def many_estimates_table(made: ManyEstimates, top: int | None = None) -> Table:

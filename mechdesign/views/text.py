@@ -24,6 +24,7 @@ from .tables import Cell, Table
 
 if TYPE_CHECKING:
     from .._compare.comparison import Comparison
+    from .._try_out import Trial
     from ..inference.many import ManyEstimates
     from ..inference.results import Estimate, GroupEstimates, Intervals
     from ..mechanism import Mechanism
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 # More rows than this, and more columns of outputs, are counted and not shown.
 _MOST_ROWS, _MOST_COLUMNS = 30, 10
+# Shares that fit on one screen with what stands around them.
+_MOST_SHARES = 15
 
 
 class SafeConsole(Console):
@@ -228,12 +231,24 @@ def print_many_estimates(made: ManyEstimates, top: int) -> None:
 
 
 def print_estimate(made: Estimate) -> None:
-    """How frequencies were estimated, and each with its error and interval."""
+    """How frequencies were estimated, and each with its error and interval; what is to be said of
+    them.
+    """
     out = Report()
     out.line(made.describe())
     out.table(tables.intervals_table(made), titled=False)
-    if made.method == "likelihood":
-        out.line(f"likelihood {made.convergence}")
+    for remark in made.remarks():
+        out.line(remark)
+
+
+def print_trial(found: Trial) -> None:
+    """What one report gives away, how many an error takes, and shares true and estimated."""
+    out = Report()
+    privacy, reports = found.sentences()
+    out.line(privacy)
+    out.line(reports)
+    out.line(f"One survey of {counted(found.people, 'person', 'people')}:")
+    out.table(tables.trial_table(found, _MOST_SHARES), titled=False)
 
 
 def print_groups(made: GroupEstimates) -> None:

@@ -123,7 +123,7 @@ def test_three_columns_of_a_frame():
     assert sum(level for (level,) in plan.levels.values()) == pytest.approx(1.5, rel=1e-3)
     assert plan["b"].prior == md.Prior.from_data(frame["b"])
     known = md.plan_columns(frame, ["a", "b"], md.PML(0.4))
-    assert known.combinations == {("x", "p"), ("x", "q"), ("y", "p"), ("y", "q")}
+    assert set(known.combinations) == {("x", "p"), ("x", "q"), ("y", "p"), ("y", "q")}
 
 
 def test_priors_of_single_columns_serve_notions_without_one():

@@ -195,6 +195,7 @@ def ye_barg(n, epsilon):
     )
 
 
+@pytest.mark.slow
 def test_the_risk_is_the_least():
     """Under LDP that of the best size, elsewhere that of dense designs, which search no subsets."""
     for size, epsilon in product([5, 13, 60], [0.2, 1, 4]):

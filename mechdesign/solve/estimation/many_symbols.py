@@ -13,7 +13,7 @@ from ...subsets.choice import MOST_GROUPS
 from ...subsets.selection import SUBSETS
 from ...utility.base import Utility
 from ...utility.estimation import Estimation
-from ..method import Handles, Method
+from ..method import Method
 from .method import MOST_SYMBOLS
 
 #: Symbols above which it is the first choice: up to here columns are mixed in seconds. Above, under
@@ -25,7 +25,7 @@ class SubsetMethod(Method):
     """Subset selection, which :func:`mechdesign.design` makes itself, as it solves no program."""
 
     name = SUBSETS
-    handles = Handles(frozenset())
+    features = frozenset[str]()
     reason = (
         f"for more than {FEW_SYMBOLS} symbols reports are subsets of them, drawn alike for symbols "
         "of near masses, without a matrix; the gap says what that costs at most"
