@@ -321,7 +321,7 @@ def few_outputs(program: LinearProgram, options: StructuredOptions) -> Candidate
         # Plain steps are more, but lead there more surely.
         for kind in (EntrywiseNewton, Newton):
             point = central_point(c, cone, targets, options.start)
-            path = Growing(rows, sides, targets, point, outputs, options, newton=kind)
+            path = Growing(rows, sides, targets, point, outputs, options, GROWING, kind)
             if path.solve():
                 break
             if path.is_dense:
