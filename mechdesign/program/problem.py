@@ -315,9 +315,7 @@ def state_problem(
         few = _fewest(requirements)
         few = few if few is not None and few < len(labels) else None
         some = (
-            replace(gains, symbols=symbols)
-            if isinstance(gains, GainsByOutput)
-            else gains[symbols]
+            replace(gains, symbols=symbols) if isinstance(gains, GainsByOutput) else gains[symbols]
         )
         program = LinearProgram(*common, some, forbidden, held, few, convex)  # type: ignore[arg-type]
         if isinstance(gains, GainsByOutput):
@@ -327,9 +325,7 @@ def state_problem(
             place = np.full(len(prior), -1)
             place[symbols] = np.arange(len(symbols))
             placed = tuple(replace(one, symbols=place[one.symbols]) for one in alternatives)
-            program = LeastProgram(
-                *common, some, forbidden, held, few, convex, alternatives=placed
-            )
+            program = LeastProgram(*common, some, forbidden, held, few, convex, alternatives=placed)
     elif isinstance(utility, Estimation):
         survey, truths = _checked_survey(prior, utility), utility.truths(prior)
         few = _checked_count(survey, requirements)

@@ -264,7 +264,9 @@ def tabulate(
 _DISTANCES: dict[str, Callable[[Any, Any], float]] = {
     "absolute": lambda x, y: abs(x - y),
     "squared": lambda x, y: (x - y) ** 2,
-    "euclidean": lambda x, y: np.sqrt(sum((x[..., i] - y[..., i]) ** 2 for i in range(x.shape[-1]))),
+    "euclidean": lambda x, y: np.sqrt(
+        sum((x[..., i] - y[..., i]) ** 2 for i in range(x.shape[-1]))
+    ),
     "discrete": lambda x, y: float(x != y),
 }
 

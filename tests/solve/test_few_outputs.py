@@ -119,7 +119,7 @@ def test_plain_and_entrywise_steps_lead_to_one_optimum(monkeypatch):
         monkeypatch.setattr(structured, "EntrywiseNewton", kind)
         candidate = structured.few_outputs(program, structured.DEFAULTS)
         values.append(program.value(candidate.kernel))
-    assert values[0] == pytest.approx(values[1], abs=1e-9)
+    assert values[0] == pytest.approx(values[1], abs=1e-7)
 
 
 def test_where_most_outputs_pay_all_are_carried(monkeypatch):
