@@ -391,7 +391,7 @@ class LinearProgram(Program):
 
     @property
     def positions(self) -> Array | None:
-        """Where outputs lie, ``(M, d)``, if gains are known to fall with the distance to them."""
+        """Where outputs lie, ``(M, d)``, if gains fall with the distance from there."""
         source = self.__dict__.get("by_output")
         return None if source is None else source.positions
 
