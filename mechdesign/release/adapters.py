@@ -122,6 +122,8 @@ def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any, column: Any
 
     outputs = release.mechanism.outputs
     indices = _arrow_places(drawn)
+    if pa.types.is_run_end_encoded(kind):
+        kind = kind.value_type
     if isinstance(release.mechanism, ImplicitKernel):
         return indices.cast(_whole_numbers(release.mechanism, kind))
     if pa.types.is_dictionary(kind):

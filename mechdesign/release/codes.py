@@ -23,6 +23,7 @@ from .._bins import Bins
 from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
 from ..labels import Label, excel_safe_cell, listing, near_miss, parse_labels, tidy
 from ..tables.counting import MISSING_TEXT, dictionary_places, distinct_values, is_missing
+from ..tables.frames import listed_values
 from ..tables.parts import ROWS, parts_of, side_by_side
 
 ABSENT = -1
@@ -354,7 +355,7 @@ class Encoder:
         """
         known, *found = self._last
         if known is None or not known.equals(dictionary):
-            codes, kind = self._decided([*map(tidy, dictionary.to_pylist()), None])
+            codes, kind = self._decided([*map(tidy, listed_values(dictionary, self.column)), None])
             found = [codes, self._refused(kind)]
             self._last = (dictionary, *found)
         return found[0], found[1]

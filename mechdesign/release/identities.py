@@ -29,6 +29,7 @@ from ..files import check_folder, check_named, write_text
 from ..labels import counted, tidy
 from ..published import shown_fingerprint
 from ..tables.counting import is_missing
+from ..tables.frames import listed_values
 from .codes import ABSENT
 from .words import SeededWords, SystemWords, Words, words_from
 
@@ -677,7 +678,7 @@ def encode_some(values: Any, column: Any, texts: bool = False) -> list[bytes | N
         zone, unit = b"u" if kind.tz else b"n", _NANOSECONDS[kind.unit]
         ticks = values.cast(pa.int64()).to_pylist()
         return [None if v is None else b"t%s%d" % (zone, v * unit) for v in ticks]
-    listed = values.to_pylist()
+    listed = listed_values(values, column)
     if pa.types.is_integer(kind):
         return [None if v is None else b"s%d" % v for v in listed]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
