@@ -15,7 +15,7 @@ from .mechanism import Mechanism
 from .solve._design import Design
 from .solve.columns_plan import KernelPlan
 from .storage import FORMAT, from_json, load
-from .tables.matrices import read_matrix
+from .tables.matrices import read_matrix, rows_as_written
 from .tables.writing import csv_text
 
 if TYPE_CHECKING:
@@ -33,22 +33,25 @@ def load_kernel(
     text = "" if str(path).lower().endswith(".csv") else read_text(path)
     if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
         content = parse_json(text, f"file {path}")
-        if isinstance(content, list):
-            return Mechanism(content, normalise=normalise)
-        if "kernel" in content and content.get("format") != FORMAT:
-            return Mechanism(
-                content["kernel"],
-                content.get("inputs"),
-                content.get("outputs"),
-                normalise=normalise,
-            )
-        return from_json(content, str(path))
-    matrix, inputs, outputs = read_matrix(path)
+        bare = isinstance(content, list)
+        if not bare and ("kernel" not in content or content.get("format") == FORMAT):
+            return from_json(content, str(path))
+        named = {} if bare else content
+        exact = parse_json(text, f"file {path}", exact=True)
+        rows = exact if bare else exact["kernel"]
+        is_table = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
+        return Mechanism(
+            (rows_as_written(rows) if is_table else None) or (content if bare else named["kernel"]),
+            named.get("inputs"),
+            named.get("outputs"),
+            normalise=normalise,
+        )
+    matrix, inputs, outputs = read_matrix(path, exact=True)
     _refuse_unlabelled(path, matrix, inputs)
     return Mechanism(matrix, inputs, outputs, normalise=normalise)
 
 
-def _refuse_unlabelled(path: str | Path, matrix: NDArray[np.float64], inputs: list[Label]) -> None:
+def _refuse_unlabelled(path: str | Path, matrix: NDArray[Any], inputs: list[Label]) -> None:
     """Refuse rows that sum to one only with what stands in the place of their labels."""
     if not all(isinstance(label, (int, float)) for label in inputs):
         return

@@ -84,9 +84,9 @@ def finite_matrix(
     if shape is not None and matrix.shape != shape:
         asked = f"shape {shape} (inputs × outputs)"
         raise error(subject, expected=asked, got=f"{matrix.shape}", remedy=rows)
-    bad = np.argwhere(~np.isfinite(matrix))
-    if len(bad):
-        x, y = bad[0].tolist()
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        x, y = np.argwhere(~finite)[0].tolist()
         got = f"{matrix[x, y]} in row {x}, column {y}"
         raise error(subject, expected="finite numbers", got=got, remedy=remedy)
     return matrix

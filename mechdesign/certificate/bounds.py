@@ -237,13 +237,14 @@ def clamped_prices(program: LinearProgram, prices: Array) -> Array:
     mass of 1e8, and the bound would have to allow for the rounding of such numbers.
     """
     p, width = program.prior.probabilities, program.gain_range
-    low = p * (program.gains.min(axis=1) - width)
-    high = p * (program.gains.max(axis=1) + width)
-    return np.clip(prices, low, high)
+    least, most = program.extremes
+    return np.clip(prices, p * (least - width), p * (most + width))
 
 
 def trivial_bound(program: LinearProgram) -> Fraction:
     """Σ_x p_x max_y u_xy: what could be had without privacy."""
+    if program.forbidden is None:
+        return mean_of(program.prior, program.extremes[1])
     best = program.allowed(program.gains).max(axis=1)
     return mean_of(program.prior, best) if np.isfinite(best).all() else -BEYOND
 
@@ -387,37 +388,56 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
     The prices are per mass, λ_x = p_x π_x for floats π, so that c_xy − λ_x = p_x (u_xy − π_x)
     without any rounding.
     """
-    p, gains = program.prior.probabilities, program.gains
+    p = program.prior.probabilities
     with np.errstate(over="ignore", invalid="ignore"):
         per_mass = prices / p
-        high, low = difference(gains, per_mass[:, None])
+        # Differences of floats are rounded in their order: no other is larger.
+        ends = [np.abs(end - per_mass) for end in program.extremes]
+        largest = max(float(np.max(ends)), _SMALLEST)
+        blocks = ((y, difference(gains, per_mass[:, None])) for y, gains in program.blocks())
         if program.forbidden is not None:
-            # A price on entries that are zero costs nothing and keeps them out of the supremum.
-            others = high[~program.forbidden]
-            if others.size:
-                least = others.min() - _EXCLUDED * np.ptp(others)
-                high = np.where(program.forbidden, least, high)
-                low = np.where(program.forbidden, 0.0, low)
-    if not (np.isfinite(high).all() and np.isfinite(low).all()):
+            high, low = _kept_out(*next(blocks)[1], program.forbidden)
+            largest = max(float(np.abs(high).max()), _SMALLEST)
+            blocks = iter([(slice(None), (high, low))])
+    if not math.isfinite(largest):
         return BEYOND
-    largest = max(float(np.abs(high).max()), _SMALLEST)
     # Scaled by a power of two to about one, where nothing under- or overflows.
     power = -int(np.frexp(largest)[1])
-    found = supports(p[:, None] * np.ldexp(high, power), p, sides)
+    found = np.empty(program.shape[1])
+    for some, (high, low) in blocks:
+        if not (np.isfinite(high).all() and np.isfinite(low).all()):
+            return BEYOND
+        found[some] = supports(p[:, None] * np.ldexp(high, power), p, sides)
     margin = 4 * _UNIT * (len(p) + 8)  # of numbers of size at most one
     base = mean_of(program.prior, per_mass)
     best = np.flatnonzero(found >= found.max() - 2 * margin)
+    if program.forbidden is not None:
+        high, low = high[:, best], low[:, best]
+    elif len(best) * len(p) <= _EXACT_ENTRIES:
+        high, low = difference(program.columns(best), per_mass[:, None])
     # What keeps forbidden entries out widens the margin.
     several = len(best) > _FEW_COLUMNS
     if several and (program.forbidden is not None or len(best) * len(p) <= _EXACT_ENTRIES):
-        best = best[_largest_supports(program.prior, high[:, best], low[:, best], power, sides)]
+        nearest = _largest_supports(program.prior, high, low, power, sides)
+        best, high, low = best[nearest], high[:, nearest], low[:, nearest]
     if len(best) * len(p) > _EXACT_ENTRIES or not np.isfinite(found).all():
         top = Fraction(float(found.max())) + Fraction(margin)
         return base + top / Fraction(2) ** power
     limits = sides.lower, sides.upper, sides.ratio
     return base + max(
-        column_supremum(program.prior, high[:, y], low[:, y], *limits) for y in best.tolist()
+        column_supremum(program.prior, high[:, y], low[:, y], *limits) for y in range(len(best))
     )
+
+
+def _kept_out(high: Array, low: Array, forbidden: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Reduced gains with far lower ones at entries that are zero: a price on these costs nothing
+    and keeps them out of the supremum.
+    """
+    others = high[~forbidden]
+    if not others.size:
+        return high, low
+    least = others.min() - _EXCLUDED * np.ptp(others)
+    return np.where(forbidden, least, high), np.where(forbidden, 0.0, low)
 
 
 def excluded(values: Array, forbidden: NDArray[np.bool_] | None) -> Array:

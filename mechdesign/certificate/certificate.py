@@ -28,6 +28,7 @@ from ..privacy.notion import Check, notion_fields
 from ..privacy.rows import Multipliers
 from ..program.duals import Branch, Candidate, Duals
 from ..program.enclosures import Enclosure
+from ..program.gains import LARGE
 from ..program.problem import Problem, state_problem
 from ..program.program import EstimationProgram, LinearProgram, Program, SublinearProgram
 from ..program.worst import LeastProgram, WorstTruthProgram
@@ -39,6 +40,7 @@ from .feasible import FAR, repair_given, repair_required
 from .repair import (
     Repair,
     check_forbidden,
+    clean_columns,
     clean_kernel,
     joined,
     keep_sums,
@@ -250,59 +252,33 @@ def _checked(program: Program, candidate: Candidate) -> Candidate:
 
 def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
     """Dual variables as arrays of the shapes of a program; ``None`` for other shapes."""
-    prices = None if duals.prices is None else _array(duals.prices)
+    n, parts = len(program.prior), 1
+    count = len(program.limits) if isinstance(program, LinearProgram) else 0
+    others = len(program.alternatives) if isinstance(program, LeastProgram) else 0
+    if isinstance(program, WorstTruthProgram):
+        parts, others = program.parts, program.truths.count
+    shapes = {"prices": (n,), "inverse": (parts * n, n), "limits": (count,), "mixture": (others,)}
+    found: dict[str, Any] = {
+        name: _array(given) for name in shapes if (given := getattr(duals, name)) is not None
+    }
+    right = all(numbers.shape == shapes[name] for name, numbers in found.items())
     multipliers, sums = _arrays(duals.multipliers), _arrays(duals.sums)
-    right = prices is None or (prices.shape == (len(program.prior),) and _holds_numbers(prices))
     if multipliers is not None:
         right = right and _shapes(multipliers) == _shapes(program.cone.no_duals(outputs))
     if sums is not None:
         # Further shapes of theirs each sum knows itself; the bound sees what it makes of them.
         right = right and len(sums) == len(program.sums) and all(sums)
-    every = (numbers for parts in (multipliers, sums) for part in parts or () for numbers in part)
-    if not (right and all(map(_holds_numbers, every))):
+    every = (numbers for many in (multipliers, sums) for part in many or () for numbers in part)
+    if not (right and all(map(_holds_numbers, (*every, *found.values())))):
         return None
-    if prices is not None:
-        prices = prices.astype(float, copy=False)
-    inverse = None if duals.inverse is None else _array(duals.inverse)
-    if inverse is not None:
-        n, parts = len(program.prior), 1
-        if isinstance(program, WorstTruthProgram):
-            parts = program.parts
-        if inverse.shape != (parts * n, n) or not _holds_numbers(inverse):
-            return None
-        inverse = inverse.astype(float, copy=False)
-    count = len(program.limits) if isinstance(program, LinearProgram) else 0
-    others = len(program.alternatives) if isinstance(program, LeastProgram) else 0
-    if isinstance(program, WorstTruthProgram):
-        others = program.truths.count
-    flat = []
-    for given, length in ((duals.limits, count), (duals.mixture, others)):
-        numbers = None if given is None else _array(given)
-        if numbers is not None and (numbers.shape != (length,) or not _holds_numbers(numbers)):
-            return None
-        flat.append(None if numbers is None else numbers.astype(float, copy=False))
-    limits, shares = flat
-    branches = duals.branches
-    if branches is not None:
-        branches = _fitting_branches(program, branches)
-        if branches is None:
-            return None
-    convex = duals.convex
-    if convex is not None:
-        convex = fitting_cuts(program, convex)
-        if convex is None:
-            return None
-    return replace(
-        duals,
-        convex=convex,
-        prices=prices,
-        multipliers=multipliers,
-        sums=sums,
-        limits=limits,
-        mixture=shares,
-        branches=branches,
-        inverse=inverse,
-    )
+    found = {name: numbers.astype(float, copy=False) for name, numbers in found.items()}
+    for name, fit in (("branches", _fitting_branches), ("convex", fitting_cuts)):
+        given = getattr(duals, name)
+        if given is not None:
+            found[name] = fit(program, given)  # type: ignore[operator]
+            if found[name] is None:
+                return None
+    return replace(duals, multipliers=multipliers, sums=sums, **found)
 
 
 def _fitting_branches(program: Program, branches: Any) -> tuple[Branch, ...] | None:
@@ -374,8 +350,16 @@ def repaired(problem: Problem, kernel: NDArray[np.float64]) -> tuple[NDArray[np.
 
 def _lost(problem: Problem, candidate: Candidate, mechanism: Mechanism, value: float) -> float:
     """Utility that the repair of a candidate cost, as a share of what gaps are a share of."""
-    cleaned = clean_kernel(candidate.kernel)
     program = problem.program
+    if isinstance(program, LinearProgram) and candidate.kernel.size > LARGE:
+        live, cleaned = clean_columns(candidate.kernel)
+        after = value
+        if program.for_solvers.program is not program:
+            program = program.for_solvers.program
+            after = program.value(mechanism.kernel[problem.kept])
+        before = program.on_outputs(live).value(cleaned)
+        return _share(max(before - after, 0.0), program.width(after))
+    cleaned = clean_kernel(candidate.kernel)
     if isinstance(program, LinearProgram) and program.for_solvers.program is not program:
         # Of gains far from zero, floats see nothing but the differences.
         near = program.for_solvers.program
@@ -409,7 +393,8 @@ def examine(
     """
     if isinstance(problem.program, LinearProgram):
         check_forbidden(problem.program, problem.kept_weights(mechanism))
-    checks = tuple(notion.check(mechanism, problem.prior) for notion in problem.notions)
+    occurring = _occurring(problem, mechanism)
+    checks = tuple(notion.check(occurring, problem.prior) for notion in problem.notions)
     failed = tuple(check for check in checks if check.verdict is not Verdict.YES)
     if failed:
         raise CertificateError(
@@ -428,7 +413,7 @@ def examine(
             ),
             broken,
         )
-    measured = tuple(notion.checked_measure(mechanism, problem.prior) for notion in problem.notions)
+    measured = tuple(notion.checked_measure(occurring, problem.prior) for notion in problem.notions)
     _compare(problem, measured)
     if value is None:
         value = problem.enclose(mechanism)
@@ -459,6 +444,18 @@ def examine(
         value.low if value is not None and value.low == value.high else None,
         bound if rounded < math.inf else None,
     )
+
+
+def _occurring(problem: Problem, mechanism: Mechanism) -> Mechanism:
+    """Of a large kernel the outputs that occur: no notion compares others."""
+    if mechanism.weights.size <= LARGE or not isinstance(problem.program, LinearProgram):
+        return mechanism
+    used = np.flatnonzero(mechanism.weights.any(axis=0))
+    labels = [mechanism.outputs[y] for y in used]
+    found = Mechanism.from_weights(
+        mechanism.weights[:, used], mechanism.bits, mechanism.inputs, labels, check=False
+    )
+    return found.with_schema(mechanism.schema)
 
 
 def _gaps(
@@ -564,5 +561,5 @@ def fingerprint(
     if weights.dtype == object:
         digest.update(",".join(map(write_integer, weights.ravel())).encode())
     else:
-        digest.update(np.ascontiguousarray(weights, dtype="<i8").tobytes())
+        digest.update(np.ascontiguousarray(weights, dtype="<i8").data.cast("B"))
     return digest.hexdigest()

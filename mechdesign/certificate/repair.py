@@ -21,6 +21,7 @@ from ..errors import CertificateError
 from ..exact import DENOMINATOR, DENOMINATOR_BITS, Verdict, exp_lower, to_weights
 from ..mechanism import Mechanism
 from ..privacy.rows import Compared
+from ..program.gains import LARGE
 from ..program.program import Cone, LinearProgram, Program
 from ..roots import least_passing
 
@@ -84,11 +85,9 @@ def repair_kernel(
 
     Raises :class:`CertificateError` when the kernel holds no usable numbers.
     """
-    cleaned = clean_kernel(kernel)
-    # Outcomes that never occur are private and stay so.
-    live = np.flatnonzero(cleaned.any(axis=0))
-    weights, repair = _repaired(np.ascontiguousarray(cleaned[:, live]), cone, keep_rare)
-    whole = np.zeros(cleaned.shape, dtype=np.int64)
+    live, cleaned = clean_columns(kernel)
+    weights, repair = _repaired(np.ascontiguousarray(cleaned), cone, keep_rare)
+    whole = np.zeros(kernel.shape, dtype=np.int64)
     whole[:, live] = weights
     return whole, replace(repair, merged=tuple(int(live[y]) for y in repair.merged))
 
@@ -134,6 +133,19 @@ def _repaired(
     average = masses / masses.sum()
     weights = to_weights(np.broadcast_to(average, start.shape).copy())
     return weights, Repair(tuple(merged), 1.0, _ROUNDS, constant=True)
+
+
+def clean_columns(kernel: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Outcomes that occur, and their columns of :func:`clean_kernel`.
+
+    The others are private and stay so; a large kernel is not copied for them.
+    """
+    tried = np.arange(kernel.shape[1])
+    if kernel.size > LARGE:
+        tried = np.flatnonzero(kernel.any(axis=0))
+    cleaned = clean_kernel(kernel[:, tried] if len(tried) < kernel.shape[1] else kernel)
+    live = np.flatnonzero(cleaned.any(axis=0))
+    return tried[live], cleaned[:, live]
 
 
 def clean_kernel(kernel: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,8 +21,9 @@ from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
 from ..labels import Label, counted, listing, shorten
 from ..numeric import finite_number, float_array
 from ..schema import Schema
+from ..utility.questions import middle_of
 from .observed import Observed, roots
-from .rows import Intervals, Rows, Vector
+from .rows import Intervals, Limited, Rows, Vector, sides_of
 
 # Shares of the bins that add up to one so closely are those of everybody.
 _ROUNDING = 1e-9
@@ -130,10 +131,13 @@ class Histogram(Rows):
         return "\n".join([self.describe(), *lines])
 
 
-class NumberAnswers(Intervals):
-    """Answers about numbers, for estimates of every symbol where some column was binned."""
+class NumberAnswers(Limited, Intervals):
+    """Answers about numbers, for estimates of every symbol where some column was binned.
 
-    confidence: float
+    Their intervals have the side of those of the estimate; those of a histogram hold together where
+    these do.
+    """
+
     schema: Schema | None
     observed: Observed
 
@@ -199,9 +203,10 @@ class NumberAnswers(Intervals):
         (value, error, lower, upper), (*_, least, _), (*_, most) = found
         least = least if math.isfinite(side.low[0]) else -math.inf
         most = most if math.isfinite(side.high[-1]) else math.inf
-        value, *ends = map(side.bins.shown, (value, lower, upper, least, most))
+        value, lower, upper, least, most = map(side.bins.shown, (value, lower, upper, least, most))
+        limits = lower, upper, least, most
         assumed += " stands for its numbers"
-        return NumberEstimate("mean", value, error, *ends, self.confidence, assumed)
+        return NumberEstimate("mean", value, error, *limits, self.confidence, assumed)
 
     def quantile(self, q: float, column: str | None = None, *, ends: Any = None) -> NumberEstimate:
         """A quantile of the numbers, by interpolation between the edges of bins.
@@ -230,17 +235,18 @@ class NumberAnswers(Intervals):
         count = len(side.bins)
         # No number lies below the first edge, and all lie below the last.
         shares = np.zeros((4, count + 1))
-        shares[:, 1:-1], shares[:, -1] = side.sums(np.tri(count - 1, count).T), 1
+        shares[:, 1:-1], shares[:, -1] = side.sums(np.tri(count - 1, count).T, falls=True), 1
         below, _, low, high = np.clip(shares, 0, 1)
         least = float(side.low[np.argmax(high[1:] >= q)])
         most = float(side.high[count - 1 - np.argmax(low[:-1][::-1] <= q)])
         value, lower = (side.at(np.maximum.accumulate(each), q) for each in (below, high))
         upper = side.at(np.minimum.accumulate(low[::-1])[::-1], q, last=True)
         side.check_ends(f"quantile {q:g}", value)
-        ends = max(min(lower, value), least), min(max(upper, value), most), least, most
-        value, *shown = map(side.bins.shown, (value, *ends))
+        lower, upper = max(min(lower, value), least), min(max(upper, value), most)
+        value, lower, upper, least, most = map(side.bins.shown, (value, lower, upper, least, most))
+        limits = lower, upper, least, most
         assumed = "numbers are spread evenly inside of their bins"
-        return NumberEstimate(f"quantile {q:g}", value, None, *shown, self.confidence, assumed)
+        return NumberEstimate(f"quantile {q:g}", value, None, *limits, self.confidence, assumed)
 
     def histogram(self, column: str | None = None) -> Histogram:
         """Shares and densities of the bins, each with its interval.
@@ -248,7 +254,10 @@ class NumberAnswers(Intervals):
         Raises :class:`DataError` as :meth:`mean` does.
         """
         side = _Side.of(self, column, None)
-        bins, (values, errors, lower, upper) = side.bins, side.sums(np.eye(len(side.bins)))
+        bins, (values, errors, lower, upper) = (
+            side.bins,
+            side.sums(np.eye(len(side.bins)), len(side.bins)),
+        )
         return Histogram(bins.labels, bins, values, errors, lower, upper, self.confidence)
 
 
@@ -350,12 +359,18 @@ class _Side:
                 + ", or end the bins of the design, as 0,18,65,120 does",
             )
 
-    def sums(self, weights: Vector) -> tuple[Vector, ...]:
+    def sums(
+        self, weights: Vector, together: int = 1, *, falls: bool = False
+    ) -> tuple[Vector, ...]:
         """Σ w_k p_k over the bins, of those whose number is not missing, for weights ``(K, J)``,
-        with standard errors and the ends of intervals.
+        with standard errors and the ends of intervals, of which so many hold ``together`` where
+        that was asked for; of what ``falls`` where the number rises, ends of the other side.
         """
-        known, made, alpha = self.codes >= 0, self.made, 1 - self.made.confidence
-        c, total = np.where(known[:, None], weights[self.codes], 0.0), made.values @ known
+        made, known, origin = self.made, self.codes >= 0, middle_of(weights)
+        alpha = (1 - made.confidence) / (together if made.together else 1)
+        sides = sides_of(made.side)[:: -1 if falls else 1]
+        c = np.where(known[:, None], (weights - origin)[self.codes], 0.0)
+        total = made.values @ known
         if total <= 0:
             raise DataError(
                 "numbers of an estimate",
@@ -367,10 +382,12 @@ class _Side:
         # Weights of a sample may not add up to a population; numbers that are missing count not.
         if not known.all() or abs(total - 1) > _ROUNDING:
             parts = c, np.outer(known, np.ones(c.shape[1]))
-            return *observed.ratios(*parts), *observed.ratio_limits(*parts, alpha)
-        limits = observed.answers(c).limits(alpha)
-        away = c - (c.min(axis=0) + c.max(axis=0)) / 2
-        return made.values @ c, roots(away.T @ made.covariance @ away), *limits
+            value, error = observed.ratios(*parts)
+            lower, upper = observed.ratio_limits(*parts, alpha, sides)
+        else:
+            value, error = made.values @ c, roots(c.T @ made.covariance @ c)
+            lower, upper = observed.answers(c).limits(alpha, sides=sides)
+        return value + origin, error, lower + origin, upper + origin
 
     def at(self, shares: Vector, q: float, *, last: bool = False) -> float:
         """Where shares below the edges, which do not fall, reach ``q``, evenly in between.

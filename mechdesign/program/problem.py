@@ -31,6 +31,7 @@ from ..utility.linear import LinearUtility, OutputUtility, checked_matrix, defau
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
 from ..utility.worst_case import Alternative, WorstCase
 from .enclosures import Enclosure
+from .gains import LARGE, GainsByOutput
 from .program import LARGEST_GAIN, Cone, EstimationProgram, LinearProgram, Program, SublinearProgram
 from .worst import LeastProgram, WorstTruthProgram
 
@@ -91,7 +92,7 @@ class Problem:
         """The mechanism on the symbols designed for alone."""
         labels = self.program.prior.labels
         weights = self.kept_weights(mechanism)
-        return Mechanism.from_weights(weights, mechanism.bits, labels, mechanism.outputs)
+        return Mechanism.over(weights, mechanism.denominator, labels, mechanism.outputs)
 
     def enclose(self, mechanism: Mechanism) -> Enclosure | None:
         """Utility of a mechanism, exact or between two rationals; ``None`` where floats fail."""
@@ -143,7 +144,11 @@ class Problem:
                 served = (kernel @ utility.gains_of(int(i), prior, self.outputs).T).min(axis=1)
             else:
                 assert isinstance(utility, LinearUtility)
-                served = kernel @ utility.gains(prior, self.outputs)[i]
+                used = np.arange(kernel.shape[1])
+                if utility.is_by_output and kernel.size > LARGE:
+                    used = np.flatnonzero(weights.any(axis=0))
+                gains = utility.gains(prior, [self.outputs[y] for y in used])
+                served = kernel[:, used] @ gains[i]
             full[i] = weights[int(np.argmax(served))]
         return full
 
@@ -226,7 +231,7 @@ def state_problem(
             if isinstance(utility, Estimation)
             else "leave them out; merge or rename outputs of the mechanism afterwards",
         )
-    gains: NDArray[np.float64] | None = None
+    gains: NDArray[np.float64] | GainsByOutput | None = None
     alternatives: tuple[Alternative, ...] = ()
     labels: tuple[Label, ...] = ()
     check_size(len(prior), len(prior), "symbols")
@@ -234,7 +239,11 @@ def state_problem(
         labels = utility.checked_labels(prior, outputs)
         check_size(len(prior), len(labels), "outputs")
     if isinstance(utility, LinearUtility):
-        gains = _checked_gains(prior, utility, labels)
+        large = len(prior) * len(labels) > LARGE and utility.is_by_output and not requirements
+        if large:
+            gains = GainsByOutput(utility, prior, labels, np.arange(len(prior)))
+        else:
+            gains = _checked_gains(prior, utility, labels)
     elif isinstance(utility, WorstCase):
         gains = np.zeros((len(prior), len(labels)))
         alternatives = _checked_alternatives(prior, utility, labels)
@@ -305,14 +314,18 @@ def state_problem(
         held = tuple(limit for _, limit in limits)
         few = _fewest(requirements)
         few = few if few is not None and few < len(labels) else None
-        program = LinearProgram(*common, gains[symbols], forbidden, held, few, convex)
+        some = (
+            replace(gains, symbols=symbols) if isinstance(gains, GainsByOutput) else gains[symbols]
+        )
+        program = LinearProgram(*common, some, forbidden, held, few, convex)  # type: ignore[arg-type]
+        if isinstance(gains, GainsByOutput):
+            # Every gain is looked at once, and must be finite.
+            _check_largest(program.largest_gain, utility)
         if alternatives:
             place = np.full(len(prior), -1)
             place[symbols] = np.arange(len(symbols))
             placed = tuple(replace(one, symbols=place[one.symbols]) for one in alternatives)
-            program = LeastProgram(
-                *common, gains[symbols], forbidden, held, few, convex, alternatives=placed
-            )
+            program = LeastProgram(*common, some, forbidden, held, few, convex, alternatives=placed)
     elif isinstance(utility, Estimation):
         survey, truths = _checked_survey(prior, utility), utility.truths(prior)
         few = _checked_count(survey, requirements)
@@ -509,7 +522,7 @@ def _goals(prior: Prior, utility: WorstCase, labels: tuple[Label, ...]) -> Itera
 
 
 def _check_largest(largest: float, utility: Utility) -> None:
-    if largest > LARGEST_GAIN:
+    if not largest <= LARGEST_GAIN:
         raise UtilityError(
             f"gains of {quote(utility)}",
             expected=f"numbers of size at most {LARGEST_GAIN:g}",

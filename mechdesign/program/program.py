@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
@@ -40,6 +40,7 @@ from ..requirement.convex import Convex
 from ..utility.estimation import Estimation, Survey
 from ..utility.sublinear import FInformation, SublinearUtility
 from .enclosures import Enclosure, kernel_enclosure, revealed_enclosure, sums_up
+from .gains import LARGE, GainsByOutput
 from .rational import difference, kernel_mean, mean_of
 
 #: Share of a time limit for the search; the rest is for proving its bound afresh.
@@ -61,6 +62,32 @@ _FAR, _SMALL_RANGE = 2.0**-13, 2.0**-900
 _LOWEST_POWER = -1100
 # Terms up to which sums are rounded once.
 _FEW = 10_000
+# Entries of a block of gains.
+_BLOCK = 1 << 20
+
+
+# What a method does that handles an objective, and what one is that handles a shape.
+_DONE: dict[Objective, str] = {
+    "linear": "solve linear utilities",
+    "least": "maximise the least of several utilities",
+    "information": "solve sub-convex utilities",
+    "sublinear": "solve sub-convex utilities that are no f-information",
+    "estimation": "minimise the risk of estimates",
+    "worst estimation": "minimise the worst risk of several truths",
+}
+_SHAPES: dict[Shape, str] = {
+    "free": "the absence of bounds",
+    "upper lift": "an upper bound on the lift alone",
+    "lower lift": "a lower bound on the lift alone",
+    "lift": "bounds on both sides of the lift",
+    "ratio": "a bound on the ratios between all symbols",
+    "lift and ratio": "bounds on the lift and on ratios together",
+    "general": "bounds of another kind than one two-sided cone",
+}
+
+
+def _few(most: int | None) -> str:
+    return f"at most {counted(most or 0, 'output')} may occur"
 
 
 @dataclass(frozen=True)
@@ -299,6 +326,30 @@ class Program(ABC):
     def objective_kind(self) -> Objective:
         """What is maximised."""
 
+    @cached_property
+    def features(self) -> dict[str, str]:
+        """All that a method must handle, each with what a method says that does not."""
+        kind = self.objective_kind
+        found = {kind: f"it does not {_DONE[kind]}"}
+        if self.unexpressed:
+            found["unexpressed"] = f"{self.unexpressed[0]} is not a bound on likelihood ratios"
+        found |= self._more_features()
+        for label, constraint in zip(self.sum_labels, self.sums, strict=True):
+            why = f"{label} is not a bound on likelihood ratios"
+            if kind != "linear":
+                why += (
+                    ", which a utility needs whose outputs the design finds; use a linear utility "
+                    "with it, or a bound such as PML, LDP or Pufferfish"
+                )
+            found.setdefault("sums", why)
+            for cone in sorted(constraint.cones):
+                found.setdefault(cone, f"{label} needs {cone} cones")
+        return found | {self.cone.shape: f"it does not handle {_SHAPES[self.cone.shape]}"}
+
+    def _more_features(self) -> dict[str, str]:
+        """What programs of this kind may ask besides."""
+        return {}
+
     @property
     def sides(self) -> TwoSided | None:
         """The two-sided cone with factors for design, ``None`` for one of another kind."""
@@ -355,7 +406,7 @@ class LinearProgram(Program):
 
     Attributes
     ----------
-    gains : ``(n, M)``, u
+    gains : ``(n, M)``, u; where they are stated by output, that array is made when it is first read
     forbidden : ``(n, M)``, entries that must be zero, with those that follow in the cone; ``None``
         for none
     limits : on sums over entries
@@ -368,6 +419,86 @@ class LinearProgram(Program):
     limits: tuple[Limit, ...] = ()
     most_outputs: int | None = None
     convex: tuple[Convex, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.gains, GainsByOutput):
+            self.__dict__["by_output"] = self.__dict__.pop("gains")
+
+    def __getattr__(self, name: str) -> Any:
+        """The array of gains that are stated by output."""
+        if name != "gains" or "by_output" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        gains = np.concatenate([block for _, block in self.blocks()], axis=1)
+        self.__dict__["gains"] = gains
+        return gains
+
+    @property
+    def is_by_output(self) -> bool:
+        """Whether gains are stated by output and no array of them has been made."""
+        return "gains" not in self.__dict__
+
+    @property
+    def positions(self) -> Array | None:
+        """Where outputs lie, ``(M, d)``, if gains are known to fall with the distance to them."""
+        source = self.__dict__.get("by_output")
+        return None if source is None else source.positions
+
+    def columns(self, outputs: Sequence[int] | NDArray[np.intp]) -> Array:
+        """Gains of some outputs, ``(n, k)``."""
+        if self.is_by_output:
+            found: Array = self.__dict__["by_output"].columns(outputs)
+            return found
+        return self.gains[:, outputs]
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Gains of all outputs in turn, some at a time: which, and their ``(n, k)`` columns."""
+        n, m = self.shape
+        if not self.is_by_output:
+            yield slice(0, m), self.gains
+            return
+        step = max(1, _BLOCK // n)
+        for start in range(0, m, step):
+            some = slice(start, min(start + step, m))
+            yield some, self.columns(range(some.start, some.stop))
+
+    @cached_property
+    def _summary(self) -> tuple[Array, Array, Array]:
+        """The least and the largest gain of each symbol, and the mean gain of each output."""
+        p = self.prior.probabilities[:, None]
+        found = [
+            (block.min(axis=1), block.max(axis=1), (p * block).sum(axis=0))
+            for _, block in self.blocks()
+        ]
+        least, most, means = zip(*found, strict=True)
+        return np.min(least, axis=0), np.max(most, axis=0), np.concatenate(means)
+
+    @property
+    def extremes(self) -> tuple[Array, Array]:
+        """The least and the largest gain of each symbol, ``(n,)`` each."""
+        return self._summary[:2]
+
+    @property
+    def largest_gain(self) -> float:
+        """The largest size of a gain."""
+        least, most = self.extremes
+        return max(float(most.max()), -float(least.min()))
+
+    def on_outputs(self, outputs: NDArray[np.intp]) -> LinearProgram:
+        """The program with these outputs alone, in this order, where nothing is asked of others.
+
+        Bounds on what it can reach do not hold for all outputs.
+        """
+        values = {f.name: getattr(self, f.name) for f in fields(Program)}
+        return LinearProgram(**values, gains=self.columns(outputs))
+
+    def _more_features(self) -> dict[str, str]:
+        asked: dict[str, tuple[Any, str]] = {
+            "zeros": (self.forbidden is not None, "some entries are forbidden"),
+            "limits": (self.limits, "there are limits on entries or their sums"),
+            "few outputs": (self.most_outputs is not None, _few(self.most_outputs)),
+            "convex": (self.convex, "there are convex constraints of one's own"),
+        }
+        return {feature: why for feature, (holds, why) in asked.items() if holds}
 
     @property
     def is_restricted(self) -> bool:
@@ -414,7 +545,8 @@ class LinearProgram(Program):
     @property
     def shape(self) -> tuple[int, int]:
         """Symbols n and outputs M."""
-        return self.gains.shape[0], self.gains.shape[1]
+        found = self.__dict__["by_output"] if self.is_by_output else self.gains
+        return found.shape[0], found.shape[1]
 
     @cached_property
     def objective(self) -> Array:
@@ -424,8 +556,8 @@ class LinearProgram(Program):
     @cached_property
     def gain_range(self) -> float:
         """Max u − min u over support symbols and outputs."""
-        gains = self.gains[self.prior.support]
-        return float(gains.max() - gains.min())
+        least, most = (ends[self.prior.support] for ends in self.extremes)
+        return float(most.max() - least.min())
 
     @cached_property
     def constant_value(self) -> float:
@@ -438,7 +570,7 @@ class LinearProgram(Program):
 
     @cached_property
     def _constant_values(self) -> Array:
-        values: Array = self.objective.sum(axis=0)
+        values = self._summary[2]
         if self.forbidden is None:
             return values
         return np.where(np.any(self.forbidden, axis=0), -math.inf, values)
@@ -473,6 +605,8 @@ class LinearProgram(Program):
     @cached_property
     def revealed_value(self) -> float:
         """Σ_x max_y p_x u_xy: each symbol reported as serves it best."""
+        if self.forbidden is None:
+            return math.fsum((self.prior.probabilities * self.extremes[1]).tolist())
         return math.fsum(self.allowed(self.objective).max(axis=1).tolist())
 
     @property
@@ -496,7 +630,13 @@ class LinearProgram(Program):
 
     def enclose(self, weights: NDArray[Any], bits: int) -> Enclosure:
         """Σ p_x u_xy K_xy, exactly."""
-        value = kernel_mean(self.prior, weights, bits, self.gains)
+        gains: Array
+        if weights.size > LARGE:
+            used = np.flatnonzero(weights.any(axis=0))
+            weights, gains = weights[:, used], self.columns(used)
+        else:
+            gains = self.gains
+        value = kernel_mean(self.prior, weights, bits, gains)
         return Enclosure(value, value)
 
     @cached_property
@@ -506,10 +646,9 @@ class LinearProgram(Program):
         A constant taken off all gains and a power of two change no optimum. Gains that are of one
         size with their range stay as they are.
         """
-        largest = float(np.abs(self.gains).max())
         offset, power = 0.0, 0
-        if 0 < self.gain_range < largest * _FAR:
-            offset = float(self.gains.min())
+        if 0 < self.gain_range < self.largest_gain * _FAR:
+            offset = float(self.extremes[0].min())
         if 0 < self.gain_range < _SMALL_RANGE:
             power = int(np.frexp(self.gain_range)[1])
         return self.shifted(offset, power)
@@ -540,8 +679,9 @@ class LinearProgram(Program):
     def exact_constant_value(self) -> Fraction:
         """Value of the constant kernel, exactly; the least value of any where there is none."""
         if self.constant_value == -math.inf:
-            return mean_of(self.prior, self.gains.min(axis=1))
-        return mean_of(self.prior, self.gains[:, int(np.argmax(self._constant_values))])
+            return mean_of(self.prior, self.extremes[0])
+        best = int(np.argmax(self._constant_values))
+        return mean_of(self.prior, self.columns([best])[:, 0])
 
     def width(self, value: float) -> float:
         """The range of the gains."""
@@ -549,8 +689,8 @@ class LinearProgram(Program):
 
     def exact_width(self, value: Fraction) -> Fraction:
         """The range of the gains."""
-        gains = self.gains[self.prior.support]
-        return Fraction(float(gains.max())) - Fraction(float(gains.min()))
+        least, most = (ends[self.prior.support] for ends in self.extremes)
+        return Fraction(float(most.max())) - Fraction(float(least.min()))
 
     def __str__(self) -> str:
         n, m = self.shape
@@ -682,9 +822,15 @@ class EstimationProgram(Program):
     most_outputs: int | None = None
     apart: frozenset[tuple[int, int]] = frozenset()
 
-    def keeps_apart(self, column: Sequence[Any]) -> bool:
-        """Whether one of each two symbols that share no output is zero in a column."""
-        return all(not (column[x] and column[z]) for x, z in self.apart)
+    def _more_features(self) -> dict[str, str]:
+        found = {} if self.most_outputs is None else {"few outputs": _few(self.most_outputs)}
+        return found | ({"apart": "some symbols share no output"} if self.apart else {})
+
+    def keeps_apart(self, deviations: Sequence[Any]) -> bool:
+        """Whether one of each two symbols that share no output is zero in a column, whose lifts
+        have these deviations from one.
+        """
+        return all(-1 in (deviations[x], deviations[z]) for x, z in self.apart)
 
     def with_zeros_of(self, kernel: Array) -> LinearProgram:
         """All that is asked of kernels with zeros where one has them, without an objective."""

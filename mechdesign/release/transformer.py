@@ -25,7 +25,7 @@ from ..theory._composition import largest_ratios
 from ..utility import Hamming
 from ._privatize import adapter_of
 from .codes import ABSENT, Policy
-from .column import ColumnRelease
+from .drawing import Part, Release
 from .words import words_from
 
 with brought_by("sklearn"):
@@ -132,7 +132,7 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         policy = Policy(self.missing, self.unseen, self.replacement)
         source = self._source()
         self._releases = [
-            ColumnRelease(mechanism, name, words_from(source, f"column {j}"), policy)
+            Release([Part(mechanism, [name], policy, words_from(source, f"column {j}"))], policy)
             for j, (name, mechanism) in enumerate(zip(self._names, self.mechanisms_, strict=True))
         ]
         levels = [float(np.log(largest_ratios(m).max())) for m in self.mechanisms_]
@@ -176,10 +176,13 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         given, X = X, self._validated(X, reset=False)
         # Rows are counted anew, and words go on from the table before.
-        releases = [release.with_parts() for release in self._releases]
+        releases = [release.changed() for release in self._releases]
         # Every column is checked before the first report is drawn.
         columns = self._columns(given, X)
-        codes = [release.encode(part) for release, part in zip(releases, columns, strict=True)]
+        codes = [
+            release.codes(lambda _, own=own: own)  # type: ignore[misc]
+            for release, own in zip(releases, columns, strict=True)
+        ]
         container = _get_output_config("transform", self)["dense"]
         if container != "default" and hasattr(given, "columns"):
             import narwhals.stable.v1 as nw
@@ -188,8 +191,8 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 given = adapter_of(given)(given, release)
             return getattr(nw.from_native(given, eager_only=True), f"to_{container}")()
         columns = [
-            _reported(mechanism_of(release.mechanism), release.draw_codes(found), X.dtype)
-            for release, found in zip(releases, codes, strict=True)
+            _reported(mechanism, release.draw_codes(found)[0], X.dtype)
+            for mechanism, release, found in zip(self.mechanisms_, releases, codes, strict=True)
         ]
         out = np.empty(X.shape, dtype=np.result_type(X.dtype, *columns))
         for j, column in enumerate(columns):

@@ -67,6 +67,19 @@ class LinearUtility(OutputUtility):
     def gains(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
         """The ``(N, M)`` matrix u over the prior's symbols and the given outputs."""
 
+    @property
+    def is_by_output(self) -> bool:
+        """Whether gains may be asked for some outputs alone, as those of one do not depend on the
+        others.
+        """
+        return False
+
+    def positions(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64] | None:
+        """Coordinates of outputs, ``(M, d)``, where gains fall with the distance from a symbol;
+        ``None`` where none are known.
+        """
+        return None
+
     def value(self, mechanism: Mechanism, prior: Prior) -> float:
         """Expected utility Σ p(x) K[x,y] u(x,y)."""
         joint = mechanism.joint(prior)
@@ -251,6 +264,9 @@ def tabulate(
 _DISTANCES: dict[str, Callable[[Any, Any], float]] = {
     "absolute": lambda x, y: abs(x - y),
     "squared": lambda x, y: (x - y) ** 2,
+    "euclidean": lambda x, y: np.sqrt(
+        sum((x[..., i] - y[..., i]) ** 2 for i in range(x.shape[-1]))
+    ),
     "discrete": lambda x, y: float(x != y),
 }
 
@@ -260,8 +276,9 @@ class Distance(_OfAttribute):
 
     Parameters
     ----------
-    d : {"absolute", "squared", "discrete"}, function, or (N, M) array
-        A named distance between numeric labels, a function of a symbol's and an output's label,
+    d : {"absolute", "squared", "euclidean", "discrete"}, function, or (N, M) array
+        A named distance between numeric labels (``"euclidean"``: between labels that are tuples of
+        equally many numbers, such as coordinates), a function of a symbol's and an output's label,
         or the matrix of distances. Bins of numbers stand at their midpoints; a missing answer
         beside them, ``None``, is as far from each as the first of them is from the last.
     of : name of a column that the prior's symbols are made of, or list of names, optional
@@ -318,9 +335,27 @@ class Distance(_OfAttribute):
         symbols = self._symbols(prior)
         if self._name in ("absolute", "squared"):
             table: Any = self._numeric(prior, outputs)
+        elif self._name == "euclidean":
+            x, y = coordinates(symbols), coordinates(outputs)
+            with np.errstate(over="ignore", invalid="ignore"):
+                table = self._function(x[:, None], y[None, :])
         else:
             table = tabulate(self._function, symbols, outputs, "distance function")
         return -checked_matrix(table, (len(prior), len(outputs)), "distances")
+
+    @property
+    def is_by_output(self) -> bool:
+        """So it is for distances by name."""
+        return self._name in _DISTANCES
+
+    def positions(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64] | None:
+        """The labels themselves, or midpoints of bins, where they are numbers or tuples of them."""
+        if self._name == "euclidean":
+            return coordinates(outputs)
+        if self._name not in ("absolute", "squared") or any(label is None for label in outputs):
+            return None
+        middle = _midpoints(prior, self.of)
+        return np.array([middle.get(label, label) for label in outputs], dtype=float)[:, None]
 
     def _numeric(self, prior: Prior, outputs: Sequence[Label]) -> NDArray[np.float64]:
         middle = _midpoints(prior, self.of)
@@ -350,6 +385,22 @@ class Distance(_OfAttribute):
 
     def __repr__(self) -> str:
         return f"Distance({self._name}{self._of_text(' of ')})"
+
+
+def coordinates(labels: Sequence[Label]) -> NDArray[np.float64]:
+    """Labels that are tuples of equally many numbers, ``(N, d)``; raises :class:`UtilityError`."""
+    lengths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
+    if len(lengths) == 1 and 0 not in lengths:
+        parts = [part for label in labels for part in label]
+        numbers = (int, float, np.integer, np.floating)
+        if all(isinstance(part, numbers) and not isinstance(part, bool) for part in parts):
+            return np.array(parts, dtype=float).reshape(len(labels), -1)
+    raise UtilityError(
+        "distance 'euclidean'",
+        expected="labels that are tuples of equally many numbers, such as (3, 4)",
+        got=f"labels such as {quote(labels[0])} and {quote(labels[-1])}",
+        remedy="label the symbols with their coordinates; absolute and squared compare numbers",
+    )
 
 
 def _midpoints(prior: Prior, of: Sequence[str] | None = None) -> dict[Label, float]:

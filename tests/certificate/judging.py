@@ -23,7 +23,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations, product
 from pathlib import Path
@@ -89,9 +89,21 @@ def rational(text: Any) -> Fraction:
     return Fraction(*numbers)
 
 
-def level_of(word: Any) -> float:
+def level_of(word: Any) -> Any:
     if word == "inf":
         return math.inf
+    if isinstance(word, dict):
+        need(len(word) == 1, "a level in words")
+        ((kind, text),) = word.items()
+        value, near = rational(text), Context(prec=200)
+        need(value > (kind == "ln"), "a level in words")
+        if kind == "fraction":
+            return min(value, Fraction(LARGEST_LEVEL))
+        need(kind in ("ln", "bits"), "a level in words")
+        # So near that no kernel over 2^53 lies between it and the logarithm.
+        base = value if kind == "ln" else Fraction(2)
+        log = near.divide(Decimal(base.numerator), Decimal(base.denominator)).ln(near)
+        return Fraction(log) * (1 if kind == "ln" else value)
     need(type(word) in (int, float) and 0 <= word < math.inf, "a level")
     return min(float(word), LARGEST_LEVEL)
 
@@ -140,10 +152,13 @@ def masses_of(prior: Any) -> list[Fraction]:
 
 
 def kernel_of(part: Any) -> tuple[list[list[int]], int]:
-    bits, n, m = integer(part["denominator_bits"]), len(part["inputs"]), len(part["outputs"])
+    """Integer weights, and what they are over."""
+    n, m = len(part["inputs"]), len(part["outputs"])
     rows = [list(map(integer, listed(row, m))) for row in listed(part["weights"], n)]
-    need(0 <= bits <= 1 << 20, "bits")
-    return rows, bits
+    if "denominator" in part:
+        return rows, integer(part["denominator"])
+    need(0 <= integer(part["denominator_bits"]) <= 1 << 20, "bits")
+    return rows, 1 << integer(part["denominator_bits"])
 
 
 def table_of(word: Any, n: int, m: int) -> list[list[Fraction]]:
@@ -1088,14 +1103,14 @@ ODD = ArithmeticError, AttributeError, LookupError, TypeError, ValueError, Recur
 
 
 def _kernel(part: Any) -> tuple[list[Truth], list[list[Fraction]]]:
-    rows, bits = kernel_of(part)
+    rows, one = kernel_of(part)
     labels_of(part["inputs"])
     labels_of(part["outputs"])
     claims: list[Truth] = [
         ("weights", all(w >= 0 for row in rows for w in row)),
-        ("rows", all(sum(row) == 1 << bits for row in rows)),
+        ("rows", all(sum(row) == one for row in rows)),
     ]
-    return claims, [[Fraction(w, 1 << bits) for w in row] for row in rows]
+    return claims, [[Fraction(w, one) for w in row] for row in rows]
 
 
 def _prior(part: Any) -> tuple[Truth, Symbols]:
@@ -1406,10 +1421,10 @@ def _plan(content: File) -> Iterator[Truth]:
     for name, own in zip(names, files, strict=True):
         need(own["kind"] == kind and own["format"] == "mechdesign", "files of columns")
         yield from ((f"{name}: {claim}", truth) for claim, truth in truths(own))
-        rows, bits = kernel_of(own["mechanism"])
+        rows, one = kernel_of(own["mechanism"])
         inputs = labels_of(own["mechanism"]["inputs"])
         kernels.append(
-            dict(zip(inputs, [[Fraction(w, 1 << bits) for w in r] for r in rows], strict=True))
+            dict(zip(inputs, [[Fraction(w, one) for w in r] for r in rows], strict=True))
         )
     notion, needs = content["total"], content["total"]["name"] not in WITHOUT_PRIOR
     labels, masses = list(product(*kernels)), None

@@ -97,7 +97,6 @@ COMMANDS = {
     "estimate-change": (["--column", "x", "--person", "id"], 2),
     "regress": (["--column", "x", "--response", "n"], 1),
     "audit-samples": (["--column", "x", "--reported", "x", "-p", "ldp:9"], 0),
-    "subset-selection": (["--column", "x", "-p", "ldp:1"], 0),
 }
 
 

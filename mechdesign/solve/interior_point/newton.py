@@ -189,8 +189,10 @@ class Newton:
         self._resize()
 
     def add(self, c: Array, point: Point) -> None:
-        """Take in outputs, for which the others make room; no more than there were at first."""
-        now = self.point
+        """Take in outputs, for which the others make room."""
+        now, m = self.point, len(self.c) + len(c)
+        if m > self._arrays.shape[1]:
+            self._arrays = np.empty((len(self._arrays), m, len(self.p)))
         now.grow(1 - point.scales.sum() / now.scales.sum())
         self.c = np.concatenate([self.c, c])
         self.point = replace(
@@ -200,6 +202,14 @@ class Newton:
             scales=np.r_[now.scales, point.scales],
             link=np.r_[now.link, point.link],
         )
+        self._residuals()
+        self._resize()
+
+    def restart(self, c: Array, point: Point) -> None:
+        """Go on from another point, on outputs of the objectives ``(m, n)``."""
+        if len(c) > self._arrays.shape[1]:
+            self._arrays = np.empty((len(self._arrays), *c.shape))
+        self.c, self.point, self.lack = c, point, 0.0
         self._residuals()
         self._resize()
 

@@ -1,4 +1,4 @@
-"""What both methods share: Mehrotra's predictor-corrector iteration, and when it ends.
+"""What interior point methods share: Mehrotra's predictor-corrector iteration, and when it ends.
 
 Each iteration solves one factorised Newton system twice [Mehrotra1992]: for the affine direction,
 towards complementarity products of zero, whose step lengths give the centring parameter σ; and for
@@ -21,12 +21,12 @@ Array = NDArray[np.float64]
 
 _ITERATIONS = 200
 #: Steps shorter than this lead nowhere.
-_SHORTEST = 1e-7
+SHORTEST = 1e-7
 
 
 @dataclass(frozen=True)
 class Options:
-    """Heuristics of both methods; ``python -m benchmarks ablation-interior-point`` measures them.
+    """Heuristics of a method; ``python -m benchmarks ablation-interior-point`` measures them.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def follow(iterate: Iterate, options: Options) -> tuple[int, bool]:
             moved = iterate.step()
         except np.linalg.LinAlgError:
             return taken, False
-        if not moved >= _SHORTEST:
+        if not moved >= SHORTEST:
             return taken + 1, iterate.error() <= options.tolerance
     return _ITERATIONS, iterate.error() <= options.tolerance
 
@@ -80,6 +80,12 @@ def centring_parameter(affine: float, gap: float) -> float:
 def longest_step(change: float) -> float:
     """The step that leads to the boundary, by the least change relative to a variable."""
     return -1 / change if change < 0 else math.inf
+
+
+def reach(*pairs: tuple[Array, Array]) -> float:
+    """The longest step that keeps all values at or above zero, of values with their steps."""
+    ends = [-values[step < 0] / step[step < 0] for values, step in pairs]
+    return float(np.min(np.concatenate(ends), initial=math.inf))
 
 
 def cholesky(system: Array, regularisation: float) -> Array:

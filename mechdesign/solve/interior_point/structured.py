@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from ...errors import SolverError
 from ...linear.threads import one_thread
 from ...program.duals import Candidate, Duals
+from ...program.gains import LARGE
 from ...program.program import LinearProgram, TwoSided
-from ..method import Method, handles_linear
+from ..method import WARM_START, Method
 from .double import DoubleCone, DoubleNewton, DoublePoint, central_double
+from .entrywise import EntrywiseNewton
+from .growing import GROWING, Growing, Rows, first_outputs
 from .newton import Cone, Newton, Point, StructuredOptions
 from .predictor_corrector import Array, follow
 from .pricing import best_columns
@@ -165,7 +168,11 @@ def relative_targets(c: Array, power: float) -> Array:
     What is at stake for a symbol is the range of its objective. With equal targets the rare symbols
     would only be decided once the gap is as small as their stakes.
     """
-    stakes = np.ptp(c, axis=0)
+    return targets_of(np.ptp(c, axis=0), power)
+
+
+def targets_of(stakes: Array, power: float) -> Array:
+    """Targets of symbols from what is at stake for each, with mean one."""
     # Far below the largest all are alike.
     targets: Array = np.maximum(stakes, 1e-12 * (float(stakes.max()) or 1.0)) ** power
     return targets / targets.mean()
@@ -219,13 +226,14 @@ def warm_point(cone: Cone, old: Point) -> Point:
     return Point(cone, slacks, z, old.scales.copy(), link, old.prices.copy())
 
 
+_SHAPES = ("upper lift", "lift", "ratio", "lift and ratio")
+
+
 class Structured(Method):
     """Interior point for one two-sided cone, eliminating columns; see :mod:`.newton`."""
 
     name = "structured"
-    handles = handles_linear(
-        "upper lift", "lift", "ratio", "lift and ratio", forbidden=True, limits=True
-    )
+    features = frozenset({"linear", "zeros", "limits", WARM_START, *_SHAPES})
     reason = (
         "the bounds form one two-sided cone: a structured interior-point method eliminates every "
         "column and factorises one N×N matrix per iteration"
@@ -249,24 +257,17 @@ class Structured(Method):
             return f"e^ε is above {LARGEST_FACTOR:g}, too wide for this method's arithmetic"
         return refusal(program)
 
-    def solve(self, program: LinearProgram) -> Candidate:
+    def solve(self, program: LinearProgram, start: Candidate | None = None) -> Candidate:
         """Solve, price the outputs that were left out, and repeat with those that would pay.
 
-        The objective is shifted row by row and divided by the utility range.
-        """
-        run = _Run(program, self.options)
-        if program.is_restricted:
-            return run.solve_restricted()
-        return run.solve(np.arange(len(run.c)))
-
-    def warm_solve(self, program: LinearProgram, start: Candidate) -> Candidate:
-        """Start from a point passed early on the way to the solution at nearby levels.
-
-        Where none was kept: from the outputs used there and those that nearly paid at its prices.
-        Under zeros and limits from the beginning.
+        The objective is shifted row by row and divided by the utility range. The solution for
+        nearby levels lends a point passed early on the way to it. Where none was kept: the outputs
+        used there and those that nearly paid at its prices. Under zeros and limits nothing.
         """
         if program.is_restricted:
-            return self.solve(program)
+            return _Run(program, self.options).solve_restricted()
+        if start is None:
+            return few_outputs(program, self.options) or _Run(program, self.options).solve_all()
         run = _Run(program, self.options)
         warm = start.warm_start
         if isinstance(warm, WarmStart) and run.fits(warm):
@@ -275,7 +276,7 @@ class Structured(Method):
                 return found
         prices = start.duals.prices
         if prices is None or start.kernel.shape != program.shape:
-            return self.solve(program)
+            return run.solve_all()
         used = np.flatnonzero(run.p @ start.kernel > _USED)
         values = best_columns(run.c - (prices - run.shift) / run.width, run.p, run.sides)
         paying = np.argsort(-values, kind="stable")[: max(20, len(used))]
@@ -298,6 +299,51 @@ def sides_of(cone: Cone | DoubleCone) -> TwoSided:
     if cone.linked:
         return TwoSided(cone.lower, cone.upper, math.inf)
     return TwoSided(0.0, math.inf, cone.upper / cone.lower)
+
+
+def few_outputs(program: LinearProgram, options: StructuredOptions) -> Candidate | None:
+    """An optimum from few outputs at the start; ``None`` where that is not worth it, or dense."""
+    sides = program.sides
+    assert sides is not None
+    cone = cone_of(sides)
+    if not isinstance(cone, Cone) or program.shape[0] * program.shape[1] < LARGE:
+        return None
+    rows = Rows(program)
+    outputs = first_outputs(program, GROWING.first)
+    c = rows.on(outputs)
+    targets = targets_of(rows.stakes, options.target_power)
+    with one_thread():
+        # Plain steps are more, but lead there more surely.
+        for kind in (EntrywiseNewton, Newton):
+            point = central_point(c, cone, targets, options.start)
+            path = Growing(rows, sides, targets, point, outputs, options, newton=kind)
+            if path.solve():
+                break
+            if path.is_dense:
+                return None
+        else:
+            return None
+        if options.restores_rows:
+            path.newton.restore_rows()
+    found = path.newton.point
+    columns = np.maximum(found.columns, 0.0)
+    if not (np.isfinite(columns).all() and np.isfinite(found.prices).all()):
+        return None
+    # By columns, so that those that are not used take no memory.
+    kernel = np.zeros(program.shape, order="F")
+    kernel[:, path.outputs] = columns.T
+    return Candidate(
+        kernel,
+        Duals(found.prices * rows.width + rows.shift),
+        "structured interior point",
+        {
+            "iterations": str(path.iterations),
+            "eliminations": str(path.newton.eliminations),
+            "converged": str(True),
+            "outputs": str(len(path.outputs)),
+            "pricings": str(path.pricings),
+        },
+    )
 
 
 class _Run:
@@ -333,6 +379,10 @@ class _Run:
         assert limits is not None
         duals = Duals(prices * self.width + self.shift, limits=limits * self.width)
         return replace(found, duals=duals)
+
+    def solve_all(self) -> Candidate:
+        """From all outputs."""
+        return self.solve(np.arange(len(self.c)))
 
     def solve(self, active: Places, warm: WarmStart | None = None) -> Candidate:
         """Rounds of solving and pricing, from all outputs or from a few."""
