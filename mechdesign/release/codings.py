@@ -25,6 +25,7 @@ from ..errors import DataError, asked_by, quote
 from ..labels import Label, listing, tidy
 from ..place_sets import PlaceSet, degrees
 from ..tables.counting import dictionary_places, distinct_values, row_codes
+from ..tables.frames import listed_values
 from ..tables.parts import ROWS, parts_of, side_by_side
 from .codes import ABSENT, Codebook, Policy, may_quote
 
@@ -188,7 +189,7 @@ class Names(Coding):
         # Those of the last dictionary are kept, as the parts of a column have the same.
         known, *table = self._last
         if known is None or not known.equals(part.dictionary):
-            table = [self._table_of(part.dictionary.to_pylist())]
+            table = [self._table_of(listed_values(part.dictionary, self.columns[0]))]
             self._last = (part.dictionary, *table)
         return table[0].take(dictionary_places(part))
 
