@@ -471,8 +471,8 @@ class Mechanism:
     def _beside(self, other: Mechanism) -> tuple[NDArray[Any], NDArray[Any], int]:
         """The weights of both over one denominator, and that."""
         one = math.lcm(self.denominator, other.denominator)
-        pair = (m.weights.astype(object) * (one // m.denominator) for m in (self, other))
-        return *pair, one
+        mine, theirs = (m.weights.astype(object) * (one // m.denominator) for m in (self, other))
+        return mine, theirs, one
 
     def __hash__(self) -> int:
         return hash((self.inputs, self.outputs, self.kernel.tobytes()))
@@ -581,7 +581,8 @@ class ImplicitKernel(ABC):
     """A kernel that is drawn from without a matrix; its outputs are integers from 0 on."""
 
     inputs: Sequence[Label]
-    schema = None
+    #: Names of the columns that symbols are made of, where known.
+    schema: Schema | None = None
 
     @property
     @abstractmethod

@@ -256,6 +256,8 @@ def _subsets_out(item: Any) -> dict[str, Any]:
     if isinstance(item, PublicSelection):
         kind = "public selection"
         told |= {"stated": list(item.stated)} if item.stated else {}
+    if "prior" not in told:
+        told |= _schema_out(item.schema)
     return {"kind": kind, **told, **stored.to_numbers(item)}
 
 
@@ -397,7 +399,7 @@ def _utility_of(part: dict[str, Any]) -> Utility | None:
     name = part["name"]
     kind, _, rest = name.partition(":")
     which, _, of = rest.partition(":")
-    if kind == "distance" and which in ("absolute", "squared", "discrete"):
+    if kind == "distance" and which in ("absolute", "squared", "euclidean", "discrete"):
         return Distance(which, of.split("+") if of else None)
     if kind == "hamming" and rest:
         return Hamming(rest.split("+"))
@@ -598,7 +600,11 @@ def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
         symbols = prior_from_json(content["prior"])
     notions = [_notion_in(part, name) for part in content["notions"]]
     stated = _stated_in(content) if content["kind"] == "public selection" else ()
-    return stored.from_numbers(content, symbols, notions, stated)
+    found = stored.from_numbers(content, symbols, notions, stated)
+    if (schema := _schema_in(content)) is not None:
+        schema.check(found.inputs, InputError)
+        found.schema = schema
+    return found
 
 
 def _plan_in(content: dict[str, Any], name: str) -> KernelPlan:
@@ -608,7 +614,7 @@ def _plan_in(content: dict[str, Any], name: str) -> KernelPlan:
     prior = None
     if held == "design" and content["prior"] is not None:
         prior = prior_from_json(content["prior"])
-    return plan_from_parts(content, designs, total, prior, name)
+    return plan_from_parts(content, designs, total, prior)
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:

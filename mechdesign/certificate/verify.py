@@ -313,6 +313,19 @@ _LIMITS = _MIXTURE | {
 _BRANCH = {"excluded": _PLACES, "counted": _FLAG, "duals": _only(_PRICES, _LIMITS)}
 _DUALS = _only(_PRICES, _LIMITS | {"branches": _list(_only(_BRANCH), most=MOST_BRANCHES)})
 _INVERSE = _PRICES | {"multipliers": _NULL, "inverse": _list(_list(_NUMBER, "n"), least=1)}
+_DAY = "[0-9]{4}(-[0-9]{2}){2}(T[0-9]{2}(:[0-9]{2}){2}([.][0-9]{6})?)?"
+_DATE = {"type": "string", "pattern": f"^{_DAY}$"}
+_BINS_OF = ["numbers", "dates", "year", "quarter", "month", "weekday"]
+_BINS = {
+    "labels": _list(_TEXT, least=1),
+    "edges": _list(_any(_ENDLESS, _of("fraction"), _DATE), least=2),
+    "closed": {"enum": ["left", "right"]},
+    "whole": _FLAG,
+    "origin": {"enum": ["public", "a separate sample", "the secrets"]},
+}
+_COLUMNS = {"bins": _only(_BINS, {"of": {"enum": _BINS_OF}}), "places": {"type": "object"}}
+_ATTRIBUTE = _only({"name": _TEXT}, _COLUMNS)
+_ATTRIBUTES = {"attributes": _of("attributes")}
 _GROUP_NUMBERS = _list(_whole(0, MOST_GROUPS - 1), least=2)
 _REPAIR = _only(
     {
@@ -406,7 +419,7 @@ _KINDS = {
     ),
     "subset selection": _file(
         {"symbols": _whole(2, 1 << 24), **_SELECTION},
-        {"labels": _list(_LABEL, least=2)},
+        {"labels": _list(_LABEL, least=2), **_ATTRIBUTES},
     ),
     "grouped selection": _file(
         {
@@ -432,7 +445,7 @@ _KINDS = {
             "fingerprint": _HASH,
             **_REPORTS,
         },
-        {"labels": _list(_LABEL), **_STATED},
+        {"labels": _list(_LABEL), **_STATED, **_ATTRIBUTES},
     ),
     "plan": _file(
         {
@@ -450,19 +463,6 @@ _KINDS = {
         {"achieved": _of("levels")},
     ),
 }
-_DAY = "[0-9]{4}(-[0-9]{2}){2}(T[0-9]{2}(:[0-9]{2}){2}([.][0-9]{6})?)?"
-_DATE = {"type": "string", "pattern": f"^{_DAY}$"}
-_BINS_OF = ["numbers", "dates", "year", "quarter", "month", "weekday"]
-_BINS = {
-    "labels": _list(_TEXT, least=1),
-    "edges": _list(_any(_ENDLESS, _of("fraction"), _DATE), least=2),
-    "closed": {"enum": ["left", "right"]},
-    "whole": _FLAG,
-    "origin": {"enum": ["public", "a separate sample", "the secrets"]},
-}
-_COLUMNS = {"bins": _only(_BINS, {"of": {"enum": _BINS_OF}}), "places": {"type": "object"}}
-_ATTRIBUTE = _only({"name": _TEXT}, _COLUMNS)
-_ATTRIBUTES = {"attributes": _of("attributes")}
 _BASIC = {"type": ["string", "number", "boolean", "null"]}
 _PATTERN = "(0|[1-9][0-9]*)"
 _FRACTION = _only({"fraction": _of("fraction")})
@@ -2434,8 +2434,8 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
     common = math.gcd(kernel.one, *kernel.weights)
     over = kernel.one // common
     names = [list(map(repr, kernel.inputs)), list(map(repr, kernel.outputs))]
-    told = str(Decimal(over)) if over & (over - 1) else over.bit_length() - 1
-    digest = hashlib.sha256(json.dumps([*names, told]).encode())
+    tag = str(Decimal(over)) if over & (over - 1) else over.bit_length() - 1
+    digest = hashlib.sha256(json.dumps([*names, tag]).encode())
     for row in kernel.rows:
         digest.update((",".join(str(Decimal(w // common)) for w in row) + ";").encode())
     if content.keys() & {"questions", "answers"}:
@@ -2466,10 +2466,11 @@ def _check_groups(content: dict[str, Any], report: Report) -> None:
         own = [[w for j, w in pairs if j == i] for i in sorted({*numbers})]
         groups = [(Fraction(sum(masses), len(masses)), len(masses)) for masses in own]
     else:
-        groups = [(1, symbols or numbers.count(i)) for i in range(max(numbers) + 1)]
+        groups = [(_ONE, symbols or numbers.count(i)) for i in range(max(numbers) + 1)]
         size = sum(n for _, n in groups)
         _need("labels" not in content or len(_labels(content["labels"])) == size, "other labels")
     _need((len(groups) == 1) == (symbols is not None), "a single group, or several")
+    _attributes(content, _labels(content.get("labels", [])))
     _need(len(groups) <= MOST_GROUPS, "too many groups")
     sums, columns = [0] * len(groups), list[tuple[_Prior, _Kernel]]()
     is_full, is_alike = "groups" not in content, True

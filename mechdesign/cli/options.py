@@ -110,8 +110,8 @@ MaxSymbols = Annotated[
     typer.Option(
         "--max-symbols",
         help="Most different values of the column. Without it, columns that look like measured "
-        "numbers or identifiers are refused: over 100 values in few rows each, or over 1000 but "
-        "for designs for estimates.",
+        "numbers or identifiers are refused: over 100 values in few rows each, or (but for designs "
+        "for estimates) over 1000.",
     ),
 ]
 PriorText = Annotated[

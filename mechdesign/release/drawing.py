@@ -318,8 +318,10 @@ class Release:
 
     def without_identity(self) -> Release:
         """What may be seen: kernels and policy, no key and no design with its prior."""
-        own = {"parts": [part.bare() for part in self.parts], "recorded": None, "recalled": {}}
-        return self.changed(identity=None, admission=None, plan=None, _held=None, **own)
+        parts = [part.bare() for part in self.parts]
+        other = self.changed(identity=None, admission=None, plan=None, _held=None, parts=parts)
+        other.recorded, other.recalled = None, None
+        return other
 
     def with_words(self, words: Sequence[Words], start: int = 0) -> Release:
         """The same release for the rows from a position on, where that decides their words."""

@@ -29,7 +29,7 @@ from .adapters import column_reader, privatize_batch, reported_schema
 from .counts import warn_of_rows
 from .drawing import Release
 from .identities import Admission, encode_identities, encode_some
-from .ledger import Ledger, Part
+from .ledger import Ledger, ReleasedColumn
 from .persons import Budget, PersonDraws
 from .receipts import (
     Fingerprint,
@@ -217,7 +217,7 @@ class FileRelease:
             release.recorded,
             target.name,
             [
-                Part(str(column), secrets, designed)
+                ReleasedColumn(str(column), secrets, designed)
                 for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
             ],
             person_draws=survey.person_draws,
@@ -282,8 +282,8 @@ class FileRelease:
             name = str(target.column)
             if name in after.names and getattr(after.field(name).type, "ordered", False):
                 (known,) = next(table.parts([target.source]))
-                order = dict.fromkeys([*categories_of(known), *target.mechanism.outputs])
-                outputs = set(target.mechanism.outputs)
+                order = dict.fromkeys([*categories_of(known), *target.outputs])
+                outputs = set(target.outputs)
                 found[name] = [label for label in order if label in outputs]
         return found
 

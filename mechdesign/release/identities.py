@@ -29,6 +29,7 @@ from ..files import check_folder, check_named, write_text
 from ..labels import counted, tidy
 from ..published import shown_fingerprint
 from ..tables.counting import is_missing
+from ..tables.frames import listed_values
 from ..tables.parts import parts_of
 from .codes import ABSENT
 from .words import SeededWords, SystemWords, Words, words_from
@@ -444,7 +445,7 @@ class Admission:
         # Sorted records, the larger ones first; those that wait, with a folder.
         self._runs: list[NDArray[np.uint64]] = []
         self._spool: Any = None
-        # Where the parts of each bucket end, of every run of records that was written.
+        # Where the parts of each bucket lie, of every run of records that was written.
         self._ends: list[NDArray[np.int64]] = []
 
     def __enter__(self) -> Admission:
@@ -504,7 +505,7 @@ class Admission:
             run[:, np.unique(np.searchsorted(run[0], fresh[0]).clip(max=run.shape[1] - 1))]
             for run in self._runs
         ]
-        whole = _sorted(np.concatenate([*near, fresh], axis=1))
+        whole = _sorted(np.concatenate([*near, fresh], axis=1) if near else fresh)
         self._refuse(self._repeats(whole))
         fresh = fresh if near else whole
         while self._runs and self._runs[-1].shape[1] <= fresh.shape[1]:
@@ -531,7 +532,7 @@ class Admission:
                 f"({problem.strerror}); make room there, 24 bytes for each row, or write the "
                 "reports to another folder."
             ) from None
-        self._ends.append(np.cumsum(np.bincount(buckets, minlength=_BUCKETS)))
+        self._ends.append(np.cumsum([0, *np.bincount(buckets, minlength=_BUCKETS)]))
 
     def compare(self) -> str | None:
         """Raise :class:`DataError` for what came again, with the count of all parts.
@@ -568,9 +569,9 @@ class Admission:
         for number in range(_BUCKETS):
             parts, start = [], 0
             for ends in self._ends:
-                first = int(ends[number - 1]) if number else 0
+                first, last = ends[number : number + 2].tolist()
                 self._spool.seek(24 * (start + first))
-                parts.append(self._spool.read(24 * (int(ends[number]) - first)))
+                parts.append(self._spool.read(24 * (last - first)))
                 start += int(ends[-1])
             yield _sorted(np.frombuffer(b"".join(parts), dtype=np.uint64).reshape(-1, 3).T)
 
@@ -734,7 +735,9 @@ def _encoded(values: Any, column: Any, texts: bool) -> Any:
     if not (
         pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
     ):
-        return pa.array([_encode(value, column) for value in values.to_pylist()], encoded)
+        return pa.array(
+            [_encode(value, column) for value in listed_values(values, column)], encoded
+        )
     cells = values.cast(pa.string())
     if texts:
         blank = compute.equal(compute.utf8_trim_whitespace(cells), "")

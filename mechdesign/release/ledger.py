@@ -43,7 +43,7 @@ from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
 from ..privacy.notion import PrivacyNotion, parse_notion
 from ..privacy.pointwise import PML
 from ..published import kernel_fingerprint, shown_fingerprint
-from ..storage import from_json, mechanism_from_json, mechanism_to_json, to_json
+from ..storage import from_json, to_json
 from ..subsets import SubsetSelection
 from ..theory._composition import compose
 from ..theory._odometer import Odometer
@@ -98,7 +98,7 @@ def default_ledger() -> Path:
 
 
 @dataclass(frozen=True)
-class Part:
+class ReleasedColumn:
     """One column of a release of several.
 
     Attributes
@@ -171,7 +171,7 @@ class Ledger:
         receipt: Receipt,
         designed: Any,
         output: str,
-        parts: Sequence[Part] = (),
+        parts: Sequence[ReleasedColumn] = (),
         *,
         person_draws: PersonDraws | None = None,
         budget: Budget | None = None,
@@ -426,15 +426,10 @@ class Ledger:
 
     def kernel(self, fingerprint: str) -> Mechanism | SubsetSelection | None:
         """A kernel that was applied, where its file is still there and unchanged."""
-        found: Mechanism | SubsetSelection
         try:
             text = gzip.decompress((self._kernels / f"{fingerprint}.json.gz").read_bytes())
-            content = json.loads(text)
-            if "format" in content:
-                saved = from_json(content)
-                found = saved if isinstance(saved, SubsetSelection) else mechanism_of(saved)
-            else:
-                found = mechanism_from_json(content)
+            saved = from_json(json.loads(text))
+            found = saved if isinstance(saved, SubsetSelection) else mechanism_of(saved)
         except (OSError, EOFError, ValueError, KeyError, TypeError, MechdesignError):
             return None
         return found if kernel_fingerprint(found) == fingerprint else None
@@ -624,11 +619,8 @@ class Ledger:
         if self.kernel(fingerprint) is not None:
             return
         self._kernels.mkdir(exist_ok=True, mode=0o700)
-        if isinstance(kernel, SubsetSelection):
-            content = to_json(quiet_form(kernel))
-        else:
-            content = mechanism_to_json(mechanism_of(kernel))
-        packed = gzip.compress(json.dumps(content).encode(), mtime=0)
+        kept = kernel if isinstance(kernel, SubsetSelection) else mechanism_of(kernel)
+        packed = gzip.compress(json.dumps(to_json(quiet_form(kept))).encode(), mtime=0)
         target = self._kernels / f"{fingerprint}.json.gz"
         with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(packed)

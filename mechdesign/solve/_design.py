@@ -305,7 +305,12 @@ def design(
         selection = subset_selection(prior, privacy)
         warn_of_gap(selection)
         return selection
-    found = find_design(prior, utility, privacy, outputs, solver, time_limit, subject_to)
+    return matrix_design(prior, utility, privacy, outputs, solver, time_limit, subject_to)
+
+
+def matrix_design(*asked: Any, **named: Any) -> Design:
+    """:func:`design` where the kernel is to be a matrix."""
+    found = find_design(*asked, **named)
     # A notion of features or databases may leave the symbol itself open, as a count of many people.
     if any(hides_symbols(notion, found.prior) for notion in found.notions):
         warn_of_disclosure(found.mechanism, found.prior)
@@ -488,7 +493,7 @@ def warn_of_gap(found: Design | SubsetSelection) -> None:
         if isinstance(found.utility, Estimation):
             advice = "a longer search (time_limit=, --time-limit) may do better"
         if isinstance(found, SubsetSelection):
-            advice = "the gap is the most that is lost where symbols of near masses are drawn alike"
+            advice = "no kernel does better by more than that"
         if found.method == "few-outputs-experiment":
             advice = (
                 "the bound is that of any number of outputs: the gap is the most that so few of "

@@ -118,7 +118,7 @@ class Relaxation:
         """Minus the logarithm of the bound with the barrier, and its gradient."""
         weights = np.exp(logs - logs.max())
         values, vectors, total, image = self._spectrum(weights)
-        if values[0] <= _ROUNDING * values[-1]:
+        if values.min(initial=math.inf) <= _ROUNDING * values.max(initial=0.0):
             return _OUTSIDE, 0 * logs
         root, size = self.others @ np.sqrt(weights) + np.sqrt(values).sum(), len(values)
         merit = 2 * math.log(root) - math.log(total)

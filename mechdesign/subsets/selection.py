@@ -330,7 +330,10 @@ class PublicSelection(SubsetSelection):
     def of(cls, selection: SubsetSelection) -> PublicSelection:
         """The public form of a selection of groups."""
         stated = selection.stated if isinstance(selection, PublicSelection) else ()
-        return cls(selection.inputs, selection.notions, selection.layout, selection.types, stated)
+        layout, types = selection.layout, selection.types
+        made = cls(selection.inputs, selection.notions, layout, types, stated)
+        made.schema = selection.schema
+        return made
 
     def __repr__(self) -> str:
         known, stated = list[str](), list[str]()

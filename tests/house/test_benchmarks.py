@@ -19,7 +19,7 @@ from benchmarks import ablation_interior_point as ablation  # noqa: E402
 from benchmarks import large_alphabets, places, regimes, releases, sampling  # noqa: E402
 from benchmarks.__main__ import PAGE, RESULTS, markdown, summarise  # noqa: E402
 from benchmarks.ablation import RESULTS as ABLATION  # noqa: E402
-from benchmarks.ablation import VARIANTS, searched, windowed  # noqa: E402
+from benchmarks.ablation import VARIANTS, method_cases, searched, windowed  # noqa: E402
 from benchmarks.cases import GROUPS, Case  # noqa: E402
 from benchmarks.drivers import DRIVERS  # noqa: E402
 from benchmarks.readme import read_rows  # noqa: E402
@@ -280,6 +280,14 @@ def test_an_ablation_counts_the_work_of_a_search():
     assert first["entries"] >= first["nodes"]
     alone = searched(case, "branch and bound alone", limit=5.0)
     assert alone["value"] == pytest.approx(first["value"], rel=1e-6)
+
+
+def test_a_method_for_one_kind_of_problem_takes_half_of_the_next_best():
+    rows = [json.loads(line) for line in ABLATION.read_text(encoding="utf-8").splitlines()]
+    for name in method_cases():
+        chosen, *others = (row for row in rows if row["case"] == name)
+        assert others
+        assert all(2 * chosen["seconds"] <= other["seconds"] for other in others)
 
 
 def test_a_search_ends_when_its_entries_are_spent():

@@ -475,9 +475,9 @@ def test_what_changed_since_is_not_mixed_with_what_was_finished(data):
             place.write_text("{}")
         else:
             write(frame(3), place)
-        seen = contents()
+        held = contents()
         stopped_by(release, said.rstrip(","))
-        assert contents() == seen
+        assert contents() == held
         place.unlink() if before is None else place.write_bytes(before)
     assert release().rows == 900
 

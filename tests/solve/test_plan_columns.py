@@ -246,7 +246,7 @@ def test_columns_of_too_many_symbols_are_refused_before_any_search(monkeypatch):
     monkeypatch.setattr("mechdesign.solve._plan_columns.relaxed_risk", None)
     masses = list(range(1, 102))
     wide = md.Prior.from_counts({f"v{mass}": mass for mass in masses})
-    with pytest.raises(md.errors.NoMethodError, match="101 symbols are above the 100"):
+    with pytest.raises(md.errors.InputError, match="'a' of a plan: expected at most 100 symbols"):
         md.plan_columns({"a": wide, "b": md.Prior([0.5, 0.5])}, total=md.LDP(1))
 
 
