@@ -27,8 +27,18 @@ AGES = md.Mechanism(CLEAR.kernel, BINS.labels, BINS.labels).with_schema({"age": 
 SIZES = {1: 5000, 2: 4000, 3: 900}
 MANY = md.subset_selection(30, md.LDP(2))
 JOBS = {"job": md.Prior([0.5, 0.3, 0.2], ["x", "y", "z"]), "sex": md.Prior.uniform(["f", "m"])}
-PLAN = md.plan_columns(JOBS, {"job": 1, "sex": 1}, md.LDP(4))
-PUBLIC, POINTS = md.public_form(PLAN), {"x": 0, "y": 1, "z": 2}
+DESIGNED = md.plan_columns(JOBS, {"job": 1, "sex": 1}, md.LDP(4))
+#: Kernels that no search has a part in, whose estimates are recorded.
+KERNELS = {
+    "job": md.Mechanism(np.eye(3) * 0.8125 + 0.0625, ["x", "y", "z"], ["x", "y", "z"]),
+    "sex": md.Mechanism([[0.875, 0.125], [0.125, 0.875]], ["f", "m"], ["f", "m"]),
+}
+PLAN = md.PublicPlan.of(
+    [*KERNELS],
+    [md.PublicDesign.of(k.with_schema(name), [md.LDP(2.7)]) for name, k in KERNELS.items()],
+    md.LDP(5),
+)
+POINTS = {"x": 0, "y": 1, "z": 2}
 
 
 @cache
@@ -138,16 +148,16 @@ COMMANDS = {
     "plan.json t.csv --weights w --strata s": lambda: estimate(
         None, kernel=PLAN, weights="w", strata="s"
     ),
-    "public.json t.csv --column job --by-group g": lambda: estimate(
-        "job", kernel=PUBLIC, by_group="g"
+    "plan.json t.csv --column job --by-group g": lambda: estimate(
+        "job", kernel=PLAN, by_group="g"
     ),
     "plan.json t.csv --given job": lambda: md.estimate_joint(known(), PLAN).conditional("job"),
     "plan.json t.csv --column job --with plan.json --with-column sex --given job": (
         lambda: md.estimate_joint(known(), PLAN, ["job", "sex"]).conditional("job")
     ),
     "plan.json t.csv --response cost --reference job=z": lambda: regress(reference={"job": "z"}),
-    "public.json t.csv --response cost --column sex --covariate g": lambda: regress(
-        PUBLIC, ["sex"], covariates=["g"]
+    "plan.json t.csv --response cost --column sex --covariate g": lambda: regress(
+        column=["sex"], covariates=["g"]
     ),
     "plan.json t.csv --response sex --family logistic --column job --weights w": (
         lambda: regress(column=["job"], response="sex", family="logistic", weights="w")
@@ -158,7 +168,7 @@ COMMANDS = {
     "job.json t.csv --response cost --column job --confidence 0.9 --reference y": (
         lambda: regress(PLAN["job"], "job", confidence=0.9, reference="y")
     ),
-    "k.csv counts.json": lambda: md.estimate(known()["r"], CLEAR),
+    "clear.json counts.json": lambda: md.estimate(known()["r"], CLEAR),
 }  # fmt: skip
 
 
@@ -190,7 +200,7 @@ def files(run):
     Path("sizes.json").write_text(json.dumps(SIZES))
     Path("points.json").write_text(json.dumps(POINTS))
     kernels = {"age": AGES, "many": MANY, "clear": CLEAR, "plan": PLAN, "job": PLAN["job"]}
-    for name, kernel in {**kernels, "public": PUBLIC}.items():
+    for name, kernel in kernels.items():
         md.save(kernel, f"{name}.json")
     md.count_reports(known()["r"], CLEAR).save("counts.json")
     return run
@@ -307,9 +317,11 @@ def test_reports_of_another_column_are_not_taken_for_public_values(files):
 
 
 def test_each_column_of_a_plan_is_told_how_many_reports_an_error_takes(files):
-    for form, worst in (("plan", False), ("public", True)):
+    md.save(DESIGNED, "designed.json")
+    md.save(DESIGNED, "public.json", public=True)
+    for form, worst in (("designed", False), ("public", True)):
         told = json.loads(files("plan", f"{form}.json", "--error", " 2.0% ", "--json")[1])
-        made = {name: md.plan(PLAN[name], error=0.02, worst=worst) for name in JOBS}
+        made = {name: md.plan(DESIGNED[name], error=0.02, worst=worst) for name in JOBS}
         found = {part["column"]: part["reports"] for part in told["columns"]}
         assert found == {name: each.reports for name, each in made.items()}
         assert told["reports"] == max(found.values())
