@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .errors import InputError
 from .exact import is_whole
 from .inference._estimate import estimate
+from .inference.many import ManyEstimates
 from .inference.planning import plan
 from .inference.results import Estimate
 from .labels import Label
@@ -21,6 +22,7 @@ from .privacy import LDP
 from .release.risk import correct_guesses
 from .release.sampler import Sampler
 from .solve._design import Design, design
+from .subsets import SubsetSelection
 from .utility.estimation import Estimation
 
 if TYPE_CHECKING:
@@ -44,12 +46,12 @@ class Trial:
     reports : for each error of :data:`ERRORS` how many reports keep all intervals within it in nine
         surveys of ten; infinite where no number does
     guesses : how likely a best guess of the secret of somebody is right, before and after their
-        report
+        report; of reports that are subsets, the most that it can be
     """
 
-    design: Design
+    design: Design | SubsetSelection
     shares: NDArray[np.float64]
-    estimate: Estimate
+    estimate: Estimate | ManyEstimates
     reports: dict[float, float]
     guesses: tuple[float, float]
 
@@ -59,7 +61,7 @@ class Trial:
         return self.estimate.reports
 
     @property
-    def labels(self) -> tuple[Label, ...]:
+    def labels(self) -> Sequence[Label]:
         """The symbols."""
         return self.estimate.labels
 
@@ -73,6 +75,7 @@ class Trial:
     def sentences(self) -> list[str]:
         """Whether it is private, what one report gives away, and how many an error takes."""
         asked = ", ".join(map(str, self.design.notions))
+        most = "at most " if isinstance(self.design, SubsetSelection) else ""
         before, after = (f"{100 * chance:.3g} %" for chance in self.guesses)
         takes = ", ".join(
             f"± {100 * error:g} % takes {number:,.0f} reports"
@@ -82,7 +85,7 @@ class Trial:
         )
         return [
             f"Private: {asked}, checked exactly. With one report, the best guess of somebody's "
-            f"secret is right in {after} of cases; without, in {before}.",
+            f"secret is right in {most}{after} of cases; without, in {before}.",
             f"Every share within {takes}.",
         ]
 
@@ -98,7 +101,8 @@ class Trial:
         """The estimates with their intervals beside what is true; returns the matplotlib axes."""
         from .plotting._plot_estimate import plot_estimate
 
-        return plot_estimate(self.estimate, truth=self.shares, ax=ax)
+        made: Any = self.estimate
+        return plot_estimate(made, truth=self.shares, ax=ax)
 
 
 def try_out(
@@ -147,14 +151,21 @@ def try_out(
     notions = LDP(1) if privacy is None else privacy
     made = design(prior, Estimation(), notions)
     counts = _people_of(prior, people)
-    found = Sampler(made, rng).draw_codes(np.repeat(np.arange(len(counts)), counts))
-    reports = np.bincount(found, minlength=made.mechanism.shape[1])
+    reports: Any = Sampler(made, rng).draw_codes(np.repeat(np.arange(len(counts)), counts))
+    before = max(prior.weights) / prior.total
+    if isinstance(made, SubsetSelection):
+        odds = before * math.exp(made.log_ratio)
+        after = odds / (odds + 1 - before)
+    else:
+        after = correct_guesses(made.mechanism, prior)
+        drawn = np.bincount(reports, minlength=made.mechanism.shape[1]).tolist()
+        reports = dict(zip(made.mechanism.outputs, drawn, strict=True))
     return Trial(
         made,
         counts / counts.sum(),
-        estimate(dict(zip(made.mechanism.outputs, reports.tolist(), strict=True)), made),
+        estimate(reports, made),
         {error: plan(made, error=error).reports for error in ERRORS},
-        (max(prior.weights) / prior.total, correct_guesses(made.mechanism, prior)),
+        (before, after),
     )
 
 

@@ -53,7 +53,10 @@ class Coding(ABC):
     ----------
     book : of the labels that the policy names
     size : number of inputs
+    told : what tells codings of the same columns and inputs apart, in plain values
     """
+
+    told: Any = None
 
     def __init__(
         self, columns: Sequence[Any], labels: Sequence[Label], policy: Policy, *, texts: bool
@@ -102,11 +105,6 @@ class Coding(ABC):
         """What errors are about."""
         one = len(self.columns) == 1
         return f"column {self.columns[0]!r}" if one else f"columns {joined(self.columns)}"
-
-    @property
-    def told(self) -> Any:
-        """What tells codings of the same columns and inputs apart, in plain values."""
-        return None
 
     @abstractmethod
     def unseen(self, read: Reader, rows: NDArray[np.intp], where: str) -> DataError:
@@ -271,12 +269,7 @@ class Binned(Names):
         super().__init__(column, labels, policy, texts=texts)
         self.bins = bins
         self._inputs = self._inputs_of(bins.labels)
-
-    @property
-    def told(self) -> Any:
-        """What tells it apart."""
-        bins = self.bins
-        return [bins.of, bins.edges, bins.closed, bins.whole, bins.labels]
+        self.told = [bins.of, bins.edges, bins.closed, bins.whole, bins.labels]
 
     def places(self, read: Reader) -> NDArray[Any]:
         """Places of inputs for the rows, see :meth:`Coding.places`."""
@@ -363,11 +356,7 @@ class Tuples(Coding):
             for column, own, of in zip(columns, values, bins, strict=True)
         ]
         self._known = Combinations(values, labels)
-
-    @property
-    def told(self) -> Any:
-        """What tells it apart."""
-        return [part.told for part in self.parts]
+        self.told = [part.told for part in self.parts]
 
     def places(self, read: Reader) -> NDArray[Any]:
         """Places of inputs for the rows, see :meth:`Coding.places`."""
@@ -407,11 +396,7 @@ class Points(Coding):
     ) -> None:
         super().__init__(columns, labels, policy, texts=texts)
         self._set, self._inputs = among, self._inputs_of(among.labels)
-
-    @property
-    def told(self) -> Any:
-        """What tells it apart."""
-        return json.dumps(self._set.to_json(), sort_keys=True)
+        self.told = json.dumps(among.to_json(), sort_keys=True)
 
     def places(self, read: Reader) -> NDArray[Any]:
         """Places of inputs for the rows, see :meth:`Coding.places`."""

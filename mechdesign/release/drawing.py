@@ -320,7 +320,7 @@ class Release:
         """What may be seen: kernels and policy, no key and no design with its prior."""
         parts = [part.bare() for part in self.parts]
         other = self.changed(identity=None, admission=None, plan=None, _held=None, parts=parts)
-        other.recorded, other.recalled = None, {}
+        other.recorded, other.recalled = None, None
         return other
 
     def with_words(self, words: Sequence[Words], start: int = 0) -> Release:

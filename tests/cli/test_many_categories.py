@@ -229,6 +229,24 @@ def test_any_categories_are_designed_for_and_estimated(place, capsys, label, siz
     assert loss == pytest.approx(found.risk / len(column), rel=0.6)
 
 
+def test_two_columns_with_many_combinations_are_one_secret(place, capsys):
+    """Their names stand in the file and in what others have of it."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({name: rng.binomial(10, 0.4, 9000) for name in ("a", "b")})
+    frame.to_csv("two.csv", index_label="id")
+    asked = [*DESIGN, "two.csv", "--column", "a", "--column", "b", "-p", "ldp:2", "-o", "d.json"]
+    assert run(capsys, *asked, "--public", "p.json")[0] == 0
+    found = md.load("d.json")
+    assert (found.method, found.schema.names) == ("subset-selection", ("a", "b"))
+    applied = ["apply", "p.json", "two.csv", "--row", "id", "--key", "release.key"]
+    for name in ("r.csv", "again.csv"):
+        assert run(capsys, *applied, "-o", name)[0] == 0
+    assert Path("r.csv").read_bytes() == Path("again.csv").read_bytes()
+    told = md.estimate("r.csv", found, "a_b")
+    truth = found.prior.probabilities
+    assert ((told.values - truth) ** 2).sum() == pytest.approx(found.risk / 9000, rel=0.6)
+
+
 def test_an_identity_is_refused_and_no_value_is_quoted(place, capsys):
     """What is nearly as many values as rows is no category, and a row of a table no symbol."""
     rows = [f"{i},secret{i % 1900}\n" for i in range(2000)]

@@ -15,6 +15,7 @@ from mechdesign._try_out import ERRORS
 from mechdesign.cli import main
 from mechdesign.errors import InputError, LevelError
 from mechdesign.views import text
+from mechdesign.views.text import print_trial
 
 COUNTED = md.Prior.from_counts({"a": 500, "b": 300, "c": 200})
 
@@ -92,3 +93,16 @@ def test_only_the_largest_shares_are_drawn(capsys, monkeypatch):
     assert "1 smaller share not shown" in shown
     assert "many" in shown
     assert "few" not in shown
+
+
+def test_many_categories_are_tried_as_few(capsys):
+    """Reports are subsets, whose best guess is bounded by what ratios of likelihoods allow."""
+    counts = {f"c{i}": 1 + (i < 8) for i in range(112)}
+    found = md.try_out(md.Prior.from_counts(counts), privacy=md.LDP(3), people=5000, rng=1)
+    before, after = found.guesses
+    assert before == 1 / 60
+    assert after == pytest.approx(before * math.exp(3) / (before * math.exp(3) + 1 - before))
+    off = (found.estimate.values - found.shares) / found.estimate.errors
+    assert 0.6 < np.abs(off).mean() < 1
+    print_trial(found)
+    assert "97 smaller shares not shown" in capsys.readouterr().out
