@@ -569,8 +569,10 @@ def bins(
     >>> bins(of="quarter").labels, bins(of="year", ends=(2019, 2021)).labels
     (('Q1', 'Q2', 'Q3', 'Q4'), ('2019', '2020', '2021'))
     """
+    if edges is not None:
+        edges = listed(edges, "edges of bins", "increasing numbers", InputError, "pass a list")
     if of is None:
-        known = [*(edges if is_iterable(edges) else []), *(ends if is_iterable(ends) else [])]
+        known = [*(edges or []), *(ends if is_iterable(ends) else [])]
         is_of_dates = any(map(_is_date, known)) or (sample is not None and _holds_dates(sample))
         of = "dates" if is_of_dates else "numbers"
     _check_choice("what bins are of", of, KINDS)

@@ -495,8 +495,8 @@ def _codes(column: Any, made: Any, is_text: bool, kinds: set[str]) -> NDArray[np
     else:
         found = made.codes(column)
     beyond = np.flatnonzero(found < -1)[:_PROBED]
-    some = column.take(beyond) if hasattr(column, "take") else [column[i] for i in beyond.tolist()]
-    kinds.update(type(tidy(value)).__name__ for value in listed_values(some))
+    for i in beyond.tolist():  # Arrow selects no rows of views
+        kinds.update(type(tidy(value)).__name__ for value in listed_values(column[i : i + 1]))
     return np.asarray(found, dtype=np.int64)
 
 

@@ -317,6 +317,8 @@ def test_bins_of_dates_are_chosen_from_dates():
         "2020-01-01 12:00:00 or later",
     )
     assert md.bins(edges=[-INF, dt.date(2020, 1, 1), INF]).reach == "dates"
+    days = np.array(["2020-01-01", "2021-01-01"], "datetime64[D]")
+    assert md.bins(edges=days) == md.bins(edges=iter(days.tolist()))
     for asked in ({"of": "decade"}, {"of": "year"}, {"of": "numbers", "edges": DAYS[:2]}):
         with pytest.raises(InputError, match="expected"):
             md.bins(**asked)
