@@ -32,8 +32,11 @@ class Case:
         more = f" under {self.required}" if self.required else ""
         return f"{size} {self.notion}({self.level:g}) {self.utility}/{self.prior}{path}{more}"
 
-    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Prior ``(n,)`` and gains ``(n, m)``, made from the seed alone."""
+    def masses(self) -> np.ndarray:
+        """Prior ``(n,)``, made from the seed alone."""
+        return self._drawn()[0]
+
+    def _drawn(self) -> tuple[np.ndarray, np.random.Generator]:
         rng = np.random.default_rng(self.seed)
         p = {
             "dirichlet": lambda: rng.dirichlet(np.ones(self.n)),
@@ -42,6 +45,11 @@ class Case:
             "atom": lambda: np.append(0.7, 0.3 * rng.dirichlet(np.ones(self.n - 1))),
             "binomial": lambda: _binomial(self.n),
         }[self.prior]()
+        return p / p.sum(), rng
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """Prior ``(n,)`` and gains ``(n, m)``, made from the seed alone."""
+        p, rng = self._drawn()
         x, y = np.arange(self.n)[:, None], np.arange(self.m)[None, :]
         u = {
             "random": lambda: rng.random((self.n, self.m)),
@@ -49,9 +57,10 @@ class Case:
             "absolute": lambda: -np.abs(x - y).astype(float),
             "squared": lambda: -((x - y) ** 2).astype(float),
             "plane": lambda: -self.distances()[:, : self.m],
+            "euclidean": lambda: -self.distances(),
             "information": lambda: np.zeros((self.n, self.m)),  # no gains: it is not linear
         }[self.utility]()
-        return p / p.sum(), u
+        return p, u
 
     def costs(self) -> tuple[np.ndarray, float]:
         """Costs ``(n, m)`` of the case's requirements, made from the seed alone, and their cap: a
@@ -82,7 +91,7 @@ GROUPS: dict[str, Callable[[], Iterable[Case]]] = {}
 
 def group(make: Callable[[], Iterable[Case]]) -> Callable[[], Iterable[Case]]:
     """Register a group of cases under the function's name."""
-    GROUPS[make.__name__] = make
+    GROUPS[make.__name__.rstrip("_")] = make
     return make
 
 
@@ -236,6 +245,22 @@ def information() -> Iterable[Case]:
             yield Case("information", 1000, 1000, notion, "information", "zipf", level)
     for n in (200, 1000):
         yield Case("information", n, n, "LIP", "information", "atom")
+
+
+@group
+def map_() -> Iterable[Case]:
+    """Cells of a square with gains of minus the distance, of which no array is made: ours begins
+    with few outputs and wins by more the larger the map is; general solvers end up to 576 cells or
+    so. Processor time is what counts, and memory is that of few outputs.
+    """
+    for side in (16, 24, 32, 45):
+        for notion in ("LDP", "LIP", "PML"):
+            yield Case("map", side**2, side**2, notion, "euclidean", "dirichlet")
+    for notion, level in (("LDP", 4.0), ("LIP", 2.0), ("PML", 3.0)):
+        yield Case("map", 1024, 1024, notion, "euclidean", "dirichlet", level)
+    for notion in ("LDP", "LIP", "PML"):
+        yield Case("map", 4900, 4900, notion, "euclidean", "dirichlet")
+    yield Case("map", 10000, 10000, "LDP", "euclidean", "dirichlet")
 
 
 @group

@@ -37,8 +37,12 @@ def _levels(case: Case) -> list[float]:
 def stated(case: Case) -> tuple[Any, Any, list[Any]]:
     import mechdesign as md
 
-    p, u = case.arrays()
     privacies = [_privacy(case, level) for level in _levels(case)]
+    if case.utility == "euclidean":
+        side = math.isqrt(case.n)
+        cells = [(x // side, x % side) for x in range(case.n)]
+        return md.Prior(case.masses(), cells), md.utility.Distance("euclidean"), privacies
+    p, u = case.arrays()
     if case.utility == "information":
         return md.Prior.from_counts(p), md.utility.MutualInformation(), privacies
     return md.Prior.from_counts(p), md.utility.Matrix(u), privacies

@@ -148,8 +148,8 @@ CASES: dict[str, tuple[int, Any]] = {
     "CSV to CSV with a key": (2_000_000, applied(".csv", row="id", key=KEY)),
     "Parquet to Parquet": (2_000_000, applied(".parquet")),
     "Parquet to Parquet with a key": (2_000_000, applied(".parquet", row="id", key=KEY)),
-    "persons on the ledger, first release": (2_000_000, applied(".csv", person="id", key=KEY)),
-    "persons on the ledger, sixth release": (500_000, applied(".csv", 6, person="id", key=KEY)),
+    "persons on the ledger, first release": (1_000_000, applied(".csv", person="id", key=KEY)),
+    "persons on the ledger, sixth release": (200_000, applied(".csv", 6, person="id", key=KEY)),
 }
 
 

@@ -349,6 +349,8 @@ class Bins:
         what = "whole numbers" if self.whole else "numbers"
         if self.of != "numbers":
             what = "dates"
+        if len(self) == len(PARTS.get(self.of, ())):
+            return what
         low, high = self._ends(0)[0], self._ends(len(self) - 1)[1]
         if isinstance(low, float):
             return what if isinstance(high, float) else f"{what} up to {self._text(high)}"
@@ -586,7 +588,8 @@ def bins(
         raise InputError(
             "bins", expected="edges= with its ends", got="ends= too", remedy="leave out ends="
         )
-    numbers = None if sample is None else _sample(sample, of)
+    is_known = of != "numbers" and (edges is not None or bool(PARTS.get(of)))
+    numbers = None if sample is None or is_known else _sample(sample, of)
     limits = _limits(ends, of)
     if whole is None and of == "dates":
         found = [_edge(e, i, len(edges), of) for i, e in enumerate(edges)] if edges else limits

@@ -128,7 +128,7 @@ def parse_json(
         )
     deep = f"lists or objects nested deeper than {_DEEPEST}"
     try:
-        read = float
+        read: Any = float
         if exact:
             from .exact import read_fraction as read  # with what numbers need
         content = json.loads(text, object_pairs_hook=_once, parse_int=_integer, parse_float=read)

@@ -33,15 +33,13 @@ def load_kernel(
     text = "" if str(path).lower().endswith(".csv") else read_text(path)
     if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
         content = parse_json(text, f"file {path}")
-        bare = isinstance(content, list)
-        if not bare and ("kernel" not in content or content.get("format") == FORMAT):
+        named = {"kernel": content} if isinstance(content, list) else content
+        if "kernel" not in named or named.get("format") == FORMAT:
             return from_json(content, str(path))
-        named = {} if bare else content
         exact = parse_json(text, f"file {path}", exact=True)
-        rows = exact if bare else exact["kernel"]
-        is_table = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
+        rows: Any = rows_as_written(exact if isinstance(exact, list) else exact["kernel"])
         return Mechanism(
-            (rows_as_written(rows) if is_table else None) or (content if bare else named["kernel"]),
+            rows or named["kernel"],
             named.get("inputs"),
             named.get("outputs"),
             normalise=normalise,

@@ -471,8 +471,8 @@ class Mechanism:
     def _beside(self, other: Mechanism) -> tuple[NDArray[Any], NDArray[Any], int]:
         """The weights of both over one denominator, and that."""
         one = math.lcm(self.denominator, other.denominator)
-        pair = (m.weights.astype(object) * (one // m.denominator) for m in (self, other))
-        return *pair, one
+        mine, theirs = (m.weights.astype(object) * (one // m.denominator) for m in (self, other))
+        return mine, theirs, one
 
     def __hash__(self) -> int:
         return hash((self.inputs, self.outputs, self.kernel.tobytes()))

@@ -399,7 +399,7 @@ def _utility_of(part: dict[str, Any]) -> Utility | None:
     name = part["name"]
     kind, _, rest = name.partition(":")
     which, _, of = rest.partition(":")
-    if kind == "distance" and which in ("absolute", "squared", "discrete"):
+    if kind == "distance" and which in ("absolute", "squared", "euclidean", "discrete"):
         return Distance(which, of.split("+") if of else None)
     if kind == "hamming" and rest:
         return Hamming(rest.split("+"))

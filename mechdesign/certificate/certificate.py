@@ -275,7 +275,7 @@ def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
     for name, fit in (("branches", _fitting_branches), ("convex", fitting_cuts)):
         given = getattr(duals, name)
         if given is not None:
-            found[name] = fit(program, given)  # type: ignore[operator]
+            found[name] = fit(program, given)
             if found[name] is None:
                 return None
     return replace(duals, multipliers=multipliers, sums=sums, **found)

@@ -2434,8 +2434,8 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
     common = math.gcd(kernel.one, *kernel.weights)
     over = kernel.one // common
     names = [list(map(repr, kernel.inputs)), list(map(repr, kernel.outputs))]
-    told = str(Decimal(over)) if over & (over - 1) else over.bit_length() - 1
-    digest = hashlib.sha256(json.dumps([*names, told]).encode())
+    tag = str(Decimal(over)) if over & (over - 1) else over.bit_length() - 1
+    digest = hashlib.sha256(json.dumps([*names, tag]).encode())
     for row in kernel.rows:
         digest.update((",".join(str(Decimal(w // common)) for w in row) + ";").encode())
     if content.keys() & {"questions", "answers"}:

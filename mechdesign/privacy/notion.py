@@ -684,7 +684,7 @@ def read_level(text: str) -> float:
     if form is not None:
         kind = form.lastgroup
         make = exact_level if kind == "nats" else bits if kind == "bits" else ratio
-        return make(read_fraction(form[form.lastindex]))
+        return make(read_fraction(next(filter(None, form.groups()))))
     found = float(word)
     if "_" in word or (math.isinf(found) and "inf" not in word):
         raise ValueError(f"{text!r} is no level")

@@ -1,4 +1,4 @@
-"""Gains asked of the utility for some outputs at a time, so that no array holds them all."""
+"""Gains that are asked of the utility for some outputs at a time, so that no array holds all."""
 
 from __future__ import annotations
 

@@ -66,30 +66,6 @@ _FEW = 10_000
 _BLOCK = 1 << 20
 
 
-# What a method does that handles an objective, and what one is that handles a shape.
-_DONE: dict[Objective, str] = {
-    "linear": "solve linear utilities",
-    "least": "maximise the least of several utilities",
-    "information": "solve sub-convex utilities",
-    "sublinear": "solve sub-convex utilities that are no f-information",
-    "estimation": "minimise the risk of estimates",
-    "worst estimation": "minimise the worst risk of several truths",
-}
-_SHAPES: dict[Shape, str] = {
-    "free": "the absence of bounds",
-    "upper lift": "an upper bound on the lift alone",
-    "lower lift": "a lower bound on the lift alone",
-    "lift": "bounds on both sides of the lift",
-    "ratio": "a bound on the ratios between all symbols",
-    "lift and ratio": "bounds on the lift and on ratios together",
-    "general": "bounds of another kind than one two-sided cone",
-}
-
-
-def _few(most: int | None) -> str:
-    return f"at most {counted(most or 0, 'output')} may occur"
-
-
 @dataclass(frozen=True)
 class TwoSided:
     """Columns k with l·q ≤ k_x ≤ h·q, q = pᵀk, and max k ≤ r·min k.
@@ -326,30 +302,6 @@ class Program(ABC):
     def objective_kind(self) -> Objective:
         """What is maximised."""
 
-    @cached_property
-    def features(self) -> dict[str, str]:
-        """All that a method must handle, each with what a method says that does not."""
-        kind = self.objective_kind
-        found = {kind: f"it does not {_DONE[kind]}"}
-        if self.unexpressed:
-            found["unexpressed"] = f"{self.unexpressed[0]} is not a bound on likelihood ratios"
-        found |= self._more_features()
-        for label, constraint in zip(self.sum_labels, self.sums, strict=True):
-            why = f"{label} is not a bound on likelihood ratios"
-            if kind != "linear":
-                why += (
-                    ", which a utility needs whose outputs the design finds; use a linear utility "
-                    "with it, or a bound such as PML, LDP or Pufferfish"
-                )
-            found.setdefault("sums", why)
-            for cone in sorted(constraint.cones):
-                found.setdefault(cone, f"{label} needs {cone} cones")
-        return found | {self.cone.shape: f"it does not handle {_SHAPES[self.cone.shape]}"}
-
-    def _more_features(self) -> dict[str, str]:
-        """What programs of this kind may ask besides."""
-        return {}
-
     @property
     def sides(self) -> TwoSided | None:
         """The two-sided cone with factors for design, ``None`` for one of another kind."""
@@ -439,7 +391,7 @@ class LinearProgram(Program):
 
     @property
     def positions(self) -> Array | None:
-        """Where outputs lie, ``(M, d)``, if gains are known to fall with the distance to them."""
+        """Where outputs lie, ``(M, d)``, if gains fall with the distance from there."""
         source = self.__dict__.get("by_output")
         return None if source is None else source.positions
 
@@ -490,15 +442,6 @@ class LinearProgram(Program):
         """
         values = {f.name: getattr(self, f.name) for f in fields(Program)}
         return LinearProgram(**values, gains=self.columns(outputs))
-
-    def _more_features(self) -> dict[str, str]:
-        asked: dict[str, tuple[Any, str]] = {
-            "zeros": (self.forbidden is not None, "some entries are forbidden"),
-            "limits": (self.limits, "there are limits on entries or their sums"),
-            "few outputs": (self.most_outputs is not None, _few(self.most_outputs)),
-            "convex": (self.convex, "there are convex constraints of one's own"),
-        }
-        return {feature: why for feature, (holds, why) in asked.items() if holds}
 
     @property
     def is_restricted(self) -> bool:
@@ -821,10 +764,6 @@ class EstimationProgram(Program):
     survey: Survey
     most_outputs: int | None = None
     apart: frozenset[tuple[int, int]] = frozenset()
-
-    def _more_features(self) -> dict[str, str]:
-        found = {} if self.most_outputs is None else {"few outputs": _few(self.most_outputs)}
-        return found | ({"apart": "some symbols share no output"} if self.apart else {})
 
     def keeps_apart(self, deviations: Sequence[Any]) -> bool:
         """Whether one of each two symbols that share no output is zero in a column, whose lifts

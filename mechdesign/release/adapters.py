@@ -122,6 +122,8 @@ def _arrow_labels(drawn: NDArray[Any], target: Target, kind: Any, column: Any = 
 
     outputs = target.outputs
     indices = _arrow_places(drawn)
+    if pa.types.is_run_end_encoded(kind):
+        kind = kind.value_type
     if isinstance(outputs, range):
         return indices.cast(_whole_numbers(outputs, kind))
     if pa.types.is_dictionary(kind):

@@ -25,6 +25,7 @@ from ..errors import DataError, asked_by, quote
 from ..labels import Label, listing, tidy
 from ..place_sets import PlaceSet, degrees
 from ..tables.counting import dictionary_places, distinct_values, row_codes
+from ..tables.frames import listed_values
 from ..tables.parts import ROWS, parts_of, side_by_side
 from .codes import ABSENT, Codebook, Policy, may_quote
 
@@ -52,7 +53,10 @@ class Coding(ABC):
     ----------
     book : of the labels that the policy names
     size : number of inputs
+    told : what tells codings of the same columns and inputs apart, in plain values
     """
+
+    told: Any = None
 
     def __init__(
         self, columns: Sequence[Any], labels: Sequence[Label], policy: Policy, *, texts: bool
@@ -101,11 +105,6 @@ class Coding(ABC):
         """What errors are about."""
         one = len(self.columns) == 1
         return f"column {self.columns[0]!r}" if one else f"columns {joined(self.columns)}"
-
-    @property
-    def told(self) -> Any:
-        """What tells codings of the same columns and inputs apart, in plain values."""
-        return None
 
     @abstractmethod
     def unseen(self, read: Reader, rows: NDArray[np.intp], where: str) -> DataError:
@@ -190,7 +189,7 @@ class Names(Coding):
         # Those of the last dictionary are kept, as the parts of a column have the same.
         known, *table = self._last
         if known is None or not known.equals(part.dictionary):
-            table = [self._table_of(part.dictionary.to_pylist())]
+            table = [self._table_of(listed_values(part.dictionary, self.columns[0]))]
             self._last = (part.dictionary, *table)
         return table[0].take(dictionary_places(part))
 
@@ -270,12 +269,7 @@ class Binned(Names):
         super().__init__(column, labels, policy, texts=texts)
         self.bins = bins
         self._inputs = self._inputs_of(bins.labels)
-
-    @property
-    def told(self) -> Any:
-        """What tells it apart."""
-        bins = self.bins
-        return [bins.of, bins.edges, bins.closed, bins.whole, bins.labels]
+        self.told = [bins.of, bins.edges, bins.closed, bins.whole, bins.labels]
 
     def places(self, read: Reader) -> NDArray[Any]:
         """Places of inputs for the rows, see :meth:`Coding.places`."""
@@ -362,11 +356,7 @@ class Tuples(Coding):
             for column, own, of in zip(columns, values, bins, strict=True)
         ]
         self._known = Combinations(values, labels)
-
-    @property
-    def told(self) -> Any:
-        """What tells it apart."""
-        return [part.told for part in self.parts]
+        self.told = [part.told for part in self.parts]
 
     def places(self, read: Reader) -> NDArray[Any]:
         """Places of inputs for the rows, see :meth:`Coding.places`."""
@@ -406,11 +396,7 @@ class Points(Coding):
     ) -> None:
         super().__init__(columns, labels, policy, texts=texts)
         self._set, self._inputs = among, self._inputs_of(among.labels)
-
-    @property
-    def told(self) -> Any:
-        """What tells it apart."""
-        return json.dumps(self._set.to_json(), sort_keys=True)
+        self.told = json.dumps(among.to_json(), sort_keys=True)
 
     def places(self, read: Reader) -> NDArray[Any]:
         """Places of inputs for the rows, see :meth:`Coding.places`."""

@@ -29,6 +29,7 @@ from ..files import check_folder, check_named, write_text
 from ..labels import counted, tidy
 from ..published import shown_fingerprint
 from ..tables.counting import is_missing
+from ..tables.frames import listed_values
 from ..tables.parts import parts_of
 from .codes import ABSENT
 from .words import SeededWords, SystemWords, Words, words_from
@@ -734,7 +735,9 @@ def _encoded(values: Any, column: Any, texts: bool) -> Any:
     if not (
         pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
     ):
-        return pa.array([_encode(value, column) for value in values.to_pylist()], encoded)
+        return pa.array(
+            [_encode(value, column) for value in listed_values(values, column)], encoded
+        )
     cells = values.cast(pa.string())
     if texts:
         blank = compute.equal(compute.utf8_trim_whitespace(cells), "")

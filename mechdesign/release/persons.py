@@ -307,10 +307,10 @@ def read_budget(budget: Any, on_spent: str = "error") -> Budget | None:
     level: Any = notion.epsilon if isinstance(notion, (LDP, PML)) else notion
     try:
         level = read_level(level) if isinstance(level, str) else level
-        level = math.nan if isinstance(level, bool) else float(level)
+        nats = math.nan if isinstance(level, bool) else float(level)
     except (TypeError, ValueError):
-        level = math.nan
-    if not 0 <= level < _UNBOUNDED_NATS:
+        nats = math.nan
+    if not 0 <= nats < _UNBOUNDED_NATS:
         raise InputError(
             "budget",
             expected="a level of LDP in nats from 0 to below 1000, md.LDP(level) or md.PML(level)",
@@ -445,7 +445,7 @@ class Persons:
     @contextmanager
     def charged(
         self,
-        draws: PersonDraws,
+        person_draws: PersonDraws,
         about: dict[str, Any],
         level: int,
         judge: Judge,
@@ -460,13 +460,13 @@ class Persons:
             seed, mark = secrets.token_bytes(_DIGEST), secrets.token_hex(_DIGEST)
             base.execute("BEGIN IMMEDIATE")
             told = {**about, "level": level, "seed": seed, "mark": mark}
-            told["key"] = draws.key if draws.identity else None
+            told["key"] = person_draws.key if person_draws.identity else None
             names = ", ".join(told)
             marks = ", ".join("?" * len(told))
             number = base.execute(
                 f"INSERT INTO releases ({names}) VALUES ({marks})", [*told.values()]
             ).lastrowid
-            draws.ask(base, seed)
+            person_draws.ask(base, seed)
             (persons,) = base.execute("SELECT count(DISTINCT person) FROM asked").fetchone()
             _step(base, about, judge, number)
             base.execute(_ADDED_UP)
@@ -478,9 +478,9 @@ class Persons:
             base.execute(_DRAWS_WRITTEN)
             base.execute(_TOTALS_WRITTEN)
             if budget is not None:
-                _recall(base, draws, about)
+                _recall(base, person_draws, about)
             yield (
-                Charge(persons, drawn, before, most, len(draws), draws.changed),
+                Charge(persons, drawn, before, most, len(person_draws), person_draws.changed),
                 mark,
             )
             base.execute("COMMIT")
@@ -507,12 +507,12 @@ class Persons:
             beyond = "(SELECT person FROM levels WHERE level > ?)"
             base.execute(f"DELETE FROM fresh WHERE person IN {beyond}", [budget.level])
 
-    def recall(self, draws: PersonDraws, about: dict[str, Any]) -> None:
+    def recall(self, person_draws: PersonDraws, about: dict[str, Any]) -> None:
         """Find the earlier reports for a release whose draws are written already."""
         with self._opened() as base:
-            draws.ask(base, secrets.token_bytes(_DIGEST))
+            person_draws.ask(base, secrets.token_bytes(_DIGEST))
             _step(base, about, lambda _: (0, 0), None)
-            _recall(base, draws, about)
+            _recall(base, person_draws, about)
 
     def account(self, person: bytes) -> PersonAccount:
         """What a person has given away."""
@@ -528,15 +528,15 @@ class Persons:
                 "FROM draws JOIN kinds ON number = kind WHERE person = ?",
                 [person],
             ).fetchall()
-        draws = [(n, value, times) for kind, value, times in kinds for n in map(int, kind.split())]
-        draws.sort(key=lambda draw: draw[0])
+        given = [(n, value, times) for kind, value, times in kinds for n in map(int, kind.split())]
+        given.sort(key=lambda one: one[0])
         entries = []
-        for number, _, times in draws:
+        for number, _, times in given:
             column, kernel, level, of, time, *_ = made[number]
             entry = {"time": time, "column": column, "kernel": kernel, "level": _told(nats(level))}
             entry |= {} if of is None else {"round": of}
             entries.append(entry | ({} if times == 1 else {"times": times}))
-        return PersonAccount(nats(total), tuple(entries), tuple(value for _, value, _ in draws))
+        return PersonAccount(nats(total), tuple(entries), tuple(value for _, value, _ in given))
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -619,10 +619,10 @@ def _spare(base: sqlite3.Connection, judge: Judge) -> None:
     )
 
 
-def _recall(base: sqlite3.Connection, draws: PersonDraws, about: dict[str, Any]) -> None:
+def _recall(base: sqlite3.Connection, person_draws: PersonDraws, about: dict[str, Any]) -> None:
     """Find earlier reports for what is asked and not written; an error where there are none."""
     made, none = _releases(base), 0
-    same = (about["secret"], about["kernel"], draws.key if draws.identity else None)
+    same = (about["secret"], about["kernel"], person_draws.key if person_draws.identity else None)
     for person, value, place in base.execute("SELECT person, value, place FROM changes").fetchall():
         rows = base.execute(
             "SELECT value, releases, place, sealed FROM draws JOIN kinds ON number = kind "
@@ -638,7 +638,7 @@ def _recall(base: sqlite3.Connection, draws: PersonDraws, about: dict[str, Any])
         ]
         none += not earlier
         if earlier:
-            draws.recall(person, place, max(earlier)[2])
+            person_draws.recall(person, place, max(earlier)[2])
     if none:
         raise DataError(
             "budget of persons",

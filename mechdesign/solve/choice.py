@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from ..errors import InputError, NoMethodError, UnknownNameError
+from ..program.features import features_of
 from ..program.problem import Problem
 from ..program.program import Objective, Program
 from .backends import (
@@ -115,14 +116,16 @@ def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
     program = problem.program
     methods = ordered_methods(program)
     candidates = methods if solver in ("auto", "all") else (find_method(solver),)
-    refusals: dict[str, str] = {}
+    asked, refusals = features_of(program), dict[str, str]()
     for method in candidates:
-        why = method.refusal(program)
+        why = method.refusal(program, asked)
         if why is None:
             also = tuple(
                 m.name
                 for m in methods
-                if m.name != method.name and m.name not in refusals and m.refusal(program) is None
+                if m.name != method.name
+                and m.name not in refusals
+                and m.refusal(program, asked) is None
             )
             return Choice(method, refusals, also)
         refusals[method.name] = why

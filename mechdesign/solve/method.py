@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, get_args
 
 from ..program.duals import Candidate
+from ..program.features import features_of
 from ..program.program import Shape
 
 #: Every shape that a cone is recognised to have.
@@ -32,7 +33,7 @@ class Method(ABC):
 
     Attributes
     ----------
-    features : names of all that it handles, as :attr:`.Program.features` has them: what is
+    features : names of all that it handles, as :func:`.features_of` has them: what is
         maximised, shapes of the cone, sums over outcomes and their cones, zeros, limits; begin with
         one of ``LINEAR``, ``GENERAL``, ``SUBLINEAR``, ``INFORMATION``, ``ESTIMATION``
     reason : one sentence: what it does and why it would be chosen
@@ -49,9 +50,12 @@ class Method(ABC):
     is_sharpened: ClassVar[bool] = True
     scope: ClassVar[str] = ""
 
-    def refusal(self, program: Any) -> str | None:
-        """Why the method does not apply, or ``None`` when it does. Nothing is solved for it."""
-        asked = program.features
+    def refusal(self, program: Any, asked: dict[str, str] | None = None) -> str | None:
+        """Why the method does not apply, or ``None`` when it does. Nothing is solved for it.
+
+        ``asked`` are the features of the program, where they are known.
+        """
+        asked = features_of(program) if asked is None else asked
         if not asked.keys() <= self.features:
             return next(why for feature, why in asked.items() if feature not in self.features)
         return self.condition(program)

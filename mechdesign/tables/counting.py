@@ -17,7 +17,7 @@ from ..data import EXAMPLES
 from ..errors import AlikeWarning, DataError, UnknownNameError, asked_by, quote, warn
 from ..exact import fraction, is_whole, read_fraction
 from ..labels import Label, alike, counted, parse_labels, tidy
-from .frames import column_values
+from .frames import column_values, listed_values
 from .reading import Table, open_table, read_columns
 from .text import AS_FOUND, Dialect
 
@@ -139,7 +139,8 @@ def is_number(cell: Any) -> bool:
 def read_labels(source: Any, columns: Sequence[str], dialect: Dialect) -> list[list[Any]]:
     """The values of columns of a table, row by row: texts as labels, missing ones as ``None``."""
     found = []
-    for cells in read_columns(source, columns, dialect):
+    for name, cells in zip(columns, read_columns(source, columns, dialect), strict=True):
+        distinct_values(cells, name)  # which refuses lists and the like
         texts = [cell for cell in dict.fromkeys(cells) if isinstance(cell, str)]
         texts = [text for text in texts if text.strip().lower() not in MISSING_TEXT]
         labels = dict(zip(texts, parse_labels(texts), strict=True))
@@ -169,7 +170,7 @@ def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray
                 raise _no_values(column, f"values of type {values.type}") from None
         if isinstance(values, pa.ChunkedArray):
             values = values.unify_dictionaries().combine_chunks()
-        return values.dictionary.to_pylist(), dictionary_places(values)
+        return listed_values(values.dictionary, column), dictionary_places(values)
     if isinstance(values, np.ndarray) and values.dtype != object:
         symbols, places = np.unique(values, return_inverse=True)
         return list(symbols), places
@@ -275,7 +276,7 @@ def categories_of(column: Any) -> dict[Any, None]:
     if not pa.types.is_dictionary(column.type):
         return {}
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    return dict.fromkeys(value for chunk in chunks for value in chunk.dictionary.to_pylist())
+    return dict.fromkeys(value for chunk in chunks for value in listed_values(chunk.dictionary))
 
 
 # Labels
@@ -493,9 +494,9 @@ def _codes(column: Any, made: Any, is_text: bool, kinds: set[str]) -> NDArray[np
         found = made.codes([*numbers, None], texts=True)[places]
     else:
         found = made.codes(column)
-    for place in np.flatnonzero(found < -1)[:_PROBED].tolist():
-        value = column[place]
-        kinds.add(type(value.as_py() if hasattr(value, "as_py") else tidy(value)).__name__)
+    beyond = np.flatnonzero(found < -1)[:_PROBED]
+    some = column.take(beyond) if hasattr(column, "take") else [column[i] for i in beyond.tolist()]
+    kinds.update(type(tidy(value)).__name__ for value in listed_values(some))
     return np.asarray(found, dtype=np.int64)
 
 

@@ -26,7 +26,7 @@ def find_column(names: Sequence[Any], column: Any, table: str = "") -> int:
     names = list(names)
     if not isinstance(column, Hashable) or column not in names:
         what = f"column of {table}" if table else "column"
-        raise UnknownNameError(what, column, map(str, names))
+        raise UnknownNameError(what, column, (str(name) or "''" for name in names))
     if names.count(column) > 1:
         raise DataError(
             f"table {table}".strip(),
@@ -60,7 +60,7 @@ def column_values(column: Any) -> Any:
     if isinstance(column, np.ndarray) and column.ndim == 1:
         return column.tolist() if column.dtype == object else column
     if hasattr(column, "dictionary_encode"):
-        return column
+        return _decoded(column)
     if root == "pandas" and hasattr(column, "to_numpy") and column.ndim == 1:
         return pandas_values(column)
     if root == "polars" and hasattr(column, "to_arrow") and hasattr(column, "dtype"):
@@ -81,7 +81,7 @@ def pandas_values(series: Any) -> Any:
     import pyarrow as pa
 
     try:
-        return pa.Array.from_pandas(series)
+        return _decoded(pa.Array.from_pandas(series))
     except (
         pa.ArrowInvalid,
         pa.ArrowTypeError,
@@ -169,7 +169,10 @@ def plain_dates(
     kind, per_day = values.type, 1
     if pa.types.is_timestamp(kind):
         per_day = _PER_DAY[kind.unit]
-        values = values if kind.tz is None else compute.local_timestamp(values)
+        try:
+            values = values if kind.tz is None else compute.local_timestamp(values)
+        except pa.ArrowInvalid:
+            raise _beyond(values, None) from None
     elif pa.types.is_date64(kind):
         per_day = _PER_DAY["ms"]
     elif not pa.types.is_date(kind):
@@ -189,11 +192,27 @@ def _is_time(value: Any) -> bool:
     return value is None or isinstance(value, datetime)
 
 
-def listed_values(column: Any) -> list[Any]:
-    """The values of a column, as :func:`column_values` gives it, as Python has them."""
-    if hasattr(column, "to_pylist"):
+def listed_values(column: Any, name: Any = None) -> list[Any]:
+    """The values of a column, as :func:`column_values` gives it, as Python has them.
+
+    Raises :class:`DataError` for what it has not, such as dates of the year 12,345.
+    """
+    if not hasattr(column, "to_pylist"):
+        return list(column.tolist() if isinstance(column, np.ndarray) else column)
+    try:
         return list(column.to_pylist())
-    return list(column.tolist() if isinstance(column, np.ndarray) else column)
+    except (ValueError, OverflowError, LookupError, NotImplementedError):  # Arrow's are these, too
+        raise _beyond(column, name) from None
+
+
+def _beyond(column: Any, name: Any) -> DataError:
+    return DataError(
+        "column" if name is None else f"column {name!r}",
+        expected="values that Python has, such as dates of the years 1 to 9999 in zones that are "
+        "known here",
+        got=f"others, of type {column.type}",
+        remedy="correct them, or convert the column to text",
+    )
 
 
 # Tables
@@ -258,7 +277,17 @@ def frame_parts(table: Any, columns: Sequence[Any]) -> Iterator[list[Any]]:
 def arrow_parts(batches: Any, columns: Sequence[Any]) -> Iterator[list[Any]]:
     """The columns of an Arrow table, or of several, part by part."""
     for batch in [batches] if hasattr(batches, "column") else batches:
-        yield [batch.column(find_column(batch.schema.names, name)) for name in columns]
+        names = batch.schema.names
+        yield [_decoded(batch.column(find_column(names, name))) for name in columns]
+
+
+def _decoded(column: Any) -> Any:
+    """An Arrow array, of which Arrow can select rows."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    is_coded = pa.types.is_run_end_encoded(column.type)
+    return compute.run_end_decode(column) if is_coded else column
 
 
 def checked_batches(batches: Iterable[Any]) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,7 @@ def read_matrix(
                 remedy="correct the cell; a table of people is no kernel",
             )
     rows = list(zip(*columns, strict=True))
-    written = rows_as_written(rows) if exact else None
+    written: Any = rows_as_written(rows) if exact else None
     matrix = np.array(written or [[_number(cell) for cell in row] for row in rows])
     texts = [label.strip() if isinstance(label, str) else label for label in labels]
     read = parse_labels(texts) if table.is_text else texts
@@ -71,18 +70,21 @@ def _number(cell: Any) -> float | None:
         return None
 
 
-def rows_as_written(rows: Iterable[Sequence[Any]]) -> list[list[Fraction]] | None:
+def rows_as_written(rows: Any) -> list[list[Fraction]] | None:
     """Rows of a kernel as the rationals that are written, where each sums to one or has a p/q.
 
-    ``None`` for others, as programs write floats rounded, and for what holds other things.
+    ``None`` for others, as programs write floats rounded, and for what is no list of rows.
     """
     found = []
+    if not isinstance(rows, list) or not all(isinstance(row, (list, tuple)) for row in rows):
+        return None
     for row in rows:
         try:
             exact = [read_fraction(cell) for cell in row]
         except (TypeError, ValueError, OverflowError):
             return None
-        if sum(exact) != 1 and not any(isinstance(cell, str) and "/" in cell for cell in row):
+        is_ratio = any(isinstance(cell, str) and "/" in cell for cell in row)
+        if sum(exact) != 1 and not is_ratio:
             return None
         found.append(exact)
     return found

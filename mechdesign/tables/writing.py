@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import DataError, quote
 from ..labels import excel_safe_cell, tidy
 from .files import ARROW_ENDINGS, PACKINGS, file_ending, is_text
+from .frames import listed_values
 from .reading import Table
 
 
@@ -110,7 +111,7 @@ def _cells(column: Any) -> Any:
     if "binary" in str(kind):
         raise TypeError("bytes are no text")
     coded = column.dictionary_encode()
-    texts = map(str, map(tidy, coded.dictionary.to_pylist()))
+    texts = map(str, map(tidy, listed_values(coded.dictionary)))
     return pa.array(texts, pa.string()).take(coded.indices)
 
 

@@ -149,7 +149,7 @@ def test_accounts_are_those_of_a_list_of_all_draws(place):
     rng = np.random.default_rng(11)
     weak = md.design(FOUND.prior, md.utility.Hamming(), md.LDP(0.5))
     kernels, keys, people = [FOUND, weak], [KEY, md.release_key()], np.arange(9)
-    draws = {}
+    given = {}
     for number in range(12):
         who = rng.permutation(people)[: rng.integers(1, 10)]
         kernel, key, of = rng.integers(2), rng.integers(2), rng.choice([None, "1", "2"])
@@ -159,14 +159,14 @@ def test_accounts_are_those_of_a_list_of_all_draws(place):
             "now.csv", f"{number}.csv", "x", kernels[kernel], person="id", key=keys[key], round=of
         )
         for one, value in zip(who.tolist(), values, strict=True):
-            draws.setdefault(one, {}).setdefault((key, value), set()).add((kernel, of))
+            given.setdefault(one, {}).setdefault((key, value), set()).add((kernel, of))
 
     def together(drawn):
         asked = [kernels[kernel] for kernel, _ in drawn]
         return md.compose(*asked, notions=[md.LDP(1)]).found[0].levels[0]
 
     for one in people.tolist():
-        found, mine = Ledger().person(one), draws.get(one, {})
+        found, mine = Ledger().person(one), given.get(one, {})
         assert len(found.entries) == sum(map(len, mine.values()))
         assert found.level == pytest.approx(sum(map(together, mine.values())), abs=1e-10)
 

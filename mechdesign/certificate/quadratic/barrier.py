@@ -146,7 +146,7 @@ class Barrier(ABC):
         return len(new)
 
 
-def curvature(inverse: Array, one: Array, two: Array) -> tuple[Array, Array]:
+def curvature(inverse: Any, one: Array, two: Array) -> tuple[Array, Array]:
     """Of −log det M for M = … − Σ x_k sym(a_k b_kᵀ) at M⁻¹, the gradient and second derivatives."""
     inverse = (inverse + inverse.T) / 2
     left, right = inverse @ one.T, inverse @ two.T

@@ -2,9 +2,9 @@
 
 With a hundred thousand entries and more some are always far from the central path, and the step to
 the boundary is short for all because of them: so iterations grow with the size of a problem. Here
-a step is as long as all but a small share of the entries allow. An entry beyond that keeps a share of
-what it had. What this takes from the rows and from the balance of the multipliers is small, as those
-entries are, and the next steps make up for it: where it is not small beside the gap, they centre.
+a step is as long as all but a small share of the entries allow. An entry beyond that keeps a share
+of what it had. What this takes from the rows and from the balance of the multipliers is small, as
+those entries are, and the next steps make up for it: where it is large beside the gap, they centre.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class EntrywiseOptions:
     residual, lack : … unless residuals of the duals, or what rows lack, are so many times the gap:
         then it is one
     plain : steps at least this long leave no entry behind
-    ends_at : steps are plain from this gap on, once residuals are near it
+    plain_at_the_end : likewise near the end …
+    ends_at : … which is below this gap, once residuals are near it
     neighbourhood : products are at least this share of their targets
     """
 
@@ -39,6 +40,7 @@ class EntrywiseOptions:
     residual: float = 10.0
     lack: float = 100.0
     plain: float = 0.9
+    plain_at_the_end: float = 0.1
     neighbourhood: float = 0.01
     ends_at: float = 1e-6
 
@@ -54,19 +56,21 @@ class EntrywiseNewton(Newton):
     def iterate(self, gap: float) -> float:
         """One predictor-corrector step; returns the shorter of the two step lengths."""
         options = ENTRYWISE
-        if gap <= options.ends_at and max(self.residual, self.lack) <= options.residual * gap:
-            return super().iterate(gap)
+        small = max(self.residual, self.lack) <= options.residual * gap
+        ends = small and gap <= options.ends_at
         mu = gap / self.point.slacks.size
         self._factorise()
         self._affine_direction()
-        sigma = min(self._centring_parameter(mu), options.most_centring)
+        sigma = self._centring_parameter(mu)
+        if not ends:
+            sigma = min(sigma, options.most_centring)
         if self.residual > options.residual * gap or self.lack > options.lack * gap:
             sigma = 1.0
         self._corrected_targets(mu, sigma)
         self._corrector_direction()
         # Also leaves the new multipliers in ``e``.
         falls = self._falls()
-        primal, dual = (self._step_lengths(fall) for fall in falls)
+        primal, dual = (self._step_lengths(fall, ends) for fall in falls)
         self._move(primal, dual, options.neighbourhood * sigma * mu)
         return min(primal[0], dual[0])
 
@@ -83,11 +87,11 @@ class EntrywiseNewton(Newton):
             np.subtract(1.0, q, out=both[1][:, b], casting="same_kind")
         return both[0].ravel(), both[1].ravel()
 
-    def _step_lengths(self, falls: Array) -> tuple[float, bool]:
+    def _step_lengths(self, falls: Array, ends: bool) -> tuple[float, bool]:
         """The step, and whether entries stay behind."""
         share, options = self.options.step_share, ENTRYWISE
         longest = min(1.0, share / max(float(falls.max()), share))
-        if longest >= options.plain:
+        if longest >= (options.plain_at_the_end if ends else options.plain):
             return longest, False
         place = len(falls) - max(1, int(options.left_behind * len(falls)))
         step = min(1.0, share / max(float(np.partition(falls, place)[place]), share))

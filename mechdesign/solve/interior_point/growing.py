@@ -4,9 +4,9 @@ An optimum uses few of many outputs. So the iteration begins with some that are 
 follows its central path, and prices all outputs whenever the gap has fallen by a factor. Those that
 pay, or nearly so, join in the middle of the iteration as in :mod:`.screening`; before they do,
 prices rise until none of them pays, which keeps the duals feasible and adds no more to the gap than
-what was overlooked. Where that is far above the gap, the iteration goes back to where the gap was
-larger, as columns that join near the boundary stay there for long [Gondzio2016]. Where half of all
-outputs pay, the optimum is dense and this gives up.
+what was overlooked. Where that is far above it, the iteration goes back to where the gap was
+larger, as columns that join near the boundary stay there for long. Where half of all outputs pay,
+the optimum is dense and this gives up.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ class GrowingOptions:
     joining : outputs that join at once, at least; as many as there are, where that is more
     priced_at : gap at which all outputs are priced first …
     falls : … and then each time that it has fallen to this share
-    goes_back : … unless what was overlooked is this many times the gap: then back to before
+    goes_back : … unless what was overlooked is so many times the gap: then back to where it is not
     near : an output within this many gaps of paying is no candidate for leaving
     leaves_until : gap below which none leaves; nor does any once the iteration went back
     dense : share of all outputs that may be carried
     dense_from : gap from which on it counts
     turns_back : how often the iteration may go back
+    enough : complementarity and residuals that will do …
+    patience : … where so many steps have not halved them
     iterations : steps at most
     """
 
@@ -51,10 +53,12 @@ class GrowingOptions:
     falls: float = 0.1
     goes_back: float = 10.0
     near: float = 20.0
-    leaves_until: float = 1e-6
+    leaves_until: float = 1e-5
     dense: float = 0.5
     dense_from: float = 1e-2
     turns_back: int = 8
+    enough: float = 2e-7
+    patience: int = 10
     iterations: int = 300
 
 
@@ -162,10 +166,15 @@ class Growing:
         """Iterate until no output pays; whether it came so far."""
         limits, newton = self.growing, self.newton
         priced_at = limits.priced_at
+        least, since = np.inf, 0
         while self.iterations < limits.iterations:
             gap = newton.gap()
             lack = newton.lack if newton.lack > _RESTORED else 0.0
-            ends = max(gap, newton.residual, lack) <= self.options.tolerance
+            error = max(gap, newton.residual, lack)
+            if error <= 0.5 * least:
+                least, since = error, self.iterations
+            slow = self.iterations - since >= limits.patience
+            ends = error <= self.options.tolerance or (slow and error <= limits.enough)
             if gap <= priced_at or ends:
                 joined = self._grow(gap, ends)
                 if joined is None:
@@ -184,7 +193,10 @@ class Growing:
         return False
 
     def _grow(self, gap: float, ends: bool) -> int | None:
-        """Take in what pays and leave out what does not; how many joined, ``None`` to give up."""
+        """Take in what pays and leave out what does not; how many joined or are back.
+
+        ``None`` to give up.
+        """
         limits, newton = self.growing, self.newton
         values = self.rows.values(newton.point.prices, self.sides)
         self.pricings += 1
@@ -211,7 +223,7 @@ class Growing:
                 return None
             paying = self._go_back(top, paying)
             if not len(paying):
-                return None
+                return 1  # they had left since
         else:
             self._save(gap)
         self._join(paying)
@@ -280,3 +292,13 @@ def raise_prices(point: Point, rise: float, p: Array, targets: Array) -> None:
     else:
         z[0] += rise * cone.upper / width * p
         z[1] += rise * cone.lower / width * p
+
+
+def columns_of_rows(newton: Newton) -> Array:
+    """Columns ``(m, n)`` whose rows sum to one: what they lack is shared out by the room that each
+    entry has to that side, of which there is plenty in every row.
+    """
+    missing, slacks = newton.row_residual(), newton.point.slacks
+    room = np.where(missing > 0, slacks[1], slacks[0])
+    found: Array = newton.point.columns + room * (missing / room.sum(axis=0))
+    return found

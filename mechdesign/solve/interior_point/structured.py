@@ -20,7 +20,7 @@ from ...program.program import LinearProgram, TwoSided
 from ..method import WARM_START, Method
 from .double import DoubleCone, DoubleNewton, DoublePoint, central_double
 from .entrywise import EntrywiseNewton
-from .growing import GROWING, Growing, Rows, first_outputs
+from .growing import GROWING, Growing, Rows, columns_of_rows, first_outputs
 from .newton import Cone, Newton, Point, StructuredOptions
 from .predictor_corrector import Array, follow
 from .pricing import best_columns
@@ -316,7 +316,7 @@ def few_outputs(program: LinearProgram, options: StructuredOptions) -> Candidate
         # Plain steps are more, but lead there more surely.
         for kind in (EntrywiseNewton, Newton):
             point = central_point(c, cone, targets, options.start)
-            path = Growing(rows, sides, targets, point, outputs, options, newton=kind)
+            path = Growing(rows, sides, targets, point, outputs, options, GROWING, kind)
             if path.solve():
                 break
             if path.is_dense:
@@ -326,7 +326,7 @@ def few_outputs(program: LinearProgram, options: StructuredOptions) -> Candidate
         if options.restores_rows:
             path.newton.restore_rows()
     found = path.newton.point
-    columns = np.maximum(found.columns, 0.0)
+    columns = np.maximum(columns_of_rows(path.newton), 0.0)
     if not (np.isfinite(columns).all() and np.isfinite(found.prices).all()):
         return None
     # By columns, so that those that are not used take no memory.
