@@ -32,7 +32,7 @@ class SubsetMethod(Method):
     )
     source = "YeBarg2018"
 
-    def refusal(self, program: Any) -> str | None:
+    def refusal(self, program: Any, asked: dict[str, str] | None = None) -> str | None:
         """It is no way to solve a program."""
         return "it makes no matrix: design and explain alone take it"
 
