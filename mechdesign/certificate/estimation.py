@@ -30,10 +30,10 @@ from ..program.duals import Duals
 from ..program.enclosures import RELAXED, SEARCHED, as_ball
 from ..program.program import SEARCHING, EstimationProgram, TwoSided
 from ..program.worst import WorstTruthProgram
-from ..subsets.bounds import LiftBounds, least_risk
 from ..utility.estimation import as_fraction, as_rational
 from ..utility.truths import Asked
 from .columns.exact_columns import Deviations, columns_of_cone, too_large
+from .lifts import LiftBounds, least_risk
 from .quadratic.cones import wider_cones
 from .quadratic.mean import MeanPricing, too_many
 from .quadratic.pricing import QuadraticPricing
@@ -72,7 +72,7 @@ def symmetric_bound(program: EstimationProgram) -> Fraction | None:
 
     Averaging over all permutations of the symbols costs no kernel anything, and leaves a single
     eigenvalue of its information on contrasts, of which the least risk for all frequencies follows
-    (:func:`~mechdesign.subsets.bounds.least_risk`); here at or outside the bounds.
+    (:func:`~mechdesign.certificate.lifts.least_risk`); here at or outside the bounds.
     """
     survey, n = program.survey, len(program.prior)
     if n < 2 or not treats_alike(program):

@@ -172,6 +172,7 @@ class Design(Designed):
 
     @property
     def source(self) -> str:
+        """The paper of the method, or that of cvxpy's solvers."""
         method = own_methods().get(self.method)
         # What is no method of the package is a solver that cvxpy calls.
         return "DiamondBoyd2016" if method is None else method.source

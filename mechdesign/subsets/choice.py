@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from ..certificate.lifts import LiftBounds
 from ..errors import InputError, LevelError
 from ..exact import Verdict, to_weights
 from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy.notion import PrivacyNotion, as_notions
-from .bounds import LiftBounds, asked_bounds
+from .bounds import asked_bounds
 from .parts import (
     IN_ORDER,
     MOST_DIVISORS,

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..certificate.lifts import LiftBounds
 from ..exact import float_at_least, float_at_most
-from .bounds import LiftBounds
 from .parts import Floats
 from .report_types import Layout
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..certificate.certificate import GAP_TOLERANCE
 from ..certificate.designed import Designed
+from ..certificate.lifts import LiftBounds, least_risk
 from ..errors import CertificateError, LevelError
 from ..exact import DENOMINATOR, Verdict, float_at_least, float_at_most, nearest_float
 from ..labels import Label, counted
@@ -30,7 +31,7 @@ from ..privacy import LDP
 from ..privacy.notion import PrivacyNotion
 from ..published import told_in_public
 from ..utility.estimation import Estimation
-from .bounds import LiftBounds, asked_bounds, least_risk
+from .bounds import asked_bounds
 from .parts import Floats, Integers
 from .program import Prices, Program
 from .relaxation import Multipliers, Relaxation
