@@ -5,12 +5,14 @@ not timed, so that rows are the same on every machine: entries of nodes that bra
 relaxes, subsets that meeting in the middle lists and searches, and entries of the restricted
 program each time it is solved. A search that is left to itself would end at the same
 optimum; the table shows how far it comes. For windows, which do not search, the gap to the
-universal bound is shown.
+universal bound is shown. Methods that are made for one kind of problem stand beside the next best
+one for it, in seconds of one thread of the processor.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -36,6 +39,7 @@ from mechdesign.program.program import SublinearProgram
 from mechdesign.solve.column_generation.master import Master, Mixture
 from mechdesign.solve.column_generation.method import generate
 from mechdesign.solve.column_generation.window import window_columns
+from mechdesign.solve.differences import Differences
 
 from .cases import Case
 
@@ -67,6 +71,57 @@ WINDOWS = tuple(
     for n in (100, 1000)
     for notion in ("LDP", "PML", "LIP")
 )
+
+
+def method_cases() -> dict[str, tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]]:
+    """Problems by what is special about them: arguments of a design, and the method that is chosen
+    with the next best.
+    """
+    rng = np.random.default_rng(1)
+
+    def prior(n: int) -> md.Prior:
+        return md.Prior.from_counts(rng.integers(1, 1000, n).tolist())
+
+    cells = [(a, b) for a in range(10) for b in range(10)]
+    apart = np.abs(np.array(cells)[:, None] - np.array(cells)[None]).sum(axis=2).astype(float)
+    loss, information = md.utility.Distance("absolute"), md.utility.MutualInformation()
+    zeros = {"subject_to": md.require.zero(farther_than=30)}
+    floors = {"subject_to": md.require.diagonal(at_least=0.005)}
+    mixtures = md.Pufferfish(1.0, {k: list(range(k, 100, 5)) for k in range(5)})
+    plain, general = Differences(symmetry=False), ("structured", "clarabel", "highs-ipm")
+    line, columns = md.MetricPrivacy(0.04, "absolute"), ("fitted-columns", "column-generation")
+    square = md.Prior.uniform(cells), md.utility.Matrix(-apart), md.MetricPrivacy(0.5, apart)
+    return {
+        "lift and ratio, 100": ((prior(100), loss, [md.LDP(1), md.PML(0.5)]), {}, general[:2]),
+        "zeros, 100": ((prior(100), loss, md.PML(1)), zeros, general),
+        "floors, 100": ((prior(100), loss, md.LDP(1)), floors, general[:2]),
+        "line, 100": (
+            (prior(100), loss, line),
+            {},
+            ("differences", plain),
+        ),
+        "square of symmetries, 100": (square, {}, ("differences", plain)),
+        "mixtures, 100": ((prior(100), loss, mixtures), {}, ("highs-simplex", "clarabel")),
+        "information, 200": (
+            (prior(200), information, md.LDP(1)),
+            {},
+            columns,
+        ),
+    }
+
+
+def beside(name: str) -> Iterator[dict[str, Any]]:
+    """Rows of the methods for a problem."""
+    asked, more, methods = method_cases()[name]
+    for method in ("highs-ipm", "clarabel"):  # what is loaded on first use
+        md.design(md.Prior.uniform(30), md.utility.Hamming(), md.PML(1), solver=method)
+    for method in methods:
+        start = time.process_time()
+        found = md.design(*asked, solver=method, **more)
+        variant = method if isinstance(method, str) else f"{method.name}, plain"
+        seconds = round(time.process_time() - start, 2)
+        row = {"case": name, "variant": variant, "gap": found.gap, "value": found.value}
+        yield {**row, "seconds": seconds}
 
 
 @dataclass
@@ -160,6 +215,9 @@ def rows(select: str = "") -> Iterator[dict[str, Any]]:
     for case in WINDOWS:
         if select in f"window {case.name}":
             yield from (windowed(case, paired) for paired in (True, False))
+    for name in method_cases():
+        if select in f"method {name}":
+            yield from beside(name)
 
 
 def write(found: Iterable[dict[str, Any]], output: Path) -> list[dict[str, Any]]:
@@ -175,9 +233,11 @@ def write(found: Iterable[dict[str, Any]], output: Path) -> list[dict[str, Any]]
 
 def print_rows(found: list[dict[str, Any]]) -> None:
     """The table: gap after the same work, and the counts."""
-    table = Table("case", "variant", "gap", "value", "nodes", "rounds", "columns", "entries")
+    table = Table(
+        "case", "variant", "gap", "value", "nodes", "rounds", "columns", "entries", "seconds"
+    )
     for row in found:
-        counts = [f"{row[name]:,}" if name in row else "" for name in list(asdict(Work()))]
+        counts = [f"{row[name]:,}" if name in row else "" for name in (*asdict(Work()), "seconds")]
         table.add_row(
             row["case"], row["variant"], f"{row['gap']:.1e}", f"{row['value']:.9g}", *counts
         )

@@ -20,12 +20,10 @@ import typer
 import mechdesign as md
 from mechdesign.certificate.certificate import certify
 from mechdesign.errors import CertificateError, SolverError
-from mechdesign.privacy.databases import counts_prior
 from mechdesign.program.duals import Candidate
 from mechdesign.program.problem import Problem, state_problem
 from mechdesign.program.program import LinearProgram
-from mechdesign.solve.interior_point import Blockwise, Structured
-from mechdesign.solve.interior_point.blockwise import BlockwiseOptions
+from mechdesign.solve.interior_point import Structured
 from mechdesign.solve.interior_point.newton import StructuredOptions
 
 from .readme import read_rows
@@ -69,16 +67,12 @@ class Instance:
             "random": lambda: md.utility.Matrix(np.random.default_rng(1).random((n, self.m or n))),
             "absolute": lambda: md.utility.Distance("absolute"),
         }[self.utility]()
-        groups = {str(i): rng.permutation(n)[: n // 2].tolist() for i in range(3)}
         make: dict[str, Callable[[float], Any]] = {
             "PML": md.PML,
             "LDP": md.LDP,
             "ALIP": lambda level: md.ALIP(2 * level, level),
-            "Pufferfish+PML": lambda level: [md.Pufferfish(level, groups), md.PML(level)],
-            "EntryPML": lambda level: md.EntryPML(level, n - 1, 0.3),
         }
-        entries = self.notion == "EntryPML"
-        prior = counts_prior(n - 1, 0.5) if entries else md.Prior.from_counts(masses[self.prior])
+        prior = md.Prior.from_counts(masses[self.prior])
         for level in self.levels:
             problem = state_problem(prior, utility, make[self.notion](level))
             yield problem
@@ -123,19 +117,6 @@ INSTANCES: dict[str, tuple[Instance, ...]] = {
         for notion in ("PML", "LDP")
         for utility, prior in (("random", "dirichlet"), ("absolute", "zipf"))
     ),
-    "blockwise": (
-        *(
-            Instance(n, "EntryPML", "absolute", "counts", (e,))
-            for n in (31, 41)
-            for e in (0.1, 1, 3)
-        ),
-        *(
-            Instance(n, "Pufferfish+PML", "random", prior, (level,))
-            for n in (8, 25)
-            for prior in ("dirichlet", "zipf")
-            for level in (0.3, 1.0)
-        ),
-    ),
 }
 
 #: Groups of instances, and what is changed in them; an empty change is what the package does.
@@ -175,26 +156,15 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "point kept at a gap of 5e-2": {"warm_gap": 5e-2},
         "point kept for every size": {"warm_entries": 10**9},
     },
-    "blockwise": {
-        "as it is": {},
-        "no refinement": {"refinements": 0},
-        "regularisation 1e-15": {"regularisation": 1e-15},
-        "step share 0.9": {"step_share": 0.9},
-        "patience 1": {"patience": 1},
-    },
 }
 VARIANTS["structured, hard"] = VARIANTS["structured, wide"] = VARIANTS["structured"]
 VARIANTS["warm starts, large"] = VARIANTS["warm starts"]
 
 
-def measure(group: str, instance: Instance, change: dict[str, Any]) -> dict[str, Any]:
+def measure(instance: Instance, change: dict[str, Any]) -> dict[str, Any]:
     """Counts over all problems of an instance, and their largest gap."""
     options = {name: value for name, value in change.items() if name != "cold"}
-    method: Blockwise | Structured
-    if group == "blockwise":
-        method = Blockwise(replace(BlockwiseOptions(), **options))
-    else:
-        method = Structured(replace(StructuredOptions(), **options))
+    method = Structured(replace(StructuredOptions(), **options))
     counts = {"iterations": 0, "factorisations": 0, "multiplications": 0}
     gaps, converged = [], True
     last: Candidate | None = None
@@ -206,14 +176,14 @@ def measure(group: str, instance: Instance, change: dict[str, Any]) -> dict[str,
             if last is None or change.get("cold"):
                 found = method.solve(program)
             else:
-                found = method.warm_solve(program, last)
+                found = method.solve(program, last)
             gaps.append(certify(problem, found)[1].gap)
         except (SolverError, CertificateError):
             # The method broke down, which is a result as well.
             return {**counts, "gap": 1.0, "converged": False}
         steps = int(found.details["iterations"])
         counts["iterations"] += steps
-        counts["factorisations"] += steps * (m + 1 if group == "blockwise" else 1)
+        counts["factorisations"] += steps
         columns = int(found.details.get("eliminations", steps * m))
         counts["multiplications"] += columns * n * n
         converged &= found.details["converged"] == "True"
@@ -235,7 +205,7 @@ def run(
     for name in groups:
         for variant, change in VARIANTS[name].items():
             for instance in INSTANCES[name]:
-                found = measure(name, instance, change)
+                found = measure(instance, change)
                 rows.append({"group": name, "variant": variant, "instance": str(instance), **found})
             typer.echo(f"{name}: {variant}", err=True)
         output.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -126,7 +126,7 @@ PROTOCOLS: tuple[type[Protocol], ...] = (
 
 def least(size: int, level: float) -> float:
     """The least risk under LDP, all symbols equally frequent ([YeBarg2018])."""
-    return md.subset_selection(size, md.LDP(level)).bound
+    return -md.subset_selection(size, md.LDP(level)).bound
 
 
 def measure(

@@ -17,6 +17,8 @@ from ._compare.comparison import Comparison as Comparison
 from ._determined_prior import DeterminedPrior as DeterminedPrior
 from ._determined_prior import determined_prior as determined_prior
 from ._public_form import public_form as public_form
+from ._try_out import Trial as Trial
+from ._try_out import try_out as try_out
 from ._version import __version__ as __version__
 from .channels._contraction import Contraction as Contraction
 from .channels._contraction import contraction as contraction
@@ -91,6 +93,8 @@ from .privacy import SymbolPMC as SymbolPMC
 from .privacy import SymbolPML as SymbolPML
 from .privacy import UtilityOptimisedLDP as UtilityOptimisedLDP
 from .privacy import inference_cost as inference_cost
+from .privacy.notion import bits as bits
+from .privacy.notion import ratio as ratio
 from .privacy.pointwise import PMLRegions as PMLRegions
 from .privacy.pointwise import pml_regions as pml_regions
 from .published import PublicDesign as PublicDesign
@@ -122,7 +126,7 @@ from .solve._smallest import SmallestLevel as SmallestLevel
 from .solve._smallest import smallest as smallest
 from .solve._sweep import sweep as sweep
 from .solve.columns_plan import ColumnsPlan as ColumnsPlan
-from .solve.public_plan import PublicPlan as PublicPlan
+from .solve.columns_plan import PublicPlan as PublicPlan
 from .solve.sensitivity import Binding as Binding
 from .solve.sensitivity import binding as binding
 from .storage import load as load

@@ -1,75 +1,92 @@
-"""Bins: which numbers a label of a numeric column stands for.
+"""Bins: which numbers or dates a label of a column stands for.
 
-Edges are exact numbers. A float among them is the number that its shortest decimal says, so that
-0.1 as a float, as a decimal and in a text file is one edge. A value of fewer bits than the edge,
-such as a float of 32 bits, is compared with the edge rounded to its type: 0.7 lies on the edge 0.7.
+Edges are exact numbers; those of dates are days since the first of 1970. A float among them is the
+number that its shortest decimal says, so that 0.1 as a float, as a decimal and in a text file is
+one edge. A value of fewer bits than the edge, such as a float of 32 bits, is compared with the edge
+rounded to its type: 0.7 lies on the edge 0.7.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .dates import PARTS, date_number, date_of, is_date, read_date
 from .errors import (
     DataError,
     EdgesWarning,
     InputError,
+    OpenBinWarning,
     UnknownNameError,
     asked_by,
+    is_iterable,
     listed,
     quote,
     warn,
 )
 from .exact import fraction, nearest_float, read_fraction, write_fraction
-from .labels import Label, check_labels, counted, tidy
+from .labels import Label, check_labels, counted, listing, tidy
 from .numeric import truth_value
 from .tables.counting import is_missing
-from .tables.frames import column_values, listed_values, plain_numbers
+from .tables.frames import column_values, listed_values, plain_dates, plain_numbers
 
 #: What :meth:`Bins.codes` gives for nulls and NaN, and for what lies in no bin.
 MISSING, OUTSIDE = -1, -2
 
+#: What edges are edges of.
+KINDS = ("numbers", "dates", *PARTS)
 ORIGINS = ("public", "a separate sample", "the secrets")
 _SIDES = ("left", "right")
 # Bins of one column; more are measured numbers again.
 _MOST = 10_000
 _LONGEST_TEXT = 24
+# Edges of dates in a file, and days that dates can be.
+_WRITTEN_DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{6})?)?", re.ASCII)
+_DAYS = date_number(date.min), date_number(date.max)
 
 Edge = Fraction | float  # a float only where it is infinite
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Bins:
-    """Intervals side by side that make labels of numbers.
+    """Intervals side by side that make labels of numbers or dates.
 
     Parameters
     ----------
-    edges : K + 1 increasing numbers
-        The first may be ``-inf``, the last ``inf``.
+    edges : K + 1 increasing numbers, dates or timestamps
+        The first may be ``-inf``, the last ``inf``. Those of dates are kept as days since the first
+        of 1970.
     closed : {"left", "right"}
         Which edge belongs to a bin. The outermost edges do in any case, if they are finite.
     whole : bool
         Whether the numbers are integers. Labels then name the first and the last of a bin, and
-        fractions lie in no bin.
+        fractions lie in no bin. Of dates: whether labels name days, whatever the time of day.
     labels : K distinct labels, optional
         Such as ``"[20, 30)"``, ``"20 to 29"`` and ``"60 or more"`` when left out.
     origin : {"public", "a separate sample", "the secrets"}
         What the edges were chosen by.
+    of : {"numbers", "dates", "year", "quarter", "month", "weekday"}, optional
+        What they are edges of: the last four are numbers that are read off a date, 1 for January
+        and for Monday. Read off the edges when left out.
 
     Raises
     ------
     InputError
-        For edges that are no increasing numbers, and for bins without an integer where ``whole``.
+        For edges that are no increasing numbers or dates, and for bins without an integer where
+        ``whole``.
 
     Examples
     --------
@@ -85,6 +102,7 @@ class Bins:
     whole: bool
     labels: tuple[Label, ...]
     origin: str
+    of: str
 
     def __init__(
         self,
@@ -94,9 +112,14 @@ class Bins:
         whole: bool = False,
         labels: Iterable[Any] | None = None,
         origin: str = "public",
+        of: str | None = None,
     ) -> None:
         given = listed(edges, "edges of bins", "increasing numbers", InputError, "pass a list")
-        found = tuple(_edge(value, place, len(given)) for place, value in enumerate(given))
+        if of is None:
+            of = "dates" if any(map(_is_date, given)) else "numbers"
+        _check_choice("what bins are of", of, KINDS)
+        object.__setattr__(self, "of", of)
+        found = tuple(_edge(value, place, len(given), of) for place, value in enumerate(given))
         if not 2 <= len(found) <= _MOST + 1:
             raise InputError(
                 "edges of bins",
@@ -109,7 +132,7 @@ class Bins:
                 raise InputError(
                     "edges of bins",
                     expected="increasing numbers",
-                    got=f"{_text(left)} before {_text(right)}",
+                    got=f"{self._text(left)} before {self._text(right)}",
                     remedy="sort them, and name each once",
                 )
         _check_choice("closed side of bins", closed, _SIDES)
@@ -118,11 +141,11 @@ class Bins:
         for name, value in (
             ("edges", found),
             ("closed", closed),
-            ("whole", bool(whole)),
+            ("whole", bool(whole) or of in PARTS),
             ("origin", origin),
         ):
             object.__setattr__(self, name, value)
-        if whole:
+        if self.whole:
             self._check_whole()
         named = tuple(map(self._label, range(len(self)))) if labels is None else labels
         object.__setattr__(
@@ -144,19 +167,22 @@ class Bins:
 
         That is numbers beyond the ends, infinite ones, fractions where numbers are ``whole``, and
         what is no number: truth values, dates, text, unless ``texts`` says that the cells of a text
-        file are read.
+        file are read. Of bins of dates that is what is no date: numbers, and text that is not one
+        such as ``2024-01-31``, ``2024-01-31 12:00`` or ``31.1.2024``. What has a time zone lies
+        where a clock there shows it.
 
         Parameters
         ----------
         values : NumPy vector, or pandas, polars or pyarrow series, or sequence
         """
         column = column_values(values)
-        numbers = plain_numbers(column)
+        numbers = self.plain(column)
         if numbers is not None:
-            vector, blank = numbers
-            are_whole = vector.dtype.kind in "iu"
-            codes = self._codes_of_integers if are_whole else self._codes_of_floats
-            found = codes(vector)
+            vector, blank, per = numbers
+            if vector.dtype.kind in "iu":
+                found = self._codes_of_integers(vector, per)
+            else:
+                found = self._codes_of_floats(vector)
             if blank is not None:
                 found[blank] = MISSING
             return found
@@ -173,9 +199,21 @@ class Bins:
             found[i] = code
         return found
 
-    def _codes_of_integers(self, values: NDArray[Any]) -> NDArray[np.int64]:
+    def plain(self, column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None, int] | None:
+        """A column of numbers, or of dates as such, of one type, which of them are null, and how
+        many make one of the edges; ``None`` for anything else.
+        """
+        if self.of == "numbers":
+            numbers = plain_numbers(column)
+            return None if numbers is None else (*numbers, 1)
+        dates = plain_dates(column, self.of if self.of in PARTS else None)
+        if dates is None or not self.whole:
+            return dates
+        return dates[0] // dates[2], dates[1], 1
+
+    def _codes_of_integers(self, values: NDArray[Any], per: int = 1) -> NDArray[np.int64]:
         # Passed are the edges that are at most the value: the least integer that does each.
-        passed = [self._least_integer(edge, i) for i, edge in enumerate(self.edges)]
+        passed = [self._least_integer(edge * per, i) for i, edge in enumerate(self.edges)]
         least, most = np.iinfo(values.dtype).min, np.iinfo(values.dtype).max
         below = sum(start <= least for start in passed)
         inside = [int(start) for start in passed if least < start <= most]
@@ -210,11 +248,9 @@ class Bins:
         return np.where((found >= 0) & (found < len(self)), found, OUTSIDE).astype(np.int64)
 
     def _code(self, value: Any, texts: bool) -> int:
-        if texts and isinstance(value, str):
-            value = read_number(value)
-        if isinstance(value, (np.integer, np.floating)):
+        if isinstance(value, (np.integer, np.floating, np.datetime64)):
             return int(self.codes(np.array([value]))[0])
-        value = tidy(value)
+        value = self.number(value, texts=texts)
         if is_missing(value) or (isinstance(value, Decimal) and value.is_nan()):
             return MISSING
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
@@ -230,10 +266,18 @@ class Bins:
         among = bisect_right if self.closed == "left" else bisect_left
         return among(self.edges[1:-1], exact)
 
-    @staticmethod
-    def is_number(cell: Any) -> bool:
-        """Whether the cell of a text file holds a number."""
-        return isinstance(cell, str) and not isinstance(read_number(cell), str)
+    def number(self, value: Any, *, texts: bool = False) -> Any:
+        """The number that a value, or text where ``texts`` says so, is for these edges; a value
+        that has none, as no date has one among numbers, as it is.
+        """
+        if self.of == "numbers":
+            return read_number(value) if texts else tidy(value)
+        if is_missing(value) or not is_date(value):
+            return None if is_missing(value) else str(value)
+        if isinstance(value, str):
+            value = read_date(value)
+        number = date_number(value, self.of if self.of in PARTS else None)
+        return Fraction(math.floor(number)) if self.whole else number
 
     # What a bin is
 
@@ -252,13 +296,26 @@ class Bins:
         """How wide each bin is, ``(K,)``: integers in it where ``whole``; ``inf`` if open."""
         return self.upper - self.lower + self.whole
 
+    @property
+    def recurs(self) -> bool:
+        """Whether what is binned comes again and again, as months do, so that it has no mean."""
+        return bool(PARTS.get(self.of))
+
     @cached_property
     def midpoints(self) -> NDArray[np.float64]:
         """A number for each bin, ``(K,)``: its middle.
 
         A bin without an end stands for the middle of one as wide as the bin beside it, or of width
-        one where that has no end either.
+        one where that has no end either, which :class:`OpenBinWarning` says.
         """
+        if self.is_open:
+            warn(
+                f"bins without an end, {listing(self._open_labels)}, stand in distances for bins "
+                "as wide as those beside them; end them, as in 0,18,65,120, or take a utility "
+                "without distances, such as "
+                + asked_by("Hamming() or Estimation()", "-u hamming or estimation"),
+                OpenBinWarning,
+            )
         lower, upper, widths = self.lower.copy(), self.upper.copy(), self.widths - self.whole
         for i, beside in ((0, 1), (len(self) - 1, len(self) - 2)):
             if not math.isfinite(widths[i]):
@@ -273,24 +330,33 @@ class Bins:
         return np.asarray(lower + (upper - lower) / 2)
 
     @property
+    def number_of(self) -> dict[Label, float]:
+        """The midpoint of the bin that each label names; none where bins have no order."""
+        return {} if self.recurs else dict(zip(self.labels, self.midpoints.tolist(), strict=True))
+
+    @property
     def is_open(self) -> bool:
         """Whether the first or the last bin has no end."""
         return any(isinstance(edge, float) for edge in self.edges)
 
     @property
     def reach(self) -> str:
-        """Which numbers lie in some bin, in a few words.
+        """Which numbers or dates lie in some bin, in a few words.
 
         >>> Bins([0, 1, 2]).reach, Bins([0, 5, float("inf")], whole=True).reach
         ('numbers from 0 to 2', 'whole numbers from 0 on')
         """
         what = "whole numbers" if self.whole else "numbers"
-        low, high = self.edges[0], self.edges[-1]
+        if self.of != "numbers":
+            what = "dates"
+        if len(self) == len(PARTS.get(self.of, ())):
+            return what
+        low, high = self._ends(0)[0], self._ends(len(self) - 1)[1]
         if isinstance(low, float):
-            return what if isinstance(high, float) else f"{what} up to {_text(high)}"
+            return what if isinstance(high, float) else f"{what} up to {self._text(high)}"
         if isinstance(high, float):
-            return f"{what} from {_text(low)} on"
-        return f"{what} from {_text(low)} to {_text(high)}"
+            return f"{what} from {self._text(low)} on"
+        return f"{what} from {self._text(low)} to {self._text(high)}"
 
     def _ends(self, place: int) -> tuple[Edge, Edge]:
         left, right = self.edges[place], self.edges[place + 1]
@@ -305,24 +371,42 @@ class Bins:
 
     def _label(self, place: int) -> str:
         left, right = self._ends(place)
-        last = place == len(self) - 1
+        last, are_numbers = place == len(self) - 1, self.of == "numbers"
+        low, high = self._text(left), self._text(right)
         if isinstance(left, float) and isinstance(right, float):
-            return "any whole number" if self.whole else "any number"
-        if self.whole:
-            if isinstance(left, float):
-                return f"{_text(right)} or less"
-            if isinstance(right, float):
-                return f"{_text(left)} or more"
-            return f"exactly {_text(left)}" if left == right else f"{_text(left)} to {_text(right)}"
+            return f"any {'whole ' * (self.whole and are_numbers)}{self.of.removesuffix('s')}"
+        words = ("less", "below", "more", "more than")
+        less, below, more, above = words if are_numbers else ("earlier", "before", "later", "after")
         if isinstance(left, float):
-            within = self.closed == "right" or last
-            return f"{_text(right)} or less" if within else f"below {_text(right)}"
+            within = self.whole or self.closed == "right" or last
+            return f"{high} or {less}" if within else f"{below} {high}"
         if isinstance(right, float):
-            within = self.closed == "left" or place == 0
-            return f"{_text(left)} or more" if within else f"more than {_text(left)}"
+            within = self.whole or self.closed == "left" or place == 0
+            return f"{low} or {more}" if within else f"{above} {low}"
+        if self.whole:
+            return "exactly " * are_numbers + low if left == right else f"{low} to {high}"
         opens = "[" if self.closed == "left" or place == 0 else "("
         closes = "]" if self.closed == "right" or last else ")"
-        return f"{opens}{_text(left)}, {_text(right)}{closes}"
+        return f"{opens}{low}, {high}{closes}"
+
+    def shown(self, number: float) -> Any:
+        """A number as what it is one of: a date where bins are of dates."""
+        if self.of != "dates" or not math.isfinite(number):
+            return number
+        known = min(max(Fraction(number), _DAYS[0]), _DAYS[1])
+        return date_of(round(known) if self.whole else known)
+
+    def _text(self, edge: Edge) -> str:
+        """An edge as people write it."""
+        names = PARTS.get(self.of)
+        if self.of == "dates" and not isinstance(edge, float):
+            return str(date_of(edge))
+        return names[math.floor(edge) - 1] if names and 1 <= edge < len(names) + 1 else _text(edge)
+
+    @property
+    def _open_labels(self) -> tuple[Label, ...]:
+        """The labels of bins without an end."""
+        return tuple(x for x, w in zip(self.labels, self.widths, strict=True) if math.isinf(w))
 
     def _check_whole(self) -> None:
         for place in range(len(self)):
@@ -331,15 +415,15 @@ class Bins:
                 raise InputError(
                     "edges of bins",
                     expected="a whole number in every bin",
-                    got=f"none between {_text(self.edges[place])} and "
-                    f"{_text(self.edges[place + 1])}",
+                    got=f"none between {self._text(self.edges[place])} and "
+                    f"{self._text(self.edges[place + 1])}",
                     remedy="move the edges, or pass whole=False",
                 )
 
     # As plain values
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values: exact edges as text, and what else decides where a number lies."""
+        """Plain values: exact edges as text, and what else decides where a number or date lies."""
         from_labels = [label for label in self.labels if not isinstance(label, str)]
         if from_labels:
             raise InputError(
@@ -349,7 +433,8 @@ class Bins:
                 remedy="name bins by text before saving",
             )
         return {
-            "edges": [_written(edge) for edge in self.edges],
+            **({} if self.of == "numbers" else {"of": self.of}),
+            "edges": [self._written(edge) for edge in self.edges],
             "closed": self.closed,
             "whole": self.whole,
             "labels": list(self.labels),
@@ -359,17 +444,28 @@ class Bins:
     @classmethod
     def from_json(cls, content: Any) -> Bins:
         """The inverse of :meth:`to_json`; raises as a damaged file does."""
-        edges = [
-            float(edge) if edge in ("inf", "-inf") else read_fraction(edge)
-            for edge in content["edges"]
-        ]
-        return cls(
-            edges,
+        of = content.get("of", "numbers")
+        read = _date_in if of == "dates" else read_fraction
+        found = cls(
+            [float(edge) if edge in ("inf", "-inf") else read(edge) for edge in content["edges"]],
             closed=content["closed"],
             whole=content["whole"],
             labels=content["labels"],
             origin=content["origin"],
+            of=of,
         )
+        if of in PARTS and not content["whole"]:
+            raise ValueError("parts of dates are whole numbers")
+        with catch_warnings():
+            # Whoever made the file was told of bins without an end.
+            simplefilter("ignore", OpenBinWarning)
+            _ = found.number_of
+        return found
+
+    def _written(self, edge: Edge) -> str:
+        if isinstance(edge, float):
+            return str(edge)
+        return date_of(edge).isoformat() if self.of == "dates" else write_fraction(edge)
 
 
 def checked_bins(made: Any) -> Bins:
@@ -421,8 +517,9 @@ def bins(
     whole: bool | None = None,
     labels: Iterable[Any] | None = None,
     origin: str | None = None,
+    of: str | None = None,
 ) -> Bins:
-    """Bins for a numeric column: by edges that are known, or chosen from a sample.
+    """Bins for a column of numbers or dates: by edges that are known, or chosen from a sample.
 
     Edges stand in the file of a design and in its labels. Where they were chosen by the numbers of
     the people that the design is applied to, they say something about those that no notion covers;
@@ -430,23 +527,27 @@ def bins(
 
     Parameters
     ----------
-    sample : pandas, polars or pyarrow series, NumPy vector or sequence of numbers, optional
+    sample : series of pandas, polars or pyarrow, NumPy vector or sequence, optional
         Missing numbers are left out. With ``edges`` it only says whether numbers are whole.
-    edges : K + 1 increasing numbers, optional
+    edges : K + 1 increasing numbers, dates or timestamps, optional
         Open ends are written ``-inf`` and ``inf``.
     quantiles : int, optional
         Bins with about equal shares of the sample. There are fewer where numbers recur so often
         that no edge parts them.
     k : int, optional
         Bins of about equal width, between ``ends`` or over the sample.
-    ends : two numbers, optional
-        The least and the largest number there can be; without them, bins chosen from a sample are
-        open at both ends.
+    ends : two numbers or dates, optional
+        The least and the largest there can be; without them, bins chosen from a sample are open at
+        both ends.
     closed, whole, labels
-        As for :class:`Bins`; ``whole`` is read off the sample when left out.
+        As for :class:`Bins`; ``whole`` is read off the sample when left out, for dates off edges.
     origin : {"public", "a separate sample", "the secrets"}, optional
         What edges were chosen by. When left out, ``"public"`` for ``edges``, and for ``k`` between
         finite ``ends``; else ``"the secrets"`` where there is a sample.
+    of : {"numbers", "dates", "year", "quarter", "month", "weekday"}, optional
+        As for :class:`Bins`; read off edges, ends and sample when left out. Each year (from the
+        first to the last of ``ends``, or of the sample), quarter, month or day of the week is a bin
+        of its own, unless edges say otherwise.
 
     Raises
     ------
@@ -465,10 +566,18 @@ def bins(
     ('0 to 17', '18 to 64', '65 to 120')
     >>> bins(range(100), quantiles=4, origin="a separate sample").labels
     ('24 or less', '25 to 49', '50 to 74', '75 or more')
+    >>> bins(of="quarter").labels, bins(of="year", ends=(2019, 2021)).labels
+    (('Q1', 'Q2', 'Q3', 'Q4'), ('2019', '2020', '2021'))
     """
+    if of is None:
+        known = [*(edges if is_iterable(edges) else []), *(ends if is_iterable(ends) else [])]
+        is_of_dates = any(map(_is_date, known)) or (sample is not None and _holds_dates(sample))
+        of = "dates" if is_of_dates else "numbers"
+    _check_choice("what bins are of", of, KINDS)
     asked = {"edges": edges, "quantiles": quantiles, "k": k}
     given = [name for name, value in asked.items() if value is not None]
-    if len(given) != 1:
+    each = of in PARTS and not given
+    if len(given) != 1 and not each:
         raise InputError(
             "bins",
             expected="one of edges=, quantiles= and k=",
@@ -479,36 +588,57 @@ def bins(
         raise InputError(
             "bins", expected="edges= with its ends", got="ends= too", remedy="leave out ends="
         )
-    numbers = None if sample is None else _sample(sample)
-    if whole is None:
+    is_known = of != "numbers" and (edges is not None or bool(PARTS.get(of)))
+    numbers = None if sample is None or is_known else _sample(sample, of)
+    limits = _limits(ends, of)
+    if whole is None and of == "dates":
+        found = [_edge(e, i, len(edges), of) for i, e in enumerate(edges)] if edges else limits
+        whole = all(isinstance(e, float) or e.denominator == 1 for e in found)
+    elif whole is None:
         whole = False
         if numbers is not None and len(numbers):
             whole = bool((numbers == np.floor(numbers)).all())
     if origin is None:
-        chosen = edges is None and numbers is not None
-        if k is not None and chosen:  # equal widths between ends that are given need no numbers
-            chosen = any(isinstance(end, float) for end in _limits(ends))
+        chosen = edges is None and numbers is not None and not PARTS.get(of)
+        if chosen and quantiles is None:  # equal widths between ends that are given need no numbers
+            chosen = any(isinstance(end, float) for end in limits)
         origin = "the secrets" if chosen else "public"
     _check_choice("origin of edges", origin, ORIGINS)
-    if edges is None:
+    if each:
+        edges = _each(of, numbers, limits)
+    elif edges is None:
         count = _checked_count(given[0], asked[given[0]])
-        limits = _limits(ends)
         if quantiles is not None:
-            cuts = _quantile_cuts(numbers, count, closed, whole)
+            cuts = _quantile_cuts(numbers, count, closed, whole, of)
         else:
             cuts = _even_cuts(numbers, count, limits, whole)
         low, high = limits
         edges = [low, *(cut for cut in cuts if low < cut < high), high]
-    found = Bins(edges, closed=closed, whole=whole, labels=labels, origin=origin)
+    made = Bins(edges, closed=closed, whole=whole, labels=labels, origin=origin, of=of)
     if origin == "the secrets":
         warn(
             "the edges of these bins were chosen by the numbers themselves, stand in the design "
             "and in every label, and no notion covers what they say about people; take public "
-            f"edges, {asked_by('edges=[0, 18, 65]', '--bins 0,18,65')}, or a sample of others, "
-            + asked_by("origin='a separate sample'", "--bins-from"),
+            f"edges, {asked_by('edges=[0, 18, 65]', '--bins 0,18,65 or year,1950..2020')}, or a "
+            "sample of others, " + asked_by("origin='a separate sample'", "--bins-from"),
             EdgesWarning,
         )
-    return found
+    return made
+
+
+def _each(of: str, numbers: NDArray[np.float64] | None, limits: tuple[Edge, Edge]) -> list[Any]:
+    """Edges that part all values of a part of dates."""
+    first, last = limits
+    if names := PARTS[of]:
+        first, last = Fraction(1), Fraction(len(names))
+    elif isinstance(first, float) or isinstance(last, float):
+        known = (
+            numbers
+            if numbers is not None and len(numbers)
+            else _need_sample(None, "each year, or ends= (1990..2024)")
+        )
+        first, last = Fraction(known.min()), Fraction(known.max())
+    return [*range(math.ceil(first), math.floor(last) + 1), math.floor(last) + Fraction(1, 2)]
 
 
 def _check_choice(what: str, value: Any, known: Sequence[str]) -> None:
@@ -528,7 +658,7 @@ def _checked_count(name: str, value: Any) -> int:
     return int(value)
 
 
-def _limits(ends: Any) -> tuple[Edge, Edge]:
+def _limits(ends: Any, of: str) -> tuple[Edge, Edge]:
     if ends is None:
         return -math.inf, math.inf
     both = listed(ends, "ends of bins", "two numbers", InputError, "pass for example (0, 120)")
@@ -536,7 +666,7 @@ def _limits(ends: Any) -> tuple[Edge, Edge]:
         raise InputError(
             "ends of bins", expected="two numbers", got=str(len(both)), remedy="pass both"
         )
-    low, high = (_edge(value, i, 2) for i, value in enumerate(both))
+    low, high = (_edge(value, i, 2, of) for i, value in enumerate(both))
     if not low < high:
         raise InputError(
             "ends of bins",
@@ -547,20 +677,29 @@ def _limits(ends: Any) -> tuple[Edge, Edge]:
     return low, high
 
 
-def _sample(sample: Any) -> NDArray[np.float64]:
-    """The numbers of a sample, without missing ones; raises :class:`DataError` for others."""
+def _holds_dates(sample: Any) -> bool:
+    """Whether the first value of a sample that is not missing is a date."""
     column = column_values(sample)
-    values, codes = listed_values(column), Bins([-math.inf, math.inf]).codes(column).tolist()
+    if isinstance(column, np.ndarray) or plain_numbers(column) is not None:
+        return getattr(column, "dtype", None) is not None and column.dtype.kind == "M"
+    return is_date(next((v for v in listed_values(column) if not is_missing(v)), None))
+
+
+def _sample(sample: Any, of: str) -> NDArray[np.float64]:
+    """The numbers of a sample, without missing ones; raises :class:`DataError` for others."""
+    column, read = column_values(sample), Bins([-math.inf, math.inf], of=of, whole=of == "dates")
+    values, codes = listed_values(column), read.codes(column).tolist()
     outside = [tidy(v) for v, code in zip(values, codes, strict=True) if code == OUTSIDE]
     if outside:
         kinds = sorted({type(v).__name__ for v in outside})
         raise DataError(
             "sample for bins",
-            expected="finite numbers",
+            expected="finite numbers" if of == "numbers" else "dates",
             got=f"{counted(len(outside), 'other value')} of type {' or '.join(kinds)}",
-            remedy="convert the column to numbers (dates to years, say), or clean it",
+            remedy="convert the column to numbers or dates, or clean it",
         )
-    return np.array([float(v) for v, code in zip(values, codes, strict=True) if code >= 0])
+    kept = [v for v, code in zip(values, codes, strict=True) if code >= 0]
+    return np.array([float(read.number(v)) for v in kept])
 
 
 def _need_sample(numbers: NDArray[np.float64] | None, what: str) -> NDArray[np.float64]:
@@ -579,7 +718,7 @@ def _need_sample(numbers: NDArray[np.float64] | None, what: str) -> NDArray[np.f
 
 
 def _quantile_cuts(
-    numbers: NDArray[np.float64] | None, k: int, closed: str, whole: bool
+    numbers: NDArray[np.float64] | None, k: int, closed: str, whole: bool, of: str
 ) -> list[Fraction]:
     """Short numbers that part the sample into about equal shares, at most k - 1."""
     values, counts = np.unique(_need_sample(numbers, "quantiles="), return_counts=True)
@@ -588,7 +727,10 @@ def _quantile_cuts(
     for i in range(1, k):
         place = int(np.argmin(np.abs(below - i / k)))
         low, high = _decimal(values[place]), _decimal(values[place + 1])
-        cuts.add(_simplest(low, high, closed, whole))
+        if of != "numbers":
+            cuts.add(high if closed == "left" else low)
+        else:
+            cuts.add(_simplest(low, high, closed, whole))
     return sorted(cuts)
 
 
@@ -633,29 +775,47 @@ def _simplest(low: Fraction, high: Fraction, closed: str, whole: bool) -> Fracti
 # Numbers
 
 
-def _edge(value: Any, place: int, count: int) -> Edge:
+def _edge(value: Any, place: int, count: int, of: str) -> Edge:
     """The exact number of an edge; raises :class:`InputError` for what is none."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
+        if isinstance(value, np.datetime64) and of == "dates":
+            value = value.astype("datetime64[us]").item()
+        if isinstance(value, date) and of == "dates" and not is_missing(value):
+            return fraction(date_number(value))
         if isinstance(value, (float, np.floating)):
             if math.isinf(value) and place in (0, count - 1) and (value > 0) == (place > 0):
                 return float(value)
-            return _decimal(value)
-        if isinstance(value, (int, np.integer, Decimal, Fraction)):
-            if isinstance(value, Decimal) and value.is_infinite():
-                return _edge(float(value), place, count)
+            value = _decimal(value) if of != "dates" else value
+        if isinstance(value, Decimal) and value.is_infinite():
+            return _edge(float(value), place, count, of)
+        # Days are no edges that anybody writes, but those that were read.
+        if isinstance(value, Fraction if of == "dates" else (int, np.integer, Decimal, Fraction)):
             exact = fraction(value)
             float(exact)  # where the numbers of a column end
-            return exact
+            if of != "dates" or _DAYS[0] <= exact <= _DAYS[1]:
+                return exact
     except (TypeError, ValueError, OverflowError):
         pass
+    what = "numbers below 1.8e308 in size" if of != "dates" else "dates, such as 2024-01-31"
     raise InputError(
         "edges of bins",
-        expected="finite numbers below 1.8e308 in size, and -inf or inf at the ends only",
+        expected=f"finite {what}, and -inf or inf at the ends only",
         got=quote(value, 40),
-        remedy="correct it, or convert dates to numbers first",
+        remedy="correct it",
     )
+
+
+def _is_date(value: Any) -> bool:
+    return isinstance(value, (date, np.datetime64))
+
+
+def _date_in(text: str) -> datetime:
+    """An edge of dates as files hold it."""
+    if not _WRITTEN_DATE.fullmatch(text):
+        raise ValueError("no date")
+    return datetime.fromisoformat(text)
 
 
 def _decimal(value: Any) -> Fraction:
@@ -690,7 +850,3 @@ def _text(edge: Edge) -> str:
     if edge.denominator > 1 and rest == 1:
         written = f"{Decimal(edge.numerator) / Decimal(edge.denominator):f}"
     return written if len(written) <= _LONGEST_TEXT else repr(_float(edge))
-
-
-def _written(edge: Edge) -> str:
-    return str(edge) if isinstance(edge, float) else write_fraction(edge)

@@ -14,8 +14,7 @@ from .errors import CountsWarning, StorageError, warn
 from .mechanism import Mechanism
 from .published import PublicDesign, told_in_public
 from .solve._design import Design
-from .solve.columns_plan import ColumnsPlan
-from .solve.public_plan import PublicPlan
+from .solve.columns_plan import ColumnsPlan, PublicPlan
 from .subsets import PublicSelection, SubsetSelection
 
 #: What holds no prior.
@@ -119,8 +118,8 @@ def _warn_of_groups(selection: SubsetSelection) -> None:
         return
     found = determined_prior(selection)
     warn(
-        "the public form holds no prior, but it tells which symbols have equal masses, which "
-        "groups are likelier, and chances that were fitted to the masses"
+        "the public form holds no prior, but it tells which symbols have equal or near masses, "
+        "which groups are likelier, and chances that were fitted to the masses"
         + (f", and its kernel tells: {found}" if found.equations else "")
         + f"; {REMEDY}",
         CountsWarning,

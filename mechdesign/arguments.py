@@ -7,6 +7,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,12 @@ from .errors import (
     ZeroMassWarning,
     quote,
 )
-from .exact import read_fraction, read_integer
-from .files import parse_json, read_json, read_text
+from .exact import read_fraction
+from .files import parse_json, read_json
 from .labels import Label, label_text, near_miss, parse_labels
 from .mechanism import ImplicitKernel, Mechanism
 from .prior import Prior, sampled_prior
-from .privacy.notion import read_level
+from .privacy.notion import LEVEL_WORDS, read_level
 from .release.codes import ABSENT, Codebook
 from .tables.matrices import read_matrix
 from .utility import (
@@ -63,7 +64,22 @@ _INFORMATIONS: dict[str, type[Utility]] = {
 
 
 def read_prior(text: str) -> Prior:
-    """The prior of a text: ``a=0.5,b=0.3,c=0.2``, JSON or a JSON file."""
+    """The prior of a text: ``a=0.5,b=0.3,c=0.2``, JSON or a JSON file, ``uniform:1_000_000``.
+
+    >>> read_prior("uniform:3").labels
+    (0, 1, 2)
+    """
+    kind, _, number = text.partition(":")
+    if kind.strip().lower() == "uniform":
+        plain = number.strip().replace("_", "")
+        if not (plain.isascii() and plain.isdigit() and int(plain[:9]) > 0 and len(plain) < 9):
+            raise InputError(
+                "--prior",
+                expected="uniform: and a number of symbols",
+                got=quote(text),
+                remedy="write for example uniform:1_000_000",
+            )
+        return Prior.uniform(int(plain))
     return Prior(*_read_masses(text, "prior", "--prior"))
 
 
@@ -103,16 +119,18 @@ def is_json(text: str) -> bool:
     return len(text) > 1 and text[0] + text[-1] in ("{}", "[]")
 
 
-def _json_content(text: str, what: str, remedy: str) -> Any:
+def _json_content(text: str, what: str, remedy: str, *, exact: bool = False) -> Any:
     """The content of a text that is JSON, or else of the file that it names."""
-    return parse_json(text, what, remedy) if is_json(text) else read_json(text, remedy)
+    if is_json(text):
+        return parse_json(text, what, remedy, exact=exact)
+    return read_json(text, remedy, exact=exact)
 
 
 def _read_masses(text: str, what: str, option: str) -> tuple[list[Any], list[Label] | None]:
-    """Masses and labels as in ``a=0.5,b=0.5`` or ``1,2``, or from JSON or a file of it."""
+    """Masses and labels as in ``a=1/3,b=2/3`` or ``1,2``, or from JSON or a file of it; exact."""
     if not is_json(text) and not text.lower().endswith(".json"):
         return _parse_masses(text, option)
-    content = _json_content(text, f"{what} {quote(text)}", _PRIOR_REMEDY)
+    content = _json_content(text, f"{what} {quote(text)}", _PRIOR_REMEDY, exact=True)
     if not isinstance(content, (dict, list)):
         raise DataError(
             f"{what} {text}",
@@ -120,30 +138,40 @@ def _read_masses(text: str, what: str, option: str) -> tuple[list[Any], list[Lab
             got=quote(content),
             remedy=_PRIOR_REMEDY,
         )
-    if isinstance(content, dict):
-        return list(content.values()), parse_labels(list(content))
-    return content, None
+    masses = list(content.values()) if isinstance(content, dict) else content
+    texts = [mass for mass in masses if isinstance(mass, str)]
+    known = dict(zip(texts, _exact_numbers(texts, option), strict=True))
+    labels = parse_labels(list(content)) if isinstance(content, dict) else None
+    return [known[mass] if isinstance(mass, str) else mass for mass in masses], labels
 
 
-def _parse_masses(text: str, option: str) -> tuple[list[float], list[Label] | None]:
-    labels: list[str] | None = None
-    numbers = [part.strip() for part in text.split(",")]
-    if all("=" in part for part in numbers):
-        pairs = [part.rpartition("=") for part in numbers]
-        labels = [pair[0].strip() for pair in pairs]
-        numbers = [pair[2].strip() for pair in pairs]
+def _parse_masses(text: str, option: str) -> tuple[list[Fraction], list[Label] | None]:
+    named = all("=" in part for part in text.split(","))
+    labels, numbers = _pairs(text) if named else ([], text.split(","))
+    return _exact_numbers(numbers, option), parse_labels(labels) if named else None
+
+
+def _pairs(text: str) -> tuple[list[str], list[str]]:
+    """Names and values of a text such as ``a=1,b=2``; without a name where there is no sign."""
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    return [key.strip() for key, _, _ in pairs], [value.strip() for _, _, value in pairs]
+
+
+def _exact_numbers(texts: Iterable[str], option: str) -> list[Fraction]:
     values = []
-    for number in numbers:
+    for number in texts:
         try:
-            values.append(float(number))
+            values.append(read_fraction(number))
+            if values[-1] < 0:
+                raise ValueError
         except ValueError:
             raise InputError(
                 option,
-                expected="numbers separated by commas",
+                expected="finite non-negative numbers such as 0.5 or 1/3, separated by commas",
                 got=quote(number),
                 remedy="write 0.5,0.3,0.2 or a=0.5,b=0.3,c=0.2",
             ) from None
-    return values, None if labels is None else parse_labels(labels)
+    return values
 
 
 def read_utility(text: str, prior: Prior) -> Utility:
@@ -347,12 +375,12 @@ def read_sizes(text: str) -> Any:
     remedy = 'write for example 12000 or a=9000,b=3000, or a file with {"a": 9000, "b": 3000}'
     if text.lower().endswith(".json"):
         return read_json(text, remedy)
-    pairs = [part.rpartition("=") for part in text.split(",")]
+    keys, numbers = _pairs(text)
     try:
-        sizes = {key.strip(): int(size) for key, _, size in pairs}
+        sizes = dict(zip(keys, map(int, numbers), strict=True))
     except ValueError:
         sizes = {}
-    if len(sizes) < len(pairs) or (len(pairs) > 1 and "" in sizes):
+    if len(sizes) < len(keys) or (len(keys) > 1 and "" in sizes):
         raise InputError(
             "--population", expected="whole numbers", got=quote(text, 60), remedy=remedy
         )
@@ -388,13 +416,13 @@ def read_cells(text: str, subject: str) -> Any:
 
 
 def read_nats(text: str, subject: str) -> float:
-    """A level in nats, as a number or as the logarithm of one, such as ``ln2``."""
+    """A level, as :func:`read_level` reads it."""
     try:
         return read_level(text)
     except ValueError:
         raise InputError(
             subject,
-            expected="a number of nats, or the logarithm of a number",
+            expected=LEVEL_WORDS,
             got=quote(text),
             remedy="write for example 0.7 or ln2",
         ) from None
@@ -549,9 +577,8 @@ def _read_questions(
     """Features with the labels of a codebook, or what else JSON or a file of it holds."""
     is_named = files and text.lower().endswith(".json")
     if "=" in text and not is_json(text) and not is_named:
-        pairs = [part.rpartition("=") for part in text.split(",")]
-        values = _numbers(",".join(value for _, _, value in pairs), name, remedy)
-        content: Any = _by_symbol([key.strip() for key, _, _ in pairs], values, name)
+        keys, numbers = _pairs(text)
+        content: Any = _by_symbol(keys, _numbers(",".join(numbers), name, remedy), name)
     else:
         content = _json_content(text, name, remedy)
 
@@ -566,16 +593,3 @@ def _read_questions(
     if isinstance(content, list):
         return [matched(one) if isinstance(one, dict) else one for one in content]
     return matched(content) if isinstance(content, dict) else content
-
-
-def read_many_symbols(text: str) -> int | list[Label]:
-    """A number of symbols, or labels from a text file, one in each line that is not blank.
-
-    >>> read_many_symbols("1_000_000")
-    1000000
-    """
-    plain = text.strip().replace("_", "").replace(",", "")
-    if plain.isascii() and plain.isdigit():
-        return read_integer(plain)
-    lines = (line.strip() for line in read_text(text).removeprefix("\ufeff").splitlines())
-    return parse_labels([line for line in lines if line])

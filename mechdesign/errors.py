@@ -31,6 +31,7 @@
     ├── CountsWarning                   a file that holds exact counts of the people it is about
     ├── UnhiddenWarning                 columns known to be secret that are written as they are
     ├── EdgesWarning                    bins whose edges were chosen by the secrets
+    ├── OpenBinWarning                  bins without an end that stand for numbers in distances
     ├── OutsideWarning                  points that belong to no place and are left out
     ├── AlikeWarning                    symbols that people would take for one
     ├── LeftoverWarning                 unfinished files of a run that was stopped
@@ -450,6 +451,10 @@ class EdgesWarning(MechdesignWarning):
     """Bins whose edges were chosen by the very numbers that they are to hide."""
 
 
+class OpenBinWarning(MechdesignWarning):
+    """Bins without an end that stand in distances for bins as wide as those beside them."""
+
+
 class OutsideWarning(MechdesignWarning):
     """Points that belong to none of the places and are left out, counted."""
 
@@ -705,7 +710,7 @@ KINDS = (
         "MD810",
         "EdgesWarning",
         "The edges of bins were chosen by the very numbers that they are to hide.",
-        "Give edges that do not depend on the data, such as 0:100:10.",
+        "Give edges that do not depend on the data, such as 0,18,65,120.",
     ),
     Kind(
         "MD811",
@@ -749,6 +754,14 @@ KINDS = (
         "A picture has empty boxes in place of characters that no installed font has.",
         "Install a font that has them, such as Noto Sans CJK for Chinese, Japanese and Korean, or "
         "save the picture as .svg, in which they are text.",
+    ),
+    Kind(
+        "MD818",
+        "OpenBinWarning",
+        "Distances between bins are those of their middles, and a bin without an end has none: it "
+        "is taken as one as wide as the bin beside it.",
+        "End the bins, as in 0,18,65,120 in place of 0,18,65,inf, or design without distances "
+        "(-u hamming, -u estimation).",
     ),
 )
 _KIND_OF_NAME = {kind.name: kind for kind in KINDS}

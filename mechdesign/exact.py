@@ -16,7 +16,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Rational
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,10 +40,16 @@ _STEP = 3600
 _HALF, _LOWEST = 27, -1074
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?")
+_NUMBER = re.compile(r"[+-]?(?P<digits>[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?")
+# Digits that programs write floats with, where fewer would not do.
+_OF_FLOATS = (16, 17)
 
 _PRECISION = 192
 _MAX_PRECISION = 8192
+# Powers of rationals that are compared as integers.
+_LARGEST_POWER = 64
+# Nats, or bits, of a level that is no float; e^that is never computed.
+_LARGEST_TIMES = 1 << 1000
 
 
 class Verdict(Enum):
@@ -97,12 +103,160 @@ def _exact_end(ball: Any) -> Fraction:
     return Fraction(man << exp) if exp >= 0 else Fraction(man, 1 << -exp)
 
 
+class Level(float):
+    """A level in nats that no float is: the exact number times · log(base).
+
+    Its float is the smallest one that is not below. Made by :func:`log_level`, :func:`bits_level`
+    and :func:`exact_level`; sums and rational multiples stay exact where they are such levels.
+
+    Attributes
+    ----------
+    times : positive rational
+    base : rational above 1, or ``None`` for e, so that ``times`` is the level itself
+    """
+
+    __slots__ = ("base", "times")
+
+    times: Fraction
+    base: Fraction | None
+
+    def __new__(cls, times: Fraction, base: Fraction | None = None) -> Self:
+        """The level ``times * log(base)``."""
+        found = super().__new__(
+            cls, float_at_least(times if base is None else times * log_bounds(base)[1])
+        )
+        found.times, found.base = times, base
+        return found
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.times, self.base
+
+    @property
+    def power(self) -> Fraction | None:
+        """The rational e^level, if it is one of moderate size."""
+        if self.base is None or self.times.denominator > 1:
+            return None
+        size = max(self.base.as_integer_ratio()).bit_length()
+        return self.base**self.times.numerator if self.times * size <= _MAX_PRECISION else None
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        """That of a rational level; raises ``TypeError`` for a logarithm, which has none."""
+        if self.base is not None:
+            raise TypeError(f"the level {self} is no rational; see level_bounds")
+        return self.times.as_integer_ratio()
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, Level):
+            return self if other == 0 else super().__add__(other)
+        if self.base == other.base:
+            return _normal(self.times + other.times, self.base)
+        if self.power is None or other.power is None:
+            return float_at_least(level_bounds(self)[1] + level_bounds(other)[1])
+        return log_level(self.power * other.power)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Any) -> Any:
+        if not isinstance(other, (int, Fraction)) or other <= 0:
+            return super().__mul__(other)
+        return _normal(self.times * other, self.base)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Level):
+            return (self.times, self.base) == (other.times, other.base)
+        return False if isinstance(other, (int, float, Fraction)) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.times, self.base))
+
+    def __repr__(self) -> str:
+        return repr(self.times) if self.base is None else str(self)
+
+    def __str__(self) -> str:
+        kind, value = self.told
+        text = write_fraction(value)
+        if kind == "ln":
+            return f"ln({text})" if "/" in text else f"ln {text}"
+        return f"{text} {kind or f'log {self.base}'}".removesuffix(" fraction")
+
+    @property
+    def told(self) -> tuple[str, Fraction]:
+        """The kind and the number that say it in a file; an empty kind where files have no form."""
+        if self.base is None:
+            return "fraction", self.times
+        if self.times == 1:
+            return "ln", self.base
+        return "bits" if self.base == 2 and self.times.denominator > 1 else "", self.times
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether files have a form for it, of at most 3,600 characters, and it is not enormous."""
+        kind, value = self.told
+        return bool(kind) and self.times < _LARGEST_TIMES and len(write_fraction(value)) <= _STEP
+
+
+def _normal(times: Fraction, base: Fraction | None) -> Level | float:
+    """The level times · log(base) in its one form: a float where it is one, else a logarithm."""
+    if base is None:
+        return exact_level(times)
+    found = Level(times, base)
+    return found if found.power is None else log_level(found.power)
+
+
+def exact_level(nats: Fraction) -> Level | float:
+    """A rational number of nats that is not negative: a float where one is that number."""
+    near = nearest_float(nats)
+    return near if near == nats else Level(nats)
+
+
+def log_level(ratio: Fraction) -> Level | float:
+    """The level at which likelihoods differ by a factor, log(ratio), for ``ratio >= 1``.
+
+    >>> log_level(Fraction(3)) + log_level(Fraction(1, 2) * 4), float(log_level(Fraction(3)))
+    (ln 6, 1.0986122886681098)
+    """
+    return 0.0 if ratio == 1 else Level(Fraction(1), ratio)
+
+
+def bits_level(bits: Fraction) -> Level | float:
+    """The level of a number of bits that is not negative: that many times log 2."""
+    return _normal(bits, Fraction(2)) if bits else 0.0
+
+
+def sum_of_levels(levels: Iterable[float]) -> float:
+    """A sum of levels: exact where it is a logarithm or a rational, else rounded up to a float.
+
+    >>> sum_of_levels([log_level(Fraction(2)), 0.0, log_level(Fraction(3))])
+    ln 6
+    """
+    finite = [level for level in levels if level]
+    if math.inf in finite:
+        return math.inf
+    if finite and all(isinstance(level, Level) for level in finite):
+        return sum(finite)
+    return float_at_least(sum((level_bounds(level)[1] for level in finite), Fraction(0)))
+
+
+def level_bounds(level: Fraction | float, precision: int = _PRECISION) -> tuple[Fraction, Fraction]:
+    """Rational numbers at most and at least a level, both itself for a rational one."""
+    if not isinstance(level, Level) or level.base is None:
+        return (Fraction(level),) * 2
+    low, high = log_bounds(level.base, precision)
+    return low * level.times, high * level.times
+
+
 @lru_cache(maxsize=4096)
-def exp_bounds(level: Fraction, precision: int = _PRECISION) -> tuple[Fraction, Fraction]:
+def exp_bounds(level: Fraction | float, precision: int = _PRECISION) -> tuple[Fraction, Fraction]:
     """Rational numbers ``lo <= e^level <= hi``, a relative ``2^-precision`` or so apart.
 
-    At level 0 both are exactly 1. The numbers have about 1.44 bits per nat, so levels above
-    ``LARGEST_LEVEL`` are refused with ``ValueError``; see :func:`exp_lower`.
+    Both are exact at level 0 and at the logarithm of a rational. The numbers have about 1.44 bits
+    per nat, so levels above ``LARGEST_LEVEL`` are refused with ``ValueError``; see
+    :func:`exp_lower`.
     """
     from flint import arb, ctx, fmpq
 
@@ -110,6 +264,12 @@ def exp_bounds(level: Fraction, precision: int = _PRECISION) -> tuple[Fraction, 
         return Fraction(1), Fraction(1)
     if not 0 <= level <= LARGEST_LEVEL:
         raise ValueError(f"level {float(level)} is not between 0 and {LARGEST_LEVEL}")
+    if isinstance(level, Level) and level.base is not None:
+        if level.power is not None:
+            return level.power, level.power
+        low, high = level_bounds(level, precision)
+        return exp_bounds(low, precision)[0], exp_bounds(high, precision)[1]
+    level = Fraction(level)
     # A tiny level needs the digits in which e^level differs from one.
     extra = max(0, level.denominator.bit_length() - level.numerator.bit_length())
     with ctx.workprec(precision + extra):
@@ -117,9 +277,9 @@ def exp_bounds(level: Fraction, precision: int = _PRECISION) -> tuple[Fraction, 
         return _exact_end(ball.lower()), _exact_end(ball.upper())
 
 
-def exp_lower(level: Fraction) -> Fraction:
+def exp_lower(level: Fraction | float) -> Fraction:
     """A rational number at most e^level: near it up to ``LARGEST_LEVEL``, e^that above."""
-    return exp_bounds(min(level, Fraction(LARGEST_LEVEL)))[0]
+    return exp_bounds(level if level <= LARGEST_LEVEL else Fraction(LARGEST_LEVEL))[0]
 
 
 def float_at_least(value: Fraction) -> float:
@@ -208,7 +368,7 @@ def exp_upper(level: Fraction | float) -> float:
     """The smallest float known to be at least e^level (``inf`` beyond the largest float)."""
     if level > LARGEST_LEVEL:
         return math.inf
-    return float_at_least(exp_bounds(Fraction(level))[1])
+    return float_at_least(exp_bounds(level)[1])
 
 
 @lru_cache(maxsize=256)
@@ -235,21 +395,27 @@ def log_upper(ratio: Fraction) -> float:
     return float_at_least(log_bounds(ratio)[1])
 
 
-def compare_with_exp(ratio: Fraction, level: Fraction) -> Verdict:
+def compare_with_exp(ratio: Fraction, level: Fraction | float) -> Verdict:
     """Whether ``ratio <= e^level``, decided in exact arithmetic.
 
-    Precision grows until the enclosure of log(ratio) does not contain ``level``. The logarithm of
-    a rational other than 1 is transcendental, so this ends; the cap guards against absurdly close
-    calls, which come back undecided.
+    Precision grows until the enclosures of log(ratio) and ``level`` are apart. The logarithm of
+    a rational other than 1 is transcendental, so this ends at a rational level, and two powers of
+    rationals are compared as integers; the cap guards against absurdly close calls, which come
+    back undecided.
     """
     if ratio <= 1:
         return Verdict.YES
+    if isinstance(level, Level) and level.base is not None:
+        above, below = level.times.as_integer_ratio()
+        if max(above, below) <= _LARGEST_POWER:
+            return Verdict.YES if ratio**below <= level.base**above else Verdict.NO
     precision = _PRECISION
     while precision <= _MAX_PRECISION:
         lo, hi = log_bounds(ratio, precision)
-        if hi <= level:
+        low, high = level_bounds(level, precision)
+        if hi <= low:
             return Verdict.YES
-        if lo > level:
+        if lo > high:
             return Verdict.NO
         precision *= 4
     return Verdict.UNDECIDED
@@ -445,18 +611,19 @@ def write_fraction(value: Fraction) -> str:
 
 
 def read_fraction(word: Any) -> Fraction:
-    """The exact number of a text such as ``1/3``, ``0.1`` or ``1e-7``.
+    """The exact number that is handed in: as a number, or as a text ``1/3``, ``0.1`` or ``1e-7``.
 
-    Raises ``ValueError`` for other text, for too many digits, and for exponents whose number,
-    written out, would fill the memory.
+    A text of 16 or 17 digits, as programs write floats, is the float nearest to it. Raises
+    ``ValueError`` for other text, for too many digits, and for exponents whose number, written out,
+    would fill the memory; and the errors of :func:`fraction`.
 
-    >>> read_fraction("2/6"), read_fraction("1e-1")
-    (Fraction(1, 3), Fraction(1, 10))
+    >>> read_fraction("2/6"), read_fraction("1e-1"), read_fraction(0.5)
+    (Fraction(1, 3), Fraction(1, 10), Fraction(1, 2))
     """
-    if isinstance(word, (int, float)) and not isinstance(word, bool):
-        return Fraction(word)
-    if not isinstance(word, str):
+    if isinstance(word, bool):
         raise ValueError(f"expected a number, got {quote(word, 40)}")
+    if not isinstance(word, str):
+        return fraction(word)
     above, slash, below = word.strip().partition("/")
     if slash:
         under = read_integer(below)
@@ -473,4 +640,5 @@ def read_fraction(word: Any) -> Fraction:
         raise ValueError(
             f"expected an exponent of at most {LARGEST_EXPONENT} in size, got {quote(word, 40)}"
         )
-    return Fraction(above)
+    digits = match["digits"].replace(".", "").lstrip("0")
+    return Fraction(float(above)) if len(digits) in _OF_FLOATS else Fraction(above)

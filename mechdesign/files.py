@@ -98,16 +98,19 @@ def read_text(path: str | Path) -> str:
     return text
 
 
-def read_json(path: str | Path, remedy: str = _TAKE_ANOTHER) -> Any:
+def read_json(path: str | Path, remedy: str = _TAKE_ANOTHER, *, exact: bool = False) -> Any:
     """The content of a JSON file; raises :class:`StorageError` as :func:`parse_json` does."""
-    return parse_json(read_text(path), f"file {path}", remedy)
+    return parse_json(read_text(path), f"file {path}", remedy, exact=exact)
 
 
-def parse_json(text: str | bytes, subject: str, remedy: str = _TAKE_ANOTHER) -> Any:
+def parse_json(
+    text: str | bytes, subject: str, remedy: str = _TAKE_ANOTHER, *, exact: bool = False
+) -> Any:
     """The content of a JSON text, where every name in an object is there once.
 
     Raises :class:`StorageError` that names the cause: no JSON, a byte-order mark, a name twice, an
     integer too long, or lists in lists deeper than 64; ``remedy`` says what else to hand in.
+    Numbers with a point are floats, or the rationals that they say where they are ``exact``.
 
     >>> parse_json('{"a": [1, 0.5]}', "file m.json")
     {'a': [1, 0.5]}
@@ -125,7 +128,10 @@ def parse_json(text: str | bytes, subject: str, remedy: str = _TAKE_ANOTHER) -> 
         )
     deep = f"lists or objects nested deeper than {_DEEPEST}"
     try:
-        content = json.loads(text, object_pairs_hook=_once, parse_int=_integer)
+        read: Any = float
+        if exact:
+            from .exact import read_fraction as read  # with what numbers need
+        content = json.loads(text, object_pairs_hook=_once, parse_int=_integer, parse_float=read)
     except RecursionError:
         raise _no_json(subject, deep, remedy) from None
     except ValueError as problem:

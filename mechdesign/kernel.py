@@ -37,7 +37,7 @@ Vector = NDArray[np.float64]
 # A combination of symbols that moves the reports by less than this needs more than 1e16 of them.
 _TOLERANCE = 1e-8
 # Coefficients of a dependence below this are rounding; so are components of a question along one
-# below this share of its largest coefficient.
+# below this share of what its coefficients lie between.
 _NOTHING = 1e-6
 # Entries of the largest matrix that is made of a kernel without one.
 _MOST_ENTRIES = 1 << 23
@@ -73,8 +73,7 @@ class MatrixKernel:
         if isinstance(found, MatrixKernel):
             return found
         if isinstance(found, ImplicitKernel) and is_small(found):
-            chances = found.likelihood(np.arange(found.shape[1])).T
-            return cls(tuple(found.inputs), chances, None, found.fingerprint)
+            return _with_matrix(_Implicit(found.fingerprint, found))
         found = mechanism_of(found)
         return cls(found.inputs, found.kernel, found.schema, kernel_fingerprint(found))
 
@@ -111,9 +110,10 @@ class MatrixKernel:
 
     def untold(self, question: Question) -> list[Label]:
         """Answers that reports do not tell, however many there are."""
-        v = question.weights
+        # Answers differ by their origin, which is always told, from those that are decided on.
+        v = question.centred
         shown = np.abs(_decomposed(self)[1].T @ v).max(axis=0, initial=0)
-        hidden = shown > _NOTHING * np.abs(v).max(axis=0)
+        hidden = shown > _NOTHING * np.ptp(v, axis=0)
         return [label for label, is_so in zip(question.labels, hidden, strict=True) if is_so]
 
     @cached_property
@@ -129,6 +129,20 @@ class MatrixKernel:
             groups.append(tuple(self.inputs[i] for i in np.flatnonzero(group)))
             unseen &= ~group
         return groups
+
+
+@dataclass(frozen=True)
+class _Implicit:
+    """A kernel without a matrix, which is kept by its fingerprint."""
+
+    fingerprint: str
+    kernel: ImplicitKernel = field(compare=False)
+
+
+@lru_cache(maxsize=4)
+def _with_matrix(found: _Implicit) -> MatrixKernel:
+    chances = found.kernel.likelihood(np.arange(found.kernel.shape[1])).T
+    return MatrixKernel(tuple(found.kernel.inputs), chances, None, found.fingerprint)
 
 
 @lru_cache(maxsize=8)
@@ -166,4 +180,5 @@ def least_variance(kernel: Vector, question: Question, reference: Vector) -> Vec
     possible = np.maximum(reference, _LEAST / len(kernel)) @ kernel
     root = np.sqrt(np.where(kernel.any(axis=0), possible, 1.0))
     how = {"cond": _RANK, "lapack_driver": "gelsy", "check_finite": False}
-    return np.asarray(lstsq(kernel / root, question.weights, **how)[0] / root[:, None])
+    centred = lstsq(kernel / root, question.centred, **how)[0] / root[:, None]
+    return np.asarray(centred + question.origin)

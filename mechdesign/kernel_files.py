@@ -15,7 +15,7 @@ from .mechanism import Mechanism
 from .solve._design import Design
 from .solve.columns_plan import KernelPlan
 from .storage import FORMAT, from_json, load
-from .tables.matrices import read_matrix
+from .tables.matrices import read_matrix, rows_as_written
 from .tables.writing import csv_text
 
 if TYPE_CHECKING:
@@ -33,22 +33,23 @@ def load_kernel(
     text = "" if str(path).lower().endswith(".csv") else read_text(path)
     if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
         content = parse_json(text, f"file {path}")
-        if isinstance(content, list):
-            return Mechanism(content, normalise=normalise)
-        if "kernel" in content and content.get("format") != FORMAT:
-            return Mechanism(
-                content["kernel"],
-                content.get("inputs"),
-                content.get("outputs"),
-                normalise=normalise,
-            )
-        return from_json(content, str(path))
-    matrix, inputs, outputs = read_matrix(path)
+        named = {"kernel": content} if isinstance(content, list) else content
+        if "kernel" not in named or named.get("format") == FORMAT:
+            return from_json(content, str(path))
+        exact = parse_json(text, f"file {path}", exact=True)
+        rows: Any = rows_as_written(exact if isinstance(exact, list) else exact["kernel"])
+        return Mechanism(
+            rows or named["kernel"],
+            named.get("inputs"),
+            named.get("outputs"),
+            normalise=normalise,
+        )
+    matrix, inputs, outputs = read_matrix(path, exact=True)
     _refuse_unlabelled(path, matrix, inputs)
     return Mechanism(matrix, inputs, outputs, normalise=normalise)
 
 
-def _refuse_unlabelled(path: str | Path, matrix: NDArray[np.float64], inputs: list[Label]) -> None:
+def _refuse_unlabelled(path: str | Path, matrix: NDArray[Any], inputs: list[Label]) -> None:
     """Refuse rows that sum to one only with what stands in the place of their labels."""
     if not all(isinstance(label, (int, float)) for label in inputs):
         return

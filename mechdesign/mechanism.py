@@ -7,6 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -14,10 +15,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import DisclosureWarning, KernelError, is_iterable, quote, warn
-from .exact import dyadic, fraction
+from .errors import DisclosureWarning, KernelError, listed, quote, warn
+from .exact import common_integers, dyadic, fraction, is_whole, nearest_float
 from .labels import Label, check_labels, counted, near_miss, short_names, told_shape
-from .numeric import finite_matrix
+from .numeric import finite_matrix, finite_number, truth_value
 from .prior import Prior
 from .schema import Schema
 
@@ -27,8 +28,8 @@ _ROW_TOLERANCE = 1e-6
 _NEGATIVE_TOLERANCE = 1e-9
 # A secret that one report lets guess right with this probability is not hidden.
 _DISCLOSED = Fraction(999, 1000)
-# Bits of a denominator.
-_MOST_BITS = 1 << 20
+#: Bits of a denominator.
+MOST_BITS = 1 << 20
 
 
 class Mechanism:
@@ -40,7 +41,8 @@ class Mechanism:
         Rows are inputs. Row sums may be off by rounding (at most 1e-6): each row is divided by its
         sum, and :attr:`row_error` says how far off it was, because an exact audit cannot be
         more certain than the numbers it was given. Entries between -1e-9 and 0, which solvers
-        leave behind, are taken as 0. A data frame brings its index and column names as labels.
+        leave behind, are taken as 0. ``Fraction`` and ``Decimal`` are kept as they are. A data
+        frame brings its index and column names as labels.
     inputs, outputs : sequences of distinct labels, optional
         ``0 … N-1`` and ``0 … M-1`` when left out.
     normalise : bool
@@ -59,11 +61,12 @@ class Mechanism:
     array([0.5, 0.5])
     """
 
-    __slots__ = ("__dict__", "bits", "inputs", "outputs", "row_error", "weights")
+    __slots__ = ("__dict__", "denominator", "inputs", "outputs", "row_error", "weights")
 
-    #: ``(N, M)`` integer weights: the numbers given are exactly ``weights / 2**bits``.
+    #: ``(N, M)`` integer weights: the kernel is exactly ``weights / denominator``.
     weights: NDArray[Any]
-    bits: int
+    #: A power of two where reports are drawn by these weights, see :attr:`bits`.
+    denominator: int
     #: Largest distance of a row sum from one, exact; 0 for a kernel whose rows sum to exactly one.
     row_error: Fraction
     inputs: tuple[Label, ...]
@@ -79,19 +82,17 @@ class Mechanism:
         *,
         normalise: bool = False,
     ) -> None:
-        if not isinstance(normalise, (bool, np.bool_)):
-            raise KernelError(
-                "normalise",
-                expected="True or False",
-                got=quote(normalise),
-                remedy="pass normalise=True for numbers printed with few digits",
-            )
-        matrix = _checked_kernel(kernel, bool(normalise))
+        normalise = truth_value(normalise, "normalise", error=KernelError)
+        matrix = _checked_kernel(kernel, normalise)
         if inputs is None:
             inputs = _row_labels(kernel)
         if outputs is None and hasattr(kernel, "columns"):
             outputs = list(kernel.columns)
-        self._fill(*dyadic(matrix), inputs, outputs)
+        found = _rationals(kernel, normalise)
+        if found is None:
+            weights, bits = dyadic(matrix)
+            found = weights, 1 << bits
+        self._fill(*found, inputs, outputs)
 
     @classmethod
     def from_weights(
@@ -104,6 +105,30 @@ class Mechanism:
         check: bool = True,
     ) -> Mechanism:
         """The kernel ``weights / 2**bits`` from an ``(N, M)`` array of non-negative integers."""
+        if not is_whole(bits, 0, MOST_BITS):
+            raise KernelError(
+                "denominator of kernel weights",
+                expected=f"a number of bits from 0 to {MOST_BITS}",
+                got=quote(bits),
+                remedy="pass the power of two that the weights are over",
+            )
+        return cls.over(weights, 1 << int(bits), inputs, outputs, check=check)
+
+    @classmethod
+    def over(
+        cls,
+        weights: NDArray[Any],
+        denominator: int,
+        inputs: Iterable[Any] | None = None,
+        outputs: Iterable[Any] | None = None,
+        *,
+        check: bool = True,
+    ) -> Mechanism:
+        """The kernel ``weights / denominator`` from an ``(N, M)`` array of non-negative integers.
+
+        Raises :class:`KernelError` for other weights, and, unless ``check`` is false, for rows that
+        do not sum to the denominator, a positive integer, within 1e-6 of it.
+        """
         mechanism = cls.__new__(cls)
         try:
             array = np.array(weights)
@@ -126,13 +151,6 @@ class Mechanism:
                 got="other objects" if mixed else f"dtype {array.dtype}",
                 remedy="use Mechanism(...) for floats",
             )
-        if not isinstance(bits, (int, np.integer)) or not 0 <= bits <= _MOST_BITS:
-            raise KernelError(
-                "denominator of kernel weights",
-                expected=f"a number of bits from 0 to {_MOST_BITS}",
-                got=quote(bits),
-                remedy="pass the power of two that the weights are over",
-            )
         if (array < 0).any():
             raise KernelError(
                 "kernel weights",
@@ -140,12 +158,13 @@ class Mechanism:
                 got=str(array.min()),
                 remedy="correct the entry",
             )
-        mechanism._fill(array, bits, inputs, outputs)
-        if check and mechanism.row_error > Fraction(_ROW_TOLERANCE):
+        mechanism._fill(array, denominator, inputs, outputs)
+        off = mechanism.row_error
+        if check and off > Fraction(_ROW_TOLERANCE):
             raise KernelError(
                 "kernel weights",
-                expected=f"rows with sum 2**{bits}",
-                got=f"a row off by {float(mechanism.row_error):.3g} of it",
+                expected=f"rows with sum {quote(denominator, 40)}",
+                got=f"a row off by {nearest_float(off):.3g} of it",
                 remedy="correct the row",
             )
         return mechanism
@@ -153,19 +172,33 @@ class Mechanism:
     def _fill(
         self,
         weights: NDArray[Any],
-        bits: int,
+        one: int,
         inputs: Iterable[Any] | None,
         outputs: Iterable[Any] | None,
     ) -> None:
         weights = np.ascontiguousarray(weights)
         weights.setflags(write=False)
-        self.weights, self.bits = weights, bits
+        self.weights, self.denominator = weights, one
         self.inputs = check_labels(inputs, weights.shape[0], "kernel inputs", KernelError)
         self.outputs = check_labels(outputs, weights.shape[1], "kernel outputs", KernelError)
         fits = weights.dtype != object and int(weights.max()) < (1 << 62) // weights.shape[1]
         sums = weights.sum(axis=1) if fits else weights.astype(object).sum(axis=1)
-        one = 1 << bits
         self.row_error = Fraction(max(int(sums.max()) - one, one - int(sums.min()), 0), one)
+
+    @property
+    def bits(self) -> int:
+        """The power of two that the weights are over; raises :class:`KernelError` for a kernel of
+        other rationals.
+        """
+        bits = self.denominator.bit_length() - 1
+        if self.denominator != 1 << bits:
+            raise KernelError(
+                "kernel",
+                expected="entries over a power of two, as designs have",
+                got=f"entries over {quote(self.denominator, 40)}",
+                remedy="take a design, or make the kernel one with md.certify",
+            )
+        return bits
 
     def with_schema(self, schema: Any) -> Self:
         """The same kernel with names for the columns that its inputs are made of.
@@ -192,6 +225,11 @@ class Mechanism:
         return self.row_error == 0
 
     @property
+    def slack(self) -> Fraction:
+        """Factor up to which ratios of likelihoods are known, as rows may be off."""
+        return (1 + self.row_error) / (1 - self.row_error)
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Number of inputs N and of outputs M."""
         return self.weights.shape[0], self.weights.shape[1]
@@ -199,9 +237,8 @@ class Mechanism:
     @cached_property
     def kernel(self) -> NDArray[np.float64]:
         """The ``(N, M)`` kernel as floats, rows divided by their sums (read-only)."""
-        if self.weights.dtype == object:
-            scale = 1 << self.bits
-            matrix = np.array([[int(w) / scale for w in row] for row in self.weights])
+        if self.weights.dtype == object or self.denominator & (self.denominator - 1):
+            matrix = np.array([[int(w) / self.denominator for w in row] for row in self.weights])
         else:
             matrix = np.ldexp(self.weights.astype(np.float64), -self.bits)
         if not self.is_exact:
@@ -248,7 +285,7 @@ class Mechanism:
 
         The outputs here must be the inputs of ``channel``, in the same order. Also ``a @ b``.
         """
-        _check_mechanism(channel)
+        channel = mechanism_of(channel, "second mechanism")
         if self.outputs != channel.inputs:
             raise KernelError(
                 "cascade",
@@ -257,9 +294,8 @@ class Mechanism:
                 remedy="give both the same labels in the same order",
             )
         weights = self.weights.astype(object) @ channel.weights.astype(object)
-        found = Mechanism.from_weights(
-            weights, self.bits + channel.bits, self.inputs, channel.outputs, check=False
-        )
+        one = self.denominator * channel.denominator
+        found = Mechanism.over(weights, one, self.inputs, channel.outputs, check=False)
         return found.with_schema(self.schema)
 
     def __matmul__(self, channel: Mechanism) -> Mechanism:
@@ -267,10 +303,10 @@ class Mechanism:
 
     def product(self, other: Mechanism) -> Mechanism:
         """Two secrets, released independently: inputs and outputs are pairs (Kronecker product)."""
-        _check_mechanism(other)
-        found = Mechanism.from_weights(
+        other = mechanism_of(other, "second mechanism")
+        found = Mechanism.over(
             np.kron(self.weights.astype(object), other.weights.astype(object)),
-            self.bits + other.bits,
+            self.denominator * other.denominator,
             [(a, b) for a in self.inputs for b in other.inputs],
             [(a, b) for a in self.outputs for b in other.outputs],
             check=False,
@@ -281,7 +317,7 @@ class Mechanism:
 
     def parallel(self, other: Mechanism) -> Mechanism:
         """Two independent reports about the same secret: outputs are pairs."""
-        _check_mechanism(other)
+        other = mechanism_of(other, "second mechanism")
         if self.inputs != other.inputs:
             raise KernelError(
                 "parallel composition",
@@ -291,9 +327,9 @@ class Mechanism:
             )
         left, right = self.weights.astype(object), other.weights.astype(object)
         pairs = (left[:, :, None] * right[:, None, :]).reshape(self.shape[0], -1)
-        found = Mechanism.from_weights(
+        found = Mechanism.over(
             pairs,
-            self.bits + other.bits,
+            self.denominator * other.denominator,
             self.inputs,
             [(a, b) for a in self.outputs for b in other.outputs],
             check=False,
@@ -315,27 +351,15 @@ class Mechanism:
         >>> m.merge([["b", "c"]]).outputs
         ('a', ('b', 'c'))
         """
-        if not callable(groups) and not is_iterable(groups):
-            raise KernelError(
-                "groups of outputs",
-                expected="lists of output labels, or a function of a label",
-                got=quote(groups),
-                remedy="write [['a', 'b']] to merge a and b",
-            )
         if callable(groups):
             target = {label: groups(label) for label in self.outputs}
         else:
             target = {label: label for label in self.outputs}
             named: set[Label] = set()
-            for group in groups:
-                if isinstance(group, (str, bytes)) or not is_iterable(group):
-                    raise KernelError(
-                        "groups of outputs",
-                        expected="lists of output labels",
-                        got=quote(group),
-                        remedy="write [['a', 'b']] to merge a and b",
-                    )
-                for label in group:
+            told = "groups of outputs", "lists of output labels, or a function of a label"
+            remedy = "write [['a', 'b']] to merge a and b"
+            for group in listed(groups, *told, KernelError, remedy):
+                for label in listed(group, *told, KernelError, remedy):
                     if not isinstance(label, Hashable) or label not in target or label in named:
                         raise KernelError(
                             "groups of outputs",
@@ -359,12 +383,12 @@ class Mechanism:
         weights = np.zeros((self.shape[0], len(new)), dtype=object)
         for j, label in enumerate(self.outputs):
             weights[:, place[target[label]]] += self.weights[:, j]
-        found = Mechanism.from_weights(weights, self.bits, self.inputs, new)
+        found = Mechanism.over(weights, self.denominator, self.inputs, new)
         return found.with_schema(self.schema)
 
     def mix(self, other: Mechanism, weight: Any) -> Mechanism:
         """With probability ``1 - weight`` run this mechanism, else ``other`` (same labels)."""
-        _check_mechanism(other)
+        other = mechanism_of(other, "second mechanism")
         if self.inputs != other.inputs or self.outputs != other.outputs:
             raise KernelError(
                 "mixture",
@@ -372,30 +396,19 @@ class Mechanism:
                 got="different labels",
                 remedy="relabel or merge first",
             )
-        try:
-            share = fraction(weight)
-            if not 0 <= share <= 1 or share.denominator & (share.denominator - 1):
-                raise ValueError
-        except (TypeError, ValueError, OverflowError):
-            raise KernelError(
-                "weight of a mixture",
-                expected="a float between 0 and 1",
-                got=quote(weight),
-                remedy="pass the probability of the second mechanism",
-            ) from None
-        extra = share.denominator.bit_length() - 1
-        bits = max(self.bits, other.bits)
-        mine = self.weights.astype(object) * (1 << (bits - self.bits))
-        theirs = other.weights.astype(object) * (1 << (bits - other.bits))
+        remedy = "pass the probability of the second mechanism"
+        finite_number(weight, "weight of a mixture", 0, 1, error=KernelError, remedy=remedy)
+        share = fraction(weight)
+        mine, theirs, one = self._beside(other)
         mixed = mine * (share.denominator - share.numerator) + theirs * share.numerator
-        found = Mechanism.from_weights(mixed, bits + extra, self.inputs, self.outputs)
+        found = Mechanism.over(mixed, one * share.denominator, self.inputs, self.outputs)
         return found.with_schema(self.schema)
 
     def trimmed(self) -> Mechanism:
         """Without the outputs that never occur, whatever the secret."""
         used = np.flatnonzero((self.weights != 0).any(axis=0))
         outputs = [self.outputs[j] for j in used]
-        found = Mechanism.from_weights(self.weights[:, used], self.bits, self.inputs, outputs)
+        found = Mechanism.over(self.weights[:, used], self.denominator, self.inputs, outputs)
         return found.with_schema(self.schema)
 
     # How it looks
@@ -452,10 +465,14 @@ class Mechanism:
             return NotImplemented
         if self.inputs != other.inputs or self.outputs != other.outputs:
             return False
-        bits = max(self.bits, other.bits)
-        mine = self.weights.astype(object) * (1 << (bits - self.bits))
-        theirs = other.weights.astype(object) * (1 << (bits - other.bits))
+        mine, theirs, _ = self._beside(other)
         return bool((mine == theirs).all())
+
+    def _beside(self, other: Mechanism) -> tuple[NDArray[Any], NDArray[Any], int]:
+        """The weights of both over one denominator, and that."""
+        one = math.lcm(self.denominator, other.denominator)
+        mine, theirs = (m.weights.astype(object) * (one // m.denominator) for m in (self, other))
+        return mine, theirs, one
 
     def __hash__(self) -> int:
         return hash((self.inputs, self.outputs, self.kernel.tobytes()))
@@ -467,16 +484,6 @@ class Mechanism:
     def check_prior(self, prior: Prior) -> None:
         """Raise a :class:`KernelError` unless the prior is over this mechanism's inputs."""
         check_prior(self.inputs, prior)
-
-
-def _check_mechanism(other: Any) -> None:
-    if not isinstance(other, Mechanism):
-        raise KernelError(
-            "second mechanism",
-            expected="a Mechanism",
-            got=type(other).__name__,
-            remedy="wrap it: md.Mechanism(kernel, inputs, outputs)",
-        )
 
 
 def _row_labels(kernel: Any) -> list[Label] | None:
@@ -531,6 +538,20 @@ def _checked_kernel(kernel: ArrayLike, normalise: bool) -> NDArray[np.float64]:
     return matrix
 
 
+def _rationals(kernel: Any, normalise: bool) -> tuple[NDArray[Any], int] | None:
+    """The entries as integers over one denominator, where any is a ``Fraction`` or a ``Decimal``;
+    rows are divided by their sums to ``normalise`` them.
+    """
+    array = np.array(kernel)
+    if array.dtype != object or not any(isinstance(v, (Fraction, Decimal)) for v in array.flat):
+        return None
+    rows = [[max(fraction(v), Fraction(0)) for v in row] for row in array]
+    if normalise:
+        rows = [[v / sum(row) for v in row] for row in rows]
+    integers, one = common_integers(v for row in rows for v in row)
+    return np.array(integers, dtype=object).reshape(array.shape), one
+
+
 def check_prior(inputs: tuple[Label, ...], prior: Prior) -> None:
     """Raise a :class:`KernelError` unless a prior is over the inputs of a mechanism."""
     if not isinstance(prior, Prior):
@@ -560,7 +581,8 @@ class ImplicitKernel(ABC):
     """A kernel that is drawn from without a matrix; its outputs are integers from 0 on."""
 
     inputs: Sequence[Label]
-    schema = None
+    #: Names of the columns that symbols are made of, where known.
+    schema: Schema | None = None
 
     @property
     @abstractmethod
@@ -633,7 +655,7 @@ def guess_probability(mechanism: Mechanism, prior: Prior | None = None) -> Fract
     Fraction(3, 4)
     """
     weights = mechanism.weights if prior is None else mechanism.weights[prior.support]
-    return Fraction(sum(weights.max(axis=0).tolist()), len(weights) << mechanism.bits)
+    return Fraction(sum(weights.max(axis=0).tolist()), len(weights) * mechanism.denominator)
 
 
 def warn_of_disclosure(mechanism: Mechanism, prior: Prior | None = None, subject: str = "") -> None:

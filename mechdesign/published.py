@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -43,18 +44,25 @@ def kernel_fingerprint(mechanism: Mechanism | ImplicitKernel) -> str:
 
 
 def _fingerprint(mechanism: Mechanism) -> str:
-    weights, bits = mechanism.weights, mechanism.bits
-    joined = int(np.bitwise_or.reduce(weights, axis=None)) | 1 << bits
-    spare = (joined & -joined).bit_length() - 1
+    weights, one = mechanism.weights, mechanism.denominator
+    common = math.gcd(int(np.gcd.reduce(weights.ravel())), one)
+    told = denominator_to_json(one // common)
     digest = hashlib.sha256()
     parts = [[repr(v) for v in mechanism.inputs], [repr(v) for v in mechanism.outputs]]
-    digest.update(json.dumps([*parts, bits - spare]).encode())
+    digest.update(json.dumps([*parts, *told.values()]).encode())
     for row in weights:
         # Integers of 64 bits are written by Python's own loop, all others one by one.
-        plain = (row >> spare).tolist()
+        plain = (row // common).tolist()
         write = write_integer if weights.dtype == object else str
         digest.update((",".join(map(write, plain)) + ";").encode())
     return digest.hexdigest()
+
+
+def denominator_to_json(one: int) -> dict[str, Any]:
+    """The denominator of a kernel, by its bits where it is a power of two."""
+    bits = one.bit_length() - 1
+    is_power = one == 1 << bits
+    return {"denominator_bits": bits} if is_power else {"denominator": write_integer(one)}
 
 
 def shown_fingerprint(digest: str) -> str:
@@ -167,8 +175,12 @@ class PublicDesign(Mechanism):
         Raises :class:`CertificateError` where one does not hold, :class:`UtilityError` for a
         question about other symbols, of numbers that are none, or with names that repeat.
         """
-        made = cls.from_weights(
-            mechanism.weights, mechanism.bits, mechanism.inputs, mechanism.outputs, check=False
+        made = cls.over(
+            mechanism.weights,
+            mechanism.denominator,
+            mechanism.inputs,
+            mechanism.outputs,
+            check=False,
         )
         assert isinstance(made, PublicDesign)
         made.notions, named = told_in_public(notions)
@@ -194,8 +206,8 @@ class PublicDesign(Mechanism):
 
     @property
     def _plain(self) -> Mechanism:
-        return Mechanism.from_weights(
-            self.weights, self.bits, self.inputs, self.outputs, check=False
+        return Mechanism.over(
+            self.weights, self.denominator, self.inputs, self.outputs, check=False
         )
 
     def __repr__(self) -> str:

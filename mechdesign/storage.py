@@ -53,29 +53,25 @@ from .exact import (
 )
 from .files import read_json, write_text
 from .labels import Label
-from .mechanism import Mechanism
+from .mechanism import MOST_BITS, Mechanism
 from .prior import Prior
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, notion_fields
 from .program.enclosures import CUT_SHORT, RELAXED
 from .program.problem import Problem, state_problem
-from .published import PublicDesign
+from .published import PublicDesign, denominator_to_json
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .schema import Schema
 from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
-from .solve.columns_plan import ColumnsPlan, KernelPlan
-from .solve.public_plan import PublicPlan
+from .solve.columns_plan import KernelPlan, PublicPlan
 from .stored_claims import compare_claims, difference, no_double, settled
 from .stored_duals import check_shapes, duals_from_json, duals_to_json
-from .stored_plans import (
-    plan_from_parts,
-    plan_to_json,
-    public_plan_from_parts,
-    public_plan_to_json,
-)
+from .stored_plans import plan_from_parts, plan_to_json
 from .stored_values import (
     label_from_json,
     label_to_json,
+    level_from_json,
+    level_to_json,
     number_from_json,
     number_to_json,
     question_from_json,
@@ -94,7 +90,7 @@ from .utility import (
     WorstCase,
 )
 
-Saved: TypeAlias = Design | Mechanism | Infeasibility | SubsetSelection | ColumnsPlan | PublicPlan
+Saved: TypeAlias = Design | Mechanism | Infeasibility | SubsetSelection | KernelPlan
 
 FORMAT = "mechdesign"
 #: Of files without requirements, and of those that have some.
@@ -165,14 +161,8 @@ def to_json(designed: Saved) -> dict[str, Any]:
         body = _design_out(designed)
     elif isinstance(designed, Infeasibility):
         body = _proof_out(designed)
-    elif isinstance(designed, ColumnsPlan):
+    elif isinstance(designed, KernelPlan):
         body = _plan_out(designed)
-    elif isinstance(designed, PublicPlan):
-        body = {
-            "kind": "public plan",
-            **public_plan_to_json(designed, [to_json(found) for found in designed.designs]),
-            "total": _notion_out(designed.total),
-        }
     else:
         body = _subsets_out(designed)
     schema = REQUIRED_SCHEMA if "requirements" in body else SCHEMA
@@ -266,16 +256,20 @@ def _subsets_out(item: Any) -> dict[str, Any]:
     if isinstance(item, PublicSelection):
         kind = "public selection"
         told |= {"stated": list(item.stated)} if item.stated else {}
+    if "prior" not in told:
+        told |= _schema_out(item.schema)
     return {"kind": kind, **told, **stored.to_numbers(item)}
 
 
-def _plan_out(plan: ColumnsPlan) -> dict[str, Any]:
-    return {
-        "kind": "plan",
+def _plan_out(plan: KernelPlan) -> dict[str, Any]:
+    body = {
         **plan_to_json(plan, [to_json(found) for found in plan.designs]),
         "total": _notion_out(plan.total),
-        "prior": None if plan.prior is None else prior_to_json(plan.prior),
     }
+    if isinstance(plan, PublicPlan):
+        return {"kind": "public plan", **body}
+    prior = None if plan.prior is None else prior_to_json(plan.prior)
+    return {"kind": "plan", **body, "prior": prior}
 
 
 def _agreement_out(row: Agreement) -> dict[str, Any]:
@@ -425,7 +419,7 @@ def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
     return {
         "inputs": [label_to_json(label) for label in mechanism.inputs],
         "outputs": [label_to_json(label) for label in mechanism.outputs],
-        "denominator_bits": mechanism.bits,
+        **denominator_to_json(mechanism.denominator),
         "weights": [[write_integer(int(w)) for w in row] for row in mechanism.weights],
         **_schema_out(mechanism.schema),
     }
@@ -442,7 +436,11 @@ def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
             f"save: expected a notion whose class is registered, got {quote(notion)}; leave "
             "register=False out of its class, or save the mechanism alone, found.mechanism."
         )
-    values = {name: number_to_json(value) for name, value in notion_fields(notion).items()}
+    writers = dict.fromkeys(notion.level_fields, level_to_json)
+    values = {
+        name: writers.get(name, number_to_json)(value)
+        for name, value in notion_fields(notion).items()
+    }
     return {"name": type(notion).__name__, "parameters": values}
 
 
@@ -552,11 +550,8 @@ def _item_in(content: dict[str, Any], name: str) -> Saved:
             return _proof_in(content, name)
         case "subset selection" | "grouped selection" | "public selection":
             return _subsets_in(content, name)
-        case "plan":
+        case "plan" | "public plan":
             return _plan_in(content, name)
-        case "public plan":
-            parts = [_content_in(part["public"], name) for part in content["columns"]]
-            return public_plan_from_parts(content, parts, _notion_in(content["total"], name), name)
         case other:
             raise StorageError(
                 f"{name}: expected a design or a mechanism, got {quote(other)}; upgrade "
@@ -568,10 +563,7 @@ def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
     notions = [_notion_in(part, name) for part in content["notions"]]
     stated = _stated_in(content)
     mechanism, asked = _whole_mechanism(content["mechanism"]), question_from_json(content)
-    made = PublicDesign.of(mechanism, notions, stated, asked)
-    if made.fingerprint != content["fingerprint"]:
-        raise StorageError(f"{name}: the fingerprint is that of another design; get it again.")
-    return made
+    return PublicDesign.of(mechanism, notions, stated, asked)
 
 
 def _stated_in(content: dict[str, Any]) -> list[str]:
@@ -608,14 +600,21 @@ def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
         symbols = prior_from_json(content["prior"])
     notions = [_notion_in(part, name) for part in content["notions"]]
     stated = _stated_in(content) if content["kind"] == "public selection" else ()
-    return stored.from_numbers(content, symbols, notions, stated)
+    found = stored.from_numbers(content, symbols, notions, stated)
+    if (schema := _schema_in(content)) is not None:
+        schema.check(found.inputs, InputError)
+        found.schema = schema
+    return found
 
 
-def _plan_in(content: dict[str, Any], name: str) -> ColumnsPlan:
-    designs = [_content_in(part["design"], name) for part in content["columns"]]
+def _plan_in(content: dict[str, Any], name: str) -> KernelPlan:
+    held = "public" if content["kind"] == "public plan" else "design"
+    designs = [_content_in(part[held], name) for part in content["columns"]]
     total = _notion_in(content["total"], name)
-    prior = None if content["prior"] is None else prior_from_json(content["prior"])
-    return plan_from_parts(content, designs, total, prior, name)
+    prior = None
+    if held == "design" and content["prior"] is not None:
+        prior = prior_from_json(content["prior"])
+    return plan_from_parts(content, designs, total, prior)
 
 
 def _design_in(content: dict[str, Any], name: str) -> Design:
@@ -627,8 +626,6 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, OutputUtility) else None
-    if ("requirements" in content) != (content["schema"] == REQUIRED_SCHEMA):
-        raise ValueError("requirements and schema version do not fit")
     asked = tuple(requirement_from_json(part, name) for part in content.get("requirements", ()))
     problem = state_problem(prior, utility, notions, outputs, None, asked)
     repair = _repair_in(saved["repair"], mechanism, outputs is not None)
@@ -657,8 +654,6 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
     if RELAXED in certificate.bound_source or CUT_SHORT in certificate.bound_source:
         saved = settled(saved, certificate, found, width, problem.program.time_limit, name)
     compare_claims(saved, certificate, found, width, name)
-    if certificate.fingerprint != saved["fingerprint"]:
-        raise StorageError(f"{name}: the fingerprint is that of another mechanism; design again.")
     if not isinstance(content["agreement"], list):
         raise TypeError("the record of other methods is no list")
     method = confirmed_method(problem, _name_in(content["method"]), mechanism)
@@ -753,9 +748,14 @@ def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
     weights: NDArray[Any] = np.array(rows, dtype=object)
     if max(max(row) for row in rows) < 1 << 62:
         weights = weights.astype(np.int64)
-    found = Mechanism.from_weights(
+    bits = read_integer(part.get("denominator_bits", 0))
+    one = 1 << bits if 0 <= bits <= MOST_BITS else 0
+    one *= read_integer(part.get("denominator", 1))
+    if not 0 < one < 2 << MOST_BITS:
+        raise ValueError("a kernel over no number, or over a long one")
+    found = Mechanism.over(
         weights,
-        read_integer(part["denominator_bits"]),
+        one,
         [label_from_json(label) for label in part["inputs"]],
         [label_from_json(label) for label in part["outputs"]],
     )
@@ -788,7 +788,9 @@ def _notion_in(part: dict[str, Any], name: str) -> PrivacyNotion:
     cls = NOTIONS.get(part["name"].lower())
     if cls is None:
         raise _unknown(name, "notion", part["name"])
-    return cls(**{key: number_from_json(value) for key, value in part["parameters"].items()})
+    given = part["parameters"].items()
+    readers = dict.fromkeys(cls.level_fields, level_from_json)
+    return cls(**{key: readers.get(key, number_from_json)(value) for key, value in given})
 
 
 def _utility_in(

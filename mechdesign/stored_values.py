@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from .errors import StorageError, quote
-from .exact import read_fraction, write_fraction
+from .exact import Level, read_fraction, write_fraction
 from .labels import Label, tidy
+from .privacy.notion import bits, ratio
 from .utility.questions import Question
 
 # Longer integers have no number in JSON that everybody reads.
@@ -75,6 +76,22 @@ def number_from_json(value: Any) -> Any:
     return tuple(number_from_json(v) for v in value) if isinstance(value, list) else value
 
 
+def level_to_json(level: float) -> Any:
+    """A level of a notion as a plain value: a number, or what says exactly which it is."""
+    if not isinstance(level, Level):
+        return number_to_json(level)
+    kind, value = level.told
+    return {kind: write_fraction(value)}
+
+
+def level_from_json(value: Any) -> Any:
+    """The inverse of :func:`level_to_json`."""
+    if isinstance(value, dict) and value.keys() <= {"ln", "bits"}:
+        ((kind, text),) = value.items()
+        return ratio(text) if kind == "ln" else bits(text)
+    return number_from_json(value)
+
+
 def label_to_json(label: Label) -> Any:
     """A label as plain values; raises :class:`StorageError` for one that has no such form."""
     if isinstance(label, int) and label.bit_length() > _LONGEST_LABEL:
@@ -123,12 +140,6 @@ def question_from_json(part: dict[str, Any]) -> Question | None:
     if not {"questions", "answers"} & part.keys():
         return None
     rows, answers = part["questions"], part["answers"]
-    for what in (rows, answers, *rows):
-        if not isinstance(what, list):
-            raise TypeError(f"expected a list of a question, got {quote(what, 40)}")
     if len(rows) != len(answers):
         raise ValueError(f"{len(answers)} names for {len(rows)} answers")
-    for value in (value for row in rows for value in row):
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise TypeError(f"expected a coefficient of a question, got {quote(value, 40)}")
     return Question(tuple(map(label_from_json, answers)), np.array(rows, dtype=float).T)

@@ -13,6 +13,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +21,7 @@ import numpy as np
 
 import mechdesign as md
 from mechdesign.certificate.certificate import Certificate, examine, fingerprint
-from mechdesign.errors import CountsWarning, InfeasibleError, ZeroMassWarning
+from mechdesign.errors import CountsWarning, InfeasibleError, OpenBinWarning, ZeroMassWarning
 from mechdesign.exact import Verdict, exp_bounds, float_at_least
 from mechdesign.program.duals import Duals
 from mechdesign.program.problem import state_problem
@@ -66,6 +67,9 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "alip, one side": (ABC, GAINS, md.ALIP(math.inf, 0.3)),
     "ldp": (ABC, WIDE, md.LDP(0.8)),
     "ldp, nothing": (ABC, HAMMING, md.LDP(0)),
+    "ratio": (ABC, WIDE, md.LDP(md.ratio("7/3"))),
+    "bits and nats": (ABC, GAINS, md.ALIP(md.bits("1.5"), Fraction(1, 3))),
+    "steps": (GRID, ABSOLUTE, md.MetricPrivacy(md.ratio(3), "absolute")),
     "large level": (ABC, HAMMING, [md.LDP(800), md.PML(1)]),
     "huge level": (ABC, HAMMING, [md.LDP(3000), md.PMC(0.5)]),
     "unbounded": (ABC, HAMMING, md.PML(math.inf)),
@@ -1491,6 +1495,9 @@ def bin_cases() -> Iterator[Case]:
         "open at the other": md.bins(edges=[-inf, 2.5, 4]),
         "halves": md.bins(edges=[-inf, 3, inf]),
         "thirds": md.bins(edges=[Fraction(1, 3), Fraction(2, 3), 2, 7]),
+        "days": md.bins(edges=[date(2019, 12, 31), date(2020, 2, 29), date(2021, 1, 1), inf]),
+        "times": md.bins(edges=[datetime(1969, 1, 1, 7, 0, 0, 5), date(1970, 1, 2), date.max]),
+        "years": md.bins(of="year", edges=[1990, 2000, 2001, 2003]),
     }.items():
         prior = md.Prior.from_counts({x: i for i, x in enumerate(bins.labels, 1)})
         step = float(np.diff(bins.midpoints).mean())
@@ -1502,8 +1509,9 @@ def bin_cases() -> Iterator[Case]:
         warnings.simplefilter("ignore", ZeroMassWarning)
         empty = md.Prior([0.5, 0, 0.5], whole.labels).with_schema({"x": whole})
     made["a bin without mass"] = empty, md.DP(1, "adjacent")
+    told = {}
     for name, (prior, notion) in made.items():
-        content = json.loads(in_bytes(md.design(prior, HAMMING, notion)))
+        content = told[name] = json.loads(in_bytes(md.design(prior, HAMMING, notion)))
         yield Case(f"bins {name}", in_bytes(content), {"proved"}, {"privacy": "proved"})
         less = changed(
             content, ("notions", 0, "parameters", "epsilon"), notion.epsilon * (1 - 1e-6)
@@ -1512,12 +1520,18 @@ def bin_cases() -> Iterator[Case]:
         found = from_json(content)
         public = json.loads(in_bytes(md.PublicDesign.of(found.mechanism, found.notions)))
         yield Case(f"bins {name}, public", in_bytes(public), {"proved"}, {"privacy": "proved"})
-    content = json.loads(in_bytes(md.design(*[made["whole"][0], HAMMING, made["whole"][1]])))
-    for place, value in (
-        ("closed", "both"), ("whole", 1), ("edges", ["0", "18", "65"]),
-        ("edges", ["0", "65", "18", "120"]), ("edges", ["0", "18", "18", "120"]),
+    days = (
+        "2020-02-30", "2020-1-01", "20200229", "2020-02-29 00:00:00", "2020-02-29T00:00",
+        "2020-02-29T00:00:00.5", "2020-02-29T00:00:00+00:00", "18262", "2018-01-01",
+    )  # fmt: skip
+    for name, place, value in (
+        ("whole", "closed", "both"), ("whole", "whole", 1), ("whole", "edges", ["0", "18", "65"]),
+        ("whole", "edges", ["0", "65", "18", "120"]), ("whole", "edges", ["0", "18", "18", "120"]),
+        ("whole", "edges", ["0", "18", "65", "2020-01-01"]), ("whole", "of", "dates"),
+        ("whole", "of", "decade"), ("whole", "of", None), ("years", "whole", False),
+        *(("days", "edges", ["2019-12-31", day, "2021-01-01", "inf"]) for day in days),
     ):  # fmt: skip
-        data = content
+        data = told[name]
         for where in ("prior", "mechanism"):
             data = changed(data, (where, "attributes", 0, "bins", place), value)
         yield Case(f"bins with {place} {value}", in_bytes(data), {"unreadable"})
@@ -1931,7 +1945,9 @@ def all_cases() -> tuple[Case, ...]:
         cut_cases, searched_cases, subset_cases, named_cases, plan_cases, inference_cases,
         group_cases, bin_cases, stranger_cases,
     )  # fmt: skip
-    return tuple(case for make in makers for case in make())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OpenBinWarning)
+        return tuple(case for make in makers for case in make())
 
 
 def faults(checker: Any, cases: Sequence[Case]) -> Iterator[str]:

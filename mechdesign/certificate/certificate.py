@@ -252,59 +252,33 @@ def _checked(program: Program, candidate: Candidate) -> Candidate:
 
 def fitting_duals(program: Program, duals: Duals, outputs: int) -> Duals | None:
     """Dual variables as arrays of the shapes of a program; ``None`` for other shapes."""
-    prices = None if duals.prices is None else _array(duals.prices)
+    n, parts = len(program.prior), 1
+    count = len(program.limits) if isinstance(program, LinearProgram) else 0
+    others = len(program.alternatives) if isinstance(program, LeastProgram) else 0
+    if isinstance(program, WorstTruthProgram):
+        parts, others = program.parts, program.truths.count
+    shapes = {"prices": (n,), "inverse": (parts * n, n), "limits": (count,), "mixture": (others,)}
+    found: dict[str, Any] = {
+        name: _array(given) for name in shapes if (given := getattr(duals, name)) is not None
+    }
+    right = all(numbers.shape == shapes[name] for name, numbers in found.items())
     multipliers, sums = _arrays(duals.multipliers), _arrays(duals.sums)
-    right = prices is None or (prices.shape == (len(program.prior),) and _holds_numbers(prices))
     if multipliers is not None:
         right = right and _shapes(multipliers) == _shapes(program.cone.no_duals(outputs))
     if sums is not None:
         # Further shapes of theirs each sum knows itself; the bound sees what it makes of them.
         right = right and len(sums) == len(program.sums) and all(sums)
-    every = (numbers for parts in (multipliers, sums) for part in parts or () for numbers in part)
-    if not (right and all(map(_holds_numbers, every))):
+    every = (numbers for many in (multipliers, sums) for part in many or () for numbers in part)
+    if not (right and all(map(_holds_numbers, (*every, *found.values())))):
         return None
-    if prices is not None:
-        prices = prices.astype(float, copy=False)
-    inverse = None if duals.inverse is None else _array(duals.inverse)
-    if inverse is not None:
-        n, parts = len(program.prior), 1
-        if isinstance(program, WorstTruthProgram):
-            parts = program.parts
-        if inverse.shape != (parts * n, n) or not _holds_numbers(inverse):
-            return None
-        inverse = inverse.astype(float, copy=False)
-    count = len(program.limits) if isinstance(program, LinearProgram) else 0
-    others = len(program.alternatives) if isinstance(program, LeastProgram) else 0
-    if isinstance(program, WorstTruthProgram):
-        others = program.truths.count
-    flat = []
-    for given, length in ((duals.limits, count), (duals.mixture, others)):
-        numbers = None if given is None else _array(given)
-        if numbers is not None and (numbers.shape != (length,) or not _holds_numbers(numbers)):
-            return None
-        flat.append(None if numbers is None else numbers.astype(float, copy=False))
-    limits, shares = flat
-    branches = duals.branches
-    if branches is not None:
-        branches = _fitting_branches(program, branches)
-        if branches is None:
-            return None
-    convex = duals.convex
-    if convex is not None:
-        convex = fitting_cuts(program, convex)
-        if convex is None:
-            return None
-    return replace(
-        duals,
-        convex=convex,
-        prices=prices,
-        multipliers=multipliers,
-        sums=sums,
-        limits=limits,
-        mixture=shares,
-        branches=branches,
-        inverse=inverse,
-    )
+    found = {name: numbers.astype(float, copy=False) for name, numbers in found.items()}
+    for name, fit in (("branches", _fitting_branches), ("convex", fitting_cuts)):
+        given = getattr(duals, name)
+        if given is not None:
+            found[name] = fit(program, given)
+            if found[name] is None:
+                return None
+    return replace(duals, multipliers=multipliers, sums=sums, **found)
 
 
 def _fitting_branches(program: Program, branches: Any) -> tuple[Branch, ...] | None:

@@ -203,7 +203,7 @@ def columns_outside(program: EstimationProgram) -> Iterable[Deviations] | None:
         return None
     try:
         found = columns_of_cone(program.cone, sides, Rounding.OUTSIDE)
-        return (column for column in found if program.keeps_apart([1 + d for d in column]))
+        return (column for column in found if program.keeps_apart(column))
     except SolverError:
         return None  # there are too many to list
 
@@ -223,9 +223,12 @@ def listed_bound(
     assert duals.inverse is not None
     n = len(duals.prices)
     inverses = duals.inverse.reshape(-1, n, n)
-    rows = list(dict.fromkeys(columns))
+    rows = list(columns)
     with ctx.workprec(_PRECISION):
-        table = arb_mat(len(rows), n, [as_ball(d) for row in rows for d in row])
+        # A few numbers stand for many symbols of a column.
+        balls = {id(d): d for row in rows for d in row}
+        balls = {place: as_ball(d) for place, d in balls.items()}
+        table = arb_mat(len(rows), n, [balls[id(d)] for row in rows for d in row])
         prices = arb_mat(n, 1, [arb(v) for v in duals.prices.tolist()])
         paid: list[Any] = [-cost for cost in (table * prices).entries()]
         total = arb(0)

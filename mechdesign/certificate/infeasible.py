@@ -322,7 +322,7 @@ class _Levels:
         """
         if self._bound(proof, float(LARGEST_LEVEL)) < 0:
             return math.inf
-        level = self._notion.levels[0]
+        level = float(self._notion.levels[0])
         above = level + _STEP * max(level, _SMALL)
         slope = (self._bound(proof, above) - proof.bound) / (Fraction(above) - Fraction(level))
         start = level, nearest_float(proof.bound), nearest_float(slope)

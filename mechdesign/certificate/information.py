@@ -33,6 +33,7 @@ from ..program.enclosures import (
     sums_up,
 )
 from ..program.program import SEARCHING, SublinearProgram, TwoSided
+from ..utility.estimation import as_rational
 from ..utility.sublinear import FInformation
 from .columns.branch_and_bound import WorkLimit, universal_bound
 from .columns.exact_columns import (
@@ -41,6 +42,7 @@ from .columns.exact_columns import (
     columns_of_rays,
     extreme_rays,
     staircases,
+    subset_sums,
     too_large,
     vertex_bound,
 )
@@ -292,18 +294,20 @@ def _over_staircases(
     utility: FInformation, prior: Prior, ratio: Fraction, prices: _Vector
 ) -> Enclosure | None:
     """Every set of symbols: lifts r/(1 + (r − 1)P) on it and 1/(1 + (r − 1)P) elsewhere."""
-    whole = sum(prices)
+    from flint import arb
+
+    costs = subset_sums(map(as_rational, prices))
     deviations: list[Fraction] = []
     parts = []
-    for found in staircases(prior, ratio):
-        cost = sum((v for v, up in zip(prices, found.upper, strict=True) if up), Fraction(0))
+    for found, cost in zip(staircases(prior, ratio), costs[1:-1], strict=True):
+        mass, high, low = map(as_rational, found[1:])
         deviations += [found.high, found.low]
-        parts.append((found.mass, cost * found.high + (whole - cost) * found.low))
+        parts.append((mass, cost * high + (costs[-1] - cost) * low))
 
     def total(curve: list[Any]) -> Any:
         return _largest(
             [
-                as_ball(p) * curve[2 * i] + as_ball(1 - p) * curve[2 * i + 1] - as_ball(cost)
+                arb(p) * curve[2 * i] + arb(1 - p) * curve[2 * i + 1] - arb(cost)
                 for i, (p, cost) in enumerate(parts)
             ]
         )

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact import LARGEST_LEVEL, exp_bounds, exp_upper
+from ..exact import LARGEST_LEVEL, exp_bounds, exp_lower, exp_upper
 from ..prior import Prior
 from ..privacy.constraint import Distribution, Group
 from ..program.program import Cone, TwoSided
@@ -34,9 +34,9 @@ class Sides:
     """
 
     masses: tuple[Fraction, ...]
-    lower: Fraction | None
-    upper: Fraction | None
-    ratio: Fraction | None
+    lower: Fraction | float | None
+    upper: Fraction | float | None
+    ratio: Fraction | float | None
 
     def factors(self, *, inner: bool = False) -> tuple[Fraction, Fraction | None, Fraction | None]:
         """l, h and r as rationals: outside the true ones, or a little inside."""
@@ -57,15 +57,14 @@ class Sides:
         return TwoSided(least if lower == 1 else max(math.nextafter(least, 0.0), 0.0), upper, ratio)
 
 
-def outer_factor(level: Fraction) -> Fraction | None:
+def outer_factor(level: Fraction | float) -> Fraction | None:
     """A rational at or above e^level; beyond the largest level ``None``, which asks nothing."""
     return exp_bounds(level)[1] if level <= LARGEST_LEVEL else None
 
 
-def inner_factor(level: Fraction) -> Fraction:
+def inner_factor(level: Fraction | float) -> Fraction:
     """A rational a little below e^level, and 1 at level zero."""
-    low, _ = exp_bounds(min(level, Fraction(LARGEST_LEVEL)))
-    return 1 + (low - 1) * (1 - SLACK)
+    return 1 + (exp_lower(level) - 1) * (1 - SLACK)
 
 
 def sides_outside(cone: Cone) -> TwoSided | None:
@@ -96,12 +95,12 @@ def recognised(
     The cone of all groups lies inside it. With ``whole`` the first group of another kind ends the
     search.
     """
-    sides: dict[str, Fraction] = {}
+    sides: dict[str, Fraction | float] = {}
     is_all = True
     for group in groups:
         name = _SIDES.get((_kind(group.over, masses), _kind(group.under, masses)))
         if name is not None:
-            sides[name] = min(sides.get(name, group.level), group.level)
+            sides[name] = min(sides.get(name, group.level), group.level, key=float)
             continue
         is_all = False
         if whole:

@@ -17,14 +17,13 @@ import functools
 import hashlib
 import json
 import math
-import operator
 import os
 import re
 import struct
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, product
@@ -38,6 +37,7 @@ NEAR = Fraction(1, 1 << 40)  # how far below the value a file may state it, as a
 MOST_LISTED, SMALLEST_SHARE = 12, 2.0**-60  # symbols whose columns are priced; of a truth
 LONGEST_CLAIM, MOST_BRANCHES = 2000, 8000
 MOST_GROUPS = 6  # of equal masses, of a subset selection
+LARGEST_POWER = 8192  # bits of powers of rationals that are written out
 MOST_CUT = 8  # symbols whose columns are priced where the cone is of another kind
 GAP_TOLERANCE, NOTHING, ROW_TOLERANCE = Fraction(1e-6), Fraction(1e-11), Fraction(1e-6)
 LEAST_WORK, WORK_PER_BYTE = 15_000_000, 40  # steps of arithmetic that a file may ask for
@@ -103,8 +103,8 @@ _Form = dict[str, Any]
 
 
 def _list(item: _Form, length: str = "", least: int = 0, most: int | None = None) -> _Form:
-    found: _Form = {"type": "array", "items": item, "minItems": least or int(bool(length))}
-    return found | ({"length": length} if length else {}) | ({"maxItems": most} if most else {})
+    found = {"length": length, "minItems": least or int(bool(length)), "maxItems": most}
+    return {"type": "array", "items": item} | {key: part for key, part in found.items() if part}
 
 
 def _row(*items: _Form) -> _Form:
@@ -175,15 +175,12 @@ _WRITTEN: dict[str, tuple[Callable[[str], Any], str]] = {
     "decimal": (Decimal, r"-?[0-9]+(\.[0-9]+)?(E[+-][0-9]+)?"),
     "bytes": (bytes.fromhex, "([0-9a-f]{2})*"),
 }
-_TYPED = [
-    _only({name: {"type": "string", "pattern": f"^{form}$"}})
-    for name, (_, form) in _WRITTEN.items()
-]
 _FACTOR, _MASSES, _PRIORS, _FEATURE = map(_of, ("factor", "masses", "priors", "feature"))
+_SHAPE, _PLACES, _VALUES = map(_of, ("shape", "places", "values"))
 _LEVELS_OF = {"levels_of": _list(_row(_VALUE, _FACTOR), least=1)}
 _SECRETS = {
-    "secrets": _list(_row(_NAME, _MASSES), least=1),
-    "pairs": _list(_row(_NAME, _NAME)),
+    "secrets": _of("secrets"),
+    "pairs": _of("pairs"),
     "priors": _PRIORS,
 }
 _DISTANCES = _any(
@@ -206,7 +203,7 @@ _NOTION_FORMS: dict[str, dict[str, _Form]] = {
     **dict.fromkeys(("MaximalLeakage", "MaximalCostLeakage", "MIPrivacy"), _NO_MORE),
     **dict.fromkeys(("SymbolPML", "SymbolPMC", "SymbolLIP", "InputDiscriminativeLDP"), _LEVELS_OF),
     "ContextAwareLDP": {"levels_of": _list(_row(_VALUE, _VALUE, _FACTOR))},
-    "UtilityOptimisedLDP": {"sensitive": _list(_VALUE, least=1)},
+    "UtilityOptimisedLDP": {"sensitive": _VALUES},
     "InferenceCost": {"costs": _matrices(_double(0), "N", "guess")},
     "DP": {"neighbours": _RELATION},
     "MetricPrivacy": {"distances": _DISTANCES},
@@ -237,8 +234,8 @@ _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "Symmetric": _TOLERANCE,
     "Rows": {"matrices": _list(_COSTS, "rows"), "sense": {"enum": ["<=", ">=", "=="]}} | _RIGHT,
     "Sums": {
-        "shape": _row(_whole(1), _whole(1)),
-        "places": _list(_list(_whole(0)), "rows"),
+        "shape": _SHAPE,
+        "places": _list(_PLACES, "rows"),
         "values": _list(_list(_REAL), "rows"),
         "sense": {"enum": ["<=", "=="]},
     }
@@ -247,7 +244,7 @@ _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "Apart": {"symbols": _list(_VALUE, least=2)},
     "EveryOutput": {"coefficients": _list(_row(_VALUE, _REAL), least=2)},
     "Posterior": {
-        "symbols": _list(_VALUE, least=1),
+        "symbols": _VALUES,
         **dict.fromkeys(("low", "high"), _any(_NULL, _double(0))),
         "relative": _FLAG,
     },
@@ -262,7 +259,7 @@ _REQUIREMENT_FORMS: dict[str, dict[str, _Form]] = {
     "Invariant": _TOLERANCE,
     "Unbiased": {"values": _list(_row(_VALUE, _REAL), least=1)} | _TOLERANCE,
     "EqualError": {
-        "groups": _list(_list(_VALUE, least=1), least=2),
+        "groups": _list(_VALUES, least=2),
         "tolerance": _double(1e-14),
         "costs": _any(_NULL, _COSTS),
     },
@@ -276,21 +273,20 @@ def _asked_forms(forms: dict[str, dict[str, _Form]], levels: bool) -> _Form:
         own = ("epsilon_l", "epsilon_u") if name == "ALIP" else ("epsilon",)
         parameters = _only(dict.fromkeys(own if levels else (), _LEVEL) | also)
         given[name] = {"properties": {"parameters": parameters}}
-    return _only({"name": _TEXT, "parameters": _FREE}) | {"allOf": _by("name", given)}
+    open_ = {"type": "object", "additionalProperties": _any(_VALUE, _LEVEL)}
+    free = open_ if levels else _FREE
+    return _only({"name": _TEXT, "parameters": free}) | {"allOf": _by("name", given)}
 
 
-_FREE = {"type": "object", "additionalProperties": _VALUE}
+_FREE, _LINEAR, _DUAL, _SAID = map(_of, ("parameters", "linear", "dual", "said"))
 _PRIOR, _KERNEL, _HASH, _DIGITS = map(_of, ("prior", "kernel", "hash", "digits"))
 _ASKED = _list(_of("notion"))
 _GAIN = _numbers(-LARGEST_GAIN, LARGEST_GAIN)
 _RECORD: dict[str, _Form] = {"name": _TEXT}
 _CLASS: dict[str, _Form] = {"class": _TEXT, "parameters": _FREE}
-_GAINS = _RECORD | {"gains": _matrices(_GAIN, "N", "M")}
-_LINEAR = _any(_only(_GAINS), _only(_GAINS | _CLASS))
-_TRUTHS = _any(_NULL, {"const": "any"}, _PRIOR, _list(_PRIOR, least=1))
-_WEIGHTS = _any(_NULL, _list(_numbers(0), "F"), _matrices(_NUMBER, "F", "F"))
+_GAINS = _RECORD | {"gains": _of("gains")}
 _QUESTIONS = {"questions": _matrices(_NUMBER, "F", "N"), "answers": _list(_LABEL, "F")}
-_ESTIMATION = {"name": _TEXT, "weights": _WEIGHTS, "truth": _TRUTHS}
+_ESTIMATION = {"name": _TEXT, "weights": _of("weights"), "truth": _of("truths")}
 _PART = {
     "utility": _LINEAR,
     "prior": _any(_NULL, _PRIOR),
@@ -305,15 +301,8 @@ _ASKED_UTILITY = _any(
     _only(_RECORD),
     _only(_RECORD | _CLASS),
 )
-_MATRIX = _only(
-    {
-        "shape": _row(_whole(1), _whole(1)),
-        **dict.fromkeys(("rows", "columns"), _list(_whole(0))),
-        "values": _list(_NUMBER),
-    }
-)
-_DUAL = _list(_list(_MATRIX, least=1, most=2))
-_PRICES = {"prices": _any(_NULL, _list(_NUMBER, "n")), "multipliers": _any(_NULL, _DUAL)}
+# Prices are as many as columns of ``inverse`` are long, which a reference would not compare.
+_PRICES = {"prices": _any(_NULL, _list(_NUMBER, "n")), "multipliers": _of("multipliers")}
 _MIXTURE = {"mixture": _list(_NUMBER, least=1)}
 _LIMITS = _MIXTURE | {
     "averages": _DUAL,
@@ -321,13 +310,26 @@ _LIMITS = _MIXTURE | {
     "offset": _NUMBER,
     "power": _whole(-1100, 0),
 }
-_BRANCH = {"excluded": _list(_whole(0)), "counted": _FLAG, "duals": _only(_PRICES, _LIMITS)}
+_BRANCH = {"excluded": _PLACES, "counted": _FLAG, "duals": _only(_PRICES, _LIMITS)}
 _DUALS = _only(_PRICES, _LIMITS | {"branches": _list(_only(_BRANCH), most=MOST_BRANCHES)})
 _INVERSE = _PRICES | {"multipliers": _NULL, "inverse": _list(_list(_NUMBER, "n"), least=1)}
-_SAID = {"type": "string", "pattern": "^[^\x00-\x1f\x7f-\x9f]*$", "maxLength": 200}
+_DAY = "[0-9]{4}(-[0-9]{2}){2}(T[0-9]{2}(:[0-9]{2}){2}([.][0-9]{6})?)?"
+_DATE = {"type": "string", "pattern": f"^{_DAY}$"}
+_BINS_OF = ["numbers", "dates", "year", "quarter", "month", "weekday"]
+_BINS = {
+    "labels": _list(_TEXT, least=1),
+    "edges": _list(_any(_ENDLESS, _of("fraction"), _DATE), least=2),
+    "closed": {"enum": ["left", "right"]},
+    "whole": _FLAG,
+    "origin": {"enum": ["public", "a separate sample", "the secrets"]},
+}
+_COLUMNS = {"bins": _only(_BINS, {"of": {"enum": _BINS_OF}}), "places": {"type": "object"}}
+_ATTRIBUTE = _only({"name": _TEXT}, _COLUMNS)
+_ATTRIBUTES = {"attributes": _of("attributes")}
+_GROUP_NUMBERS = _list(_whole(0, MOST_GROUPS - 1), least=2)
 _REPAIR = _only(
     {
-        "merged": _list(_whole(0)),
+        "merged": _PLACES,
         "mixed": _numbers(0, 1),
         "rounds": _whole(0),
         "constant": _FLAG,
@@ -357,11 +359,12 @@ _CERTIFICATE = _only(
 _GEOMETRY = {
     "base": _whole(2, LARGEST_BASE),
     "dimension": _whole(1, 63),
-    "profiles": _of("profiles"),
+    "profiles": _list(_only({"count": _whole(1), "high": _DIGITS, "middle": _DIGITS}), least=1),
 }
-_PART = _only(_GEOMETRY, {"placements": _of("placements")})
+_PLACEMENTS = _list(_only({"elements": _list(_whole(0), least=1), "mass": _DIGITS}), least=1)
+_PART = _only(_GEOMETRY, {"placements": _PLACEMENTS})
 _TYPE = {"chances": _list(_DIGITS, "G"), "parts": _list(_any(_NULL, _PART), "G")}
-_REPORTS = {"types": _list(_only(_TYPE), least=1)}
+_REPORTS = {"types": _of("types")}
 _SELECTION = _REPORTS | {
     "notions": _ASKED | {"length": "K", "minItems": 1},
     "achieved": _list(_of("levels"), "K"),
@@ -383,7 +386,7 @@ _BESIDE = ("audit", "requirement_prices", "clash", "message", "smallest_levels")
 
 
 def _file(needed: dict[str, _Form], also: dict[str, _Form] | None = None) -> _Form:
-    return _only(_TOP | needed, (also or {}) | {name: {} for name in _BESIDE})
+    return _only(needed, (also or {}) | {name: {} for name in (*_TOP, *_BESIDE)})
 
 
 _PUBLIC = {"mechanism": _KERNEL, "notions": _ASKED, "fingerprint": _HASH}
@@ -416,29 +419,33 @@ _KINDS = {
     ),
     "subset selection": _file(
         {"symbols": _whole(2, 1 << 24), **_SELECTION},
-        {"labels": _list(_LABEL, least=2)},
+        {"labels": _list(_LABEL, least=2), **_ATTRIBUTES},
     ),
     "grouped selection": _file(
         {
             "prior": _PRIOR,
-            "prices": _only(
-                {
-                    "inside": _list(_NUMBER, "G"),
-                    "across": _matrices(_NUMBER, "G", "G"),
-                    "row": _list(_NUMBER, "G"),
-                }
+            "prices": _any(
+                _only(
+                    {
+                        "inside": _list(_NUMBER, "G"),
+                        "across": _matrices(_NUMBER, "G", "G"),
+                        "row": _list(_NUMBER, "G"),
+                    }
+                ),
+                _only({"sizes": _list(_whole(1), "R"), "weights": _list(_NUMBER, "R")}),
             ),
             **_SELECTION,
-        }
+        },
+        {"groups": _GROUP_NUMBERS},
     ),
     "public selection": _file(
         {
-            "groups": _list(_whole(0, MOST_GROUPS - 1), least=2),
+            "groups": _GROUP_NUMBERS,
             "notions": _ASKED,
             "fingerprint": _HASH,
             **_REPORTS,
         },
-        {"labels": _list(_LABEL), **_STATED},
+        {"labels": _list(_LABEL), **_STATED, **_ATTRIBUTES},
     ),
     "plan": _file(
         {
@@ -456,37 +463,32 @@ _KINDS = {
         {"achieved": _of("levels")},
     ),
 }
-_BINS = {
-    "labels": _list(_TEXT, least=1),
-    "edges": _list(_any(_ENDLESS, _of("fraction")), least=2),
-    "closed": {"enum": ["left", "right"]},
-    "whole": _FLAG,
-    "origin": {"enum": ["public", "a separate sample", "the secrets"]},
-}
-_ATTRIBUTES = {
-    "attributes": _list(
-        _only({"name": _TEXT}, {"bins": _only(_BINS), "places": {"type": "object"}}), least=1
-    )
-}
 _BASIC = {"type": ["string", "number", "boolean", "null"]}
 _PATTERN = "(0|[1-9][0-9]*)"
 _FRACTION = _only({"fraction": _of("fraction")})
+_EXACT_LEVELS = ("fraction", "ln", "bits")  # nats, the logarithm of a number, times log 2
 _DEFINED: dict[str, _Form] = {
     "label": _any(
         _BASIC,
         _only({"float": _ENDLESS}),
         _only({"tuple": _list(_LABEL)}),
-        _FRACTION,
-        *_TYPED,
+        _of("typed"),
     ),
-    "parameter": _any(_BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _FRACTION, *_TYPED),
+    "parameter": _any(_BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _of("typed")),
+    "typed": _any(
+        _only({"fraction": _of("fraction")}),
+        *(
+            _only({name: {"type": "string", "pattern": f"^{form}$"}})
+            for name, (_, form) in _WRITTEN.items()
+        ),
+    ),
     "exact": _any(_numbers(0), _only({"fraction": _of("share")})),
     "share": {
         "type": "string",
         "pattern": f"^{_PATTERN}(/[1-9][0-9]*)?$",
         "maxLength": LONGEST_NUMBER,
     },
-    "level": _any(_double(0), _INF),
+    "level": _any(_double(0), _INF, *(_only({k: _of("share")}) for k in _EXACT_LEVELS)),
     "name": _any(
         {"type": "string", "pattern": r"^((?!-?inf)|-?inf[\s\S])[\s\S]*$"},
         _only({"text": _ENDLESS}),
@@ -521,15 +523,30 @@ _DEFINED: dict[str, _Form] = {
         {
             "inputs": _list(_LABEL, "N"),
             "outputs": _list(_LABEL, "M"),
-            "denominator_bits": _whole(0, MOST_BITS),
             "weights": _matrices(_DIGITS, "N", "M"),
         },
-        _ATTRIBUTES,
+        {"denominator_bits": _whole(0, MOST_BITS), "denominator": _DIGITS} | _ATTRIBUTES,
     ),
     "duals": _DUALS,
     "estimates": _only(_INVERSE, _MIXTURE),
-    "profiles": _list(_only({"count": _whole(1), "high": _DIGITS, "middle": _DIGITS}), least=1),
-    "placements": _list(_only({"elements": _list(_whole(0), least=1), "mass": _DIGITS}), least=1),
+    "types": _list(_only(_TYPE), least=1),
+    "attributes": _list(_ATTRIBUTE, least=1),
+    "linear": _any(_only(_GAINS), _only(_GAINS | _CLASS)),
+    "gains": _matrices(_GAIN, "N", "M"),
+    "weights": _any(_NULL, _list(_numbers(0), "F"), _matrices(_NUMBER, "F", "F")),
+    "truths": _any(_NULL, {"const": "any"}, _PRIOR, _list(_PRIOR, least=1)),
+    "multipliers": _any(_NULL, _DUAL),
+    "dual": _list(_list(_of("matrix"), least=1, most=2)),
+    "matrix": _only(
+        {"shape": _SHAPE, "rows": _PLACES, "columns": _PLACES, "values": _list(_NUMBER)}
+    ),
+    "shape": _row(_whole(1), _whole(1)),
+    "places": _list(_whole(0)),
+    "values": _list(_VALUE, least=1),
+    "parameters": {"type": "object", "additionalProperties": _VALUE},
+    "said": {"type": "string", "pattern": "^[^\x00-\x1f\x7f-\x9f]*$", "maxLength": 200},
+    "secrets": _list(_row(_NAME, _MASSES), least=1),
+    "pairs": _list(_row(_NAME, _NAME)),
 }
 _SCHEMAS: dict[int, _Form] = {
     1: {"properties": {"requirements": False}},
@@ -704,11 +721,55 @@ def _typed(word: dict[str, str]) -> Any:
     """A value that JSON has no word for: its type, and a text that says which it is."""
     ((kind, text),) = word.items()
     if kind in ("float", "fraction"):
-        return float(text) if kind == "float" else _exact(text)
+        return float(text) if kind == "float" else _reduced(text)
+    if kind in _EXACT_LEVELS:
+        return _level(word)
     try:
         return _WRITTEN[kind][0](text)
     except (ValueError, ArithmeticError):
         raise UnreadableError(f"{text!r}, which is no {kind}") from None
+
+
+def _reduced(text: str) -> Fraction:
+    """A rational as it is written: without a common divisor, an integer alone."""
+    value, below = _exact(text), text.partition("/")[2]
+    _need(below != "1" and value.denominator == _integer(below or "1"), "a number not reduced")
+    return value
+
+
+class _Log(float):
+    """The level times · log(base), for a rational base above 1."""
+
+    def __new__(cls, times: Fraction, base: Fraction) -> _Log:
+        found = super().__new__(
+            cls, times * (math.log(base.numerator) - math.log(base.denominator))
+        )
+        found.times, found.base = times, base
+        return found
+
+    times: Fraction
+    base: Fraction
+
+    def __repr__(self) -> str:
+        if self.times != 1:
+            return f"{self.times} bits"
+        return f"ln {self.base}" if self.base.denominator == 1 else f"ln({self.base})"
+
+
+def _level(word: Any) -> Any:
+    """A level: a double, ``"inf"``, {"fraction": …} in nats that is no double, {"ln": …} of a
+    number above 1, or {"bits": …} of one that is not whole, which is so many times log 2.
+    """
+    if not isinstance(word, dict):
+        return _parameter(word)
+    ((kind, text),) = word.items()
+    value = _reduced(text)
+    if kind == "ln":
+        _need(value > 1, "the logarithm of no number above 1")
+        return _Log(_ONE, value)
+    _need(0 < value < 1 << 1000, "a level out of range")
+    _need(value.denominator > 1 if kind == "bits" else float(value) != value, "a level not reduced")
+    return _Log(value, Fraction(2)) if kind == "bits" else value
 
 
 def _labels(words: list[Any]) -> tuple[Any, ...]:
@@ -737,22 +798,29 @@ def _attributes(part: Any, labels: tuple[Any, ...]) -> Any:
     return given
 
 
+def _days(text: str) -> Fraction:
+    """Days since the first of 1970 of an edge of dates."""
+    _need(re.fullmatch(_DAY, text), "edges that are no dates")
+    since = datetime.fromisoformat(text) - datetime(1970, 1, 1)
+    return Fraction(since // timedelta(microseconds=1), 86_400 * 10**6)
+
+
 def _midpoints(bins: Any) -> dict[Any, float]:
     """The number that each label of bins stands for: the middle of the doubles nearest to its ends,
-    of an open bin that of one as wide as the bin beside it, or of width one.
+    of an open bin that of one as wide as the bin beside it, or of width one; none for months.
     """
     labels, whole, left = _labels(bins["labels"]), bins["whole"], bins["closed"] == "left"
     count, sides = len(labels), list[tuple[float, float]]()  # below an edge, and above it
-    edges = [float(t) if t in ("-inf", "inf") else _exact(t) for t in bins["edges"]]
+    of = _BINS_OF.index(bins.get("of", "numbers"))
+    _need(whole or of < 2, "parts of dates that are no whole numbers")
+    read = _days if of == 1 else _exact
+    edges = [float(t) if t in ("-inf", "inf") else read(t) for t in bins["edges"]]
     _need(all(a < b for a, b in pairwise(edges)), "edges that do not increase")
-    for i, text in enumerate(bins["edges"]):
-        near = float(text if text in ("-inf", "inf") else _exact(text))
-        if whole and math.isfinite(near):
-            edge, is_kept = _exact(text), i == 0 or (i < count and left)
-            first = math.ceil(edge) if is_kept else math.floor(edge) + 1
-            sides.append((float(first - 1), float(first)))
-        else:
-            sides.append((near, near))
+    for i, edge in enumerate(edges):
+        sides.append((float(edge), float(edge)))
+        if whole and math.isfinite(edge):
+            first = math.ceil(edge) if i == 0 or (i < count and left) else math.floor(edge) + 1
+            sides[-1] = (float(first - 1), float(first))
     ends = [(low, high) for (_, low), (high, _) in pairwise(sides)]
     widths = [math.inf, *(high - low + whole - whole for low, high in ends), math.inf]
     for i, near in ((0, widths[2]), (-1, widths[-3])):
@@ -761,7 +829,8 @@ def _midpoints(bins: Any) -> dict[Any, float]:
             ends[i] = (-width / 2, width / 2) if high == math.inf else (high - width, high)
         elif high == math.inf:
             ends[i] = low, low + width
-    return {x: low + (high - low) / 2 for x, (low, high) in zip(labels, ends, strict=True)}
+    middle = [low + (high - low) / 2 for low, high in ends]
+    return dict(zip(labels, middle, strict=True)) if of < 3 else {}
 
 
 def _grid(given: Any, n: int, m: int) -> list[list[Fraction]]:
@@ -771,18 +840,36 @@ def _grid(given: Any, n: int, m: int) -> list[list[Fraction]]:
     return rows
 
 
+def exp_bounds(level: Any) -> tuple[Fraction, Fraction]:
+    """Rationals around e^level, both the same at 0 and at logarithms of rationals."""
+    if not isinstance(level, _Log):
+        return _around("exp", Fraction(level)) if level else (_ONE, _ONE)
+    base, times = level.base, level.times
+    size = max(base.numerator, base.denominator).bit_length()
+    if times.denominator == 1 and times * size <= LARGEST_POWER:
+        return base**times.numerator, base**times.numerator
+    low, high = _around("ln", base)
+    return exp_bounds(low * times)[0], exp_bounds(high * times)[1]
+
+
 @functools.lru_cache(maxsize=4096)
-def exp_bounds(level: Fraction) -> tuple[Fraction, Fraction]:
-    """Rationals around e^level, both 1 at level 0: what is beside its correctly rounded value."""
-    if level == 0:
-        return _ONE, _ONE
-    tiny = max(0, level.denominator.bit_length() - level.numerator.bit_length())
+def _around(function: str, value: Fraction) -> tuple[Fraction, Fraction]:
+    """Rationals around exp or ln of a number: what is beside its correctly rounded value."""
+    above = abs(value.numerator - value.denominator) if function == "ln" else value.numerator
+    tiny = max(0, value.denominator.bit_length() - above.bit_length())
     context, ends = Context(EXP_DIGITS + tiny // 3, Emin=MIN_EMIN, Emax=MAX_EMAX), list[Fraction]()
     for rounding, beside in ((ROUND_FLOOR, context.next_minus), (ROUND_CEILING, context.next_plus)):
         context.rounding = rounding
-        power = context.divide(Decimal(level.numerator), Decimal(level.denominator))
-        ends.append(Fraction(beside(context.exp(power))))
+        near = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+        ends.append(Fraction(beside(getattr(context, function)(near))))
     return ends[0], ends[1]
+
+
+def _scaled(level: Any, scale: Fraction) -> Any:
+    """A multiple of a finite level, exact."""
+    if scale and isinstance(level, _Log):
+        return _Log(level.times * scale, level.base)
+    return Fraction(level) * scale
 
 
 # What notions ask: pairs of hypotheses, which are masses by position
@@ -852,14 +939,14 @@ class _Part(NamedTuple):
 
     kind: str
     groups: list[tuple[_Family, Any, Fraction]]
-    level: float
+    level: Any
     delta: Fraction = _ZERO
 
     def factor(self, scale: Fraction | None = None) -> Any:
         """A rational at or above e^(level · scale), by default that of the first group; ``None``
         where that asks next to nothing.
         """
-        level = Fraction(self.level) * (self.groups[0][2] if scale is None else scale)
+        level = _scaled(self.level, self.groups[0][2] if scale is None else scale)
         return exp_bounds(level)[1] if level <= LARGEST_LEVEL else None
 
     @property
@@ -934,7 +1021,10 @@ class _Prior:
         return self
 
     def asks(self, notion: dict[str, Any]) -> list[_Part]:
-        given = {key: _parameter(value) for key, value in notion["parameters"].items()}
+        given = {
+            key: _level(value) if key.startswith("epsilon") else _parameter(value)
+            for key, value in notion["parameters"].items()
+        }
         name = notion["name"]
         _afford(str(notion).count("fraction"))
         parts = getattr(self, re.sub("PMC$", "PML", name))(**given) or [_NO_PART]
@@ -1196,23 +1286,32 @@ def _read_prior(part: Any, report: Report) -> _Prior:
 
 
 class _Kernel:
-    """Integer weights over 2**bits, a row for each input; rows of a file that are off by up to
+    """Integer weights over one number, a row for each input; rows of a file that are off by up to
     ``room`` are neither right nor wrong.
     """
 
     def __init__(self, part: Any, report: Report, room: Fraction = _ZERO) -> None:
         self.inputs, self.outputs = _labels(part["inputs"]), _labels(part["outputs"])
-        self.bits = part["denominator_bits"]
+        bits, self.one = part.get("denominator_bits"), _integer(part.get("denominator", "0"))
+        is_other = self.one & (self.one - 1) and self.one.bit_length() <= MOST_BITS + 1
+        _need(is_other if bits is None else not self.one, "a denominator that is none")
+        self.one = self.one or 1 << bits
         _afford(2 * len(self.inputs) * len(self.outputs))
         self.rows = [list(map(_integer, row)) for row in part["weights"]]
         self.attributes = _attributes(part, self.inputs)
         self.weights = [w for row in self.rows for w in row]
-        off = max(abs(Fraction(sum(row), 1 << self.bits) - 1) for row in self.rows)
+        off = max(abs(Fraction(sum(row), self.one) - 1) for row in self.rows)
         report.add("rows", not off or (None if off <= room else False), f"off by {float(off):.3g}")
 
     def total(self, terms: _Terms) -> Fraction:
         """Σ a_xy K_xy."""
-        return sum((a * self.rows[x][y] for (x, y), a in terms.items()), _ZERO) / (1 << self.bits)
+        return sum((a * self.rows[x][y] for (x, y), a in terms.items()), _ZERO) / self.one
+
+    @property
+    def bits(self) -> int:
+        """Those of the power of two that the weights of a design are over."""
+        _need(not self.one & (self.one - 1), "a design over no power of two")
+        return self.one.bit_length() - 1
 
 
 # Whether a kernel has a notion
@@ -1231,13 +1330,13 @@ class _Excess(NamedTuple):
         parts = (max(under * u - above * v, 0) for u, v in zip(self.a, self.b, strict=True))
         return sum(parts) <= under * self.limit
 
-    def holds(self, level: float) -> bool | None:
+    def holds(self, level: Any) -> bool | None:
         """Whether it does at a level; undecided where that is too close, or too large."""
         if level == math.inf:
             return True
         if sum(u for u, v in zip(self.a, self.b, strict=True) if not v) > self.limit:
             return False
-        power = Fraction(level) * self.scale
+        power = _scaled(level, self.scale)
         low, high = exp_bounds(min(power, Fraction(LARGEST_LEVEL)))
         if self.fits(low):
             return True
@@ -1246,7 +1345,7 @@ class _Excess(NamedTuple):
 
 def _measure(part: _Part, kernel: _Kernel | _Product) -> list[_Excess]:
     """The exact numbers that decide a constraint; none for sums of logarithms."""
-    columns, one, found = list(zip(*kernel.rows, strict=True)), 1 << kernel.bits, []
+    columns, one, found = list(zip(*kernel.rows, strict=True)), kernel.one, []
     for over, under, scale in part.groups:
         tops = [max(_likelihoods(over, column)) for column in columns]
         if part.kind == "maxima":
@@ -2287,7 +2386,7 @@ def _worst_risk(
     above = [[math.ceil(v / unit) for v in row] for row in square]
     pairs, image = zip(near, columns, strict=True), [_dot(row, truth) for row in part]
     sizes = [d * d * _dot(k, [_dot(row, k) for row in above]) for d, k in pairs]
-    scale, both = unit * (1 << kernel.bits), zip(rows, image, strict=True)
+    scale, both = unit * kernel.one, zip(rows, image, strict=True)
     costs = [_dot(row, sizes) * scale - 2 * v for row, v in both]
     return least[0], max(costs) + _dot(truth, image)
 
@@ -2332,12 +2431,13 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
             report.add(f"privacy: {_shown(part)}", None, "of a prior that the file does not hold")
     for text in content.get("stated", []):
         report.add(f"privacy: {text}", None, "stated by its maker, without its parameters")
-    joined = functools.reduce(operator.or_, kernel.weights, 1 << kernel.bits)
-    spare = (joined & -joined).bit_length() - 1
+    common = math.gcd(kernel.one, *kernel.weights)
+    over = kernel.one // common
     names = [list(map(repr, kernel.inputs)), list(map(repr, kernel.outputs))]
-    digest = hashlib.sha256(json.dumps([*names, kernel.bits - spare]).encode())
+    tag = str(Decimal(over)) if over & (over - 1) else over.bit_length() - 1
+    digest = hashlib.sha256(json.dumps([*names, tag]).encode())
     for row in kernel.rows:
-        digest.update((",".join(str(Decimal(w >> spare)) for w in row) + ";").encode())
+        digest.update((",".join(str(Decimal(w // common)) for w in row) + ";").encode())
     if content.keys() & {"questions", "answers"}:
         answers = _labels(content["answers"])
         table = _grid(content["questions"], len(answers), len(kernel.inputs))
@@ -2349,24 +2449,31 @@ def _check_public(content: dict[str, Any], report: Report) -> None:
 
 
 def _check_groups(content: dict[str, Any], report: Report) -> None:
-    """A subset selection of groups of equal masses: a report has a type, which comes with a chance
-    of each group, and for each group that it splits a class of residues.
+    """A subset selection of groups of equal or near masses: a report has a type, which comes with a
+    chance of each group, and for each group that it splits a class of residues.
     """
     kind, symbols = content["kind"], content.get("symbols")
     is_public = kind == "public selection"  # of other masses than these, if of any
+    numbers = content.get("groups", [0])
+    _need({*numbers} == {*range(max(numbers) + 1)}, "groups that are not numbered from 0 on")
     if kind == "grouped selection":
         weights = _read_prior(content["prior"], report).weights
-        groups = [(mass, weights.count(mass)) for mass in sorted({*weights}, reverse=True)]
+        if "groups" not in content:
+            order = sorted({*weights}, reverse=True)
+            numbers = [order.index(weight) for weight in weights]
+        _need(len(numbers) == len(weights), "a group of each symbol")
+        pairs = list(zip(numbers, weights, strict=True))
+        own = [[w for j, w in pairs if j == i] for i in sorted({*numbers})]
+        groups = [(Fraction(sum(masses), len(masses)), len(masses)) for masses in own]
     else:
-        numbers = content["groups"] if is_public else [0]
-        _need({*numbers} == {*range(max(numbers) + 1)}, "groups that are not numbered from 0 on")
-        groups = [(1, symbols or numbers.count(i)) for i in range(max(numbers) + 1)]
+        groups = [(_ONE, symbols or numbers.count(i)) for i in range(max(numbers) + 1)]
         size = sum(n for _, n in groups)
         _need("labels" not in content or len(_labels(content["labels"])) == size, "other labels")
     _need((len(groups) == 1) == (symbols is not None), "a single group, or several")
+    _attributes(content, _labels(content.get("labels", [])))
     _need(len(groups) <= MOST_GROUPS, "too many groups")
     sums, columns = [0] * len(groups), list[tuple[_Prior, _Kernel]]()
-    is_full, is_alike = not is_public, True
+    is_full, is_alike = "groups" not in content, True
     for one in content["types"]:
         chances, choices = list(map(_integer, one["chances"])), list[list[_Residues]]()
         report.add("weights", max(chances) > 0, "of types")
@@ -2469,7 +2576,7 @@ class _Product(NamedTuple):
 
     labels: list[Any]
     rows: list[list[int]]
-    bits: int
+    one: int
 
     @classmethod
     def of(cls, kernels: list[_Kernel], labels: list[Any]) -> _Product:
@@ -2479,7 +2586,7 @@ class _Product(NamedTuple):
             rows.append([1])
             for table, value in zip(tables, label, strict=True):
                 rows[-1] = [a * b for a in rows[-1] for b in table[value]]
-        return cls(labels, rows, sum(k.bits for k in kernels))
+        return cls(labels, rows, math.prod(k.one for k in kernels))
 
     @classmethod
     def worst(cls, kernels: list[_Kernel]) -> _Product:
@@ -2489,7 +2596,7 @@ class _Product(NamedTuple):
             ends = [(max(c), min(c)) for c in zip(*k.rows, strict=True) if any(c)]
             top, low = max(ends, key=lambda e: (not e[1], Fraction(e[0], e[1] or 1)))
             tops, lows = tops * top, lows * low
-        return cls([1, 0], [[tops], [lows]], 0)
+        return cls([1, 0], [[tops], [lows]], 1)
 
 
 def _check_plan(content: dict[str, Any], report: Report) -> None:

@@ -284,7 +284,7 @@ def contraction(subject: Any, prior: Any = None, *, level: float = 0.0) -> Contr
 def _of_kernel(mechanism: Mechanism, used: list[int], level: float) -> Contraction:
     _check_pairs(len(used))
     rows = integer_rows(mechanism, used)
-    lower, upper = exp_bounds(Fraction(level))
+    lower, upper = exp_bounds(level)
     best, pair = Fraction(-1), (0, 0)
     for i in range(len(used)):
         for j in range(len(used)):

@@ -310,7 +310,7 @@ class _Kernel:
         """The envelope at a level by a formula, rounded to nearest."""
         rows = [[Fraction(k, self.one) for k in row] for row in self.rows]
         masses = [Fraction(mass, self.one * self.total) for mass in self.masses]
-        factor = exp_bounds(Fraction(level))[0]
+        factor = exp_bounds(level)[0]
         found = closed_envelope(rows, masses, factor, risk_averse=self.risk_averse)
         return None if found is None else float(found)
 
@@ -325,7 +325,7 @@ class _Kernel:
 
     def point(self, level: float) -> EnvelopePoint:
         """The envelope at a level."""
-        lower, upper = exp_bounds(Fraction(level))
+        lower, upper = exp_bounds(level)
         generous, strict = self.sides(lower), self.sides(upper)
         whole = self.one * self.total
         if (generous < 0).all():

@@ -186,8 +186,8 @@ def integer_rows(mechanism: Mechanism, used: list[int]) -> Rows:
     """Rows as integers over one number; rows that were read with rounding divided by sums."""
     weights = mechanism.weights.astype(object)[used]
     sums = [int(s) for s in weights.sum(axis=1)]
-    if all(s == 1 << mechanism.bits for s in sums):
-        return weights, 1 << mechanism.bits
+    if all(s == mechanism.denominator for s in sums):
+        return weights, mechanism.denominator
     scale = math.lcm(*sums)
     return weights * np.array([scale // s for s in sums], dtype=object)[:, None], scale
 

@@ -18,7 +18,8 @@ from .parameters import spelled_out
 
 #: Every command, by the question that it answers, in the order of the help.
 QUESTIONS = {
-    "Which mechanism is best?": ("design", "smallest", "subset-selection", "pram", "plan-columns"),
+    "Where to begin?": ("try",),
+    "Which mechanism is best?": ("design", "smallest", "pram", "plan-columns"),
     "… for places, or tried out in a browser?": ("places", "explore"),
     "What does a kernel leak, and does it keep what is claimed?": (
         *("audit", "audit-samples", "certify", "verify", "show", "envelope"),
@@ -31,6 +32,8 @@ QUESTIONS = {
     "How is it shown?": ("report", "plot"),
     "What is here, and what went wrong?": ("data", "theorems", "explain", "doctor"),
 }
+#: Modules of commands that do not bear their names.
+MODULES = {"try": "try_out"}
 COMMANDS = tuple(name for names in QUESTIONS.values() for name in names)
 
 
@@ -79,9 +82,9 @@ def application(arguments: Sequence[str]) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_root)
     for name in (asked,) if asked in COMMANDS else COMMANDS:
-        place = name.replace("-", "_")
+        place = MODULES.get(name, name.replace("-", "_"))
         command = getattr(import_module(f"{__package__}.{place}"), place)
-        app.command()(spelled_out(command))
+        app.command(name)(spelled_out(command))
     return app
 
 

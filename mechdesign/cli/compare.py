@@ -104,14 +104,17 @@ def compare(
     for path in output or []:
         check_distinct({"--output": path}, {"the table": source.table})
     known = source.read_prior()
-    own = default_utility(known)
-    asked = {text: read_goal(text, known) for text in utility} if utility else {own.spec: own}
+    asked = {text: read_goal(text, known) for text in utility or []}
+    if not asked:
+        own = default_utility(known)
+        asked = {own.spec: own}
     goals = {text: asked_of(goal, known, of, of_weights, truth) for text, goal in asked.items()}
     labels = read_outputs(outputs)
     required = read_required(require, known, goals.values(), labels)
     writers = {path: _writer(path, force, excel_safe=excel_safe) for path in output or []}
     for path in writers:
         check_writable(path, overwrite=force)
+    source.hint_at_bins(known)
     try:
         found = run_compare(
             {"+".join(source.column or ["prior"]): known},

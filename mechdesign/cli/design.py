@@ -86,24 +86,32 @@ def design(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Design the best mechanism for a column, certify it, and say what it leaks."""
+    """Design the best mechanism for a column, certify it, and say what it leaks.
+
+    For the frequencies (-u estimation) of more than a hundred symbols a report is a subset of them,
+    without a matrix.
+    """
     from .._audit import audit as run_audit
     from ..files import check_writable
     from ..kernel_files import write_csv
+    from ..mechanism import mechanism_of
     from ..release._identifiability import identifiability
     from ..solve._design import design as run_design
     from ..solve._design import explain as run_explain
-    from ..storage import save
+    from ..storage import save, to_json
+    from ..subsets import SubsetSelection
+    from ..tables.counting import AS_MANY_AS_RECUR
     from ..utility.linear import default_utility
     from ..views.plain import choice_json, design_json
-    from ..views.text import print_design
+    from ..views.text import print_design, print_subset_selection
 
     notions = read_notions(privacy)
     check_distinct(
         {"--output": output, "--csv": csv, "--public": public},
         {"the table": source.table, "--utility": utility, "--bins-from": source.bins_from},
     )
-    known = source.read_prior()
+    many = AS_MANY_AS_RECUR if (utility or "").strip().lower() == "estimation" else None
+    known = source.read_prior(many)
     goal: Utility = default_utility(known) if utility is None else read_goal(utility, known)
     goal = asked_of(goal, known, of, of_weights, truth)
     method = read_solver(solver)
@@ -126,22 +134,30 @@ def design(
     named = [path for path in (output, csv, public) if path is not None]
     for path in named:
         check_writable(path, overwrite=force)
+    source.hint_at_bins(known)
     try:
         with waiting("designing", show=sys.stderr.isatty(), limit=time_limit):
             found = run_design(known, goal, notions, labels, method, time_limit, required)
     except InfeasibleError as impossible:
         _tell_impossible(impossible, output, force=force, as_json=as_json)
         raise
+    if csv is not None:
+        write_csv(mechanism_of(found), csv, overwrite=force, excel_safe=excel_safe)
+    if output is not None:
+        save(found, output, overwrite=force)
+    if public is not None:
+        save(found, public, overwrite=force, public=True)
+    if isinstance(found, SubsetSelection):
+        if as_json:
+            print_json(to_json(found))
+        else:
+            print_subset_selection(found)
+        for path in named:
+            note(f"saved {path}")
+        return
     with waiting("auditing", show=sys.stderr.isatty()):
         report = run_audit(found.mechanism, known, notions, required)
         identified = identifiability(found)
-    if output is not None:
-        save(found, output, overwrite=force)
-    if csv is not None:
-        write_csv(found.mechanism, csv, overwrite=force, excel_safe=excel_safe)
-    if public is not None:
-        save(found, public, overwrite=force, public=True)
-    source.hint_at_bins(known)
     if identified.tells_nothing:
         warn(identified.advice, UntoldWarning)
     if as_json:

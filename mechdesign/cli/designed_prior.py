@@ -45,6 +45,6 @@ class PriorChange:
 class DesignSource(PriorChange, PriorSource):
     """A column of a table, or a text, and what is done to its counts."""
 
-    def read_prior(self) -> Prior:
+    def read_prior(self, most: int | None = None) -> Prior:
         """The prior; :class:`InputError` where neither or both are given."""
-        return self.changed(super().read_prior())
+        return self.changed(super().read_prior(most))

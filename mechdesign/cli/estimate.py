@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -82,6 +83,32 @@ class SurveyOptions:
         if self.population is not None:
             found["population"] = read_sizes(self.population)
         return Survey(**found)
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """Which limits numbers have."""
+
+    side: Annotated[
+        str,
+        typer.Option(
+            help="both, lower or upper: limits of one side have all of the error rate on it."
+        ),
+    ] = "both"
+    together: Annotated[
+        bool,
+        typer.Option(
+            "--together",
+            help="All intervals of an estimate, of a group or of a difference hold at once "
+            "(Bonferroni).",
+        ),
+    ] = False
+
+    def of(self, made: Any) -> Any:
+        """An estimate with these limits."""
+        if (self.side, self.together) == ("both", False):
+            return made
+        return made.with_limits(side=self.side, together=self.together)
 
 
 def estimate(
@@ -173,19 +200,21 @@ def estimate(
     ] = None,
     mean: Annotated[
         bool,
-        typer.Option("--mean", help="Of a column of numbers in bins: their mean."),
+        typer.Option("--mean", help="Of a column of numbers or dates in bins: their mean."),
     ] = False,
     quantile: Annotated[
         list[float] | None,
-        typer.Option(help="Of a column of numbers in bins: such as 0.5, the median. Repeat it."),
+        typer.Option(help="Of such a column: such as 0.5, the median. Repeat it."),
     ] = None,
     histogram: Annotated[
         bool,
-        typer.Option("--histogram", help="Of a column of numbers in bins: shares and densities."),
+        typer.Option("--histogram", help="Of such a column: shares and densities."),
     ] = False,
     ends: Annotated[
         str | None,
-        typer.Option(help="With them, the least and largest number there can be, such as 0..120."),
+        typer.Option(
+            help="With them, the least and largest number or date there can be, such as 0..120."
+        ),
     ] = None,
     plot: Annotated[
         Path | None,
@@ -196,6 +225,7 @@ def estimate(
     force: Force = False,
     *,
     survey: SurveyOptions,
+    limits: LimitOptions,
     form: TextForm,
 ) -> None:
     """Estimate the distribution of the secret from reports, with error bars.
@@ -210,57 +240,42 @@ def estimate(
         second, second_column = _other_of_plan(kernel, names)
     joint = second is not None or second_column is not None
     drawn = survey.read()
-    if drawn.asked and (joint or second_round is not None):
-        raise InputError(
-            "--" + drawn.asked[0].replace("_", "-"),
-            expected="the estimates of one column of one survey",
-            got="two columns" if joint else "two rounds",
-            remedy="estimate one at a time",
-        )
+    several = joint or second_round is not None
+    of_bins, two = bool(mean or quantile or histogram), "two columns" if joint else "two rounds"
+    one = "the estimates of one column"
+    for name in drawn.asked[:several]:
+        option = "--" + name.replace("_", "-")
+        _refuse(option, f"{one} of one survey", two, "estimate one at a time")
     if by not in ("symbols", "blocks"):
-        raise InputError(
-            "--by",
-            expected="symbols or blocks",
-            got=quote(by, 40),
-            remedy="a column of groups is named with --by-group",
-        )
+        _refuse("--by", "symbols or blocks", quote(by, 40), "name a column of groups by --by-group")
     if plot is not None and drawn.by_group is not None:
-        raise InputError(
-            "--plot",
-            expected="one estimate",
-            got="groups",
-            remedy="leave out --by-group, or leave out --plot",
-        )
-    if joint and truth is not None:
-        raise InputError(
-            "--truth",
-            expected="the estimates of one column",
-            got="two columns",
-            remedy="leave out --with, or leave out --truth",
-        )
-    if plot is not None and joint:
-        raise InputError(
-            "--plot",
-            expected="the estimates of one column",
-            got="two columns",
-            remedy="leave out --with, or leave out --plot",
-        )
+        remedy = "leave out --by-group, or leave out --plot"
+        _refuse("--plot", "one estimate", "groups", remedy)
+    for option, value in {"--truth": truth, "--plot": plot}.items():
+        if value is not None and joint:
+            _refuse(option, one, two, f"leave out --with, or leave out {option}")
     if ends is not None and not (mean or quantile):
-        raise InputError(
-            "--ends",
-            expected="--mean or --quantile beside it",
-            got=f"{quote(ends)} alone",
-            remedy="add --mean, or leave it out",
-        )
-    of_bins = bool(mean or quantile or histogram)
-    if of_bins and (joint or second_round is not None or drawn.by_group is not None):
-        raise InputError(
+        expected = "--mean or --quantile beside it"
+        _refuse("--ends", expected, f"{quote(ends)} alone", "add --mean, or leave it out")
+    if of_bins and (several or drawn.by_group is not None):
+        _refuse(
             "--mean, --quantile and --histogram",
-            expected="the reports of one column, one round and one group",
-            got="several",
-            remedy="leave them out; in Python each estimate has .mean() and its like",
+            "the reports of one column, one round and one group",
+            "several",
+            "leave them out; in Python each estimate has .mean() and its like",
         )
-    limits = None if ends is None else read_ends(ends)
+    beside = {"--with-feature": second_feature, "--given": given}
+    rounds = {"--second-round-column": second_round_column, "--people": people}
+    for option, value in {**beside, **rounds}.items():
+        is_used = joint if option in beside else second_round is not None and not joint
+        if value is not None and not is_used:
+            _refuse(
+                option,
+                f"{'--with and --with-column' if option in beside else '--second-round'} beside it",
+                f"{quote(value)} alone",
+                "name the second design and its reports",
+            )
+    read_limits = None if ends is None else read_ends(ends)
     if plot is not None:
         expect_picture(plot, force=force)
     options: dict[str, Any] = {
@@ -272,26 +287,10 @@ def estimate(
         "rng": seed,
         "misfit": misfit,
     }
-    alone = {} if joint else {"--with-feature": second_feature, "--given": given}
-    for name, value in alone.items():
-        if value is not None:
-            raise InputError(
-                name,
-                expected="--with and --with-column beside it",
-                got=f"{quote(value)} alone",
-                remedy="name the second design and the column of its reports",
-            )
-    alone = {"--second-round-column": second_round_column, "--people": people}
-    for name, value in alone.items():
-        if value is not None and (joint or second_round is None):
-            raise InputError(
-                name,
-                expected="--second-round beside it",
-                got=f"{quote(value)} alone",
-                remedy="name the design and the reports of the second round",
-            )
-    if not joint and second_round is None:
-        numbers = partial(_numbers, mean=mean, quantiles=quantile, ends=limits, histogram=histogram)
+    if not several:
+        numbers = partial(
+            _numbers, mean=mean, quantiles=quantile, ends=read_limits, histogram=histogram
+        )
         options.update(missing=missing, receipt=receipt)
         _of_columns(
             kernel,
@@ -303,6 +302,7 @@ def estimate(
             truth,
             options,
             numbers if of_bins else None,
+            limits,
             plot=plot,
             top=top,
             as_json=as_json,
@@ -310,21 +310,16 @@ def estimate(
         )
         return
     if len(names) != 1:
-        raise InputError(
-            "--column",
-            expected="the column that holds the reports",
-            got=str(len(names)) if names else "none",
-            remedy="name one column",
-        )
+        got = str(len(names)) if names else "none"
+        _refuse("--column", "the column that holds the reports", got, "name one column")
     (column,) = names
     if joint:
         first, other = (
             _Side(kernel, column, feature),
             _Side(second, second_column, second_feature),
         )
-        _joint(
-            form.reports(reports), first, other, given, receipt, as_json, missing=missing, **options
-        )
+        options.update(missing=missing, receipts=[receipt] * 2)
+        _joint(form.reports(reports), first, other, given, limits, as_json, **options)
         return
     assert second_round is not None
     unusual = {
@@ -333,23 +328,24 @@ def estimate(
         "--target": target != "population",
         "--receipt": receipt is not None,
     }
-    for name, is_asked in unusual.items():
-        if is_asked:
-            raise InputError(
-                name,
-                expected="nothing beside --second-round",
-                got="a choice",
-                remedy="leave it out; rounds are added up by inversion, about all who might be "
-                "asked, and receipts are read beside each file",
-            )
+    for name in compress(unusual, unusual.values()):
+        remedy = (
+            "leave it out; rounds are added up by inversion, about all who might be asked, and "
+            "receipts are read beside each file"
+        )
+        _refuse(name, "nothing beside --second-round", "a choice", remedy)
     then, there = second_round
     pilot = _Round(kernel, form.reports(reports), column)
     later = _Round(then, form.reports(there), second_round_column or column)
     kept = {name: options[name] for name in ("by", "confidence", "misfit")}
     made, told = _rounds(
-        pilot, later, people or "different", feature, truth, missing=missing, **kept
+        pilot, later, people or "different", feature, truth, limits, missing=missing, **kept
     )
     _show(made, told, plot, as_json=as_json, force=force)
+
+
+def _refuse(option: str, expected: str, got: str, remedy: str) -> NoReturn:
+    raise InputError(option, expected=expected, got=got, remedy=remedy)
 
 
 def _other_of_plan(kernel: str, names: list[str]) -> tuple[str | None, str | None]:
@@ -363,12 +359,8 @@ def _other_of_plan(kernel: str, names: list[str]) -> tuple[str | None, str | Non
     assert isinstance(plan, KernelPlan)
     found = names or list(plan.names)
     if len(found) != 2:
-        raise InputError(
-            "--given",
-            expected="two columns of the plan beside it",
-            got=str(len(found)),
-            remedy="name them, each with --column",
-        )
+        expected = "two columns of the plan beside it"
+        _refuse("--given", expected, str(len(found)), "name them, each with --column")
     names[:], other = found[:1], found[1]
     return kernel, other
 
@@ -383,6 +375,7 @@ def _of_columns(
     truth: str | None,
     options: dict[str, Any],
     numbers: Callable[[Estimate], list[NumberEstimate | Histogram]] | None,
+    limits: LimitOptions,
     *,
     plot: Path | None,
     top: int | None,
@@ -396,7 +389,7 @@ def _of_columns(
     from ..mechanism import ImplicitKernel, mechanism_of
     from ..published import kernel_fingerprint
     from ..release.report_counts import ReportCounts
-    from ..release.reports import report_columns, together
+    from ..release.reports import report_columns
     from ..solve.columns_plan import KernelPlan
     from ..views.plain import estimate_json, groups_json, survey_json
 
@@ -413,12 +406,9 @@ def _of_columns(
         asked = {"--plot": plot, "--feature": feature, "--mean, --quantile, --histogram": numbers}
         for option, value in asked.items():
             if value is not None:
-                raise InputError(
-                    option,
-                    expected="the estimates of fewer shares",
-                    got="a subset selection" if is_selection else f"{len(names)} columns at once",
-                    remedy="leave it out; --json has all shares",
-                )
+                got = "a subset selection" if is_selection else f"{len(names)} columns at once"
+                expected, remedy = "the estimates of fewer shares", "leave it out; --json has all"
+                _refuse(option, expected, got, remedy)
         with waiting("estimating", show=sys.stderr.isatty()):
             many: Any = run_estimate(
                 source, designed, column, truth=truth, **options, **vars(drawn)
@@ -428,21 +418,17 @@ def _of_columns(
             if is_selection
             else {name: kernel_fingerprint(mechanism_of(designed[name])) for name in names}
         )
-        _show_many(many, kernels, top, as_json)
+        _show_many(limits.of(many), kernels, top, as_json)
         return
     if top is not None:
-        raise InputError(
-            "--top",
-            expected="a saved subset selection, or a plan for more combinations",
-            got="a kernel with a matrix",
-            remedy="leave it out",
-        )
-    one = together(designed, names) if isinstance(designed, KernelPlan) else designed
+        expected = "a saved subset selection, or a plan for more combinations"
+        _refuse("--top", expected, "a kernel with a matrix", "leave it out")
+    one = designed.product(names) if isinstance(designed, KernelPlan) else designed
     mechanism = mechanism_of(one)
     options["feature"] = read_feature(feature, mechanism)
     options["truth"] = None if truth is None else read_truth(truth)
     with waiting("estimating", show=sys.stderr.isatty()):
-        made: Any = run_estimate(source, designed, column, **options, **vars(drawn))
+        made: Any = limits.of(run_estimate(source, designed, column, **options, **vars(drawn)))
     fingerprint = kernel_fingerprint(mechanism)
     if drawn.by_group is not None:
         _show_groups(made, groups_json(made, fingerprint), as_json)
@@ -537,7 +523,13 @@ class _Round:
 
 
 def _rounds(
-    first: _Round, then: _Round, people: str, feature: str | None, truth: str | None, **options: Any
+    first: _Round,
+    then: _Round,
+    people: str,
+    feature: str | None,
+    truth: str | None,
+    limits: LimitOptions,
+    **options: Any,
 ) -> tuple[Estimate, dict[str, Any]]:
     """Two rounds of a survey added up, and the result as plain values."""
     from ..inference._estimate_rounds import estimate_rounds
@@ -552,18 +544,18 @@ def _rounds(
     options["truth"] = None if truth is None else read_truth(truth)
     if people == "same":
         if first.reports != then.reports or first.column == then.column:
-            raise InputError(
+            _refuse(
                 "--people same",
-                expected="one file with a column of reports for each round",
-                got=" and ".join(f"{one.reports.path}, column {quote(one.column)}" for one in both),
-                remedy="name that file in both places, and --second-round-column",
+                "one file with a column of reports for each round",
+                " and ".join(f"{one.reports.path}, column {quote(one.column)}" for one in both),
+                "name that file in both places, and --second-round-column",
             )
         columns = [first.column, then.column]
         files: Any = first.reports
     else:
         columns, files = [one.column for one in both], [one.reports for one in both]
     with waiting("estimating", show=sys.stderr.isatty()):
-        made = estimate_rounds(files, designs, columns, people=people, **options)
+        made = limits.of(estimate_rounds(files, designs, columns, people=people, **options))
     kernels = [kernel_fingerprint(mechanism_of(designed)) for designed in designs]
     return made, rounds_json(made, kernels)
 
@@ -582,7 +574,7 @@ def _joint(
     first: _Side,
     second: _Side,
     given: str | None,
-    receipt: Path | None,
+    limits: LimitOptions,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -595,12 +587,8 @@ def _joint(
 
     sides = (first, second)
     if second.kernel is None or second.column is None:
-        raise InputError(
-            "joint estimate",
-            expected="both --with and --with-column",
-            got="only one of them",
-            remedy="name the second design and the column of its reports",
-        )
+        remedy = "name the second design and the column of its reports"
+        _refuse("joint estimate", "both --with and --with-column", "only one of them", remedy)
     columns = [str(side.column) for side in sides]
     if given is not None and given not in columns:
         raise UnknownNameError("column that is given", given, columns)
@@ -611,16 +599,10 @@ def _joint(
     mechanisms = [mechanism_of(designed) for designed in designs]
     features = [read_feature(s.feature, m) for s, m in zip(sides, mechanisms, strict=True)]
     if columns[0] == columns[1]:
-        raise InputError(
-            "--with-column",
-            expected="another column than --column",
-            got=quote(columns[0]),
-            remedy="name the column of the second design",
-        )
+        remedy = "name the column of the second design"
+        _refuse("--with-column", "another column than --column", quote(columns[0]), remedy)
     with waiting("estimating", show=sys.stderr.isatty()):
-        made = estimate_joint(
-            reports, designs, columns, features=features, receipts=[receipt] * 2, **options
-        )
+        made = limits.of(estimate_joint(reports, designs, columns, features=features, **options))
     table = made if given is None else made.conditional(given)
     if as_json:
         kernels = [kernel_fingerprint(mechanism) for mechanism in mechanisms]

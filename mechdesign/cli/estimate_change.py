@@ -11,6 +11,7 @@ import typer
 from ..arguments import read_feature, read_truth
 from ..progress import waiting
 from ..release.codes import show_values as quote_values
+from .estimate import LimitOptions
 from .options import (
     AsJson,
     By,
@@ -64,6 +65,7 @@ def estimate_change(
     show_values: ShowValues = False,
     as_json: AsJson = False,
     *,
+    limits: LimitOptions,
     form: TextForm,
 ) -> None:
     """Estimate how the distribution of the secret changed between two rounds of reports.
@@ -101,6 +103,7 @@ def estimate_change(
             misfit=misfit,
             truth=None if truth is None else read_truth(truth),
         )
+    made = limits.of(made)
     if as_json:
         print_json(change_json(made, [kernel_fingerprint(kernel) for kernel in kernels]))
         return

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,10 +53,10 @@ Privacy = Annotated[
         "--privacy",
         "-p",
         metavar="NOTION:LEVEL",
-        help="Privacy notion and level in nats, such as pml:0.5, ldp:ln2 or alip:1.0,0.5 "
-        "(lower, upper); also dp:1,adjacent, metricprivacy:1,absolute, approximateldp:1,1e-5 and "
-        "entrypml:0.1,100,0.3 (entries, least chance); featurepml:0.5,COLUMN hides one column "
-        "of several; one of your own is written "
+        help="Privacy notion and level in nats, such as pml:0.5, ldp:ln3, ldp:x3 (a ratio), "
+        "ldp:1bit or alip:1.0,0.5 (lower, upper); also dp:1,adjacent, metricprivacy:1,absolute, "
+        "approximateldp:1,1e-5 and entrypml:0.1,100,0.3 (entries, least chance); "
+        "featurepml:0.5,COLUMN hides one column of several; one of your own is written "
         "package.module:Name:0.5. Repeat it: all must hold.",
     ),
 ]
@@ -109,14 +110,16 @@ MaxSymbols = Annotated[
     typer.Option(
         "--max-symbols",
         help="Most different values of the column. Without it, columns that look like measured "
-        "numbers or identifiers are refused: over 1000 values, or over 100 in few rows each.",
+        "numbers or identifiers are refused: over 100 values in few rows each, or (but for designs "
+        "for estimates) over 1000.",
     ),
 ]
 PriorText = Annotated[
     str | None,
     typer.Option(
         "--prior",
-        help="Prior in place of a table: 0.5,0.3,0.2, a=0.5,b=0.3,c=0.2, or JSON or a file of it.",
+        help="Prior in place of a table: 0.5,0.3,0.2, a=0.5,b=0.3,c=0.2, JSON or a file of it, or "
+        "uniform:1000 for so many alike.",
     ),
 ]
 Of = Annotated[
@@ -145,9 +148,11 @@ BinsText = Annotated[
     typer.Option(
         "--bins",
         metavar="EDGES",
-        help="Bins for a column of numbers: public edges such as 0,18,65,inf, or quantiles:5 or "
-        "k:5 (equal widths); with ,right the right edge belongs to a bin, ,whole are integers, "
-        ",0..120 the ends of bins that are chosen. Of several columns: age=0,18,65; repeat it.",
+        help="Bins for a column of numbers or dates: public edges such as 0,18,65,120 or "
+        "2020-01-01,2021-01-01,inf; month, quarter, weekday or year,2010..2024 of dates; or "
+        "quantiles:5 or k:5 (equal widths). With ,right the right edge belongs to a bin, ,whole "
+        "are integers, ,0..120 the ends of bins that are chosen. Of several columns: age=0,18,65; "
+        "repeat it.",
     ),
 ]
 BinsFrom = Annotated[
@@ -266,7 +271,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(v) for key, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
-    return value
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def say_advice(found: Identification) -> None:
@@ -484,8 +489,11 @@ class PriorSource(TextForm):
     bins: BinsText = None
     bins_from: BinsFrom = None
 
-    def read_prior(self) -> Prior:
-        """The prior; :class:`InputError` where neither or both are given."""
+    def read_prior(self, most: int | None = None) -> Prior:
+        """The prior; :class:`InputError` where neither or both are given.
+
+        ``most`` different values are let through where nothing is said of them.
+        """
         if self.weights is not None and "," in self.weights and _are_numbers(self.weights):
             raise InputError(
                 "--weights",
@@ -528,7 +536,7 @@ class PriorSource(TextForm):
                 self.column,
                 weights=self.weights,
                 missing=self.missing,
-                max_symbols=self.max_symbols,
+                max_symbols=most if self.max_symbols is None else self.max_symbols,
                 bins=bins,
                 sep=self.sep,
                 encoding=self.encoding,

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 from typer.models import ArgumentInfo, ParameterInfo
 
-from ..errors import EdgesWarning
+from ..errors import EdgesWarning, OpenBinWarning
 from ..extensions import naming_own_code
 from .held_warnings import holding_back
 
@@ -84,7 +84,7 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     def run(**given: Any) -> None:
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        with naming_own_code(), holding_back(EdgesWarning):
+        with naming_own_code(), holding_back(EdgesWarning, OpenBinWarning):
             command(**given)
 
     keyword = inspect.Parameter.KEYWORD_ONLY

@@ -106,7 +106,7 @@ def places(
     from .._audit import audit as run_audit
     from ..files import check_writable
     from ..mechanism import Mechanism
-    from ..solve._design import design as run_design
+    from ..solve._design import matrix_design
     from ..storage import save
     from ..views.plain import design_json
     from ..views.text import print_design
@@ -140,7 +140,7 @@ def places(
         notions.append(made.hidden(known, hide))
     notions += [read_notion(text) for text in privacy or []]
     with waiting("designing", show=sys.stderr.isatty()):
-        found = run_design(known, made.loss(loss, reports), notions)
+        found = matrix_design(known, made.loss(loss, reports), notions)
     report = run_audit(found.mechanism, known, notions)
     if output is not None:
         save(found, output, overwrite=force)

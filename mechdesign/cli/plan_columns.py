@@ -88,10 +88,10 @@ def plan_columns(
                 remedy="write for example 1,2",
             )
     known = source.read_prior()
+    source.hint_at_bins(known)
     with waiting("designing", show=sys.stderr.isatty()):
         asked_of = dict(zip(names, weights, strict=True))
         found = run_plan(known, asked_of, asked, joint=joint, time_limit=time_limit)
-    source.hint_at_bins(known)
     if output is not None:
         save(found, output, overwrite=force)
     if as_json:

@@ -114,6 +114,7 @@ def smallest(
     }
     if precision is not None:
         options["precision"] = precision
+    source.hint_at_bins(known)
     found: Any
     if error is not None:
         options |= {"reports": reports, "error": read_error(error)}

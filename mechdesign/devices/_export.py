@@ -12,7 +12,8 @@ from ..files import write_text
 from ..mechanism import Mechanism, kernel_of
 from ..published import PublicDesign
 from ..release._identifiability import warn_of_untold
-from ..release.several import check_order, joined
+from ..release.codings import joined
+from ..release.drawing import check_order
 from ..solve.columns_plan import KernelPlan
 from .javascript import client_module
 from .sql import sql_script

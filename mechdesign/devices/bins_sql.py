@@ -69,8 +69,20 @@ def bins_to_sql(bins: Bins, column: str, dialect: str) -> str:
     return place_in_bins(bins, identifier(column, "column"), dialect)
 
 
+def check_numbers(bins: Bins) -> None:
+    """Raise :class:`InputError` for bins of dates, which devices and engines do not place."""
+    if bins.of != "numbers":
+        raise InputError(
+            "bins",
+            expected="bins of numbers, for a device or a database",
+            got=f"bins of {bins.of}",
+            remedy="design for a column of labels that is made of the dates there",
+        )
+
+
 def place_in_bins(bins: Bins, value: str, dialect: str) -> str:
     """The same for any expression of a value."""
+    check_numbers(bins)
     made = _postgresql(bins, value) if dialect == "postgresql" else _duckdb(bins, value)
     lines = [f"WHEN {value} IS NULL THEN {MISSING}", *made]
     return _case(lines, str(OUTSIDE))

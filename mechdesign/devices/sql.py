@@ -20,8 +20,8 @@ from ..labels import Label, listing
 from ..mechanism import Mechanism
 from ..published import shown_fingerprint
 from ..release.codes import cell_text
+from ..release.codings import joined
 from ..release.receipts import make_receipt, receipts_to_text
-from ..release.several import joined
 from .bins_sql import place_in_bins
 from .sql_names import identifier, text_literal
 
@@ -194,8 +194,8 @@ def intervals(mechanism: Mechanism) -> Iterator[tuple[Label, Label, int, int]]:
 
     Raises :class:`KernelError` for weights that are no multiples of 2⁻⁵³.
     """
-    spare = DENOMINATOR_BITS - mechanism.bits
-    if spare < 0 or not mechanism.is_exact:
+    times, finer = divmod(1 << DENOMINATOR_BITS, mechanism.denominator)
+    if finer or not mechanism.is_exact:
         raise KernelError(
             "kernel",
             expected=f"entries that are multiples of 2^-{DENOMINATOR_BITS} and sum to one exactly",
@@ -203,7 +203,7 @@ def intervals(mechanism: Mechanism) -> Iterator[tuple[Label, Label, int, int]]:
             remedy="take a design, or make the kernel exact with md.certify",
         )
     for x, row in zip(mechanism.inputs, mechanism.weights, strict=True):
-        ends = accumulate((int(weight) << spare for weight in row), initial=0)
+        ends = accumulate((int(weight) * times for weight in row), initial=0)
         for y, (low, high) in zip(mechanism.outputs, pairwise(ends), strict=True):
             if low < high:
                 yield x, y, low, high

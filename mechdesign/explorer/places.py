@@ -14,6 +14,7 @@ import mechdesign as md
 
 from ..arguments import read_bounds, read_cells, read_nats
 from ..errors import InputError
+from ..solve._design import matrix_design
 from ..views.html import escape, number
 from .settings import message, parse_number
 
@@ -103,7 +104,7 @@ def _design(asked: MapSettings) -> MapResult:
         )
     visits = asked.file if asked.holds == "visits" else None
     known = places.uniform() if visits is None else places.prior(visits, added=1)
-    found = md.design(known, places.loss(), places.privacy(level, within))
+    found = matrix_design(known, places.loss(), places.privacy(level, within))
     silent = md.Mechanism([[1.0]] * len(places), places.labels, ["none"])
     # East, then north.
     plane = places.plane[:, ::-1]

@@ -15,6 +15,7 @@ import numpy as np
 import mechdesign as md
 
 from ..labels import listing
+from ..solve._design import matrix_design
 from .settings import NotionSetting, Settings, message
 
 #: Levels of a frontier in nats: the ends of the sliders, and even steps of the logarithm between.
@@ -60,7 +61,7 @@ def compute(settings: Settings, time_limit: float | None = None) -> Result:
         For settings that cannot be used, and where no method applies or the solver fails.
     """
     prior, notions = settings.prior(), settings.required_notions()
-    design = md.design(prior, settings.objective(), notions, time_limit=time_limit)
+    design = matrix_design(prior, settings.objective(), notions, time_limit=time_limit)
     implied = md.implications(notions, prior)
     steps = dict.fromkeys(step.id for entry in implied.found for step in entry.derivation)
     notes = []
@@ -173,7 +174,7 @@ def frontier_points(settings: Settings, piece: Piece) -> tuple[Point, ...]:
     if len(notions) > 1:
         designs = md.sweep(prior, utility, notions)
     else:
-        designs = [md.design(prior, utility, notions[0], time_limit=POINT_LIMIT)]
+        designs = [matrix_design(prior, utility, notions[0], time_limit=POINT_LIMIT)]
     return tuple(
         Point(at, settings.shown(found.value)) for at, found in zip(levels, designs, strict=True)
     )
@@ -194,9 +195,9 @@ def value_range(settings: Settings) -> ValueRange:
     prior, utility = settings.prior(), settings.objective()
     if settings.shows_risk:
         return ValueRange(
-            math.inf, settings.shown(md.design(prior, utility, md.PML(math.inf)).value)
+            math.inf, settings.shown(matrix_design(prior, utility, md.PML(math.inf)).value)
         )
-    least, most = (md.design(prior, utility, md.PML(level)).value for level in (0.0, math.inf))
+    least, most = (matrix_design(prior, utility, md.PML(level)).value for level in (0.0, math.inf))
     return ValueRange(least, most)
 
 
@@ -213,7 +214,7 @@ def alternative(settings: Settings, chosen: NotionSetting) -> Alternative:
     """The best utility, or the least risk, under one notion alone."""
     try:
         prior, utility = settings.prior(), settings.objective()
-        design = md.design(prior, utility, chosen.notion, time_limit=POINT_LIMIT)
+        design = matrix_design(prior, utility, chosen.notion, time_limit=POINT_LIMIT)
     except md.MechdesignError as problem:
         return Alternative(chosen, problem=message(problem))
     return Alternative(chosen, settings.shown(design.value))

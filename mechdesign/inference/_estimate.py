@@ -17,7 +17,7 @@ from .estimator import Options, warn_of_errors
 from .many import Columns, ManyEstimates, columns_of, estimate_selection, large_columns
 from .references import CONFIDENCE, asked_for, refuse_other_than
 from .results import Estimate, GroupEstimates
-from .surveys import Survey, check_plain
+from .surveys import Survey
 
 
 @overload
@@ -189,7 +189,9 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
         remedy = f"estimate fewer of them at a time, such as column={names[:1]!r}"
         refuse_other_than("so many columns at once", remedy, by_group=(by_group, None), **only)
     elif survey.asked:
-        check_plain(method, intervals)
+        what = "a survey with weights, strata, clusters, groups or a population"
+        plain = {name: only[name] for name in ("method", "intervals")}
+        refuse_other_than(what, "leave it out", **plain)
     if len(designs) > 1:
         questions = [ask_as_designed(one, hidden=is_asked) for one in designs.values()]
         kernels = {name: kernel_of(designed) for name, designed in designs.items()}

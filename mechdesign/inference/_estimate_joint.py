@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -22,10 +22,10 @@ from .estimator import Options
 from .intervals import Answers, Sampling
 from .likelihood import Convergence, maximise_table
 from .many import Columns, large_columns
-from .observed import Observed, roots
+from .observed import FromOthers, Observed, roots
 from .references import refuse_other_than
 from .results import joined_notes
-from .rows import number_rows
+from .rows import Limited, number_rows
 from .surveys import Survey
 
 Vector = NDArray[np.float64]
@@ -35,13 +35,15 @@ _MOST_ENTRIES = 40_000
 
 
 @dataclass(frozen=True)
-class TableEstimate:
+class TableEstimate(Limited):
     """Estimated numbers in a table: joint or conditional frequencies of two secrets.
 
     Attributes
     ----------
     rows, columns : labels
     values, errors, lower, upper : ``(R, C)`` estimates, standard errors, confidence limits
+    confidence : as asked
+    answers : what intervals are made of
     """
 
     rows: tuple[Label, ...]
@@ -50,6 +52,13 @@ class TableEstimate:
     errors: Vector
     lower: Vector
     upper: Vector
+    confidence: float = field(kw_only=True)
+    answers: Answers | FromOthers = field(kw_only=True)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """Of the cells, row by row."""
+        return tuple(product(self.rows, self.columns))
 
     def records(self) -> list[dict[str, Any]]:
         """One plain dictionary for each cell."""
@@ -78,7 +87,7 @@ class JointEstimate(TableEstimate):
     distribution : ``(N1, N2)`` of largest likelihood over all pairs of symbols
     note : what could not be told of where the reports came from, or nothing
     margins : what reports of each column say alone
-    cells : what pairs of reports say
+    cells : what pairs of reports say, ``None`` where these are too many for one kernel
     table : ``(M1, M2)`` frequencies of these
     """
 
@@ -86,18 +95,17 @@ class JointEstimate(TableEstimate):
     reports: int
     method: str
     intervals: str
-    confidence: float
     target: str
     convergence: Convergence
     distribution: Vector
     margins: Sequence[Observed]
-    cells: Observed | Answers
+    cells: Observed | None
     table: Vector
     note: str = ""
 
     def __repr__(self) -> str:
-        shown = super().__repr__()
-        return f"{shown}\n{self.note}" if self.note else shown
+        notes = [self.note] if self.note else []
+        return "\n".join([super().__repr__(), *self.remarks(), *notes])
 
     def _alone(self, name: str, what: str) -> tuple[int, tuple[Label, ...], Vector, Vector]:
         """Which column that is, its labels, the answers about it and their errors."""
@@ -105,8 +113,22 @@ class JointEstimate(TableEstimate):
             raise UnknownNameError(what, name, self.names)
         k = self.names.index(name)
         one = self.margins[k]
-        values = one.likely @ one.values if self.method == "likelihood" else one.estimates
+        values = one.likeliest if self.method == "likelihood" else one.estimates
         return k, (self.rows, self.columns)[k], values, roots(one.covariance)
+
+    def _of_part(self, rows: Any, columns: Any, found: Sequence[Vector], answers: Any) -> Any:
+        """Values and errors in a table, with limits as those of this one."""
+        values, errors = (np.reshape(part, (len(rows), len(columns))) for part in found)
+        made = TableEstimate(
+            rows,
+            columns,
+            values,
+            errors,
+            *[values] * 2,
+            confidence=self.confidence,
+            answers=answers,
+        )
+        return made.with_limits(side=self.side, together=self.together)
 
     def marginal(self, name: str) -> TableEstimate:
         """Frequencies of one of the two secrets, or what else is asked of it, from its own reports,
@@ -115,8 +137,7 @@ class JointEstimate(TableEstimate):
         Raises :class:`UnknownNameError` for another name.
         """
         k, rows, *found = self._alone(name, "column")
-        found += self.margins[k].answers().limits(1 - self.confidence)
-        return TableEstimate(rows, (name,), *(part[:, None] for part in found))
+        return self._of_part(rows, (name,), found, self.margins[k].whole)
 
     def conditional(self, given: str) -> TableEstimate:
         """Frequencies of the other secret given each value of one.
@@ -140,7 +161,8 @@ class JointEstimate(TableEstimate):
         """
         k, rows, total, errors = self._alone(given, "column that is given")
         one, other = self.margins[k], self.margins[1 - k]
-        if not np.isin(one.values, (0, 1)).all():
+        shares = one.values + one.origin
+        if not np.isin(shares, (0, 1)).all():
             raise DataError(
                 f"condition on {quote(given)}",
                 expected="shares of its values, or of groups of them",
@@ -162,38 +184,42 @@ class JointEstimate(TableEstimate):
                 "values in a feature",
                 PrecisionWarning,
             )
-        alpha, size = 1 - self.confidence, self.values.size
+        size = self.values.size
         cells = np.moveaxis(np.arange(size).reshape(self.values.shape), k, 0)[known]
         below = total[known, None]
-        ratios, answers, is_small = self.values.ravel()[cells] / below, self.cells, False
-        if isinstance(answers, Observed):
+        ratios, every = self.values.ravel()[cells] / below, self.cells
+        if every is not None:
             # Shares are answers beside the cells, of the same reports.
-            parts = []
+            parts: Any = {"origin": np.append(every.origin, one.origin)}
             for name in ("scores", "values"):
                 pair = [getattr(one, name), np.ones((len(getattr(other, name)), 1))]
-                parts.append(np.hstack([getattr(answers, name), outer(*pair[:: 1 - 2 * k])]))
-            both, eye = replace(answers, scores=parts[0], values=parts[1]), np.eye(size + len(rows))
+                parts[name] = np.hstack([getattr(every, name), outer(*pair[:: 1 - 2 * k])])
+            joined, eye = replace(every, **parts), np.eye(size + len(rows))
             sums = eye[:, cells.ravel()], eye[:, size + np.repeat(known, cells.shape[1])]
-            error = both.ratios(*sums)[1].reshape(ratios.shape)
-            is_small, answers = answers.kernel.size <= _MOST_ENTRIES, answers.answers()
+            error = joined.ratios(*sums)[1]
         else:
-            twice = (one.scores[:, known] ** 2).T @ (self.table.T if k else self.table)
-            error = twice @ other.scores**2 - 2 * ratios * (twice @ other.scores)
-            error += ratios**2 * twice.sum(axis=1, keepdims=True)
+            twice = ((one.scores + one.origin)[:, known] ** 2).T
+            twice = twice @ (self.table.T if k else self.table)
+            away = ratios - other.origin
+            error = twice @ other.scores**2 - 2 * away * (twice @ other.scores)
+            error += away**2 * twice.sum(axis=1, keepdims=True)
             error -= one.sampling.fraction * below * ratios * (1 - ratios)
             error = np.sqrt(np.maximum(error, 0) / self.reports) / below
-        if is_small:
-            lower, upper = np.reshape(both.ratio_limits(*sums, alpha), (2, *ratios.shape))
-        else:
+
+        def ends(alpha: float) -> Any:
+            if every is not None and every.kernel.size <= _MOST_ENTRIES:
+                return joined.ratio_limits(*sums, alpha)
             # What cells and shares leave with half the risk each.
-            lower, upper = (end[cells] for end in answers.limits(alpha / 2))
-            least, most = (end[known, None] for end in one.answers().limits(alpha / 2))
+            lower, upper = (end[cells] for end in self.answers.limits(alpha / 2))
+            least, most = (end[known, None] for end in one.whole.limits(alpha / 2))
             lower = np.divide(lower, most, where=most > 0, out=0 * lower)
             upper = np.divide(upper, least, where=least > upper, out=0 * upper + 1)
-        held = ratios.clip(other.values.min(axis=0), other.values.max(axis=0))
-        ends = np.minimum(lower, held), np.maximum(upper, held)
+            return lower.ravel(), upper.ravel()
+
+        low, high = (np.tile(end, len(known)) for end in (other.whole.low, other.whole.high))
+        answers = FromOthers(ratios.ravel().clip(low, high), low, high, ends)
         rows = tuple(rows[i] for i in known)
-        return TableEstimate(rows, (self.columns, self.rows)[k], ratios, error, *ends)
+        return self._of_part(rows, (self.columns, self.rows)[k], (ratios, error), answers)
 
 
 def estimate_joint(
@@ -294,17 +320,18 @@ def estimate_joint(
         remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"
         refuse_other_than("so large a joint table", remedy, intervals=(intervals, "binomial"))
         made = read.many(Survey())
-        cells, (p, convergence) = made.answers, maximise_table(sides[0], sides[1], table)
+        cells, (p, convergence) = None, maximise_table(sides[0], sides[1], table)
     found = made.values, made.errors, made.lower, made.upper
-    weights = [question.weights for question in questions]
     if method == "likelihood":
-        held = (weights[0].T @ p @ weights[1]).ravel()
+        first, second = (question.weights for question in questions)
+        held = (first.T @ p @ second).ravel()
         found = held, made.errors, np.minimum(made.lower, held), np.maximum(made.upper, held)
     margins = []
-    for k, side in enumerate(sides):
+    for k, question in enumerate(questions):
         f, likely = (part.sum(axis=1 - k) for part in (table, p))
-        how = Sampling(n, fraction=float(target == "sample"))
-        margins.append(Observed(side, f, likely, likely, read.scores[k], weights[k], how))
+        parts = read.scores[k] - question.origin, question.centred
+        how = Sampling(n, fraction=float(target == "sample")), question.origin
+        margins.append(Observed(sides[k], f, likely, likely, *parts, *how))
     shape = [len(question.labels) for question in questions]
     values, errors, lower, upper = np.reshape(found, (4, *shape))
     return JointEstimate(
@@ -320,6 +347,7 @@ def estimate_joint(
         distribution=p,
         margins=margins,
         cells=cells,
+        answers=made.answers,
         table=table,
         note=joined_notes(notes),
         **options.told,

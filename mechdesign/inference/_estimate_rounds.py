@@ -159,8 +159,8 @@ def estimate_rounds(
     options.judge(fitted.fit)
     scores = whole.scores(question, reference_of(*last, truth))
     # What people count for varies, less what sizes of rounds do not.
-    v, p, starts = question.weights, fitted.likely, np.cumsum([0, *map(len, counts[:-1])])
-    means = np.add.reduceat((p @ stacked)[:, None] * scores, starts)
+    v, p, starts = question.centred, fitted.likely, np.cumsum([0, *map(len, counts[:-1])])
+    means = np.add.reduceat((p @ stacked)[:, None] * (scores - question.origin), starts)
     spread = v.T @ (p[:, None] * v) - means.T @ (means / shares[:, None])
     made: Any
     (made,) = answered(
@@ -213,7 +213,7 @@ class ChangeEstimate(Difference):
         return (
             f"change from {first} to {counted(second, 'report')}, of "
             f"{counted(self.both, 'person')} in both rounds ({100 * self.kept:.3g} % "
-            f"of them with equal reports); {100 * self.confidence:g} % intervals"
+            f"of them with equal reports); {self.told_rate()}"
         )
 
 
@@ -327,7 +327,7 @@ def estimate_change(
     found = difference_of(
         made[0],
         made[1],
-        [arms_of([one.observed], 1 - confidence)[:, 0] for one in made],
+        lambda alpha: np.hstack([arms_of([one.observed], alpha) for one in made]),
         at_least(apart - cross - cross.T, noise),
         cross,
         len(both),

@@ -20,7 +20,7 @@ from ..release.receipts import Receipt, trace
 from ..release.reports import sample_of
 from ..schema import Schema
 from ..utility.estimation import Asked
-from ..utility.questions import Question
+from ..utility.questions import Question, middle_of
 from .estimator import Options
 from .latent import most_likely
 from .many import Columns, columns_of
@@ -223,9 +223,14 @@ def regress(
     elif not is_linear or len(np.unique(known_response)) < 3:
         cells = open_response(sample, response)
     events = setting.fewest_events(cells)
+    origin: Any = 0.0
     if is_linear:
+        if reported:
+            back, (origin,) = back * reported.scale, reported.origin
+        else:
+            origin = middle_of(known_response)
+            known_response = known_response - origin
         values, scores, covariance, noise = list[Any](corrected_moments(setting, known_response))
-        back = back * (reported.scale if reported else 1)
     else:
         chances = reported.chances @ reported.groups if reported else np.stack([*cells.values()], 1)
         values, scores, covariance, noise, likelihood = most_likely(setting, chances)
@@ -241,6 +246,7 @@ def regress(
         base = max(float(drawn.sampling("population").freedom) - lost, 1.0)
         freedom = max(min(base, events - 1), 1.0)
     values = back @ values
+    values[0] += origin
     covariance = back @ at_least(covariance[:size, :size], noise) @ back.T
     errors = np.sqrt(np.maximum(covariance.diagonal(), 0))
     # Sandwiches of few events are too small by as much as those of few people or clusters.

@@ -30,7 +30,6 @@ from .intervals import (
     Sampling,
     Vector,
     matrix_moments,
-    middle_of,
     path_of,
 )
 from .likelihood import maximise
@@ -94,9 +93,8 @@ class Promise:
         self, mechanism: Any, question: Question, prior: Prior | None
     ) -> tuple[Expected, Expected]:
         """Intervals from reports of a mechanism, and from answers to an open survey."""
-        kernel, origin = MatrixKernel.of(mechanism), middle_of(question.weights)
+        kernel, v, origin = MatrixKernel.of(mechanism), question.centred, question.origin
         scores = kernel.scores(question, reference_of(mechanism, kernel)) - origin
-        v = question.weights - origin
         untold = kernel.untold(question)
         told = np.array([label not in untold for label in question.labels])
         masses = None if prior is None else prior.probabilities

@@ -31,6 +31,7 @@ from .surveys import Survey, Units, check_single, drawn_by, groups_of, student_l
 
 Vector = NDArray[np.float64]
 
+PLAN_TELLS = "md.plan (mechdesign plan) says how many would"
 # Tosses of a coin on its rarer side from which on normal limits are given where they are asked for.
 _FEW_EVENTS = 30
 # Estimates from reports that fit the mechanism with a smaller probability are refused.
@@ -141,6 +142,9 @@ def answered(
     if by_design and is_drawn:
         check_single(drawn, survey.strata)
     names, places = groups_of(survey, sample, drawn)
+    # Totals of weights that are left to chance stay as they are.
+    origin = question.origin * (survey.weighting == "hajek")
+    scores, values = scores - origin, question.weights - origin
     total = drawn.population if survey.weighting != "hajek" else None
     units = Units(sample, drawn, places, scores, total)
     likely, ways = fitted.likely[None], [fitted.convergence]
@@ -156,13 +160,14 @@ def answered(
         if not by_design:
             how = Sampling(how.size, fraction=how.fraction)
         between = units.between(i, i)[0] if by_design and is_drawn else None
-        parts = units.frequencies[i], likely[i], heavy[i], scores, question.weights, how, between
-        seen.append(Observed(matrix, *parts, float(part.weights @ part.repeats), spread))
+        parts = units.frequencies[i], likely[i], heavy[i], scores, values, how, origin
+        of_all = between, float(part.weights @ part.repeats), spread
+        seen.append(Observed(matrix, *parts, *of_all))
     ends = np.reshape(answers_of(seen).limits(1 - options.confidence), (2, len(seen), -1))
     made = []
     for i, one in enumerate(seen):
         people, effective = int(units.parts[i].repeats.sum()), float(one.sampling.size)
-        rounds = [(matrix, one.frequencies, max(1, round(effective)))]
+        like_people = one.frequencies, max(1, round(effective))
         made.append(
             kind(
                 question.labels,
@@ -171,7 +176,7 @@ def answered(
                 people,
                 distribution=one.likely,
                 convergence=ways[i],
-                shrunk=shrunk_truth(kernel.inputs, one.likely, prior, rounds, kernel.rank),
+                shrunk=shrunk_truth(kernel, one.likely, prior, *like_people),
                 schema=kernel.schema,
                 noise=roots(one.noise),
                 strata=len(drawn.units),
@@ -199,15 +204,16 @@ def _with_limits(
 ) -> tuple[Vector, Vector, Vector, Vector]:
     """Answers, their errors and limits as asked for: the one interval where others would fail."""
     values, errors, (lower, upper) = observed.estimates, roots(observed.covariance), ends
-    centre, of_likelihood = observed.likely @ observed.values, options.method == "likelihood"
+    centre, of_likelihood = observed.likeliest, options.method == "likelihood"
     if options.intervals != "binomial":
-        answers = observed.answers()
+        answers = observed.whole
         former = student_limits(values, errors, options.confidence, np.inf)
         if options.intervals == "bootstrap":
             drawn = _simulated(observed, reports, options)
             again = drawn @ observed.scores
             if of_likelihood:
                 again = maximise(observed.kernel, drawn)[0] @ observed.values
+            again = again + observed.origin
             errors, tail = again.std(axis=0, ddof=1), (1 - options.confidence) / 2
             former = tuple(np.quantile(again, [tail, 1 - tail], axis=0))
             if not of_likelihood:
@@ -239,19 +245,22 @@ def _simulated(observed: Observed, reports: int, options: Options) -> Vector:
     return np.sum(drawn, axis=0) / reports
 
 
+def warn_of_half(reports: int, what: str, half: float, remedy: str = PLAN_TELLS) -> None:
+    """Warn of what has errors of ± ``half``, which say next to nothing."""
+    warn(
+        f"{reports} reports say next to nothing about {what} ± {half:.2g}); {remedy}",
+        PrecisionWarning,
+    )
+
+
 def warn_of_errors(made: Estimate) -> None:
     """Warn of answers that so many reports leave open, and of a likelihood short of its maximum."""
     width = np.ptp(made.observed.values, axis=0)
     blind = made.errors * 1.96 >= width / 2
     if blind.any() and width.any():
         names = [label for label, b in zip(made.labels, blind, strict=True) if b]
-        half = 1.96 * float(made.errors[blind][0])
-        warn(
-            f"{made.reports} reports say next to nothing about {len(names)} of "
-            f"{len(made.labels)} numbers (such as {names[0]!r}: ± {half:.2g}); "
-            "md.plan (mechdesign plan) says how many reports would",
-            PrecisionWarning,
-        )
+        of_all = f"{len(names)} of {len(made.labels)} numbers (such as {names[0]!r}:"
+        warn_of_half(made.reports, of_all, 1.96 * float(made.errors[blind][0]))
     if not made.convergence.converged and made.method == "likelihood":
         warn(
             f"the likelihood is within {made.convergence.gap:.1g} nats per report of its maximum, "

@@ -44,6 +44,8 @@ Numbers = Vector | float
 # Rows of the moments of scores: second and third, square and cube of what they stand for, and the
 # third central moments of either side given the secret.
 SECOND, THIRD, SQUARE, CUBE, UP, DOWN = range(6)
+#: The sides of intervals with two ends.
+BOTH = (True, True)
 #: More symbols than these have the others' shares scaled, where fewer have them maximised.
 MOST_MAXIMISED = 40
 # Distance from the end of what is possible at which distributions are maximised, relative to it.
@@ -73,13 +75,6 @@ def matrix_moments(
             part = kernel[rows] @ np.maximum(sign * (scores - value), 0) ** 3
             found[row, rows] += is_it[rows] * part
     return found
-
-
-def middle_of(values: Vector) -> Vector:
-    """A number amid the values of each question, ``(F,)``, from which they are measured: what is
-    far from zero is lost to rounding where it is squared.
-    """
-    return np.asarray((values.min(axis=0) + values.max(axis=0)) / 2)
 
 
 @dataclass(frozen=True)
@@ -267,7 +262,7 @@ class Answers:
         self,
         alpha: float = 0.05,
         which: Any = None,
-        sides: tuple[bool, bool] = (True, True),
+        sides: tuple[bool, bool] = BOTH,
         within: Any = None,
     ) -> tuple[Vector, Vector]:
         """Ends ``(F,)`` of the intervals of which each misses with probability at most ``alpha``.

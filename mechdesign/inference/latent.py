@@ -31,7 +31,10 @@ Vector = NDArray[np.float64]
 _MOST_TUPLES = 1000
 # People of a symbol that is not shown to occur, and information of what has no finite estimate.
 _ABSENT = _FLAT = 1e-3
-_MOST_NUMBERS = 4_000_000
+# Numbers that are worked with at a time, so that they stay near the processor.
+_MOST_NUMBERS = 1 << 20
+# A likelihood that is lost to rounding.
+_NEVER = 1e-300
 # Gradient of the log-likelihood per report at which the search ends, and its steps.
 _GRADIENT, _STEPS = 1e-11, 500
 
@@ -59,10 +62,10 @@ def most_likely(setting: Setting, chances: Vector) -> tuple[Vector, Vector, Vect
     once = np.ones(len(chances))
     seen = [math.prod(each, start=once) for each in product(*(s.chances.T for s in secrets))]
     values = np.array([[*chain(*each)] for each in product(*(s.values for s in secrets))])
-    both = np.stack(seen, axis=1)[:, order, None] * chances[:, None]
+    both = np.stack(seen)[order, None] * chances.T
     size, width = len(setting.terms) * levels, setting.public.shape[1]
     at, of_rows, scores, known, information, people = maximise_latent(
-        size + (len(order) - 1) * width, both, setting.public, setting.mass, values[order]
+        size + (len(order) - 1) * width, setting.public, setting.mass, both, values[order]
     )
     # Nothing is estimated of symbols that do not occur.
     absent = people < _ABSENT
@@ -95,62 +98,89 @@ def parts(at: Vector, *observed: Vector) -> list[Any]:
     """Log-likelihoods of rows ``(R,)``, scores ``(R, P)`` of one person of each, the information
     ``(P, P)`` of known secrets and what is left of it, and people of each symbol, ``(S,)``.
 
+    Scores are e − p of what is told, times columns of the design. Under a posterior g of mean g_s
+    their products have the mean g_s (diag p − p pᵀ) given the symbol, less what they keep of it,
+    a pᵀ + p aᵀ − diag a with a = g − g_s p.
+
     Parameters
     ----------
     at : ``(P,)`` coefficients, of each response and then of each symbol
-    chances : ``(R, S, Q)`` of the reports of each row, for each symbol and value of the response
     public : ``(R, C)``
     mass : ``(R,)`` weight times number of people
+    chances : ``(S, Q, R)`` of the reports of each row, for each symbol and value of the response
     values : ``(S, F)`` columns of the design of the response for each symbol
     """
-    from scipy.linalg import block_diag
-    from scipy.special import logsumexp
-
-    chances, public, mass, values = observed
-    step = 1 + _MOST_NUMBERS // (chances[0].size * (1 + len(at)))
-    if len(mass) > step:
-        cuts = range(step, len(mass), step)
-        blocks = zip(*(np.split(each, cuts) for each in (chances, public, mass)), strict=True)
-        found = [*zip(*(parts(at, *block, values) for block in blocks), strict=True)]
+    public, mass, chances, values = observed
+    (symbols, levels, rows), (_, width) = chances.shape, public.shape
+    step = 1 + _MOST_NUMBERS // (symbols * levels + len(at)) ** 2
+    if rows > step:
+        cuts = range(step, rows, step)
+        by_row = np.split(public, cuts), np.split(mass, cuts), np.split(chances, cuts, axis=2)
+        found = [
+            *zip(*(parts(at, *block, values) for block in zip(*by_row, strict=True)), strict=True)
+        ]
         return [*map(np.concatenate, found[:2]), *(np.sum(part, axis=0) for part in found[2:])]
-    _, symbols, levels = chances.shape
-    design = [public[:, None].repeat(symbols, axis=1), values[None].repeat(len(mass), axis=0)]
-    both = np.concatenate(design, axis=2)
-    size = (levels - 1) * both.shape[2]
-    response, of_response = _logit(both, at[:size], levels)
-    secret, of_secret = _logit(public, at[size:], symbols)
-    with np.errstate(divide="ignore"):
-        joint = np.log(chances) + response + secret[:, :, None]
-    best = logsumexp(joint, axis=(1, 2))
-    heavy = np.exp(joint - best[:, None, None])
-    scores = np.concatenate([of_response, of_secret[:, :, None].repeat(levels, axis=2)], axis=3)
-    mean = np.einsum("rsq,rsqp->rp", heavy, scores)
-    heavy *= mass[:, None, None]
-    known = block_diag(
-        _gram(of_response, heavy.sum(axis=2, keepdims=True) * np.exp(response)),
-        _gram(of_secret, mass[:, None] * np.exp(secret)),
+    covariates = np.ascontiguousarray(public.T)
+    design = np.empty((symbols, width + values.shape[1], rows))
+    design[:, :width], design[:, width:] = covariates, values[:, :, None]
+    size = (levels - 1) * design.shape[1]
+    response = _chances(design, at[:size], levels)
+    secret = _chances(covariates, at[size:], symbols)
+    posterior = chances * response * secret[:, None]
+    seen = np.maximum(posterior.sum(axis=(0, 1)), _NEVER)
+    posterior /= seen
+    each, p, q = posterior.sum(axis=1), response[:, 1:], secret[1:]
+    away, off = posterior[:, 1:] - each[:, None] * p, each[1:] - q
+    scores = (away[:, :, None] * design[:, None]).sum(axis=0), off[:, None] * covariates
+    mean = np.concatenate([part.reshape(-1, rows) for part in scores])
+    # Only the score of a symbol itself goes with those of its responses.
+    cross = away[:, :, None] * (q - np.eye(symbols)[:, None, 1:, None])
+    alike = _gram(
+        np.stack([each[:, None, None] * _spread(p), _kept(away, p)]) * mass, design, design
     )
-    left = known - _gram(scores, heavy) + _gram(mean, mass)
-    return [best, mean, known, left, heavy.sum(axis=(0, 2))]
+    others = _gram(
+        np.stack([_spread(q), _kept(off, q)])[:, None] * mass, covariates[None], covariates[None]
+    )
+    between = _gram(cross * mass, design, covariates[None])
+    known, left = (np.zeros((len(at), len(at))) for _ in range(2))
+    for made, one, other in zip((known, left), alike, others, strict=True):
+        made[:size, :size], made[size:, size:] = one, other
+    left[:size, size:], left[size:, :size] = between, between.T
+    left += (mean * mass) @ mean.T
+    return [np.log(seen), mean.T, known, left, each @ mass]
 
 
-def _logit(design: Vector, coefficients: Vector, count: int) -> tuple[Vector, Vector]:
-    """Logarithms ``(…, L)`` of the probabilities of a multinomial logit whose first value has
-    coefficients of zero, and the score ``(…, L, P)`` of each value.
+def _chances(design: Vector, coefficients: Vector, count: int) -> Vector:
+    """``(…, L, R)`` probabilities of a multinomial logit with columns ``(…, D, R)``, whose first
+    value has coefficients of zero.
     """
-    from scipy.special import log_softmax
-
-    slopes = coefficients.reshape(count - 1, design.shape[-1])
-    ahead = log_softmax(design @ np.pad(slopes, ((1, 0), (0, 0))).T, axis=-1)
-    told = np.eye(count)[:, 1:] - np.exp(ahead)[..., None, 1:]
-    scores = told[..., None] * design[..., None, None, :]
-    return ahead, scores.reshape(*ahead.shape, slopes.size)
+    ahead = np.pad(coefficients.reshape(count - 1, design.shape[-2]), ((1, 0), (0, 0))) @ design
+    found = np.exp(ahead - ahead.max(axis=-2, keepdims=True))
+    found /= found.sum(axis=-2, keepdims=True)
+    return found
 
 
-def _gram(of: Vector, weight: Vector) -> Vector:
-    """Σ weight · of ofᵀ."""
-    axes = tuple(range(weight.ndim))
-    return np.asarray(np.tensordot(weight[..., None] * of, of, (axes, axes)))
+def _spread(p: Vector) -> Vector:
+    """Covariance ``(…, K, K, R)`` of which value it is, by probabilities ``(…, K, R)``."""
+    return np.eye(p.shape[-2])[:, :, None] * p[..., None, :] - p[..., None, :] * p[..., None, :, :]
+
+
+def _kept(away: Vector, p: Vector) -> Vector:
+    """What products of scores keep of that, see :func:`parts`."""
+    both = away[..., None, :] * p[..., None, :, :]
+    return both + np.swapaxes(both, -2, -3) - np.eye(p.shape[-2])[:, :, None] * away[..., None, :]
+
+
+def _gram(weights: Vector, left: Vector, right: Vector) -> Vector:
+    """Σ weight · l rᵀ over symbols and rows, for weights ``(…, S, K, L, R)`` of pairs of values,
+    with columns ``(S, D, R)``: ``(…, K·D, L·E)``.
+    """
+    *more, k, m, rows = weights.shape
+    (count, d, _), e = left.shape, right.shape[1]
+    pairs = (left[:, :, None] * right[:, None]).reshape(count, d * e, rows)
+    found = (weights.reshape(*more, k * m, rows) @ np.swapaxes(pairs, 1, 2)).sum(axis=-3)
+    found = found.reshape(*more[:-1], k, m, d, e)
+    return np.swapaxes(found, -2, -3).reshape(*more[:-1], k * d, m * e)
 
 
 def maximise_latent(size: int, *observed: Vector) -> list[Vector]:
@@ -158,7 +188,7 @@ def maximise_latent(size: int, *observed: Vector) -> list[Vector]:
     there, by Newton steps that are shortened towards those of known secrets until the likelihood
     rises; where it rises without end, some that are far out.
     """
-    mass, at, short = observed[2], np.zeros(size), 1.0
+    mass, at, short = observed[1], np.zeros(size), 1.0
     end, total = parts(at, *observed), mass.sum()
     for _ in range(_STEPS):
         of_rows, scores, known, information, _ = end

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
+from ..errors import DataError, InputError, UnknownNameError, quote
 from ..exact import is_whole
 from ..kernel import MatrixKernel, outer
 from ..labels import Label, counted, listing
@@ -31,12 +31,12 @@ from ..schema import Schema
 from ..solve.columns_plan import MOST_ENTRIES, KernelPlan
 from ..subsets import SubsetSelection
 from ..utility.questions import Question
-from .estimator import Options, answered
+from .estimator import Options, answered, warn_of_half
 from .intervals import Answers, Mixed, Sampling
 from .likelihood import Fitted, chance_of_distance
 from .references import check_confidence, prior_of, reference_of, weights_note
-from .results import GroupEstimates, joined_notes, told_rate
-from .rows import Rows, number_rows
+from .results import ALL, THESE, GroupEstimates, joined_notes
+from .rows import Limited, Rows, number_rows, sides_of
 from .surveys import Drawn, Survey, check_single, design_covariance, drawn_by
 
 Vector = NDArray[np.float64]
@@ -51,7 +51,7 @@ _GROUPS = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ManyEstimates(Rows):
+class ManyEstimates(Limited, Rows):
     """Shares of many symbols, or of combinations of values, each with its standard error.
 
     Attributes
@@ -80,19 +80,20 @@ class ManyEstimates(Rows):
 
     method = "inversion"
     _caption = "largest estimates ± one standard error"
+    _ends = ()
 
     @cached_property
     def _limits(self) -> tuple[Vector, Vector]:
-        return self.answers.limits(1 - self.confidence)
+        return self.limits(side=self.side, together=self.together)
 
     @property
     def lower(self) -> Vector:  # type: ignore[override]  # found when it is asked for
-        """Lower confidence limits, each alone, inside [0, 1]."""
+        """Lower confidence limits, inside [0, 1]."""
         return self._limits[0]
 
     @property
     def upper(self) -> Vector:  # type: ignore[override]
-        """Upper confidence limits, each alone, inside [0, 1]."""
+        """Upper confidence limits, inside [0, 1]."""
         return self._limits[1]
 
     def top(self, count: int = 10) -> list[dict[str, Any]]:
@@ -122,7 +123,8 @@ class ManyEstimates(Rows):
     def _together(self, places: NDArray[Any], confidence: float) -> list[dict[str, Any]]:
         """Rows of some symbols, largest first, with intervals that hold for all at once."""
         places = places[np.argsort(-self.values[places], kind="stable")]
-        ends = self.answers.limits((1 - confidence) / len(self.labels), places)
+        sides = sides_of(self.side)
+        ends = self.answers.limits((1 - confidence) / len(self.labels), places, sides)
         rows = number_rows(self.values[places], self.errors[places], *ends)
         pairs = zip(places.tolist(), rows, strict=True)
         return [{"label": self.labels[i], **row} for i, row in pairs]
@@ -137,18 +139,19 @@ class ManyEstimates(Rows):
         each symbol alone, or of :meth:`top`, which hold together.
         """
         symbols, reports = counted(len(self.labels), "symbol"), counted(self.reports, "report")
+        about = f" for {ALL if self.target == 'population' else THESE}"
         at_once = f", of all {symbols} at once (Bonferroni)" if together else ""
-        return f"unbiased inversion for {symbols} from {reports}; {told_rate(self)}{at_once}"
+        return f"unbiased inversion for {symbols} from {reports}; {self.told_rate(about)}{at_once}"
+
+    def remarks(self) -> list[str]:
+        """Nothing, as so many shares are mostly moved inside of what is possible."""
+        return []
 
 
-def _warn_of_errors(errors: Vector, reports: int, what: str, remedy: str) -> None:
+def _warn_of_errors(errors: Vector, reports: int, what: str, *remedy: str) -> None:
     """Warn of errors that say next to nothing."""
-    typical = 1.96 * float(np.median(errors))
-    if typical >= 0.5:
-        warn(
-            f"{reports} reports say next to nothing about {what} (± {typical:.2g}); {remedy}",
-            PrecisionWarning,
-        )
+    if (typical := 1.96 * float(np.median(errors))) >= 0.5:
+        warn_of_half(reports, f"{what} (", typical, *remedy)
 
 
 def _share_path(first: Vector, own: Any, others: Any) -> Mixed:
@@ -185,8 +188,7 @@ def estimate_selection(
     # What remains where the secrets are fixed and only reports are random.
     variance = mechanism.variances(shares) - fixed * shares * (1 - shares)
     errors = np.sqrt(np.maximum(variance, 0) / n)
-    remedy = "md.plan (mechdesign plan) says how many would"
-    _warn_of_errors(errors, n, f"the {len(values)} shares", remedy)
+    _warn_of_errors(errors, n, f"the {len(values)} shares")
     # Moments given the symbol itself, and given others, mixed over their groups by the shares.
     groups, (own, other) = np.asarray(mechanism.layout.group), mechanism.score_moments()
     is_own = np.eye(own.shape[1])[groups]

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._bins import Bins
-from ..errors import DataError, InputError, UnknownNameError, quote
-from ..labels import Label, counted, shorten
+from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
+from ..labels import Label, counted, listing, shorten
 from ..numeric import finite_number, float_array
 from ..schema import Schema
+from ..utility.questions import middle_of
 from .observed import Observed, roots
-from .rows import Intervals, Rows, Vector
+from .rows import Intervals, Limited, Rows, Vector, sides_of
 
 # Shares of the bins that add up to one so closely are those of everybody.
 _ROUNDING = 1e-9
@@ -29,7 +31,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class NumberEstimate:
-    """A mean or a quantile of binned numbers.
+    """A mean or a quantile of binned numbers, or dates, whose ``error`` is in days.
 
     Attributes
     ----------
@@ -45,25 +47,31 @@ class NumberEstimate:
     """
 
     what: str
-    value: float
+    value: Any
     error: float | None
-    lower: float
-    upper: float
-    least: float
-    most: float
+    lower: Any
+    upper: Any
+    least: Any
+    most: Any
     confidence: float
     assumed: str
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return dict(vars(self))
+        """Plain values; dates as text."""
+        values = vars(self).items()
+        return {name: x.isoformat() if isinstance(x, date) else x for name, x in values}
 
     def __repr__(self) -> str:
+        ends = (self.value, self.lower, self.upper, self.least, self.most)
+        value, lower, upper, least, most = (
+            str(x) if isinstance(x, date) else f"{x:.6g}" for x in ends
+        )
         about = "" if self.error is None else f" ± {self.error:.4g}"
+        about += " days" if about and isinstance(self.value, date) else ""
         return (
-            f"{self.what} {self.value:.6g}{about}, {100 * self.confidence:g} % interval "
-            f"[{self.lower:.6g}, {self.upper:.6g}] if {self.assumed}; "
-            f"[{self.least:.6g}, {self.most:.6g}] wherever in their bins the numbers lie"
+            f"{self.what} {value}{about}, {100 * self.confidence:g} % interval "
+            f"[{lower}, {upper}] if {self.assumed}; "
+            f"[{least}, {most}] wherever in their bins the numbers lie"
         )
 
 
@@ -99,8 +107,8 @@ class Histogram(Rows):
         known = self.densities.astype(object)
         known[np.isinf(self.bins.widths)] = None
         numbers = self.values, self.errors, self.lower, self.upper, known
-        columns = map(np.ndarray.tolist, (self.bins.lower, self.bins.upper, *numbers))
-        rows = zip(self.labels, *columns, strict=True)
+        ends = ([*map(self.bins.shown, end)] for end in (self.bins.lower, self.bins.upper))
+        rows = zip(self.labels, *ends, *map(np.ndarray.tolist, numbers), strict=True)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _shown(self) -> list[dict[str, Any]]:
@@ -123,10 +131,13 @@ class Histogram(Rows):
         return "\n".join([self.describe(), *lines])
 
 
-class NumberAnswers(Intervals):
-    """Answers about numbers, for estimates of every symbol where some column was binned."""
+class NumberAnswers(Limited, Intervals):
+    """Answers about numbers, for estimates of every symbol where some column was binned.
 
-    confidence: float
+    Their intervals have the side of those of the estimate; those of a histogram hold together where
+    these do.
+    """
+
     schema: Schema | None
     observed: Observed
 
@@ -139,11 +150,10 @@ class NumberAnswers(Intervals):
         ----------
         column : str, optional
             Which column, where several were binned.
-        representatives : K numbers, optional
-            What stands for the numbers of each bin; its midpoint when left out, and for a bin
-            without an end the midpoint of one as wide as its neighbour.
-        ends : two numbers, optional
-            The least and the largest number there can be: they close bins without an end.
+        representatives : K numbers or dates, optional
+            What stands for the numbers of each bin; its midpoint when left out.
+        ends : two numbers or dates, optional
+            The least and the largest there can be: they close bins without an end.
 
         Returns
         -------
@@ -155,7 +165,8 @@ class NumberAnswers(Intervals):
         Raises
         ------
         DataError
-            For an estimate of other things than every symbol, or without bins.
+            For an estimate of other things than every symbol, without bins, of what has no mean, as
+            months have none, and where a bin has no end and nothing stands for its numbers.
 
         Examples
         --------
@@ -170,8 +181,12 @@ class NumberAnswers(Intervals):
         """
         side, assumed = _Side.of(self, column, ends), "the midpoint of a bin"
         middle: Any = side.middle
+        side.check_ends("the mean", middle if representatives is None else 0.0)
         if representatives is not None:
-            middle, assumed = float_array(representatives), "the given representative of a bin"
+            middle, assumed = (
+                _numbers(side.bins, representatives),
+                "the given representative of a bin",
+            )
             if (
                 np.shape(middle) != side.low.shape
                 or not (np.isfinite(middle) & (side.low <= middle) & (middle <= side.high)).all()
@@ -186,17 +201,12 @@ class NumberAnswers(Intervals):
         ends_of = np.nan_to_num([side.low, side.high], posinf=0, neginf=0)
         found: Any = np.transpose(side.sums(np.stack([middle, *ends_of], axis=1))).tolist()
         (value, error, lower, upper), (*_, least, _), (*_, most) = found
-        return NumberEstimate(
-            "mean",
-            value,
-            error,
-            lower,
-            upper,
-            least if math.isfinite(side.low[0]) else -math.inf,
-            most if math.isfinite(side.high[-1]) else math.inf,
-            self.confidence,
-            f"{assumed} stands for its numbers",
-        )
+        least = least if math.isfinite(side.low[0]) else -math.inf
+        most = most if math.isfinite(side.high[-1]) else math.inf
+        value, lower, upper, least, most = map(side.bins.shown, (value, lower, upper, least, most))
+        limits = lower, upper, least, most
+        assumed += " stands for its numbers"
+        return NumberEstimate("mean", value, error, *limits, self.confidence, assumed)
 
     def quantile(self, q: float, column: str | None = None, *, ends: Any = None) -> NumberEstimate:
         """A quantile of the numbers, by interpolation between the edges of bins.
@@ -212,36 +222,31 @@ class NumberAnswers(Intervals):
         -------
         NumberEstimate
             ``lower`` and ``upper`` cover the quantile where numbers are spread evenly inside of
-            their bins [Woodruff1952]; ``least`` and ``most`` are edges of bins, and cover it in any
-            case.
+            their bins [Woodruff1952], and are infinite in a bin without an end; ``least`` and
+            ``most`` are edges of bins, and cover it in any case.
 
         Raises
         ------
         InputError, DataError
-            For a share that is none, and as :meth:`mean`.
+            For a share that is none, for a quantile in a bin without an end, and as :meth:`mean`.
         """
         q = finite_number(q, "q", 0, 1, remedy="pass a share such as 0.5 for the median")
         side = _Side.of(self, column, ends)
         count = len(side.bins)
         # No number lies below the first edge, and all lie below the last.
         shares = np.zeros((4, count + 1))
-        shares[:, 1:-1], shares[:, -1] = side.sums(np.tri(count - 1, count).T), 1
+        shares[:, 1:-1], shares[:, -1] = side.sums(np.tri(count - 1, count).T, falls=True), 1
         below, _, low, high = np.clip(shares, 0, 1)
         least = float(side.low[np.argmax(high[1:] >= q)])
         most = float(side.high[count - 1 - np.argmax(low[:-1][::-1] <= q)])
         value, lower = (side.at(np.maximum.accumulate(each), q) for each in (below, high))
         upper = side.at(np.minimum.accumulate(low[::-1])[::-1], q, last=True)
-        return NumberEstimate(
-            f"quantile {q:g}",
-            value,
-            None,
-            max(min(lower, value), least),
-            min(max(upper, value), most),
-            least,
-            most,
-            self.confidence,
-            "numbers are spread evenly inside of their bins",
-        )
+        side.check_ends(f"quantile {q:g}", value)
+        lower, upper = max(min(lower, value), least), min(max(upper, value), most)
+        value, lower, upper, least, most = map(side.bins.shown, (value, lower, upper, least, most))
+        limits = lower, upper, least, most
+        assumed = "numbers are spread evenly inside of their bins"
+        return NumberEstimate(f"quantile {q:g}", value, None, *limits, self.confidence, assumed)
 
     def histogram(self, column: str | None = None) -> Histogram:
         """Shares and densities of the bins, each with its interval.
@@ -249,8 +254,16 @@ class NumberAnswers(Intervals):
         Raises :class:`DataError` as :meth:`mean` does.
         """
         side = _Side.of(self, column, None)
-        bins, (values, errors, lower, upper) = side.bins, side.sums(np.eye(len(side.bins)))
+        bins, (values, errors, lower, upper) = (
+            side.bins,
+            side.sums(np.eye(len(side.bins)), len(side.bins)),
+        )
         return Histogram(bins.labels, bins, values, errors, lower, upper, self.confidence)
+
+
+def _numbers(bins: Bins, given: Any) -> Any:
+    """Numbers, or those of dates, as an array."""
+    return float_array([*map(bins.number, given)] if isinstance(given, (list, tuple)) else given)
 
 
 @dataclass(frozen=True)
@@ -261,7 +274,7 @@ class _Side:
     ----------
     bins : Bins
     codes : ``(F,)`` the bin of each estimated share, -1 where the number is missing
-    low, high, middle : ``(K,)`` ends of the bins as far as they are known, what stands for them
+    low, high : ``(K,)`` ends of the bins as far as they are known
     """
 
     bins: Bins
@@ -269,7 +282,6 @@ class _Side:
     made: Any
     low: Vector
     high: Vector
-    middle: Vector
 
     @classmethod
     def of(cls, made: NumberAnswers, column: str | None, ends: Any) -> _Side:
@@ -301,28 +313,64 @@ class _Side:
                 "only, ask for the mean itself (--feature, and in a design --of)",
             ) from None
         sides: Any = np.stack([bins.lower, bins.upper])
-        middle = bins.midpoints
         if ends is not None:
-            both: Any = float_array(ends)
+            both: Any = _numbers(bins, ends)
             if closes := np.shape(both) == (2,) and np.isfinite(both).all():
                 sides = np.where(np.isinf(sides), both[:, None], sides)
             if not closes or (sides[0] > sides[1]).any():
                 raise InputError(
                     "ends",
-                    expected="two numbers, the least and the largest that there can be, beyond "
+                    expected=f"two {bins.of}, the least and the largest that there can be, beyond "
                     "the other edges of the bins",
                     got=quote(ends),
                     remedy="pass for example (0, 120)",
                 )
-            middle = np.where(np.isinf(bins.widths), sides.mean(axis=0), middle)
-        return cls(bins, codes, made, sides[0], sides[1], middle)
+        return cls(bins, codes, made, sides[0], sides[1])
 
-    def sums(self, weights: Vector) -> tuple[Vector, ...]:
-        """Σ w_k p_k over the bins, of those whose number is not missing, for weights ``(K, J)``,
-        with standard errors and the ends of intervals.
+    @property
+    def middle(self) -> Vector:
+        """``(K,)`` midpoints; infinite, or NaN, where a bin has no end."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.low + (self.high - self.low) / 2)
+
+    def check_ends(self, what: str, value: Any) -> None:
+        """Raise :class:`DataError` for an answer that a bin without an end leaves open, or about
+        what comes again and again.
         """
-        known, made, alpha = self.codes >= 0, self.made, 1 - self.made.confidence
-        c, total = np.where(known[:, None], weights[self.codes], 0.0), made.values @ known
+        if self.bins.recurs:
+            raise DataError(
+                what,
+                expected="numbers or dates, which have an order",
+                got=f"a {self.bins.of}, which comes again",
+                remedy="ask for the shares: .histogram() (--histogram)",
+            )
+        if not np.isfinite(value).all():
+            open_bins = [
+                label
+                for label, width in zip(self.bins.labels, self.high - self.low, strict=True)
+                if not math.isfinite(width)
+            ]
+            raise DataError(
+                what,
+                expected="bins with ends",
+                got=f"{listing(open_bins)} without an end",
+                remedy="say the least and the largest that there can be, "
+                + asked_by("ends=(0, 120)", "--ends 0..120")
+                + ", or end the bins of the design, as 0,18,65,120 does",
+            )
+
+    def sums(
+        self, weights: Vector, together: int = 1, *, falls: bool = False
+    ) -> tuple[Vector, ...]:
+        """Σ w_k p_k over the bins, of those whose number is not missing, for weights ``(K, J)``,
+        with standard errors and the ends of intervals, of which so many hold ``together`` where
+        that was asked for; of what ``falls`` where the number rises, ends of the other side.
+        """
+        made, known, origin = self.made, self.codes >= 0, middle_of(weights)
+        alpha = (1 - made.confidence) / (together if made.together else 1)
+        sides = sides_of(made.side)[:: -1 if falls else 1]
+        c = np.where(known[:, None], (weights - origin)[self.codes], 0.0)
+        total = made.values @ known
         if total <= 0:
             raise DataError(
                 "numbers of an estimate",
@@ -334,21 +382,25 @@ class _Side:
         # Weights of a sample may not add up to a population; numbers that are missing count not.
         if not known.all() or abs(total - 1) > _ROUNDING:
             parts = c, np.outer(known, np.ones(c.shape[1]))
-            return *observed.ratios(*parts), *observed.ratio_limits(*parts, alpha)
-        limits = observed.answers(c).limits(alpha)
-        away = c - (c.min(axis=0) + c.max(axis=0)) / 2
-        return made.values @ c, roots(away.T @ made.covariance @ away), *limits
+            value, error = observed.ratios(*parts)
+            lower, upper = observed.ratio_limits(*parts, alpha, sides)
+        else:
+            value, error = made.values @ c, roots(c.T @ made.covariance @ c)
+            lower, upper = observed.answers(c).limits(alpha, sides=sides)
+        return value + origin, error, lower + origin, upper + origin
 
     def at(self, shares: Vector, q: float, *, last: bool = False) -> float:
         """Where shares below the edges, which do not fall, reach ``q``, evenly in between.
 
-        The last such place where ``last`` says so. For a bin without an end, its representative.
+        The last such place where ``last`` says so. Infinite inside of a bin without an end.
         """
         found = int(np.searchsorted(shares, q, "right" if last else "left"))
         k = min(max(found - 1, 0), len(self.low) - 1)
         low, high, before, after = map(float, (self.low[k], self.high[k], *shares[k : k + 2]))
         if not math.isfinite(high - low):
-            return float(self.middle[k])
+            if math.isinf(low):
+                return high if q >= after else low
+            return low if q <= before else high
         part = min(max((q - before) / (after - before), 0.0), 1.0) if after > before else last
         if not self.bins.whole:
             return low + part * (high - low)

@@ -7,7 +7,7 @@ at r where the interval of u − r w holds zero [Fieller1954].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .intervals import (
+    BOTH,
     SECOND,
     SQUARE,
     Answers,
@@ -24,7 +25,6 @@ from .intervals import (
     Sampling,
     ends_of,
     matrix_moments,
-    middle_of,
     path_of,
 )
 from .surveys import at_least
@@ -39,10 +39,7 @@ def answers_of(groups: Sequence[Observed], weights: Vector | None = None) -> Ans
     def summed(part: Vector) -> Vector:
         return part if weights is None else part @ weights
 
-    scores, values = summed(one.scores), summed(one.values)
-    # Totals of weights that are left to chance stay as they are.
-    origin = middle_of(values) * all(each.total == 1 for each in groups)
-    scores, values = scores - origin, values - origin
+    scores, values, origin = map(summed, (one.scores, one.values, one.origin))
     is_fixed = any(each.sampling.fraction for each in groups)
     moments = matrix_moments(one.kernel, scores, values, one_sided=is_fixed)
     frequencies, likely, heavy, totals = (
@@ -71,7 +68,7 @@ def arms_of(groups: Sequence[Observed], alpha: float) -> Vector:
     """Estimates of groups and ends of their intervals, ``(3, G, F)``, as differences need them:
     nothing is moved into what is possible, as what is moved is known better than it seems.
     """
-    answers, scores = answers_of(groups), groups[0].scores
+    answers, scores = answers_of(groups), groups[0].scores + groups[0].origin
     within = [np.tile(end, len(groups)) for end in (scores.min(axis=0), scores.max(axis=0))]
     found = answers.estimates, *answers.limits(alpha, within=within)
     return np.reshape(found, (3, len(groups), -1))
@@ -96,8 +93,9 @@ class Observed:
     frequencies : ``(M,)`` of reports, by weight
     likely, heavy : ``(N,)`` of largest likelihood, by weight and by squared weights: of all, and of
         those whom noise comes from
-    scores, values : ``(M, F)`` and their means given the secrets, ``(N, F)``
+    scores, values : ``(M, F)`` and their means given the secrets, ``(N, F)``, less the origin
     sampling : how reports came to be, without variances
+    origin : ``(F,)`` what is taken off them, zero for totals of weights that are left to chance
     between : ``(F, F)`` covariance of the answers as reports of a survey were seen to vary,
         ``None`` for a simple sample, and where all that is left to chance is what mechanisms draw
     total : sum of the weights over what answers are divided by; 1 but for totals of a population
@@ -112,6 +110,7 @@ class Observed:
     scores: Vector
     values: Vector
     sampling: Sampling
+    origin: Vector
     between: Vector | None = None
     total: float = 1.0
     spread: Vector | None = None
@@ -119,9 +118,8 @@ class Observed:
     @cached_property
     def noise(self) -> Vector:
         """``(F, F)`` covariance of the answers that the mechanism alone leaves."""
-        middle = middle_of(self.values)
-        found = _products(self.heavy @ self.kernel, self.scores - middle)
-        return np.asarray(found - _products(self.heavy, self.values - middle)) / self.sampling.size
+        found = _products(self.heavy @ self.kernel, self.scores)
+        return np.asarray(found - _products(self.heavy, self.values)) / self.sampling.size
 
     @cached_property
     def covariance(self) -> Vector:
@@ -142,10 +140,20 @@ class Observed:
     @cached_property
     def estimates(self) -> Vector:
         """``(F,)`` unbiased answers."""
-        return np.asarray(self.total * (self.frequencies @ self.scores))
+        return np.asarray(self.total * (self.frequencies @ self.scores) + self.origin)
 
-    def answers(self, weights: Vector | None = None) -> Answers:
-        """Answers to weighted sums ``(F, K)`` of the questions, the questions where left out."""
+    @cached_property
+    def likeliest(self) -> Vector:
+        """``(F,)`` answers of largest likelihood, which are possible."""
+        return np.asarray(self.likely @ self.values + self.origin)
+
+    @cached_property
+    def whole(self) -> Answers:
+        """Answers to the questions."""
+        return answers_of([self])
+
+    def answers(self, weights: Vector) -> Answers:
+        """Answers to weighted sums ``(F, K)`` of the questions."""
         return answers_of([self], weights)
 
     def ratios(self, above: Vector, below: Vector) -> tuple[Vector, Vector]:
@@ -159,16 +167,55 @@ class Observed:
         errors = np.einsum("fk,fg,gk->k", slope, self.covariance, slope, optimize=True)
         return values, np.sqrt(np.maximum(errors, 0.0))
 
-    def ratio_limits(self, above: Vector, below: Vector, alpha: float) -> tuple[Vector, Vector]:
-        """Ends of the intervals of ratios."""
-        v, w = self.values @ above, self.values @ below
+    def ratio_limits(
+        self, above: Vector, below: Vector, alpha: float, sides: tuple[bool, bool] = BOTH
+    ) -> tuple[Vector, Vector]:
+        """Ends of the intervals of ratios, as of :meth:`Answers.limits`."""
+        v, w = ((self.values + self.origin) @ part for part in (above, below))
         each = np.divide(v, w, out=np.full_like(v, np.nan), where=w > 0)
         low, high = np.nanmin(each, axis=0), np.nanmax(each, axis=0)
+        tail = alpha / sum(sides)
 
         def tails(r: Vector, one: Positions, is_upper: Flags) -> Vector:
             answers = self.answers(above[:, one] - r * below[:, one])
             # A larger ratio has a smaller difference.
-            return answers.tails(np.zeros(len(r)), np.arange(len(r)), is_upper, alpha / 2)
+            return answers.tails(np.zeros(len(r)), np.arange(len(r)), is_upper, tail)
 
         middle = np.clip(self.ratios(above, below)[0], low, high)
-        return ends_of(tails, middle, low, high, alpha / 2)
+        lower, upper = ends_of(tails, middle, low, high, tail)
+        return lower if sides[0] else low, upper if sides[1] else high
+
+
+@dataclass(frozen=True, eq=False)
+class FromOthers:
+    """Answers whose intervals are made of those of others: differences, and conditional shares.
+
+    Attributes
+    ----------
+    projected : estimates moved into what is possible, which intervals hold
+    low, high : the least and the most that answers can be
+    both : ends of intervals that miss with a probability, half of it on either side
+    arms : what they are made of
+    """
+
+    projected: Vector
+    low: Vector
+    high: Vector
+    both: Callable[[float], tuple[Vector, Vector]]
+    arms: Sequence[Answers] = ()
+
+    def limits(
+        self, alpha: float = 0.05, *, sides: tuple[bool, bool] = BOTH
+    ) -> tuple[Vector, Vector]:
+        """As :meth:`Answers.limits`."""
+        lower, upper = self.both(2 * alpha / sum(sides))
+        lower, upper = np.minimum(lower, self.projected), np.maximum(upper, self.projected)
+        return (
+            np.maximum(lower, self.low) if sides[0] else self.low,
+            np.minimum(upper, self.high) if sides[1] else self.high,
+        )
+
+    def outside(self) -> Vector:
+        """Probabilities that one of the two arms lies as far outside of what is possible."""
+        found = [len(self.arms) * arm.outside() for arm in self.arms]
+        return np.asarray(np.min([np.ones(len(self.low)), *found], axis=0))

@@ -15,43 +15,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ZeroMassWarning
-from ..labels import Label
+from ..kernel import MatrixKernel
 from ..prior import Prior
 
 Vector = NDArray[np.float64]
 
 
 def shrunk_truth(
-    inputs: tuple[Label, ...],
-    likely: Vector,
-    prior: Vector,
-    rounds: list[tuple[Vector, Vector, int]],
-    rank: int,
+    kernel: MatrixKernel, likely: Vector, prior: Vector, frequencies: Vector, reports: int
 ) -> Prior:
     """A distribution with mass exactly where the prior has some.
 
     Parameters
     ----------
-    inputs : the symbols
+    kernel : that made the reports
     likely : ``(N,)`` of largest likelihood
     prior : ``(N,)``, what it is drawn to
-    rounds : kernel ``(N, M)``, frequencies ``(M,)`` and number of reports of each round
-    rank : number of independent combinations of frequencies that reports tell
+    frequencies, reports : ``(M,)`` of the reports, and how many there are
     """
-    freedom, distance, reports = rank - 1, 0.0, 0
-    for kernel, f, n in rounds:
-        expected = prior @ kernel
-        used = (expected > 0) | (f > 0)
-        with np.errstate(divide="ignore"):  # infinite where the prior rules a report out
-            distance += n * ((f - expected)[used] ** 2 / expected[used]).sum()
-        reports += n
-    # At least as much of the prior as one report weighs: no symbol that it has is ruled out.
-    share = 1.0
+    expected, freedom, share = prior @ kernel.matrix, kernel.rank - 1, 1.0
+    used = (expected > 0) | (frequencies > 0)
+    with np.errstate(divide="ignore"):  # infinite where the prior rules a report out
+        distance = reports * ((frequencies - expected)[used] ** 2 / expected[used]).sum()
     if freedom and distance > 0:
+        # At least as much of the prior as one report weighs: no symbol that it has is ruled out.
         share = np.clip(freedom / distance, 1 / (reports + 1), 1)
     kept = np.where(prior > 0, likely, 0.0)
     if kept.any():
         prior = (1 - share) * kept / kept.sum() + share * prior
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ZeroMassWarning)  # speaks of designs
-        return Prior.from_counts(prior, inputs)
+        return Prior.from_counts(prior, kernel.inputs)

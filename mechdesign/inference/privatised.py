@@ -19,7 +19,7 @@ from ..kernel import MatrixKernel
 from ..labels import Label, listing
 from ..release.codes import ABSENT, Codebook
 from ..release.reports import Places, Sample
-from ..utility.questions import Question
+from ..utility.questions import Question, middle_of
 from .surveys import Drawn, design_covariance
 
 Vector = NDArray[np.float64]
@@ -41,7 +41,8 @@ class Secret:
     told : ``(R, N)`` that weigh values of the symbols so that their mean over the mechanism is that
         of the secret, for all values that reports tell
     likely : ``(N,)`` shares of largest likelihood
-    values, scale : ``(N, F)`` columns of the design for each symbol, in units ``(F,)``
+    values : ``(N, F)`` columns of the design for each symbol, numbers from ``origin`` ``(F,)`` on
+        in units ``scale``
     names : of the columns, after that of what they are compared with, or nothing
     compared : this symbol, ``None`` where the columns are numbers
     """
@@ -51,6 +52,7 @@ class Secret:
     told: Vector
     likely: Vector
     values: Vector
+    origin: Vector
     scale: Vector
     names: list[str]
     compared: Label
@@ -71,15 +73,17 @@ class Secret:
 
         Raises :class:`UnknownNameError` for a reference that is none of the answers.
         """
-        v, answers, compared = question.weights, question.labels, None
+        v, origin, answers, compared = question.centred, question.origin, question.labels, None
         names = ["", *(name if label == "mean" else f"{name}: {label}" for label in answers)]
-        if np.isin(v, (0, 1)).all() and (v.sum(axis=1) == 1).all():
+        shares = question.weights
+        if np.isin(shares, (0, 1)).all() and (shares.sum(axis=1) == 1).all():
             place = 0 if reference is None else Codebook(answers, "symbols").place(reference)
             if place == ABSENT:
                 raise UnknownNameError("reference", reference, map(str, answers))
             names = [f"{name}={label}" for label in answers]
             names.insert(0, names.pop(place))
-            v, compared = np.delete(v, place, axis=1), answers[place]
+            v, compared = np.delete(shares, place, axis=1), answers[place]
+            origin = np.zeros(v.shape[1])
         elif reference is not None:
             raise InputError(
                 "reference",
@@ -90,7 +94,7 @@ class Secret:
         scale = np.maximum(np.abs(v).max(axis=0), 1e-300)
         told = kernel.scores(Question(kernel.inputs, np.eye(len(v))), best)[places]
         chances = kernel.likelihood(places)
-        return cls(kernel.inputs, chances, told, likely, v / scale, scale, names, compared)
+        return cls(kernel.inputs, chances, told, likely, v / scale, origin, scale, names, compared)
 
     @property
     def groups(self) -> Vector:
@@ -168,6 +172,9 @@ class Setting:
             columns.append(codes[:, None] == np.arange(first, len(labels)))
             terms += [f"{name}={label}" for label in labels[first:]]
         found = np.hstack(columns)
+        starts = middle_of(found)
+        starts[0] = 0
+        found = found - starts
         root = np.sqrt(mass)[:, None] * found
         size = np.maximum(np.linalg.norm(root, axis=0), 1e-300)
         upper = np.linalg.qr(np.pad(root / size, ((0, len(size)), (0, 0))), mode="r")
@@ -182,7 +189,10 @@ class Setting:
         public, width = found @ back, len(terms)
         terms += [name for secret in secrets for name in secret.names[1:]]
         order = np.r_[:1, width : len(terms), 1:width]
-        back = block_diag(back, *(np.diag(1 / secret.scale) for secret in secrets))[order]
+        back = block_diag(back, *(np.diag(1 / secret.scale) for secret in secrets))
+        # The intercept is where numbers are zero.
+        back[0] -= np.concatenate([starts, *(secret.origin for secret in secrets)]) @ back
+        back = back[order]
         about = public, secrets, terms, [terms[i] for i in order], back
         return cls(replace(drawn, weights=weights), mass, mass * weights, *about)
 

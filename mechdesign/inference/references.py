@@ -98,7 +98,7 @@ def weights_note(designed: Any, question: Question, weights: Vector, likely: Vec
     reports, answers = likely @ designed.kernel, likely @ question.weights
 
     def error(of: Vector) -> float:
-        return float((reports @ of**2 - answers**2).sum())
+        return float((reports @ (of - answers) ** 2).sum())
 
     now, best = error(weights), error(report_weights(designed, question, likely))
     if not now - best > _NOTABLE * now:

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import UnknownNameError, quote
-from ..labels import Label, counted, listing, shorten
+from ..labels import Label, counted, shorten
 from ..notebook import notebook_table
 from ..prior import Prior
-from ..release.codes import check_choice
 from ..schema import Schema
-from .intervals import difference_limits
+from .intervals import Answers, difference_limits
 from .likelihood import Convergence
 from .number_answers import NumberAnswers
-from .observed import arms_of, roots
-from .references import check_confidence
-from .rows import Intervals, Vector
+from .observed import FromOthers, arms_of, roots
+from .rows import Intervals, Limited, Vector
 
-# Estimates outside of what is possible by this are rounding.
-_ROUNDING = 1e-12
+#: What intervals are about.
+ALL, THESE = "all who might be asked", "those who reported"
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,42 +75,9 @@ class Estimate(NumberAnswers):
     observed: Any = None
 
     @property
-    def projected(self) -> Vector:
-        """``(F,)`` estimates moved to the nearest possible answers."""
-        values = self.observed.values
-        return np.clip(self.values, values.min(axis=0), values.max(axis=0))
-
-    def limits(
-        self, confidence: float | None = None, side: str = "both", *, together: bool = False
-    ) -> tuple[Vector, Vector]:
-        """Ends of intervals ``(F,)`` with another confidence, of one side, or of all at once.
-
-        Parameters
-        ----------
-        confidence : that of the estimate where left out
-        side : {"both", "lower", "upper"}
-            An interval with one end only has the end of what is possible as its other.
-        together : bool
-            Whether all intervals hold at once with this confidence (Bonferroni).
-        """
-        confidence = self.confidence if confidence is None else confidence
-        check_confidence(confidence)
-        check_choice("side of an interval", side, ("both", "lower", "upper"))
-        alpha = (1 - confidence) / (len(self.labels) if together else 1)
-        sides = (side != "upper", side != "lower")
-        return self.observed.answers().limits(alpha, sides=sides)
-
-    @cached_property
-    def misfits(self) -> dict[Label, float]:
-        """Answers whose estimates lie outside of what is possible by more than chance gives, each
-        with the probability of it (of all answers, at most 1 − confidence by chance).
-        """
-        if self.method != "inversion":
-            return {}
-        found = self.observed.answers().outside()
-        worst = (1 - self.confidence) / 2 / len(self.labels)
-        pairs = zip(self.labels, found.tolist(), strict=True)
-        return {label: chance for label, chance in pairs if chance < worst}
+    def answers(self) -> Answers:
+        """What intervals are made of."""
+        return self.observed.whole
 
     def describe(self) -> str:
         """Method, number of reports and what the intervals are about, in one line."""
@@ -126,54 +91,40 @@ class Estimate(NumberAnswers):
                 parts.append(counted(self.clusters, "cluster"))
         kind = "" if self.intervals == "binomial" else f" ({self.intervals})"
         way = "unbiased inversion" if self.method == "inversion" else "maximum likelihood"
-        people = "the population" if self.by_design else "all who might be asked"
-        return f"{way} from {', '.join(parts)}; {told_rate(self, people, kind)}"
+        people = "the population" if self.by_design else ALL
+        rate = self.told_rate(f"{kind} for {people if self.target == 'population' else THESE}")
+        return f"{way} from {', '.join(parts)}; {rate}"
 
-    def closing(self) -> list[str]:
-        """Lines below the numbers: projections, the likelihood, and what could not be told."""
+    def remarks(self) -> list[str]:
+        """Lines below the numbers: how near the largest likelihood is, and projections."""
         lines = [f"likelihood {self.convergence}"] if self.method == "likelihood" else []
-        if self.misfits:
-            label, chance = min(self.misfits.items(), key=lambda pair: pair[1])
-            odds = f"{1 / chance:,.0f}" if chance > 1e-9 else "a thousand million"
-            lines.append(
-                f"{listing(list(self.misfits))}: outside of what is possible by more than chance "
-                f"gives in 1 of {odds} surveys (of {quote(label)}); see that this "
-                "mechanism made these reports, and that this is their column"
-            )
-        elif (moved := np.abs(self.projected - self.values) > _ROUNDING).any():
-            pairs = zip(self.labels, moved, self.projected.tolist(), strict=True)
-            told = [f"{shorten(label, 28)} {value:g}" for label, is_so, value in pairs if is_so]
-            more = f" and {len(told) - 4} more" if len(told) > 4 else ""
-            lines.append(
-                "unbiased estimates may lie outside of what is possible; moved inside: "
-                f"{', '.join(told[:4])}{more}"
-            )
-        return [*lines, *super().closing()]
-
-
-def told_rate(made: Any, people: str = "all who might be asked", kind: str = "") -> str:
-    """How often intervals hold what is asked, of all people or of those who reported."""
-    about = people if made.target == "population" else "those who reported"
-    return f"{100 * made.confidence:g} % intervals{kind} for {about}"
+        return [*lines, *super().remarks()]
 
 
 @dataclass(frozen=True, repr=False)
-class Difference(Intervals):
+class Difference(Limited, Intervals):
     """Estimates of one group minus those of another, with intervals.
 
     Attributes
     ----------
-    groups : the two, the first minus the second
     confidence : as asked
+    answers : what intervals are made of
+    groups : the two, the first minus the second
     """
 
+    confidence: float
+    answers: FromOthers
     groups: tuple[Label, Label] = (None, None)
-    confidence: float = 0.95
+
+    @property
+    def projected(self) -> Vector:
+        """Differences of projected estimates."""
+        return self.answers.projected
 
     def describe(self) -> str:
         """Which groups, in one line."""
         first, second = (shorten(group, 28) for group in self.groups)
-        return f"{first} minus {second}; {100 * self.confidence:g} % intervals"
+        return f"{first} minus {second}; {self.told_rate()}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -214,9 +165,17 @@ class GroupEstimates:
         return np.block([[self.cross(i, j)[0] for j in places] for i in places])
 
     @cached_property
-    def _arms(self) -> Vector:
-        observed = [each.observed for each in self.estimates]
-        return arms_of(observed, 1 - self.estimates[0].confidence)
+    def _arms(self) -> Callable[[float], Vector]:
+        return cache(partial(arms_of, [each.observed for each in self.estimates]))
+
+    def with_limits(
+        self, confidence: float | None = None, side: str = "both", *, together: bool = False
+    ) -> GroupEstimates:
+        """The same with other limits, see :meth:`Estimate.limits`; ``together`` are all numbers of
+        a group, and of a difference.
+        """
+        made = (each.with_limits(confidence, side, together=together) for each in self.estimates)
+        return replace(self, estimates=tuple(made))
 
     def _place(self, group: Label) -> int:
         if group not in self.groups:
@@ -238,7 +197,10 @@ class GroupEstimates:
         one, other = self.estimates[i], self.estimates[j]
         cross, both = self.cross(i, j)
         found = one.covariance + other.covariance - cross - cross.T
-        arms = self._arms[:, j], self._arms[:, i]
+
+        def arms(alpha: float) -> Vector:
+            return self._arms(alpha)[:, [j, i]]
+
         return difference_of(other, one, arms, found, cross, both, groups=(first, second))
 
     def differences(self) -> list[Difference]:
@@ -268,7 +230,7 @@ class GroupEstimates:
 def difference_of(
     first: Estimate,
     second: Estimate,
-    arms: Sequence[Vector],
+    arms: Callable[[float], Vector],
     covariance: Vector,
     cross: Vector,
     shared: int,
@@ -277,17 +239,26 @@ def difference_of(
 ) -> Any:
     """A second estimate less a first, with the covariance of that and of the two, ``(F, F)``.
 
-    ``arms`` are those of :func:`arms_of`, ``(3, F)``; ``shared`` is the number of people, or
-    clusters, that are in both.
+    ``arms`` are those of :func:`arms_of`, ``(3, 2, F)``, of intervals that miss with a probability;
+    ``shared`` is the number of people, or clusters, that are in both.
     """
     product = first.errors * second.errors
     alike = np.divide(np.diagonal(cross), product, out=np.zeros_like(product), where=product > 0)
     # Few people in both say little of how alike the two are.
     alike = np.clip(alike, -1, 1) * shared / (shared + 4)
     held, room = second.projected - first.projected, np.ptp(first.observed.values, axis=0)
-    ends = difference_limits(arms[0], arms[1], held, room, alike)
-    found = second.values - first.values, roots(covariance), *ends, covariance
-    return kind(first.labels, *found, confidence=first.confidence, **told)
+
+    def both(alpha: float) -> tuple[Vector, Vector]:
+        one, other = np.swapaxes(arms(alpha), 0, 1)
+        return difference_limits(one, other, held, room, alike)
+
+    values, answers = (
+        second.values - first.values,
+        FromOthers(held, -room, room, both, (first.answers, second.answers)),
+    )
+    found = values, roots(covariance), values, values, covariance, first.confidence, answers
+    made = kind(first.labels, *found, **told)
+    return made.with_limits(side=first.side, together=first.together)
 
 
 def joined_notes(notes: Sequence[str]) -> str:

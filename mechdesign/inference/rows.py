@@ -3,24 +3,149 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from itertools import compress
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UnknownNameError
-from ..labels import Label, short_names
+from ..errors import InputError, UnknownNameError, quote
+from ..labels import Label, listing, short_names, shorten
 from ..notebook import notebook_table
+from ..release.codes import check_choice
+from .references import check_confidence
 
 Vector = NDArray[np.float64]
+
+# Estimates outside of what is possible by this are rounding.
+_ROUNDING = 1e-12
 
 
 def number_rows(*parts: Vector) -> list[dict[str, float]]:
     """Estimates, errors, lower and upper limits, one plain dictionary each."""
     rows, names = np.stack(parts, axis=-1).reshape(-1, 4), ("estimate", "error", "lower", "upper")
     return [dict(zip(names, row, strict=True)) for row in rows.tolist()]
+
+
+def sides_of(side: str) -> tuple[bool, bool]:
+    """Whether intervals have a lower and an upper end."""
+    check_choice("side of an interval", side, ("both", "lower", "upper"))
+    return side != "upper", side != "lower"
+
+
+class _Answered:
+    """Numbers that are answers with intervals."""
+
+    labels: Any
+    values: Vector
+    confidence: float
+    #: What intervals are made of: :class:`.intervals.Answers`, or what has the same methods.
+    answers: Any
+    # Which limits are kept.
+    _ends: Sequence[str] = ("lower", "upper")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Limited(_Answered):
+    """Numbers whose intervals can be asked for again.
+
+    Attributes
+    ----------
+    side : "both", "lower" or "upper": which ends intervals have; the other is the end of what is
+        possible
+    together : whether all intervals hold at once with the confidence (Bonferroni), or each alone
+    """
+
+    side: str = "both"
+    together: bool = False
+
+    @property
+    def projected(self) -> Vector:
+        """Estimates moved to the nearest possible answers, as intervals hold them."""
+        ends = np.reshape([self.answers.low, self.answers.high], (2, *self.values.shape))
+        return np.clip(self.values, *ends)
+
+    def limits(
+        self, confidence: float | None = None, side: str = "both", *, together: bool = False
+    ) -> tuple[Vector, Vector]:
+        """Ends of intervals with another confidence, of one side, or of all at once.
+
+        Parameters
+        ----------
+        confidence : that of the estimate where left out
+        side : {"both", "lower", "upper"}
+            An interval with one end only has the end of what is possible as its other.
+        together : bool
+            Whether all intervals hold at once with this confidence (Bonferroni).
+        """
+        confidence = self.confidence if confidence is None else confidence
+        check_confidence(confidence)
+        alpha = (1 - confidence) / (len(self.labels) if together else 1)
+        ends = self.answers.limits(alpha, sides=sides_of(side))
+        lower, upper = np.reshape(ends, (2, *self.values.shape))
+        if getattr(self, "method", "") == "likelihood":
+            return np.minimum(lower, self.values), np.maximum(upper, self.values)
+        return lower, upper
+
+    def with_limits(
+        self, confidence: float | None = None, side: str = "both", *, together: bool = False
+    ) -> Self:
+        """The same numbers with these :meth:`limits` as lower and upper ones.
+
+        Raises :class:`InputError` where other intervals than binomial ones were asked for.
+        """
+        if (intervals := getattr(self, "intervals", "binomial")) != "binomial":
+            raise InputError(
+                "limits of one side, or of all at once",
+                expected="binomial intervals",
+                got=quote(intervals),
+                remedy="leave out intervals= (--intervals)",
+            )
+        ends = self.limits(confidence, side, together=together)
+        confidence = self.confidence if confidence is None else confidence
+        told: Any = {**dict(zip(self._ends, ends, strict=False)), "confidence": confidence}
+        return replace(self, side=side, together=together, **told)
+
+    @cached_property
+    def misfits(self) -> dict[Label, float]:
+        """Answers whose estimates lie outside of what is possible by more than chance gives, each
+        with the probability of it (of all answers, at most 1 − confidence by chance).
+        """
+        if getattr(self, "method", "") == "likelihood":
+            return {}
+        worst = (1 - self.confidence) / 2 / len(self.labels)
+        pairs = zip(self.labels, self.answers.outside().tolist(), strict=True)
+        return {label: chance for label, chance in pairs if chance < worst}
+
+    def told_rate(self, about: str = "") -> str:
+        """How often intervals hold what they are about."""
+        kind = "intervals" if self.side == "both" else f"{self.side} limits"
+        at_once = "simultaneous " * self.together
+        return f"{100 * self.confidence:g} % {at_once}{kind}{about}"
+
+    def remarks(self) -> list[str]:
+        """Lines below the numbers: which lie outside of what is possible, and by how much."""
+        if self.misfits:
+            label, chance = min(self.misfits.items(), key=lambda pair: pair[1])
+            odds = f"{1 / chance:,.0f}" if chance > 1e-9 else "a thousand million"
+            return [
+                f"{listing(list(self.misfits))}: outside of what is possible by more than chance "
+                f"gives in 1 of {odds} surveys (of {quote(label)}); see that this "
+                "mechanism made these reports, and that this is their column"
+            ]
+        projected = self.projected
+        told = [
+            f"{shorten(label, 28)} {value:g}"
+            for label, value in zip(self.labels, projected.ravel().tolist(), strict=True)
+        ]
+        told = list(compress(told, np.abs(projected - self.values).ravel() > _ROUNDING))
+        more = f" and {len(told) - 4} more" if len(told) > 4 else ""
+        return [
+            "unbiased estimates may lie outside of what is possible; moved inside: "
+            f"{', '.join(told[:4])}{more}"
+        ] * bool(told)
 
 
 class Rows:
@@ -53,9 +178,13 @@ class Rows:
         """What the numbers are, in one line."""
         return f"{len(self.labels)} numbers"
 
+    def remarks(self) -> list[str]:
+        """Lines below the numbers about them."""
+        return []
+
     def closing(self) -> list[str]:
-        """Lines that stand below the numbers: what could not be told, if anything."""
-        return [self.note] if self.note else []
+        """Lines that stand below the numbers: remarks, and what could not be told, if anything."""
+        return [*self.remarks(), *([self.note] if self.note else [])]
 
     def _head(self) -> str:
         return self.describe()

@@ -30,7 +30,6 @@ from ..release._identifiability import FEWEST
 from ..release.codes import ABSENT, Codebook, check_choice
 from ..release.reports import Places, Sample
 from .intervals import Sampling
-from .references import refuse_other_than
 
 Vector = NDArray[np.float64]
 
@@ -381,13 +380,3 @@ def at_least(found: Vector, floor: Vector) -> Vector:
     """A covariance that is no less than another in any direction, nor than what was found."""
     values, vectors = np.linalg.eigh((found - floor + (found - floor).T) / 2)
     return np.asarray(floor + (vectors * np.maximum(values, 0)) @ vectors.T)
-
-
-def check_plain(method: str, intervals: str) -> None:
-    """Refuse other methods than the unbiased inversion with binomial intervals."""
-    refuse_other_than(
-        "a survey with weights, strata, clusters, groups or a population",
-        "leave it out",
-        method=(method, "inversion"),
-        intervals=(intervals, "binomial"),
-    )

@@ -139,14 +139,14 @@ class RandomisedResponse:
             n = Fraction(len(prior))
             if not _stays_below(level, n):
                 raise _out_of_reach(notion, n, level)
-            factor = exp_lower(Fraction(level))
+            factor = exp_lower(level)
             return cls(prior, _down(log_bounds(factor * (n - 1) / (n - factor))[0]))
         # e^r = (e^ε − 1)/pmax + 1 for PMC, over e^ε so that it does not overflow.
         most = Fraction(level) + log_bounds(1 / common - (1 / common - 1) * _least(level)[1])[0]
         if notion == "pmc":
             return cls(prior, _down(most))
         if _stays_below(level, 1 / rare):
-            factor = exp_lower(Fraction(level))
+            factor = exp_lower(level)
             pml = log_bounds(factor * (1 - rare) / (1 - rare * factor))[0]
             # The response that keeps both; PML may hold for all.
             return cls(prior, _down(pml if notion == "pml" else min(pml, most)))
@@ -164,8 +164,8 @@ def _ends(prior: Prior) -> tuple[Fraction, Fraction]:
 def _least(level: float) -> tuple[Fraction, Fraction]:
     """Rationals around e^−level: (0, e^−2000) where the level is beyond the largest."""
     if level > LARGEST_LEVEL:
-        return Fraction(0), 1 / exp_lower(Fraction(level))
-    low, high = exp_bounds(Fraction(level))
+        return Fraction(0), 1 / exp_lower(level)
+    low, high = exp_bounds(level)
     return 1 / high, 1 / low
 
 

@@ -6,10 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from ..exact import float_at_least
+from ..exact import float_at_least, level_bounds
 from ..prior import Prior
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion, check_level
 from ..theory.conversions import family_rules
@@ -125,7 +124,7 @@ def tightness_report(prior: Prior, epsilon: float) -> TightnessReport:
     for rule in family_rules():
         start, target = NOTIONS[rule.premises[0]], NOTIONS[rule.conclusion]
         given = start.at(level)
-        exact = tuple(None if v == math.inf else Fraction(v) for v in given.levels)
+        exact = tuple(None if v == math.inf else level_bounds(v)[1] for v in given.levels)
         try:
             levels = rule.apply(setting, exact)
         except Refused:

@@ -159,9 +159,8 @@ class Places(PlaceSet):
 
         Raises :class:`LevelError` for what are no positive numbers.
         """
-        return MetricPrivacy(
-            positive_level(level, "level of places"), scaled_distances(self, within)
-        )
+        positive_level(level, "level of places")
+        return MetricPrivacy(level, scaled_distances(self, within))
 
     def loss(self, kind: str = "metres", reports: str = "point") -> PlaceLoss:
         """The expected distance of the report from the place, as a utility; see :class:`PlaceLoss`.
@@ -228,7 +227,7 @@ class Places(PlaceSet):
         np.add.at(weights.T, place, kernel.weights.T)
         names = self.labels if reports == "point" else self.names
         outputs = [names[i] for i in used.tolist()]
-        found = Mechanism.from_weights(weights, kernel.bits, kernel.inputs, outputs, check=False)
+        found = Mechanism.over(weights, kernel.denominator, kernel.inputs, outputs, check=False)
         return found.with_schema(kernel.schema)
 
     def ordered(self, prior: Prior) -> Prior:

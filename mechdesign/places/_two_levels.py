@@ -359,7 +359,7 @@ def _remapped(places: Places, kernel: Mechanism, prior: Prior, costs: Array) -> 
     for column, target in enumerate(place.tolist()):
         weights[:, target] += kernel.weights[:, column]
     outputs = [places.labels[i] for i in used.tolist()]
-    found = Mechanism.from_weights(weights, kernel.bits, places.labels, outputs)
+    found = Mechanism.over(weights, kernel.denominator, places.labels, outputs)
     return found.with_schema(prior.schema)
 
 
@@ -392,11 +392,11 @@ def metric_level(mechanism: Any, places: PlaceSet, within: float) -> tuple[float
             got=f"inputs such as {quote(kernel.inputs[0])}",
             remedy="design with a prior of these places",
         )
-    if kernel.bits > _MOST_BITS:
+    if kernel.denominator.bit_length() > _MOST_BITS:
         raise KernelError(
             "kernel",
             expected=f"weights over at most 2**{_MOST_BITS}, which floats can hold",
-            got=f"2**{kernel.bits}",
+            got=f"2**{kernel.denominator.bit_length() - 1} or more",
             remedy="audit it against places.privacy(level, within)",
         )
     apart = scaled_distances(places, within)
@@ -424,9 +424,8 @@ class _Steepest:
             one = _exact_level(weights[i], weights[j], Fraction(float(apart[i, j])))
             if one > top:
                 top, pair = one, (j, i)
-        slack = (1 + kernel.row_error) / (1 - kernel.row_error)
-        if slack != 1:
-            top += log_bounds(slack)[1] / Fraction(float(apart[apart > 0].min()))
+        if not kernel.is_exact:
+            top += log_bounds(kernel.slack)[1] / Fraction(float(apart[apart > 0].min()))
         level = nearest_float(top)
         return (level if Fraction(level) >= top else math.nextafter(level, math.inf)), pair
 

@@ -34,8 +34,6 @@ def bounds_that_bind(
 
 def _factors(bound: Bound) -> Array:
     """What likelihood ratios are at most: of each matched pair, or one for all."""
-    if bound.ratio is not None:
-        return np.array([float(bound.ratio)])
     scales = np.array([1.0] if bound.scales is None else [float(s) for s in bound.scales])
     return np.asarray(np.exp(np.minimum(bound.epsilon * scales, _LARGEST)))
 

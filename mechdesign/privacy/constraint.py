@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from ..errors import LevelError, UnknownNameError, listed, quote
 from ..exact import (
+    Level,
     Verdict,
     common_integers,
     compare_with_exp,
     dot,
     exp_upper,
-    float_at_least,
     fraction,
     log_upper,
 )
@@ -131,7 +131,7 @@ class Group:
 
     over: tuple[Distribution, ...]
     under: tuple[Distribution, ...]
-    level: Fraction
+    level: Fraction | float
     scale: Fraction
     parameter: int
 
@@ -347,7 +347,7 @@ class Hypotheses:
         return "points" if set(self.indices.tolist()) == set(range(len(prior))) else None
 
     def likelihoods(self, mechanism: Mechanism) -> NDArray[Any]:
-        """Exact ``(H, M)`` integers: likelihoods times ``total * 2**mechanism.bits``."""
+        """Exact ``(H, M)`` integers: likelihoods times ``total * mechanism.denominator``."""
         if self.indices is not None:
             whole = len(self.indices) == len(mechanism.weights)
             if whole and (self.indices[1:] > self.indices[:-1]).all():
@@ -382,7 +382,7 @@ class Bound:
     over, under : Hypotheses
         The μ and the ν.
     epsilon : float
-        Level in nats, exactly the float given; ``inf`` asks nothing.
+        Level in nats, exactly the float or :class:`Level` given; ``inf`` asks nothing.
     pairing : {"all", "matched"}
         Every μ with every ν, or the i-th with the i-th.
     scales : sequence of numbers
@@ -390,9 +390,6 @@ class Bound:
         ``pairing="all"`` a single one.
     parameter : int
         Which level of its notion this bound carries (0 for notions with one level).
-    ratio : Fraction, optional
-        The factor that is meant, where it is a number and the level below its logarithm: bounds on
-        what kernels can do are for this one.
     """
 
     over: Hypotheses
@@ -401,7 +398,6 @@ class Bound:
     pairing: Literal["all", "matched"] = "all"
     scales: tuple[float | Fraction, ...] | None = field(default=None)
     parameter: int = 0
-    ratio: Fraction | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.epsilon, (int, float)) or not self.epsilon >= 0:
@@ -452,9 +448,10 @@ class Bound:
                 remedy="correct the distance",
             )
 
-    def level(self, pair: int = 0) -> Fraction:
+    def level(self, pair: int = 0) -> Fraction | float:
         """Exact level of a pair (finite levels only)."""
-        return Fraction(self.epsilon) * self.scale(pair)
+        level = self.epsilon if isinstance(self.epsilon, Level) else Fraction(self.epsilon)
+        return level * self.scale(pair)
 
     def scale(self, pair: int = 0) -> Fraction:
         """Exact factor on the level of a pair."""
@@ -476,8 +473,6 @@ class Bound:
 
     def factors(self, rounding: Rounding) -> Array:
         """Floats for e^level, one per matched pair with scales, else a single one."""
-        if self.ratio is not None and rounding is Rounding.OUTSIDE:
-            return np.array([float_at_least(self.ratio)])
         scales = (1,) if self.scales is None else self.scales
         # Few of many distances differ.
         known: dict[Any, float] = {}
@@ -588,11 +583,8 @@ def check_bound(bound: Bound, mechanism: Mechanism) -> BoundCheck:
     A kernel whose rows are off by d from one has likelihood ratios known up to a factor
     (1+d)/(1-d); within that factor the verdict is ``UNDECIDED``.
     """
-    d = mechanism.row_error
-    slack = (1 + d) / (1 - d) if d else Fraction(1)
-    if bound.pairing == "all":
-        return _check_all(bound, mechanism, slack)
-    return _check_matched(bound, mechanism, slack)
+    check = _check_all if bound.pairing == "all" else _check_matched
+    return check(bound, mechanism, mechanism.slack)
 
 
 def _check_all(bound: Bound, mechanism: Mechanism, slack: Fraction) -> BoundCheck:

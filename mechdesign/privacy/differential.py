@@ -338,10 +338,7 @@ def numbered_labels(prior: Prior) -> tuple[Label, ...]:
     known = () if prior.schema is None else prior.schema.bins
     if not any(bins is not None for bins in known):
         return prior.labels
-    tables: list[dict[Label, float]] = [
-        {} if bins is None else dict(zip(bins.labels, bins.midpoints.tolist(), strict=True))
-        for bins in known
-    ]
+    tables: list[dict[Label, float]] = [{} if bins is None else bins.number_of for bins in known]
     if len(tables) == 1:
         return tuple(tables[0].get(label, label) for label in prior.labels)
     return tuple(

@@ -69,7 +69,7 @@ def checked_feature(
     """
     channel = getattr(feature, "mechanism", feature)
     if isinstance(channel, Mechanism):
-        one = 1 << channel.bits
+        one = channel.denominator
         feature = {
             x: {u: Fraction(int(w), one) for u, w in zip(channel.outputs, row, strict=True) if w}
             for x, row in zip(channel.inputs, channel.weights, strict=True)

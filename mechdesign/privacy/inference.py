@@ -71,15 +71,14 @@ class LeastCosts(SumConstraint):
         common = math.lcm(*(scale.denominator for scale in self.scales))
         factors = [int(scale * common) for scale in self.scales]
         scaled = likelihoods.astype(object) * np.array(factors, dtype=object)[:, None]
-        one = common * self.guesses.total << mechanism.bits
+        one = common * self.guesses.total * mechanism.denominator
         return [Fraction(int(value), one) for value in scaled.min(axis=0)]
 
     def evaluate(self, mechanism: Mechanism) -> Evaluation:
         """Compare the exact sum of least costs with e^−ε."""
         shares = self.least(mechanism)
         total = sum(shares, Fraction(0))
-        slack = (1 + mechanism.row_error) / (1 - mechanism.row_error)
-        verdict, level = self._decide(1 / total if total else None, slack)
+        verdict, level = self._decide(1 / total if total else None, mechanism.slack)
         lost = mechanism.kernel.sum(axis=0) / len(mechanism.inputs) - np.array(shares, dtype=float)
         y = int(np.argmax(lost))
         return Evaluation(

@@ -486,8 +486,8 @@ class UtilityOptimisedLDP(LikelihoodBound):
             column[x] = told[x]
             columns.append(column)
             outputs.append(("is", kernel.inputs[x]))
-        return Mechanism.from_weights(
-            np.concatenate(columns, axis=1), kernel.bits, kernel.inputs, outputs, check=False
+        return Mechanism.over(
+            np.concatenate(columns, axis=1), kernel.denominator, kernel.inputs, outputs, check=False
         )
 
 

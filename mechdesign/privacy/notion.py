@@ -8,15 +8,28 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from numbers import Rational
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LevelError, UnknownNameError, is_iterable, quote
-from ..exact import Verdict, log_upper, rounded_up
+from ..exact import (
+    Level,
+    Verdict,
+    bits_level,
+    exact_level,
+    float_at_most,
+    level_bounds,
+    log_level,
+    log_upper,
+    read_fraction,
+    rounded_up,
+    write_fraction,
+)
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -27,6 +40,15 @@ from .sums import Evaluation, SumConstraint
 
 # Ratios above e to this are shown as powers of e.
 _LARGEST_SHOWN = 200
+#: How a level is written.
+LEVEL_WORDS = "a level such as 0.5 (nats), ln 3, x3 (a ratio of likelihoods) or 1.5 bits"
+_LEVEL = re.compile(
+    r"ln *\((?P<log>[^()]+)\)|ln *(?P<plain>[^()]+)|[x×] *(?P<ratio>.+)"
+    r"|(?P<bits>.+?) *bits?|(?P<nats>[^/]+/[^/]+)"
+)
+# A notion as it is printed, and names of its parameters.
+_PRINTED = re.compile(r"\s*(?!ln\b)(\w+)\s*\((.*)\)\s*")
+_NAMED = re.compile(r"\b[a-z_]+=")
 # Entries of a table that tell a notion apart from others.
 _SHOWN_ENTRIES = 3
 
@@ -131,7 +153,7 @@ class PrivacyNotion(ABC):
 
     def __post_init__(self) -> None:
         for name in self.level_fields:
-            object.__setattr__(self, name, check_level(getattr(self, name), self._name(name)))
+            object.__setattr__(self, name, checked_level(getattr(self, name), self._name(name)))
 
     def _name(self, field_name: str) -> str:
         return f"{type(self).__name__} level {field_name}"
@@ -248,8 +270,8 @@ class PrivacyNotion(ABC):
     @property
     def spec(self) -> str:
         """How the notion is written on the command line, such as ``pml:0.5``."""
-        parts = [*map(repr, self.levels), *self._texts()]
-        return f"{type(self).__name__.lower()}:{','.join(parts)}"
+        levels = (str(level).replace(" ", "") for level in self.levels)
+        return f"{type(self).__name__.lower()}:{','.join([*levels, *self._texts()])}"
 
     def _texts(self) -> list[str]:
         """Parameters as texts; tables, and objects of one's own, have none."""
@@ -259,7 +281,7 @@ class PrivacyNotion(ABC):
     @property
     def title(self) -> str:
         """Name and levels without parameters, as they are told in public."""
-        return f"{type(self).__name__}({', '.join(f'{level:.6g}' for level in self.levels)})"
+        return f"{type(self).__name__}({', '.join(map(shown_level, self.levels))})"
 
     def __str__(self) -> str:
         return f"{', '.join([self.title[:-1], *self._texts()])})"
@@ -358,7 +380,7 @@ class LikelihoodBound(PrivacyNotion):
             f"to {worst.under} is {shown}, level {rounded_up(worst.level, 12)}"
         )
         if not bound.is_vacuous:
-            text += f" against {bound.epsilon:.12g}"
+            text += f" against {shown_level(bound.epsilon, 12)}"
         if worst.verdict is Verdict.UNDECIDED:
             text += (
                 f" (rows of the kernel are off by up to {float(mechanism.row_error):.2g}, which "
@@ -440,7 +462,7 @@ class AverageNotion(PrivacyNotion, register=False):
     def _evidence(self, worst: Evaluation, output: Label, verdict: Verdict) -> str:
         text = f"{worst.over} against {worst.under}: level {rounded_up(worst.level, 12)}"
         if self.levels[0] < math.inf:
-            text += f" against {self.levels[0]:.12g}"
+            text += f" against {shown_level(self.levels[0], 12)}"
         text += f", most of it at outcome {quote(output)}"
         return text + (" (rounding does not settle it)" if verdict is Verdict.UNDECIDED else "")
 
@@ -457,7 +479,7 @@ class DeltaNotion(AverageNotion, register=False):
     @property
     def title(self) -> str:
         """Name, level and δ."""
-        return f"{type(self).__name__}({self.levels[0]:.6g}, delta={self.delta:.6g})"
+        return f"{type(self).__name__}({shown_level(self.levels[0])}, delta={self.delta:.6g})"
 
     def __str__(self) -> str:
         return self.title
@@ -490,6 +512,8 @@ def factor(level: float) -> str:
         return "an unbounded factor"
     if level == 0:
         return "a factor 1, so not at all"
+    if isinstance(level, Level) and level.power is not None:
+        return f"a factor {write_fraction(level.power)}"
     if level > _LARGEST_SHOWN:
         return f"a factor e^{level:.6g}"
     # Three digits of what the factor is above 1.
@@ -498,18 +522,78 @@ def factor(level: float) -> str:
     return f"a factor {float(context.create_decimal(math.exp(level))):.{digits}g} (e^{level:.6g})"
 
 
-def check_level(value: Any, subject: str) -> float:
-    """A level in nats: a non-negative number, ``inf`` allowed.
+def shown_level(level: float, digits: int = 6) -> str:
+    """A level as it is told: ``ln 3``, or a number of nats with so many digits.
+
+    >>> shown_level(ratio(3)), shown_level(1 / 3)
+    ('ln 3', '0.333333')
+    """
+    return str(level) if isinstance(level, Level) else f"{level:.{digits}g}"
+
+
+def ratio(value: Any) -> float:
+    """The level in nats at which likelihoods differ at most by a factor: its logarithm, exactly.
+
+    Parameters
+    ----------
+    value : int, float, Fraction, Decimal or a text such as ``"7/3"``, at least 1
+
+    Raises
+    ------
+    LevelError
+        For what is no such number, or has more than 3,600 digits.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> ratio(Fraction(7, 3)), ratio(2) + ratio(3) == ratio(6), float(ratio(2))
+    (ln(7/3), True, 0.6931471805599454)
+    """
+    return _made(log_level, value, 1, "ratio")
+
+
+def bits(value: Any) -> float:
+    """A level given in bits, exactly: so many times the logarithm of two.
+
+    Takes numbers as :func:`ratio` does, from 0 on.
+
+    >>> bits(1) == ratio(2), bits("1.5")
+    (True, 3/2 bits)
+    """
+    return _made(bits_level, value, 0, "bits")
+
+
+def _made(make: Callable[[Fraction], float], value: Any, least: int, name: str) -> float:
+    try:
+        number = read_fraction(value)
+        level = make(number) if number >= least else None
+    except (TypeError, ValueError, OverflowError):
+        level = None
+    if level is None or (isinstance(level, Level) and not level.is_plain):
+        raise LevelError(
+            f"{name} of a level",
+            expected=f"a number of at least {least}, of at most 3,600 digits",
+            got=quote(value),
+            remedy=f"pass for example md.{name}(3), md.{name}('7/3') or md.{name}(Fraction(7, 3))",
+        )
+    return level
+
+
+def checked_level(value: Any, subject: str) -> float:
+    """A level in nats: a non-negative number, ``inf`` allowed; exact, as what was given.
 
     Raises :class:`LevelError` for text, NaN, negative numbers and booleans.
     """
-    if isinstance(value, (bool, np.bool_, str, bytes)) or value is None:
-        level = None
-    else:
-        try:
-            level = float(value)
-        except (TypeError, ValueError, OverflowError):
+    level: float | None = None
+    try:
+        if isinstance(value, (Rational, Decimal)) and not isinstance(value, bool):
+            level = exact_level(Fraction(value))
+        elif not isinstance(value, (bool, np.bool_, str, bytes)) and value is not None:
+            level = value if isinstance(value, Level) else float(value)
+        if isinstance(level, Level) and not level.is_plain:
             level = None
+    except (TypeError, ValueError, OverflowError):
+        pass
     if level is None or math.isnan(level) or level < 0:
         raise LevelError(
             subject,
@@ -519,6 +603,12 @@ def check_level(value: Any, subject: str) -> float:
             "InputDiscriminativeLDP take a level for each symbol)",
         )
     return level
+
+
+def check_level(value: Any, subject: str) -> float:
+    """A :func:`checked_level` as a float, one that is not above it."""
+    level = checked_level(value, subject)
+    return float_at_most(level_bounds(level)[0]) if isinstance(level, Level) else level
 
 
 def positive_level(value: Any, subject: str) -> float:
@@ -541,12 +631,14 @@ def parse_notion(spec: str) -> PrivacyNotion:
 
     Some notions take more after the level: ``dp:1,adjacent``, ``metricprivacy:1,absolute``,
     ``approximateldp:1,1e-5`` (ε, δ) and ``entrypml:0.1,100,0.3`` (entries, least chance). Levels
-    are numbers of nats, or logarithms: ``ldp:ln2``.
+    are written as :func:`read_level` says. Notions as they are printed are read as well.
 
-    >>> parse_notion("pml:0.5"), parse_notion("dp:1,adjacent"), parse_notion("ldp:ln2").epsilon
-    (PML(epsilon=0.5), DP(epsilon=1.0, neighbours='adjacent'), 0.6931471805599453)
+    >>> parse_notion("pml:0.5"), parse_notion("dp:1,adjacent"), parse_notion("LDP(ln 2)")
+    (PML(epsilon=0.5), DP(epsilon=1.0, neighbours='adjacent'), LDP(epsilon=ln 2))
     """
-    name, colon, rest = spec.strip().partition(":")
+    printed = _PRINTED.fullmatch(spec)
+    text = f"{printed[1]}:{_NAMED.sub('', printed[2])}" if printed else spec
+    name, colon, rest = text.strip().partition(":")
     cls = NOTIONS.get(name.strip().lower())
     if cls is None or not cls.written:
         cls = find_notion(name)
@@ -568,7 +660,7 @@ def parse_notion(spec: str) -> PrivacyNotion:
             got=quote(spec),
             remedy="write the levels in nats after a colon",
         )
-    levels = [_read(read_level, word, example, "a number of nats") for word in parts[:count]]
+    levels = [_read(read_level, word, example, LEVEL_WORDS) for word in parts[:count]]
     more = [
         _read(read, word, example, f"{_KINDS.get(read, 'text that is read')} for {need}")
         for read, word, need in zip(cls.written, parts[count:], cls.needs, strict=True)
@@ -577,20 +669,31 @@ def parse_notion(spec: str) -> PrivacyNotion:
 
 
 def read_level(text: str) -> float:
-    """A level in nats from a text: a number, or the natural logarithm of one.
+    """A level from a text: nats, the logarithm of a number, a ratio of likelihoods, or bits.
 
-    Raises ``ValueError`` for anything else, and for numbers beyond floats: no limit at all is asked
-    for as ``inf``.
+    All but a decimal number of nats, which is a float, are exact. Raises ``ValueError`` for
+    anything else, and for numbers beyond floats: no limit at all is asked for as ``inf``.
 
-    >>> read_level("0.5"), read_level("ln2") == read_level("ln(2)") == math.log(2)
-    (0.5, True)
+    >>> read_level("0.5"), read_level("1/3"), read_level("ln 3") == read_level("x3")
+    (0.5, Fraction(1, 3), True)
+    >>> read_level("ln(7/3)"), read_level("1.5 bits")
+    (ln(7/3), 3/2 bits)
     """
     word = text.strip().lower()
-    logarithm = re.fullmatch(r"ln *(?:\( *([^()]+)\)|([^()]+))", word)
-    found = float(word) if logarithm is None else math.log(float(logarithm[1] or logarithm[2]))
+    form = _LEVEL.fullmatch(word)
+    if form is not None:
+        kind = form.lastgroup
+        make = exact_level if kind == "nats" else bits if kind == "bits" else ratio
+        return make(read_fraction(next(filter(None, form.groups()))))
+    found = float(word)
     if "_" in word or (math.isinf(found) and "inf" not in word):
         raise ValueError(f"{text!r} is no level")
     return found
+
+
+def is_notion_text(text: str) -> bool:
+    """Whether a text names a notion, ``ldp:1`` or ``LDP(1)``, and not a level alone."""
+    return ":" in text or _PRINTED.fullmatch(text) is not None
 
 
 _KINDS: dict[Callable[[str], Any], str] = {int: "a whole number", float: "a number"}

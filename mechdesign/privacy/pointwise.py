@@ -199,7 +199,7 @@ class PMLRegions:
             return len(self.levels)
         count = 0
         for ratio in _ratios(self.prior):
-            if compare_with_exp(ratio, Fraction(epsilon)) is not Verdict.YES:
+            if compare_with_exp(ratio, epsilon) is not Verdict.YES:
                 break
             count += 1
         return count

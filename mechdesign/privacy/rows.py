@@ -717,7 +717,7 @@ class AgainstSet(AllPairs):
         return self._over.combined(a), b
 
     def _likelihoods_under(self, mechanism: Mechanism) -> Array:
-        unit = self._set.total << mechanism.bits
+        unit = self._set.total * mechanism.denominator
         return np.array([[int(v) / unit for v in self._set.likelihoods(mechanism)[0]]])
 
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:

@@ -38,6 +38,7 @@ from ..exact import (
     dot,
     exp_upper,
     float_at_least,
+    level_bounds,
     log_upper,
 )
 from ..mechanism import Mechanism
@@ -244,9 +245,9 @@ class SumConstraint(ABC):
         level = max(0.0, log_upper(ratio * slack)) if ratio > 0 else 0.0
         if self.is_vacuous:
             return Verdict.YES, level
-        verdict = compare_with_exp(ratio * slack, Fraction(self.epsilon))
+        verdict = compare_with_exp(ratio * slack, self.epsilon)
         if verdict is not Verdict.YES and slack != 1:
-            lowest = compare_with_exp(ratio / slack, Fraction(self.epsilon))
+            lowest = compare_with_exp(ratio / slack, self.epsilon)
             verdict = Verdict.NO if lowest is Verdict.NO else Verdict.UNDECIDED
         return verdict, level
 
@@ -255,17 +256,12 @@ def _is_at_least(level: float, count: int) -> bool:
     """Whether ``count`` ≤ e^level, exactly."""
     if level == math.inf:
         return True
-    return compare_with_exp(Fraction(count), Fraction(level)) is Verdict.YES
+    return compare_with_exp(Fraction(count), level) is Verdict.YES
 
 
 def first_duals(duals: SumDuals) -> Array:
     """The first array of dual variables, finite and non-negative."""
     return np.where(np.isfinite(duals[0]), np.maximum(duals[0], 0.0), 0.0)
-
-
-def _slack(mechanism: Mechanism) -> Fraction:
-    """Factor up to which ratios are known when rows do not sum to exactly one."""
-    return (1 + mechanism.row_error) / (1 - mechanism.row_error)
 
 
 def repeated(matrix: Any, outputs: int) -> Any:
@@ -327,8 +323,8 @@ class ColumnMaxima(_ColumnExtremes):
         """Compare an exact sum of maxima with e^ε."""
         rows = self.points.likelihoods(mechanism)
         top = rows.max(axis=0)
-        ratio = Fraction(int(top.astype(object).sum()), 1 << mechanism.bits)
-        verdict, level = self._decide(ratio, _slack(mechanism))
+        ratio = Fraction(int(top.astype(object).sum()), mechanism.denominator)
+        verdict, level = self._decide(ratio, mechanism.slack)
         y = int(np.argmax(top - rows.min(axis=0)))
         return Evaluation(verdict, level, y, "the sum of column maxima", "one")
 
@@ -383,8 +379,8 @@ class ColumnMinima(_ColumnExtremes):
         rows = self.points.likelihoods(mechanism)
         low = rows.min(axis=0)
         total = int(low.astype(object).sum())
-        ratio = Fraction(1 << mechanism.bits, total) if total else None
-        verdict, level = self._decide(ratio, _slack(mechanism))
+        ratio = Fraction(mechanism.denominator, total) if total else None
+        verdict, level = self._decide(ratio, mechanism.slack)
         y = int(np.argmax(rows.max(axis=0) - low))
         return Evaluation(verdict, level, y, "one", "the sum of column minima")
 
@@ -443,11 +439,11 @@ class HockeyStick(SumConstraint):
 
     def evaluate(self, mechanism: Mechanism) -> Evaluation:
         """The least factor that keeps δ is an exact rational; compare it with e^ε."""
-        slack = _slack(mechanism)
+        slack = mechanism.slack
         # Masses known up to a factor: asked for a little less and a little more than δ.
         least: Evaluation | None = None
         verdicts = {Verdict.YES}
-        scale = 1 << mechanism.bits
+        scale = mechanism.denominator
         over, under = self.over.likelihoods(mechanism), self.under.likelihoods(mechanism)
         for pair in range(len(self.over)):
             a = [Fraction(int(v), scale * self.over.total) for v in over[pair]]
@@ -678,9 +674,9 @@ class InformationLimit(SumConstraint):
                 y = max(range(len(shares)), key=lambda i: float(shares[i].mid()))
             low, high = max(low, Fraction(0)) - margin, max(high, Fraction(0)) + margin
             verdict = Verdict.UNDECIDED
-            if self.is_vacuous or high <= Fraction(self.epsilon):
+            if self.is_vacuous or high <= level_bounds(self.epsilon)[0]:
                 verdict = Verdict.YES
-            elif low > Fraction(self.epsilon):
+            elif low > level_bounds(self.epsilon)[1]:
                 verdict = Verdict.NO
             if verdict is not Verdict.UNDECIDED or margin or precision >= _MAX_PRECISION:
                 break

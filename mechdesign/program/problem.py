@@ -92,7 +92,7 @@ class Problem:
         """The mechanism on the symbols designed for alone."""
         labels = self.program.prior.labels
         weights = self.kept_weights(mechanism)
-        return Mechanism.from_weights(weights, mechanism.bits, labels, mechanism.outputs)
+        return Mechanism.over(weights, mechanism.denominator, labels, mechanism.outputs)
 
     def enclose(self, mechanism: Mechanism) -> Enclosure | None:
         """Utility of a mechanism, exact or between two rationals; ``None`` where floats fail."""

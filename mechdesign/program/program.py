@@ -765,9 +765,11 @@ class EstimationProgram(Program):
     most_outputs: int | None = None
     apart: frozenset[tuple[int, int]] = frozenset()
 
-    def keeps_apart(self, column: Sequence[Any]) -> bool:
-        """Whether one of each two symbols that share no output is zero in a column."""
-        return all(not (column[x] and column[z]) for x, z in self.apart)
+    def keeps_apart(self, deviations: Sequence[Any]) -> bool:
+        """Whether one of each two symbols that share no output is zero in a column, whose lifts
+        have these deviations from one.
+        """
+        return all(-1 in (deviations[x], deviations[z]) for x, z in self.apart)
 
     def with_zeros_of(self, kernel: Array) -> LinearProgram:
         """All that is asked of kernels with zeros where one has them, without an objective."""

@@ -37,21 +37,21 @@ from ..prior import Prior, as_prior
 from ..privacy.notion import Check, PrivacyNotion, as_notions
 from ..published import PublicDesign, told_in_public
 from ..requirement.base import Requirement, as_requirements
-from ..solve._design import Design, design
+from ..solve._design import Design, matrix_design
 from ..tables.counting import count_labels
 from ..tables.reading import open_table
 from ..tables.text import AS_FOUND, Dialect
 from ..tables.writing import csv_text
 from ..utility import Hamming, LinearUtility, Utility
 from ._identifiability import identifiability
-from .codes import ABSENT, Encoder, Policy
+from .codes import ABSENT, Policy
+from .codings import Names
 from .customary import Customary, customary_matrices
 from .risk import (
     CategoryRisk,
     RecordRisk,
     category_risks,
     correct_guesses,
-    record_risks,
     share_unchanged,
 )
 
@@ -192,12 +192,12 @@ class Pram:
         if self.strata_column is None:
             return PublicDesign.of(self.strata[0].mechanism, self.notions)
         parts = [(part.name, part.mechanism) for part in self.strata]
-        bits = max(made.bits for _, made in parts)
-        rows = np.concatenate([made.weights << (bits - made.bits) for _, made in parts])
+        one = math.lcm(*(made.denominator for _, made in parts))
+        rows = np.concatenate([made.weights * (one // made.denominator) for _, made in parts])
         inputs = [(name, x) for name, made in parts for x in made.inputs]
         whole, named = told_in_public(self.notions)
         where = f" within each stratum of {quote(self.by)}"
-        stacked = Mechanism.from_weights(rows, bits, inputs, parts[0][1].outputs)
+        stacked = Mechanism.over(rows, one, inputs, parts[0][1].outputs)
         return PublicDesign.of(stacked, (), [f"{text}{where}" for text in (*whole, *named)])
 
     def matrix_csv(self, *, excel_safe: bool = False) -> str:
@@ -259,28 +259,19 @@ class Pram:
         groups = np.zeros(len(secrets), dtype=np.int64)
         if self.by is not None:
             groups = _places(table, self.by, tuple(part.name for part in self.strata), dialect)
-        there = (secrets != ABSENT) & (reports != ABSENT) & (groups != ABSENT)
-        found = []
-        for number, part in enumerate(self.strata):
-            rows = np.flatnonzero(there & (groups == number))
-            pairs = secrets[rows], reports[rows]
-            never = int((part.mechanism.kernel[pairs] == 0).sum())
-            if never:
-                raise DataError(
-                    "published table",
-                    expected="values that the matrix makes of the true ones",
-                    got=f"others in {counted(never, 'record')}",
-                    remedy="pass both with the same rows in the same order",
-                )
-            found.append(record_risks(part.mechanism, part.prior, rows, *pairs))
-        rows = np.concatenate([part.rows for part in found])
-        order = np.argsort(rows)
-        return RecordRisk(
-            rows[order],
-            np.concatenate([part.before for part in found])[order],
-            np.concatenate([part.after for part in found])[order],
-            np.concatenate([part.guessed for part in found])[order],
-        )
+        rows = np.flatnonzero(np.all([p != ABSENT for p in (secrets, reports, groups)], axis=0))
+        x, y, s = secrets[rows], reports[rows], groups[rows]
+        kernels = np.stack([part.mechanism.kernel for part in self.strata])
+        after = np.stack([part.mechanism.posterior(part.prior) for part in self.strata])
+        before = np.stack([part.prior.probabilities for part in self.strata])
+        if never := int((kernels[s, x, y] == 0).sum()):
+            raise DataError(
+                "published table",
+                expected="values that the matrix makes of the true ones",
+                got=f"others in {counted(never, 'record')}",
+                remedy="pass both with the same rows in the same order",
+            )
+        return RecordRisk(rows, before[s, x], after[s, x, y], after.argmax(axis=1)[s, y] == x)
 
     def __repr__(self) -> str:
         asked = ", ".join(map(str, (*self.notions, *self.requirements)))
@@ -447,7 +438,7 @@ def _designed(
             remedy="leave it out, or pass a matrix with the categories as outputs",
         )
     try:
-        return design(prior, utility, notions, solver=solver, subject_to=requirements)
+        return matrix_design(prior, utility, notions, solver=solver, subject_to=requirements)
     except InfeasibleError as problem:
         if stratum is None:
             raise
@@ -584,8 +575,8 @@ def _places(
     """Positions of the values of a column among the labels."""
     opened = open_table(table, dialect)
     opened.check([name])
-    encoder = Encoder(name, labels, Policy(missing="keep"), texts=opened.is_text)
+    coding = Names(name, labels, Policy(missing="keep"), texts=opened.is_text)
     parts = [np.empty(0, dtype=np.int64)]
     for (values,) in opened.parts([name]):
-        parts.append(encoder.encode(values, sum(map(len, parts))).astype(np.int64))
+        parts.append(coding.encode(values, sum(map(len, parts))).astype(np.int64))
     return np.concatenate(parts)

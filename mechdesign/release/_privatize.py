@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
 from ..files import check_writable
-from ..solve.columns_plan import KernelPlan
 from ..tables.frames import library_of
 from ._identifiability import warn_of_untold
 from .adapters import (
@@ -21,14 +21,12 @@ from .adapters import (
     privatize_reader,
 )
 from .codes import Policy
-from .column import ColumnRelease
 from .counts import warn_of_repeats
+from .drawing import Release, release_of, resolved
 from .engines import privatize_dask, privatize_spark
-from .of_columns import release_of
 from .receipts import known_reports, names_reports, receipts_of, save_receipt
-from .several import resolved
 
-Adapter = Callable[[Any, ColumnRelease], Any]
+Adapter = Callable[[Any, Release], Any]
 
 # By the package and the name of the type, so that nothing is imported that is not there.
 _ADAPTERS: dict[tuple[str, str], Adapter] = {
@@ -44,14 +42,6 @@ _ADAPTERS: dict[tuple[str, str], Adapter] = {
     ("dask_expr", "DataFrame"): privatize_dask,
     ("pyspark", "DataFrame"): privatize_spark,
 }
-# Those that read all columns of a release, whatever they are.
-_IN_MEMORY: tuple[Adapter, ...] = (
-    privatize_pandas,
-    privatize_polars,
-    privatize_arrow,
-    privatize_reader,
-    privatize_batches,
-)
 
 
 def privatize(
@@ -135,7 +125,7 @@ def privatize(
     strata : str, optional
         A public column, which stays as it is. The inputs of the mechanism are then all pairs
         (stratum, symbol), as those of ``md.pram(..., strata=).released``: one kernel for each
-        stratum. Tables in memory and batches only.
+        stratum.
     round : int or str, optional
         Names a round of deliberately fresh draws under a key: within it the same value has the
         same report for ever, in another round a draw of its own, and the levels of both count.
@@ -194,13 +184,6 @@ def privatize(
         into=into,
         of_round=round,
     )
-    if strata is not None and adapter not in _IN_MEMORY:
-        raise DataError(
-            f"strata of {names[0]!r}",
-            expected="a pandas or polars data frame, or Arrow data",
-            got=f"a {type(frame).__module__}.{type(frame).__name__}",
-            remedy="collect it first, or write a Parquet file and use md.privatize_file",
-        )
     for name in dict.fromkeys([*names, release.column]):
         if known_reports(frame, name) is not None or names_reports(receipts_of(frame), name):
             raise DataError(
@@ -209,8 +192,8 @@ def privatize(
                 got="reports, by the receipt that the table carries",
                 remedy="privatise the original column once, and keep these reports",
             )
-    if not isinstance(mechanism, KernelPlan):
-        warn_of_untold(mechanism)
+    for part in release.parts:
+        warn_of_untold(part.designed)
     if receipt is not None:
         check_writable(receipt, overwrite=False)
     if person is not None and not (release.identity and release.identity.by_person):
@@ -229,9 +212,12 @@ def adapter_of(frame: Any) -> Adapter:
     tables = ("pandas", "polars", "numpy", "pyarrow")
     if isinstance(frame, Iterable) and root not in tables and not isinstance(frame, (str, dict)):
         return privatize_batches
+    remedy = "pass the whole table and the column's name; for values alone use Sampler.draw"
+    if isinstance(frame, (str, PathLike)):
+        remedy = "md.privatize_file (mechdesign apply) writes the reports of a file, of any kind"
     raise DataError(
         "table",
         expected="a pandas, polars, pyarrow, DuckDB, Dask or Spark table, or Arrow batches",
         got=f"a {type(frame).__module__}.{name}",
-        remedy="pass the whole table and the column's name; for values alone use Sampler.draw",
+        remedy=remedy,
     )

@@ -1,6 +1,6 @@
 """Tables in memory and streams of batches: the adapters of pandas, polars, Arrow and DuckDB.
 
-An adapter is a function of a table and a :class:`ColumnRelease` that gives the table back. It hands
+An adapter is a function of a table and a :class:`Release` that gives the table back. It hands
 the release a way to read a column, as an Arrow array or as a list, and writes the output positions
 that it gets for its rows as labels, of the type that the column had where they fit it.
 """
@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, quote
-from ..mechanism import ImplicitKernel
 from ..tables.counting import categories_of
 from ..tables.frames import (
     check_columns,
@@ -27,7 +27,7 @@ from ..tables.frames import (
 )
 from ..tables.parts import parts_of, side_by_side
 from .codes import ABSENT, cell_text
-from .column import ColumnRelease, check_rows
+from .drawing import Release, Target, check_rows
 from .receipts import KEY, receipts_of, receipts_to_text, with_receipt
 
 # Rows of a chunk of labels.
@@ -37,7 +37,7 @@ _CHUNK = 1 << 20
 # Arrow
 
 
-def privatize_arrow(table: Any, release: ColumnRelease) -> Any:
+def privatize_arrow(table: Any, release: Release) -> Any:
     """An Arrow Table or RecordBatch, with its receipt."""
     release.check_names(table.schema.names)
     check_rows(table.num_rows)
@@ -46,7 +46,7 @@ def privatize_arrow(table: Any, release: ColumnRelease) -> Any:
     return made.replace_schema_metadata(after.metadata)
 
 
-def privatize_reader(reader: Any, release: ColumnRelease) -> Any:
+def privatize_reader(reader: Any, release: Release) -> Any:
     """A RecordBatchReader, read in constant memory."""
     schema = reported_schema(reader.schema, release)
     import pyarrow as pa
@@ -54,7 +54,7 @@ def privatize_reader(reader: Any, release: ColumnRelease) -> Any:
     return pa.RecordBatchReader.from_batches(schema, _stream(reader, release, schema))
 
 
-def privatize_batches(batches: Iterable[Any], release: ColumnRelease) -> Iterator[Any]:
+def privatize_batches(batches: Iterable[Any], release: Release) -> Iterator[Any]:
     """An iterable of Arrow batches; those that are there already are checked at once."""
     if isinstance(batches, Sequence):
         batches = list(checked_batches(batches))
@@ -66,7 +66,7 @@ def privatize_batches(batches: Iterable[Any], release: ColumnRelease) -> Iterato
     return _stream(batches, release)
 
 
-def _stream(batches: Iterable[Any], release: ColumnRelease, schema: Any = None) -> Iterator[Any]:
+def _stream(batches: Iterable[Any], release: Release, schema: Any = None) -> Iterator[Any]:
     for batch in checked_batches(batches):
         schema = schema or reported_schema(batch.schema, release)
         yield privatize_batch(batch, release).replace_schema_metadata(schema.metadata)
@@ -78,7 +78,7 @@ def column_reader(batch: Any) -> Callable[[Any], Any]:
     return lambda name: batch.column(find_column(batch.schema.names, name))
 
 
-def privatize_batch(batch: Any, release: ColumnRelease) -> Any:
+def privatize_batch(batch: Any, release: Release) -> Any:
     """A RecordBatch or Table with its secrets replaced; everything else is as it was."""
     import pyarrow as pa
 
@@ -95,13 +95,13 @@ def privatize_batch(batch: Any, release: ColumnRelease) -> Any:
     return batch.drop_columns(gone) if gone else batch
 
 
-def left_out(release: ColumnRelease) -> list[Any]:
+def left_out(release: Release) -> list[Any]:
     """The columns of secrets that no report stands in the place of."""
     kept = {target.source for target in release.targets}
     return [name for name in release.secret_columns if name not in kept]
 
 
-def reported_schema(schema: Any, release: ColumnRelease) -> Any:
+def reported_schema(schema: Any, release: Release) -> Any:
     """The schema of what comes out, with the receipt in its metadata."""
     release.check_names(schema.names)
     for target in release.targets:
@@ -114,28 +114,33 @@ def reported_schema(schema: Any, release: ColumnRelease) -> Any:
     return with_receipt(schema, *release.receipts(rows=False))
 
 
-def _arrow_labels(drawn: NDArray[np.int64], release: Any, kind: Any, column: Any = None) -> Any:
+def _arrow_labels(drawn: NDArray[Any], target: Target, kind: Any, column: Any = None) -> Any:
     """An Arrow array of output labels, of the given type where the labels fit it; of long columns
     one of several chunks. Ordered categories keep the order that they have in the column.
     """
     import pyarrow as pa
 
-    outputs = release.mechanism.outputs
+    outputs = target.outputs
     indices = _arrow_places(drawn)
-    if isinstance(release.mechanism, ImplicitKernel):
-        return indices.cast(_whole_numbers(release.mechanism, kind))
+    if pa.types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    if isinstance(outputs, range):
+        return indices.cast(_whole_numbers(outputs, kind))
     if pa.types.is_dictionary(kind):
-        ordered = bool(kind.ordered) and set(outputs) <= set(release.encoder.book.labels)
+        ordered = bool(kind.ordered) and set(outputs) <= set(target.inputs)
         if ordered and column is not None:
             known = [*categories_of(column)]
             known += [label for label in outputs if label not in known]
             places = [*map(known.index, outputs), ABSENT]
-            indices, outputs = _arrow_places(np.array(places)[drawn]), tuple(known)
-        labels, width = _labels_of(outputs, kind.value_type), kind.index_type
+            indices = _arrow_places(np.array(places)[drawn])
+            labels = label_array(known, kind.value_type)
+        else:
+            labels = _labels_of(target, kind.value_type)
+        width = kind.index_type
         if len(labels) - 1 > np.iinfo(str(width)).max:
             width = pa.int32()
         return pa.DictionaryArray.from_arrays(indices.cast(width), labels, ordered=ordered)
-    labels = _labels_of(outputs, kind)
+    labels = _labels_of(target, kind)
     if "_view" in str(labels.type):
         # Arrow selects no rows of views.
         return pa.array(labels.to_pylist()).take(indices).cast(labels.type)
@@ -162,27 +167,20 @@ def _taken(labels: Any, drawn: NDArray[Any]) -> Any:
     return pa.chunked_array(list(taken), type=labels.type)
 
 
-def _whole_numbers(kernel: ImplicitKernel, kind: Any) -> Any:
+def _whole_numbers(outputs: range, kind: Any) -> Any:
     """The Arrow type of reports that are integers: the given one where they fit it."""
     import pyarrow as pa
 
-    bits = (len(kernel.outputs) - 1).bit_length()
+    bits = (outputs.stop - 1).bit_length()
     if pa.types.is_integer(kind) and kind.bit_width - pa.types.is_signed_integer(kind) >= bits:
         return kind
     return next(t for t in (pa.int8(), pa.int16(), pa.int32(), pa.int64()) if t.bit_width > bits)
 
 
-_last_labels: tuple[Any, ...] = (None, None, None)
-
-
-def _labels_of(outputs: Sequence[Any], kind: Any) -> Any:
-    """:func:`label_array`, of which the last is kept: every batch of a column has the same."""
-    global _last_labels
-    known, of, found = _last_labels
-    if known is not outputs or of != kind:
-        found = label_array(outputs, kind)
-        _last_labels = (outputs, kind, found)
-    return found
+@lru_cache(maxsize=8)
+def _labels_of(target: Target, kind: Any) -> Any:
+    """:func:`label_array` of a target, whose batches all have the same."""
+    return label_array(target.outputs, kind)
 
 
 def label_array(labels: Sequence[Any], kind: Any) -> Any:
@@ -223,7 +221,7 @@ def _label_texts(labels: Sequence[Any]) -> list[str]:
 # pandas
 
 
-def privatize_pandas(frame: Any, release: ColumnRelease, *, part: bool = False) -> Any:
+def privatize_pandas(frame: Any, release: Release, *, part: bool = False) -> Any:
     """A shallow copy of the frame, or of a part of a table, with its dtype and index kept."""
     release.check_names(list(frame.columns))
     if not part:
@@ -242,11 +240,11 @@ def privatize_pandas(frame: Any, release: ColumnRelease, *, part: bool = False) 
     return made
 
 
-def _pandas_reports(drawn: NDArray[Any], target: Any, column: Any) -> Any:
+def _pandas_reports(drawn: NDArray[Any], target: Target, column: Any) -> Any:
     """A series of output labels, of the dtype of the column where the labels fit it."""
     import pandas as pd
 
-    outputs, dtype = target.mechanism.outputs, column.dtype
+    outputs, dtype = target.outputs, column.dtype
     if isinstance(dtype, pd.ArrowDtype):
         found = _arrow_labels(drawn, target, dtype.pyarrow_dtype, pandas_values(column))
         values = pd.Series(pd.arrays.ArrowExtensionArray(found))
@@ -282,7 +280,7 @@ def _arrow_of_pandas(labels: Any) -> Any:
     return found.combine_chunks() if hasattr(found, "chunks") else found
 
 
-def _pandas_labels(outputs: tuple[Any, ...], dtype: Any) -> Any:
+def _pandas_labels(outputs: Sequence[Any], dtype: Any) -> Any:
     """Labels as a series of the dtype where they fit it, else of their own."""
     import pandas as pd
 
@@ -300,14 +298,14 @@ def _pandas_labels(outputs: tuple[Any, ...], dtype: Any) -> Any:
 # polars
 
 
-def privatize_polars(frame: Any, release: ColumnRelease) -> Any:
+def privatize_polars(frame: Any, release: Release) -> Any:
     """A polars data frame, with the dtype of the column kept."""
     release.check_names(frame.columns)
     check_rows(frame.height)
     return _polars_replaced(frame.with_columns(_polars_reports(frame, release)), release)
 
 
-def _polars_replaced(frame: Any, release: ColumnRelease) -> Any:
+def _polars_replaced(frame: Any, release: Release) -> Any:
     """The frame with its reports under their names, and no secrets that they do not replace."""
     from polars import selectors
 
@@ -317,7 +315,7 @@ def _polars_replaced(frame: Any, release: ColumnRelease) -> Any:
     return frame.rename(renamed) if renamed else frame
 
 
-def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
+def privatize_lazy(frame: Any, release: Release) -> Any:
     """A polars lazy frame.
 
     Where rows have identities, it is drawn when it is collected, and rows that were not there by
@@ -332,8 +330,8 @@ def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
     if release.identity is None:
         return privatize_polars(frame.collect(), release).lazy()
     # Names as they are: pl.col takes some of them for patterns.
-    columns, row = release.secret_columns, release.identity.column
-    there = frame.select(selectors.by_name(row, *columns)).collect()
+    columns = list(dict.fromkeys(release.columns))
+    there = frame.select(selectors.by_name(*columns)).collect()
     check_rows(there.height)
     codes = release.codes(lambda name: polars_values(there.get_column(name)))
     identities = release.identify(lambda name: polars_values(there.get_column(name)), codes)
@@ -342,26 +340,25 @@ def privatize_lazy(frame: Any, release: ColumnRelease) -> Any:
 
     def evaluate(rows: Any) -> Any:
         part = rows.struct.unnest()
-        part.columns = [*columns, row]
+        part.columns = columns
         try:
             found = _polars_reports(part, checked)
         except InputError as problem:
             raise LazyDataError(str(problem)) from None
-        return found[0] if len(found) == 1 else pl.DataFrame(found).to_struct()
+        return pl.DataFrame(dict(zip(fields, found, strict=True))).to_struct()
 
-    sources = [target.source for target in release.targets]
-    kinds = [_polars_labels(t, schema[t.source]).dtype for t in release.targets]
-    secrets = [selectors.by_name(name).alias(f"secret {i}") for i, name in enumerate(columns)]
-    rows = pl.struct(*secrets, selectors.by_name(row).alias("identity"))
-    kind = kinds[0] if len(kinds) == 1 else pl.Struct(dict(zip(sources, kinds, strict=True)))
+    targets, together = release.targets, _fresh_name()
+    fields = [f"report {i}" for i in range(len(targets))]
+    kinds = [_polars_labels(target, schema[target.source]).dtype for target in targets]
+    read = [selectors.by_name(name).alias(f"column {i}") for i, name in enumerate(columns)]
+    rows = pl.struct(*read)
+    kind = pl.Struct(dict(zip(fields, kinds, strict=True)))
     # A report depends on its own row only, so that rows may be left out before it is drawn.
     made = rows.map_batches(evaluate, return_dtype=kind, is_elementwise=True)
-    if len(kinds) == 1:
-        return _polars_replaced(frame.with_columns(made.alias(sources[0])), release)
-    together = _fresh_name()
-    drawn = frame.with_columns(made.alias(together))
-    parts = [pl.col(together).struct.field(name).alias(name) for name in sources]
-    return _polars_replaced(drawn.with_columns(parts).drop(together), release)
+    pairs = zip(fields, targets, strict=True)
+    parts = [pl.col(together).struct.field(name).alias(t.source) for name, t in pairs]
+    drawn = frame.with_columns(made.alias(together)).with_columns(parts)
+    return _polars_replaced(drawn.drop(together), release)
 
 
 class LazyDataError(DataError):
@@ -374,30 +371,30 @@ class LazyDataError(DataError):
         super().__init__(subject, expected=expected, got=got, remedy=remedy)
 
 
-def _polars_reports(frame: Any, release: ColumnRelease) -> list[Any]:
+def _polars_reports(frame: Any, release: Release) -> list[Any]:
     """For each target a series of reports, under the name of the column that it stands for."""
-    found = release.draw_all(lambda name: polars_values(frame.get_column(name)))
-    return [_polars_series(frame, target, drawn) for target, drawn in found]
-
-
-def _polars_series(frame: Any, target: Any, drawn: NDArray[Any]) -> Any:
     import polars as pl
 
-    places = pl.Series(drawn)
-    if len(drawn) and drawn.min() < 0:
-        places = places.set(places < 0, None)
-    series = frame.get_column(target.source)
-    labels = _polars_labels(target, series.dtype)
-    if isinstance(target.mechanism, ImplicitKernel):
-        return places.cast(labels.dtype).alias(series.name)
-    return labels.gather(places).alias(series.name)
+    found = []
+    for target, drawn in release.draw_all(lambda name: polars_values(frame.get_column(name))):
+        places = pl.Series(drawn)
+        if len(drawn) and drawn.min() < 0:
+            places = places.set(places < 0, None)
+        series = frame.get_column(target.source)
+        labels = _polars_labels(target, series.dtype)
+        if isinstance(target.outputs, range):
+            made = places.cast(labels.dtype)
+        else:
+            made = labels.gather(places)
+        found.append(made.alias(series.name))
+    return found
 
 
-def _polars_labels(target: Any, dtype: Any) -> Any:
+def _polars_labels(target: Target, dtype: Any) -> Any:
     """Output labels as a series of the dtype where they fit it, else of their own."""
     import polars as pl
 
-    outputs = target.mechanism.outputs
+    outputs = target.outputs
     if isinstance(outputs, range):
         return pl.Series([], dtype=pl.Int64)
     if isinstance(dtype, pl.Enum):
@@ -413,7 +410,7 @@ def _polars_labels(target: Any, dtype: Any) -> Any:
 # DuckDB
 
 
-def privatize_duckdb(relation: Any, release: ColumnRelease) -> Any:
+def privatize_duckdb(relation: Any, release: Release) -> Any:
     """A DuckDB relation, as an Arrow table held in memory, as a relation on its connection.
 
     DuckDB looks for a name among the tables and views of the connection before it looks among the

@@ -17,12 +17,12 @@ import numpy as np
 from ..errors import DataError, InputError
 from ..tables.frames import check_columns, find_column, pandas_values
 from .adapters import privatize_batch, privatize_pandas, reported_schema
-from .column import ColumnRelease, check_rows
+from .drawing import Release, check_rows
 from .identities import check_type, encode_some, missing_identity, repeated, shortened
 from .words import SeededWords, SystemWords
 
 
-def privatize_dask(frame: Any, release: ColumnRelease) -> Any:
+def privatize_dask(frame: Any, release: Release) -> Any:
     """A Dask data frame: lazily by identities, else now."""
     from dask import compute, delayed
     from dask.dataframe import from_delayed
@@ -44,7 +44,7 @@ def privatize_dask(frame: Any, release: ColumnRelease) -> Any:
     return from_delayed(parts, meta=meta, divisions=frame.divisions, verify_meta=False)
 
 
-def _survey(part: Any, release: ColumnRelease) -> Any:
+def _survey(part: Any, release: Release) -> Any:
     found, codes = release.checked().survey(lambda name: pandas_values(part[name]))
     return list(map(shortened, found)), codes
 
@@ -61,7 +61,7 @@ def _held(parts: list[Any]) -> list[Any]:
         return [delayed(part) for part in parts]
 
 
-def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
+def privatize_spark(frame: Any, release: Release) -> Any:
     """A Spark data frame: lazily by identities, else now."""
     release.check_names(frame.columns)
     check_columns(frame.columns, frame.columns)
@@ -83,9 +83,9 @@ def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
             got="spark.speculation on and no row=",
             remedy="name a unique column as row=, or switch speculation off",
         )
-    if isinstance(release.words, SeededWords):
-        made = _seeded(frame, release, release.words)
-    elif isinstance(release.words, SystemWords):
+    if isinstance(release.words[0], SeededWords):
+        made = _seeded(frame, release)
+    elif isinstance(release.words[0], SystemWords):
         made = _mapped(frame, release)
     else:
         raise InputError(
@@ -97,7 +97,7 @@ def privatize_spark(frame: Any, release: ColumnRelease) -> Any:
     return made.localCheckpoint(eager=True)
 
 
-def _check_plan(frame: Any, release: ColumnRelease) -> None:
+def _check_plan(frame: Any, release: Release) -> None:
     """Refuse rows whose identity or secret may be another when the plan is evaluated again.
 
     A report would belong to another row then, and a row have several.
@@ -118,17 +118,17 @@ def _check_plan(frame: Any, release: ColumnRelease) -> None:
         )
 
 
-def _mapped(frame: Any, release: ColumnRelease) -> Any:
+def _mapped(frame: Any, release: Release) -> Any:
     identity, payload = release.identity, _shared(frame, release)
 
     def part(batches: Iterator[Any]) -> Iterator[Any]:
-        mine = payload().with_parts(identity=identity)
+        mine = payload().changed(identity=identity)
         return (privatize_batch(batch, mine) for batch in batches)
 
     return _map_batches(frame, release, part)
 
 
-def _map_batches(frame: Any, release: ColumnRelease, part: Any) -> Any:
+def _map_batches(frame: Any, release: Release, part: Any) -> Any:
     """The table that a function on batches makes of each partition."""
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
@@ -148,7 +148,7 @@ def _numbered(frame: Any) -> Any:
     return frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
 
 
-def _shared(frame: Any, release: ColumnRelease) -> Any:
+def _shared(frame: Any, release: Release) -> Any:
     """A function that gives workers the release without its key.
 
     Spark writes functions over a megabyte to a temporary file, as it does with what it broadcasts.
@@ -163,7 +163,7 @@ def _shared(frame: Any, release: ColumnRelease) -> Any:
     return lambda: sent.value
 
 
-def _check_identities(frame: Any, release: ColumnRelease) -> None:
+def _check_identities(frame: Any, release: Release) -> None:
     """Raise :class:`DataError` for identities that are missing or repeated; one pass, in Spark."""
     from pyspark.sql import functions
     from pyspark.sql.pandas.types import to_arrow_schema
@@ -209,7 +209,7 @@ def _check_identities(frame: Any, release: ColumnRelease) -> None:
         raise repeated(identity)
 
 
-def _seeded(frame: Any, release: ColumnRelease, words: SeededWords) -> Any:
+def _seeded(frame: Any, release: Release) -> Any:
     """Rows in their order with the words of a seed, as in any other library."""
     from pyspark.sql import functions
 
@@ -219,14 +219,14 @@ def _seeded(frame: Any, release: ColumnRelease, words: SeededWords) -> Any:
     sizes = {row[0]: row[1] for row in counts.collect()}
     listed = [sizes.get(i, 0) for i in range(max(sizes, default=-1) + 1)]
     starts = dict(enumerate([0, *accumulate(listed)]))
-    payload = _shared(frame, release)
+    payload, words = _shared(frame, release), release.words
 
     def part(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
-        mine = payload().with_parts(words=words.at(starts.get(number, 0)))
+        mine = payload().with_words(words, starts.get(number, 0))
         for batch in batches:
             yield privatize_batch(batch, mine)
         if mine.rows != sizes.get(number, 0):

@@ -20,26 +20,24 @@ import numpy as np
 from ..errors import CountsWarning, DataError, StorageError, warn
 from ..prior import Prior
 from ..progress import counter
-from ..solve.columns_plan import KernelPlan
 from ..tables.beside import told_types
-from ..tables.counting import distinct_values, is_missing
+from ..tables.counting import categories_of, distinct_values
 from ..tables.files import file_ending
 from ..tables.reading import Table, open_table
 from ..tables.writing import codes_are_written, new_table
 from .adapters import column_reader, privatize_batch, reported_schema
-from .column import ColumnRelease
 from .counts import warn_of_rows
-from .identities import SpooledAdmission, encode_identities, encode_some
-from .ledger import Ledger, Part, releases_beside
-from .persons import Budget, PersonDraws, recalled
+from .drawing import Release
+from .identities import Admission, encode_identities, encode_some
+from .ledger import Ledger, ReleasedColumn
+from .persons import Budget, PersonDraws
 from .receipts import (
     Fingerprint,
     Fingerprinter,
-    PairFingerprinter,
-    file_digest,
     file_receipts,
     names_reports,
     receipts_to_text,
+    sha256_of,
     with_receipt,
 )
 from .written_columns import Beside, Written
@@ -73,7 +71,6 @@ class Survey:
     pairs : fingerprint of identities with their symbols, in any order, where reports are drawn by
         identities; under one key, column and kernel these decide every report
     counts : for each prior that the file of the design holds, how often its symbols occur
-    most_of_one : most rows of one person whose reports are drawn independently, 0 without any
     rows : number of rows of each file
     parts : fingerprint of each column, where there are several
     person_draws : what is drawn of whom, where rows say whom they are about
@@ -83,7 +80,6 @@ class Survey:
     secrets: Fingerprint
     pairs: str | None
     counts: tuple[tuple[int, ...], ...]
-    most_of_one: int
     rows: tuple[int, ...]
     parts: tuple[Fingerprint, ...] = ()
     person_draws: PersonDraws | None = None
@@ -107,7 +103,7 @@ class FileRelease:
     stop_if_asked : function that raises where somebody interrupts
     """
 
-    release: ColumnRelease
+    release: Release
     written: Written
     book: Ledger | None
     about: str | None
@@ -130,34 +126,34 @@ class FileRelease:
         has room for the reports, and takes digests of the identities of long files before.
         """
         release, beside = self.release, Beside(sources, self.release, self.written, self.book)
-        if release.identity is None:
-            found = self._survey(sources, release, beside)
-        else:
-            with SpooledAdmission(release.identity, folder) as admission:
-                mine = release.with_parts(admission=admission)
-                found = self._survey(sources, mine, beside)
-                admission.compare()
-        beside.warn(found.beside, who_of(base, self.about), base.name)
-        if self.person is not None:
-            warn_of_rows(found.most_of_one, self.person, release.recorded)
+        identity = release.identity
+        with Admission(identity, folder, self.key) as rows, Admission(None, folder) as persons:
+            mine = release.changed(admission=rows)
+            found = replace(self._survey(sources, mine, beside, persons), pairs=rows.compare())
+            beside.warn(found.beside, who_of(base, self.about), base.name)
+            if self.person is not None:
+                warn_of_rows(persons.most(), self.person, release.recorded)
         warn_of_counts(found, release)
         return found
 
-    def _survey(self, sources: Sequence[Path], release: ColumnRelease, beside: Beside) -> Survey:
-        """One pass over the files; its release takes the identities in."""
+    def _survey(
+        self, sources: Sequence[Path], release: Release, beside: Beside, persons: Admission
+    ) -> Survey:
+        """One pass over the files; its release takes the identities in, and persons whose reports
+        are drawn independently are noted.
+        """
         key, person, budget = self.key, self.person, self.budget
-        secrets, pairs = Fingerprinter(key), PairFingerprinter(key)
+        secrets = Fingerprinter(key)
         several = release.secret_columns if len(release.secret_columns) > 1 else []
-        parts = [Fingerprinter(key) for _ in several]
-        others = [Fingerprinter(key) for _ in beside.asked]
+        apart = [*several, *beside.asked]
+        fingers = [Fingerprinter(key) for _ in apart]
         counts = [np.zeros(len(one.prior) + 1, dtype=np.int64) for one in release.held]
-        repeats: dict[Any, int] = {}
         identity = release.identity
         person_draws = None
         if key and person is not None:
             kernel = release.receipt(rows=False).kernel
             column = str(release.column)
-            person_draws = PersonDraws(key, identity, column, kernel, release.inputs)
+            person_draws = PersonDraws(key, self.about, identity, column, kernel, release.inputs)
         alone = person is not None and not (identity and identity.by_person)
         columns = dict.fromkeys([*release.columns, *([person] if alone else []), *beside.asked])
         rows_of = []
@@ -168,35 +164,25 @@ class FileRelease:
                     [*columns]
                 ):
                     read = column_reader(batch)
-                    values, places = release.secrets(read)
-                    secrets.add_codes(values, places)
-                    for one, column in zip(
-                        [*parts, *others], [*several, *beside.asked], strict=True
-                    ):
+                    secrets.add_codes(*release.secrets(read))
+                    for one, column in zip(fingers, apart, strict=True):
                         own, at = distinct_values(read(column), column)
                         one.add_codes([*own, None], at)
-                    for so_far, here in zip(
-                        counts, release.held_counts(read, values, places), strict=True
-                    ):
+                    for so_far, here in zip(counts, release.held_counts(read), strict=True):
                         so_far += here
+                    about = None
+                    if alone:
+                        assert person is not None
+                        encode = encode_some if budget is None else encode_identities
+                        about = encode(read(person), person, release.texts)
+                        persons.admit(about.known, None)
                     if identity is not None or len(sources) > 1 or person_draws is not None:
                         # Where there are several, nothing is refused after the first is there.
                         codes = release.codes(read)
-                        if (found := release.identify(read, codes)) is not None:
-                            pairs.add(found, codes)
+                        found = release.identify(read, codes)
                         if person_draws is not None:
-                            about = None
-                            if alone:
-                                encode = encode_some if budget is None else encode_identities
-                                about = encode(read(person), person, release.texts)
                             person_draws.add(found, codes, about)
                     release.rows += batch.num_rows
-                    if alone:
-                        who, rows = distinct_values(read(person), person)
-                        for name, count in zip(
-                            who, np.bincount(rows, minlength=len(who)), strict=False
-                        ):
-                            repeats[name] = repeats.get(name, 0) + int(count)
             rows_of.append(release.rows)
         if not any(rows_of):
             raise DataError(
@@ -205,19 +191,15 @@ class FileRelease:
                 got="none",
                 remedy="check the file",
             )
-        most = max(
-            (n for who, n in repeats.items() if who != "" and not is_missing(who)), default=0
-        )
-        drawn_by = None if identity is None else pairs.result()
+        told = [one.result() for one in fingers]
         return Survey(
             secrets.result(),
-            drawn_by,
+            None,
             tuple(tuple(one[1:].tolist()) for one in counts),
-            most,
             tuple(rows_of),
-            tuple(one.result() for one in parts),
+            tuple(told[: len(several)]),
             person_draws,
-            tuple(one.result() for one in others),
+            tuple(told[len(several) :]),
         )
 
     def intend(self, survey: Survey, source: Path, target: Path) -> int:
@@ -226,7 +208,6 @@ class FileRelease:
         if book is None:
             return -1
         who = who_of(source, about)
-        folders = (target.parent, source.parent, Path())
         return book.open(
             survey.secrets,
             survey.pairs,
@@ -235,22 +216,20 @@ class FileRelease:
             release.receipt(rows=False),
             release.recorded,
             target.name,
-            releases_beside(folders, book, who, str(release.column)),
             [
-                Part(str(column), secrets, designed)
+                ReleasedColumn(str(column), secrets, designed)
                 for (column, designed), secrets in zip(release.parted, survey.parts, strict=True)
             ],
             person_draws=survey.person_draws,
-            people=about,
             budget=self.budget,
         )
 
     def drawing(self, survey: Survey) -> FileRelease:
         """The same for what was surveyed, with reports that are taken in for their fingerprint."""
-        release = self.release.with_parts(
+        release = self.release.changed(
             admission=None,
             reports=Fingerprinter(self.key),
-            recalled=recalled(survey.person_draws),
+            recalled=survey.person_draws,
         )
         return replace(self, release=release)
 
@@ -286,14 +265,27 @@ class FileRelease:
         gone = self.written.gone(list(known), self.release)
         kept = {name: one for name, one in known.items() if name not in gone}
         carried = {**kept, **{one.column: one for one in receipts}}
-        content: dict[str, Any] = {"file": target.name, "sha256": file_digest(part)}
+        content: dict[str, Any] = {"file": target.name, "sha256": sha256_of(part)}
         # What a text file cannot say itself.
-        after = self.schema_after(source, open_table(source, self.written.dialect))
-        types = told_types(after)
+        table = open_table(source, self.written.dialect)
+        after = self.schema_after(source, table)
+        types = told_types(after, self._orders(table, after))
         types = {name: kind for name, kind in types.items() if names_reports(carried, name)}
         content |= {"types": types} if types else {}
         content["receipts"] = json.loads(receipts_to_text(carried))
         note.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+    def _orders(self, table: Table, after: Any) -> dict[str, list[str]]:
+        """Reports that are ordered categories, in the order that these have in their column."""
+        found = {}
+        for target in self.release.targets:
+            name = str(target.column)
+            if name in after.names and getattr(after.field(name).type, "ordered", False):
+                (known,) = next(table.parts([target.source]))
+                order = dict.fromkeys([*categories_of(known), *target.outputs])
+                outputs = set(target.outputs)
+                found[name] = [label for label in order if label in outputs]
+        return found
 
     def finish(self, number: int, target: Path) -> None:
         """Write into the ledger that the reports are there."""
@@ -330,7 +322,7 @@ def told_apart(path: Path, paths: Sequence[Path]) -> Iterator[None]:
         ) from None
 
 
-def warn_of_counts(survey: Survey, release: ColumnRelease) -> None:
+def warn_of_counts(survey: Survey, release: Release) -> None:
     """Warn once of a design or a plan that holds the counts of these very columns."""
     pairs = zip(release.held, survey.counts, strict=True)
     found = [one for one, counts in pairs if _are_shares(counts, one.prior)]
@@ -340,7 +332,7 @@ def warn_of_counts(survey: Survey, release: ColumnRelease) -> None:
     these = f"this very column {columns[0]!r}"
     if len(columns) > 1:
         these = f"these very columns {', '.join(map(repr, columns))}"
-    what = "plan" if isinstance(release.designed, KernelPlan) else "design"
+    what = "plan" if release.plan is not None else "design"
     warn(
         f"the {what} was made from the counts of {these}, and "
         "its file holds them exactly, which no notion covers; keep it to yourself, and "

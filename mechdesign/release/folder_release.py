@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -27,14 +27,13 @@ from ..tables.files import RUN, Inputs, file_ending, is_text, receipt_path
 from ..tables.reading import open_table
 from ..tables.writing import check_held
 from .adapters import column_reader
-from .column import ColumnRelease
+from .drawing import Release
 from .file_passes import FileRelease, Survey, check_source, told_apart
 from .ledger import Ledger
-from .receipts import Receipt, file_digest
+from .receipts import Receipt, sha256_of
 
 _FORMAT = "mechdesign-run"
 _SCHEMA = 1
-_CHUNK = 1 << 20
 
 
 # What is read
@@ -155,11 +154,8 @@ class _Run:
 
     def digest(self, path: Path) -> str:
         """What tells the contents of a file; only who has the key can try contents out."""
-        found = blake2b(key=self._key, digest_size=16)
         with open(path, "rb") as file:
-            while part := file.read(_CHUNK):
-                found.update(part)
-        return found.hexdigest()
+            return file_digest(file, lambda: blake2b(key=self._key, digest_size=16)).hexdigest()
 
     def prepare(self) -> None:
         """A key where the ledger has none."""
@@ -225,7 +221,7 @@ class _Run:
         """Write down that a file is finished and about to be seen."""
         with open(part, "rb") as file:
             os.fsync(file.fileno())
-        self.made[name] = {"part": part.name, "sha256": file_digest(part)}
+        self.made[name] = {"part": part.name, "sha256": sha256_of(part)}
         with open(self._journal, "rb+") as journal:
             # Behind the last whole line.
             whole = journal.read().rpartition(b"\n")
@@ -247,10 +243,10 @@ class _Run:
     def status(self, name: str) -> str:
         """Whether a file is "there", waits to be "published", is "gone" or was "edited"."""
         entry, output = self.made[name], self.target / name
-        if output.is_file() and file_digest(output) == entry["sha256"]:
+        if output.is_file() and sha256_of(output) == entry["sha256"]:
             return "there"
         part = self.folder / entry["part"]
-        if part.is_file() and file_digest(part) == entry["sha256"]:
+        if part.is_file() and sha256_of(part) == entry["sha256"]:
             return "published"
         return "edited" if output.exists() else "gone"
 
@@ -341,7 +337,7 @@ def privatize_folder(
             run.begin(settings, files, book, asked.intend(found, base, target))
         elif book is not None and budget is not None and budget.on_spent == "earlier":
             assert found.person_draws is not None
-            book.recall(found.person_draws, asked.release.receipt(rows=False), asked.about)
+            book.recall(found.person_draws, asked.release.receipt(rows=False))
         assert run.state is not None
         number = run.state["number"]
         _check_made(run, inputs, overwrite=asked.overwrite, is_repeatable=is_repeatable)
@@ -398,7 +394,11 @@ def _make_all(run: _Run, inputs: Inputs, found: Survey, asked: FileRelease) -> N
             state = run.status(name) if name in run.made else "gone"
             if state == "gone":
                 part = run.part(index, file_ending(path))
-                mine = replace(asked, release=asked.release.from_row(start), progress=False)
+                mine = replace(
+                    asked,
+                    release=asked.release.with_words(asked.release.words, start),
+                    progress=False,
+                )
                 with told_apart(path, inputs.paths):
                     mine.write(path, part, output)
                 if is_text(path):
@@ -422,7 +422,7 @@ def _make_all(run: _Run, inputs: Inputs, found: Survey, asked: FileRelease) -> N
             advance(rows)
 
 
-def _take_in(release: ColumnRelease, path: Path) -> None:
+def _take_in(release: Release, path: Path) -> None:
     """Add the reports of a finished file to the fingerprint of all."""
     columns = [str(target.column) for target in release.targets]
     for batch in open_table(path, coded=release.coded).batches(columns):

@@ -13,10 +13,10 @@ import secrets
 import stat
 import tempfile
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from hashlib import blake2b
+from hashlib import blake2b, shake_256
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ from ..files import check_folder, check_named, write_text
 from ..labels import counted, tidy
 from ..published import shown_fingerprint
 from ..tables.counting import is_missing
+from ..tables.frames import listed_values
+from ..tables.parts import parts_of
 from .codes import ABSENT
 from .words import SeededWords, SystemWords, Words, words_from
 
@@ -39,11 +41,14 @@ _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _LONGEST = 32
 # Bytes of a word, and words that one hash has at most.
 _WORD_BYTES, _MOST_WORDS = 8, 8
-# Identities that are remembered in memory, and parts that the digests of others are sorted in.
+# Records of identities that are held in memory, and parts that those of others are sorted in.
 _HELD, _BUCKETS = 1 << 17, 256
-_RECORD = np.dtype([("first", "<u8"), ("second", "<u8"), ("symbol", "<i4")])
-# What stands for another symbol of a person who is known to have several.
-_ANOTHER = -2
+# Identities that are hashed at once: what is made of them stays in the cache.
+_PART = 1 << 14
+# Words of 32 bits that a short identity has, behind its length, and of its digest.
+_PLACES, _OUT = 1 + _LONGEST // 4, 4
+# What a record has for a row whose report is null.
+_NO_SYMBOL = np.uint64((ABSENT + (1 << 64)) % (1 << 64))
 
 
 # Keys
@@ -283,47 +288,42 @@ class IdentityWords(Words):
         ]
         return np.hstack(parts)[:, :each]
 
-    def _start(self, size: int, of: str | None) -> blake2b:
-        """A hash of so many bytes that has taken in all but the row."""
+    def _start(self, size: int, code: int, counter: int, of: str | None) -> blake2b:
+        """A hash of so many bytes that has taken in all but the identity."""
         # What is behind the fingerprint, which has a fixed length, is the round.
         told = b"" if of is None else of.encode("utf-8", "surrogatepass")
-        return self._key.hash(size, self._context + told)
+        found = self._key.hash(size, self._context + told)
+        # Of fixed length, so that the identity, which comes last, needs no mark of its end.
+        found.update(code.to_bytes(8, "little", signed=True) + counter.to_bytes(8, "little"))
+        return found
 
     def _digests(self, number: int, size: int, counter: int = 0) -> NDArray[np.uint64]:
         """Hashes of the next rows, one after another, as words."""
         part = slice(self.position, self.position + number)
-        codes, identities = self._codes[part], self._identities[part]
-        heads = {int(code): _head(int(code), counter) for code in np.unique(codes)}
-        digests = []
+        told: list[Any] = self._codes[part].tolist()
+        copies: dict[Any, Any]
         if self._rounds is None:
-            copy = self._start(size, self._round).copy
-            for code, identity in zip(codes.tolist(), identities, strict=True):
-                found = copy()
-                found.update(heads[code] + identity)
-                digests.append(found.digest())
+            of = self._round
+            copies = {code: self._start(size, code, counter, of).copy for code in set(told)}
         else:
-            rounds = self._rounds[part]
-            starts = {one: self._start(size, one) for one in set(rounds)}
-            for code, identity, one in zip(codes.tolist(), identities, rounds, strict=True):
-                found = starts[one].copy()
-                found.update(heads[code] + identity)
-                digests.append(found.digest())
-        return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
+            told = list(zip(told, self._rounds[part], strict=True))
+            copies = {one: self._start(size, one[0], counter, one[1]).copy for one in set(told)}
+        found = hashed(map(copies.__getitem__, told), self._identities[part])
+        return np.frombuffer(found, dtype="<u8").astype(np.uint64, copy=False)
 
     def more_bits(self, position: int) -> Iterator[bytes]:
         """Further bytes for one row."""
-        code, identity = int(self._codes[position]), self._identities[position]
         of = self._round if self._rounds is None else self._rounds[position]
-        start = self._start(_WORD_BYTES, of)
         for counter in count(1):
-            found = start.copy()
-            found.update(_head(code, counter) + identity)
-            yield found.digest()
+            start = self._start(_WORD_BYTES, int(self._codes[position]), counter, of)
+            yield hashed([start.copy], [self._identities[position]])
 
 
-def _head(code: int, counter: int) -> bytes:
-    # Of fixed length, so that the identity, which comes last, needs no mark of its end.
-    return code.to_bytes(8, "little", signed=True) + counter.to_bytes(8, "little")
+def hashed(copies: Iterable[Callable[[], Any]], messages: Iterable[bytes]) -> bytes:
+    """The digests of messages, one after another, by copies of hashes that are under way."""
+    pairs = zip(copies, messages, strict=False)
+    # An update gives nothing, and then the digest is taken.
+    return b"".join([(one := copy()).update(text) or one.digest() for copy, text in pairs])
 
 
 def words_and_identity(
@@ -419,63 +419,36 @@ def _seeded(rng: Any) -> ReleaseKey:
 class Admission:
     """Notices identities that come again, over all parts of a table.
 
-    It remembers every identity, in about a hundred bytes each.
+    It remembers 24 bytes of each row: the symbol, and 16 bytes of a digest by multilinear hashing
+    with secret coefficients, under which two given identities, that do not depend on these, have
+    one digest with a chance of 2⁻¹²⁸ [LemireKaser2014].
+
+    Parameters
+    ----------
+    identity : whose rows they are; without one everybody may come again
+    folder : where a table of any length has room, in bounded memory: records of long ones go into a
+        nameless file, and what came again is refused by :meth:`compare`; without one it is refused
+        by the part that has it
+    key : secret bytes that the coefficients and the fingerprint of :meth:`compare` depend on
     """
 
-    def __init__(self, identity: Identity) -> None:
-        self.identity = identity
-        self._symbols: dict[bytes, int] = {}
-        # Rows so far, those whose identity came before, and persons with several symbols.
-        self._rows = self._again = 0
-        self._inconsistent: set[bytes] = set()
-
-    def admit(self, identities: Sequence[bytes], codes: NDArray[np.int64] | None) -> None:
-        """Take in the rows of one part.
-
-        Raises :class:`DataError` for a row's identity that came before, and for a person with
-        several symbols. It quotes none of them, as they are data.
-        """
-        self._rows += len(identities)
-        self._remember(identities, codes)
-        self._refuse(self._again + len(self._inconsistent))
-
-    def _remember(self, identities: Sequence[bytes], codes: NDArray[np.int64] | None) -> None:
-        if not self.identity.by_person:
-            before = len(self._symbols)
-            self._symbols.update(dict.fromkeys(map(shortened, identities), 0))
-            self._again += before + len(identities) - len(self._symbols)
-            return
-        assert codes is not None
-        for identity, code in zip(identities, codes.tolist(), strict=True):
-            if code != ABSENT:
-                short = shortened(identity)
-                if self._symbols.setdefault(short, code) != code:
-                    self._inconsistent.add(short)
-
-    def _refuse(self, count: int) -> None:
-        if count:
-            raise repeated(self.identity, count, self._rows)
-
-
-class SpooledAdmission(Admission):
-    """The same over a table of any length, in bounded memory, refused after all of its parts.
-
-    It remembers the first identities. Of longer tables, digests go into a nameless file in a
-    folder, 20 bytes a row. What came again is counted by :meth:`compare`. The digests are keyed:
-    whoever gets hold of the file learns nothing.
-    """
-
-    def __init__(self, identity: Identity, folder: Path) -> None:
-        super().__init__(identity)
-        self._folder = folder
-        self._digest = blake2b(digest_size=16, key=secrets.token_bytes(32))
-        self._waiting = np.empty(_HELD, dtype=_RECORD)
-        self._filled = 0
+    def __init__(
+        self, identity: Identity | None, folder: Path | None = None, key: bytes = b""
+    ) -> None:
+        self.identity, self._folder, self._key = identity, folder, key
+        self._by_person = identity is not None and identity.by_person
+        seed = shake_256(b"mechdesign-again" + (key or secrets.token_bytes(32)))
+        drawn = np.frombuffer(seed.digest(8 * _OUT * (_PLACES + 1)), dtype="<u8")
+        self._added, *factors = drawn.astype(np.uint64).reshape(_PLACES + 1, _OUT)
+        self._factors = np.array(factors)
+        self._rows = 0
+        # Sorted records, the larger ones first; those that wait, with a folder.
+        self._runs: list[NDArray[np.uint64]] = []
         self._spool: Any = None
-        # Where the parts of each bucket lie: after every run of records that was written.
+        # Where the parts of each bucket lie, of every run of records that was written.
         self._ends: list[NDArray[np.int64]] = []
 
-    def __enter__(self) -> SpooledAdmission:
+    def __enter__(self) -> Admission:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -483,98 +456,143 @@ class SpooledAdmission(Admission):
             self._spool.close()
 
     def admit(self, identities: Sequence[bytes], codes: NDArray[np.int64] | None) -> None:
-        """Take in the rows of one part."""
+        """Take in the rows of one part.
+
+        Without a folder, raises :class:`DataError` for a row's identity that came before, and for a
+        person with several symbols. It quotes none of them, as they are data.
+        """
         self._rows += len(identities)
-        if self._spool is None:
-            self._remember(identities, codes)
-            if len(self._symbols) >= _HELD:
-                held, self._symbols = self._symbols, {}
-                self._spool = self._opened()
-                self._keep(list(held), np.fromiter(held.values(), np.int64, len(held)))
-                # Each is counted once, with the symbols that it has in later parts.
-                known, self._inconsistent = self._inconsistent, set()
-                self._keep(list(known), np.full(len(known), _ANOTHER))
+        if not len(identities):
             return
-        if self.identity.by_person:
-            assert codes is not None
-            told = codes != ABSENT
-            identities = [i for i, one in zip(identities, told.tolist(), strict=True) if one]
-            codes = codes[told]
-        else:
-            codes = np.zeros(len(identities), np.int64)
-        self._keep([shortened(identity) for identity in identities], codes)
+        import pyarrow as pa
 
-    def _opened(self) -> Any:
-        try:
-            return tempfile.TemporaryFile(dir=self._folder)
-        except OSError as problem:
-            raise self._no_room(problem) from None
+        coded = getattr(identities, "array", None)
+        coded = pa.array(identities, pa.large_binary()) if coded is None else coded
+        records = np.zeros((3, len(coded)), dtype=np.uint64)
+        for part in parts_of(len(coded), _PART):
+            records[:2, part] = self._digests(coded[part])
+        if codes is not None:
+            records[2] = codes
+        if self._folder is None:
+            self._compare_now(records)
+            return
+        self._runs.append(records)
+        if sum(run.shape[1] for run in self._runs) >= _HELD:
+            self._write()
 
-    def _no_room(self, problem: OSError) -> StorageError:
-        return StorageError(
-            f"identities: a temporary file cannot be written in {self._folder} "
-            f"({problem.strerror}); make room there, 20 bytes for each row, or write the reports "
-            "to another folder."
-        )
+    def _digests(self, identities: Any) -> NDArray[np.uint64]:
+        """Two words for each of some identities in an Arrow array."""
+        import pyarrow as pa
 
-    def _keep(self, identities: Sequence[bytes], codes: NDArray[np.int64]) -> None:
-        """Put digests of rows with their symbols to those that wait to be written."""
-        digests = []
-        for identity in identities:
-            found = self._digest.copy()
-            found.update(identity)
-            digests.append(found.digest())
-        records = np.empty(len(digests), dtype=_RECORD)
-        numbers = np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
-        records["first"], records["second"], records["symbol"] = numbers.T[0], numbers.T[1], codes
-        while len(records):
-            taken = records[: len(self._waiting) - self._filled]
-            self._waiting[self._filled : self._filled + len(taken)] = taken
-            self._filled += len(taken)
-            records = records[len(taken) :]
-            if self._filled == len(self._waiting):
-                self._write()
+        starts = np.frombuffer(identities.buffers()[1], dtype=np.int64)
+        starts = starts[identities.offset :][: len(identities) + 1]
+        lengths = np.diff(starts)
+        if (longest := int(lengths.max())) > _LONGEST:
+            short = [shortened(identity) for identity in identities.to_pylist()]
+            return self._digests(pa.array(short, pa.large_binary()))
+        cells = np.zeros((len(lengths), max(4, longest + -longest % 4)), dtype=np.uint8)
+        signs = np.frombuffer(identities.buffers()[2] or b"", dtype=np.uint8)
+        cells[np.arange(cells.shape[1]) < lengths[:, None]] = signs[starts[0] : starts[-1]]
+        words = cells.view("<u4").astype(np.uint64)
+        found = words @ self._factors[1 : 1 + words.shape[1]]
+        found += lengths.astype(np.uint64)[:, None] * self._factors[0] + self._added
+        found >>= np.uint64(32)
+        return (found[:, ::2] << np.uint64(32) | found[:, 1::2]).T
+
+    def _compare_now(self, fresh: NDArray[np.uint64]) -> None:
+        """Take in records, none of whose identities came before."""
+        near = [
+            run[:, np.unique(np.searchsorted(run[0], fresh[0]).clip(max=run.shape[1] - 1))]
+            for run in self._runs
+        ]
+        whole = _sorted(np.concatenate([*near, fresh], axis=1) if near else fresh)
+        self._refuse(self._repeats(whole))
+        fresh = fresh if near else whole
+        while self._runs and self._runs[-1].shape[1] <= fresh.shape[1]:
+            fresh = np.concatenate([self._runs.pop(), fresh], axis=1)
+        self._runs.append(_sorted(fresh) if near else whole)
+
+    def _refuse(self, count: int) -> None:
+        if count and self.identity is not None:
+            raise repeated(self.identity, count, self._rows)
 
     def _write(self) -> None:
         """Write those that wait, bucket by bucket."""
-        records = self._waiting[: self._filled]
-        buckets = (records["first"] >> np.uint64(56)).astype(np.intp)
+        records = np.concatenate(self._runs, axis=1)
+        self._runs = []
+        buckets = (records[0] >> np.uint64(56)).astype(np.uint8)
         order = np.argsort(buckets, kind="stable")
         try:
-            self._spool.write(records[order].tobytes())
+            if self._spool is None:
+                self._spool = tempfile.TemporaryFile(dir=self._folder)
+            self._spool.write(records.T[order].tobytes())
         except OSError as problem:
-            raise self._no_room(problem) from None
-        self._ends.append(np.cumsum(np.bincount(buckets, minlength=_BUCKETS)))
-        self._filled = 0
+            raise StorageError(
+                f"identities: a temporary file cannot be written in {self._folder} "
+                f"({problem.strerror}); make room there, 24 bytes for each row, or write the "
+                "reports to another folder."
+            ) from None
+        self._ends.append(np.cumsum([0, *np.bincount(buckets, minlength=_BUCKETS)]))
 
-    def compare(self) -> None:
-        """Raise :class:`DataError` for what came again, with the count of all parts."""
-        again = self._again + len(self._inconsistent)
-        if self._spool is not None:
-            self._write()
-            again += sum(self._repeats(self._bucket(number)) for number in range(_BUCKETS))
+    def compare(self) -> str | None:
+        """Raise :class:`DataError` for what came again, with the count of all parts.
+
+        Returns
+        -------
+        A fingerprint of the identities with their symbols, the same in any order; ``None`` without
+        identities.
+        """
+        told = blake2b(digest_size=16, key=self._key, person=b"mechdesign-pairs")
+        again = 0
+        for records in self._all():
+            again += self._repeats(records)
+            told.update(records.T.tobytes())
         self._refuse(again)
+        return told.hexdigest() if self.identity else None
 
-    def _bucket(self, number: int) -> NDArray[Any]:
-        """All records of a bucket, in the order of their digests and symbols."""
-        parts, start = [], 0
-        for ends in self._ends:
-            first = int(ends[number - 1]) if number else 0
-            self._spool.seek((start + first) * _RECORD.itemsize)
-            parts.append(self._spool.read((int(ends[number]) - first) * _RECORD.itemsize))
-            start += int(ends[-1])
-        found = np.frombuffer(b"".join(parts), dtype=_RECORD)
-        return found[np.lexsort((found["symbol"], found["second"], found["first"]))]
+    def most(self) -> int:
+        """The most rows of one identity."""
+        found = [0]
+        for records in self._all():
+            new = (records[:2, 1:] != records[:2, :-1]).any(axis=0)
+            starts = np.flatnonzero(np.concatenate([[True], new, [True]]))
+            found.append(int(np.diff(starts).max(initial=0)))
+        return max(found)
 
-    def _repeats(self, records: NDArray[Any]) -> int:
-        """Rows whose identity came before, or persons with several symbols."""
-        now, before = records[1:], records[:-1]
-        same = (now["first"] == before["first"]) & (now["second"] == before["second"])
-        if not self.identity.by_person:
+    def _all(self) -> Iterator[NDArray[np.uint64]]:
+        """All records, sorted, in parts that have no identity in common."""
+        if self._spool is None:
+            yield from (_sorted(np.concatenate(self._runs, axis=1)) for _ in self._runs[:1])
+            return
+        if self._runs:
+            self._write()
+        for number in range(_BUCKETS):
+            parts, start = [], 0
+            for ends in self._ends:
+                first, last = ends[number : number + 2].tolist()
+                self._spool.seek(24 * (start + first))
+                parts.append(self._spool.read(24 * (last - first)))
+                start += int(ends[-1])
+            yield _sorted(np.frombuffer(b"".join(parts), dtype=np.uint64).reshape(-1, 3).T)
+
+    def _repeats(self, records: NDArray[np.uint64]) -> int:
+        """Of sorted records, rows whose identity came before, or persons with several symbols."""
+        if self._by_person and (records[2] == _NO_SYMBOL).any():
+            records = records[:, records[2] != _NO_SYMBOL]
+        same = (records[:2, 1:] == records[:2, :-1]).all(axis=0)
+        if not self._by_person or not same.any():
             return int(same.sum())
         # A person with three symbols is one person.
         persons = np.cumsum(~same)
-        return len(np.unique(persons[same & (now["symbol"] != before["symbol"])]))
+        return len(np.unique(persons[same & (records[2, 1:] != records[2, :-1])]))
+
+
+def _sorted(records: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Records in the order of their digests, and of symbols where these are equal."""
+    found = records.take(np.argsort(records[0]), axis=1)
+    if (found[0, 1:] == found[0, :-1]).any():
+        found = found.take(np.lexsort(found[::-1]), axis=1)
+    return found
 
 
 def shortened(identity: bytes) -> bytes:
@@ -639,7 +657,33 @@ def check_type(kind: Any, column: Any) -> None:
         raise _refuse(column, f"values of type {kind}")
 
 
-def encode_identities(values: Any, column: Any, texts: bool = False) -> list[bytes]:
+class Identities(Sequence[Any]):
+    """Encoded identities, ``None`` where one is missing.
+
+    They lie in an Arrow array of bytes, and become Python's when they are asked for.
+    """
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def known(self) -> Identities:
+        """Those that are there."""
+        return Identities(self.array.drop_null())
+
+    def __getitem__(self, place: Any) -> Any:
+        found = self.array[place]
+        return found.to_pylist() if isinstance(place, slice) else found.as_py()
+
+    def __iter__(self) -> Iterator[Any]:
+        for part in parts_of(len(self), _PART):
+            yield from self[part]
+
+
+def encode_identities(values: Any, column: Any, texts: bool = False) -> Identities:
     """Identities of an Arrow array or a list as bytes, equal for equal ones in every library.
 
     Parameters
@@ -654,37 +698,51 @@ def encode_identities(values: Any, column: Any, texts: bool = False) -> list[byt
         For missing values, floating-point numbers and other types.
     """
     found = encode_some(values, column, texts)
-    if any(identity is None for identity in found):
+    if found.array.null_count:
         raise missing_identity(column)
-    return found  # type: ignore[return-value]
+    return found
 
 
-def encode_some(values: Any, column: Any, texts: bool = False) -> list[bytes | None]:
+def encode_some(values: Any, column: Any, texts: bool = False) -> Identities:
     """:func:`encode_identities`, with ``None`` for missing values."""
-    if isinstance(values, list):
-        return [_encode(value, column) for value in values]
     import pyarrow as pa
 
-    check_type(values.type, column)
-    if pa.types.is_dictionary(values.type):
-        if isinstance(values, pa.ChunkedArray):
-            return [i for chunk in values.chunks for i in encode_some(chunk, column, texts)]
-        # A value that is coded twice, or null, is what it stands for.
-        distinct = encode_some(values.dictionary, column, texts)
-        return [None if i is None else distinct[i] for i in values.indices.to_pylist()]
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    parts = [chunk[part] for chunk in chunks for part in parts_of(len(chunk))]
+    found = [_encoded(part, column, texts) for part in parts] or [pa.nulls(0, pa.large_binary())]
+    return Identities(pa.concat_arrays(found))
+
+
+def _encoded(values: Any, column: Any, texts: bool) -> Any:
+    """A part of a column as an Arrow array of encoded identities."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    encoded = pa.large_binary()
+    if isinstance(values, list):
+        return pa.array([_encode(value, column) for value in values], encoded)
     kind = values.type
+    check_type(kind, column)
+    if pa.types.is_dictionary(kind):
+        # A value that is coded twice, or null, is what it stands for.
+        return _encoded(values.dictionary, column, texts).take(values.indices)
     if pa.types.is_timestamp(kind):
         zone, unit = b"u" if kind.tz else b"n", _NANOSECONDS[kind.unit]
         ticks = values.cast(pa.int64()).to_pylist()
-        return [None if v is None else b"t%s%d" % (zone, v * unit) for v in ticks]
-    listed = values.to_pylist()
-    if pa.types.is_integer(kind):
-        return [None if v is None else b"s%d" % v for v in listed]
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        if texts:
-            listed = [v if v and v.strip() else None for v in listed]
-        return [None if v is None else b"s" + v.encode() for v in listed]
-    return [_encode(value, column) for value in listed]
+        return pa.array(
+            [None if v is None else b"t%s%d" % (zone, v * unit) for v in ticks], encoded
+        )
+    if not (
+        pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    ):
+        return pa.array(
+            [_encode(value, column) for value in listed_values(values, column)], encoded
+        )
+    cells = values.cast(pa.string())
+    if texts:
+        blank = compute.equal(compute.utf8_trim_whitespace(cells), "")
+        cells = compute.if_else(blank, pa.scalar(None, pa.string()), cells)
+    return compute.binary_join_element_wise("s", cells, "").cast(encoded)
 
 
 def _encode(value: Any, column: Any) -> bytes | None:

@@ -18,18 +18,17 @@ import datetime
 import gzip
 import hashlib
 import json
-import math
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from .._public_form import quiet_form
 from ..errors import (
-    CountsWarning,
     DataError,
     InputError,
     MechdesignError,
@@ -38,18 +37,17 @@ from ..errors import (
     is_iterable,
     warn,
 )
-from ..files import check_folder, check_named, check_writable, read_json, read_text, write_text
+from ..files import check_folder, check_named, check_writable, read_text, write_text
 from ..labels import counted
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
-from ..privacy.differential import LDP
 from ..privacy.notion import PrivacyNotion, parse_notion
 from ..privacy.pointwise import PML
 from ..published import kernel_fingerprint, shown_fingerprint
-from ..storage import from_json, mechanism_from_json, mechanism_to_json, to_json
+from ..storage import from_json, to_json
 from ..subsets import SubsetSelection
 from ..theory._composition import compose
 from ..theory._odometer import Odometer
-from .identities import encode_identities
+from .identities import encode_identities, hashed
 from .persons import (
     UNBOUNDED,
     Budget,
@@ -60,7 +58,6 @@ from .persons import (
     PersonDraws,
     Persons,
     level_of,
-    level_of_draws,
     warn_of_charge,
     whom,
 )
@@ -70,7 +67,6 @@ from .same_releases import (
     distinct,
     is_again,
     known_secrets,
-    off_account,
     report_inputs,
     same_secrets,
 )
@@ -82,7 +78,6 @@ _VARIABLE = "MECHDESIGN_LEDGER"
 _FEWEST = 50  # rows that are not alike by chance
 _START = 400  # characters that say what a file is
 _MOST_NAMES = 3  # of other releases in a warning
-_BESIDE = "mechdesign-ledger.json"  # a ledger of the first kind, beside an output
 _PATIENCE = 60  # seconds to wait for another process that writes a line
 
 
@@ -103,7 +98,7 @@ def default_ledger() -> Path:
 
 
 @dataclass(frozen=True)
-class Part:
+class ReleasedColumn:
     """One column of a release of several.
 
     Attributes
@@ -176,11 +171,9 @@ class Ledger:
         receipt: Receipt,
         designed: Any,
         output: str,
-        older: Sequence[dict[str, Any]] = (),
-        parts: Sequence[Part] = (),
+        parts: Sequence[ReleasedColumn] = (),
         *,
         person_draws: PersonDraws | None = None,
-        people: str | None = None,
         budget: Budget | None = None,
     ) -> int:
         """Write that a release is about to happen, and warn of those before; returns its number.
@@ -193,11 +186,9 @@ class Ledger:
         about : text that says who they are about, the file or a name
         name : how they are called in warnings
         output : name of the file of reports
-        older : releases of a ledger of the first kind, which count as well
         parts : each column of a release of several
         person_draws : what is drawn of whom, where rows say whom they are about; who gets an
             earlier report stands in it then
-        people : name of these people; persons of one identity and name are one person
         budget : what all draws of one person may come to, as of ``read_budget``
         """
         kernel = None if designed is None else kernel_of(designed)
@@ -212,12 +203,12 @@ class Ledger:
             with ExitStack() as stack:
                 hidden = None
                 if person_draws is not None:
-                    hidden = self._people(people)
-                    level = level_of([p.designed for p in parts] if kernel is None else [designed])
+                    hidden = self._people(person_draws.people)
+                    told_by = [p.designed for p in parts] if kernel is None else [designed]
+                    level = min(UNBOUNDED, sum(level_of([one]) for one in told_by))
                     charge, mark = stack.enter_context(
                         self._persons_of(lines).charged(
                             person_draws,
-                            hidden,
                             _about(receipt),
                             level,
                             self._judge(budget, receipt, designed),
@@ -232,17 +223,13 @@ class Ledger:
                         hidden = None  # whoever gave the same secrets before had other names
                 # The very reports of an earlier release add nothing to what was said of it then.
                 if not any(is_again(release, receipt, drawn_by) for release in before):
-                    same = off_account(
-                        same_secrets(known, fingerprint, who, receipt.column), hidden
-                    )
-                    _warn_of(distinct(same), list(older), self, receipt.column, name, designed)
+                    same = same_secrets(known, fingerprint, who, receipt.column, hidden)
+                    _warn_of(distinct(same), self, receipt.column, name, designed)
                     known_to = {release["number"] for release in same}
                     for part in parts:
-                        found = off_account(
-                            same_secrets(known, part.secrets, who, part.column), hidden
-                        )
+                        found = same_secrets(known, part.secrets, who, part.column, hidden)
                         others = [one for one in found if one["number"] not in known_to]
-                        _warn_of(distinct(others), (), self, part.column, name, part.designed)
+                        _warn_of(distinct(others), self, part.column, name, part.designed)
             if kernel is not None:
                 self._keep(kernel, receipt.kernel)
             for part in parts:
@@ -294,11 +281,11 @@ class Ledger:
         with self._locked():
             self._append(self._lines(), {**end, "time": _now(), "of": number})
 
-    def recall(self, person_draws: PersonDraws, receipt: Receipt, people: str | None) -> None:
+    def recall(self, person_draws: PersonDraws, receipt: Receipt) -> None:
         """Find whom an earlier release gave an earlier report, to go on with it."""
         with self._locked():
             persons = self._persons_of(self._lines())
-            persons.recall(person_draws, self._people(people), _about(receipt))
+            persons.recall(person_draws, _about(receipt))
 
     def person(self, identity: Any, people: str | None = None) -> PersonAccount:
         """What one person has given away in releases with ``person``.
@@ -308,11 +295,10 @@ class Ledger:
         identity : as in the column of persons; 7 and ``"7"`` are one person
         people : the ``about`` of the releases, none when left out
         """
-        (found,) = encode_identities([identity], "person")
+        found = encode_identities([identity], "person")
         with self._locked():
             persons = self._persons_of(self._lines())
-            judge = self._judge(None, None, None)
-            return persons.account(self._people(people), whom(self._key(), found), judge)
+            return persons.account(hashed([whom(self._key(), people).copy], found))
 
     def people(self) -> tuple[str | None, ...]:
         """Names of the people whose draws are counted person by person, each once.
@@ -358,14 +344,15 @@ class Ledger:
         StorageError
             Where the ledger no longer has a kernel.
         """
-        (found,) = encode_identities([identity], "person")
-        with self._locked():
-            persons = self._persons_of(self._lines())
-            rows = persons.history(self._people(people), whom(self._key(), found))
-        rows = [row for row in rows if column is None or row[0] == column]
+        account = self.person(identity, people)
+        drawn = [
+            (entry, value)
+            for entry, value in zip(account.entries, account.values, strict=True)
+            if column is None or entry["column"] == column
+        ]
         given = list(reports) if is_iterable(reports) and not isinstance(reports, str) else []
-        kernels = [kernel for _, kernel, _, times in rows for _ in range(times)]
-        columns = len({name for name, *_ in rows})
+        kernels = [entry["kernel"] for entry, _ in drawn for _ in range(entry.get("times", 1))]
+        columns = len({entry["column"] for entry, _ in drawn})
         if columns != 1 or len(given) != len(kernels):
             raise InputError(
                 "reports of a person",
@@ -373,7 +360,7 @@ class Ledger:
                 got=f"{counted(len(given), 'report')}, and draws of {counted(columns, 'column')}",
                 remedy="pass each report once, in order, and name the column",
             )
-        values = {value for *_, value, _ in rows}
+        values = {value for _, value in drawn}
         is_known = len(kernels) == 1 or (len(values) == 1 and None not in values)
         if not (is_known or unchanged is True):
             raise InputError(
@@ -416,7 +403,8 @@ class Ledger:
         if receipt is not None and designed is not None:
             made[receipt.kernel] = kernel_of(designed)
 
-        def judge(drawn: Sequence[Draw]) -> tuple[int, int]:
+        @lru_cache(None)
+        def judged(drawn: tuple[Draw, ...]) -> tuple[int, int]:
             size = min(UNBOUNDED, sum(level for *_, level in drawn))
             for _, fingerprint, _ in drawn:
                 if fingerprint not in made:
@@ -429,24 +417,19 @@ class Ledger:
                 return size, size
             kernels = [_in_order(kernel, inputs) for kernel in kernels]
             if len({fingerprint for _, fingerprint, _ in drawn}) > 1:
-                size = min(size, level_of_draws(kernels, LDP(math.inf), None))
+                size = min(size, level_of(kernels))
             if prior is None or drawn[0][0] != own:
                 return size, size
-            return min(size, level_of_draws(kernels, PML(math.inf), prior)), size
+            return min(size, level_of(kernels, prior)), size
 
-        return judge
+        return lambda drawn: judged(tuple(sorted(drawn)))
 
     def kernel(self, fingerprint: str) -> Mechanism | SubsetSelection | None:
         """A kernel that was applied, where its file is still there and unchanged."""
-        found: Mechanism | SubsetSelection
         try:
             text = gzip.decompress((self._kernels / f"{fingerprint}.json.gz").read_bytes())
-            content = json.loads(text)
-            if "format" in content:
-                saved = from_json(content)
-                found = saved if isinstance(saved, SubsetSelection) else mechanism_of(saved)
-            else:
-                found = mechanism_from_json(content)
+            saved = from_json(json.loads(text))
+            found = saved if isinstance(saved, SubsetSelection) else mechanism_of(saved)
         except (OSError, EOFError, ValueError, KeyError, TypeError, MechdesignError):
             return None
         return found if kernel_fingerprint(found) == fingerprint else None
@@ -513,7 +496,7 @@ class Ledger:
                 f"ledger {self.path}: expected a ledger written by mechdesign, got something "
                 "else; choose another name for the ledger."
             )
-        if keyless and not _is_first(text):
+        if keyless:
             raise self._keyless()
 
     def _make_place(self) -> None:
@@ -541,7 +524,7 @@ class Ledger:
                 key = b""
             if len(key) == 32:
                 return key
-        elif not self.path.exists() or _is_first(read_text(self.path)):
+        elif not self.path.exists():
             # No new key in the place of one whose ledger comes back from a copy.
             self._check_there(self._head())
             write_text(secrets.token_hex(32) + "\n", self._key_file, overwrite=False, private=True)
@@ -566,10 +549,7 @@ class Ledger:
         self._check_there(head)
         if not self.path.exists():
             return []
-        text = read_text(self.path)
-        if _is_first(text):
-            return self._converted()
-        lines = text.split("\n")
+        lines = read_text(self.path).split("\n")
         # A line that a stopped process did not end was never counted.
         lines.pop()
         previous = ""
@@ -639,28 +619,11 @@ class Ledger:
         if self.kernel(fingerprint) is not None:
             return
         self._kernels.mkdir(exist_ok=True, mode=0o700)
-        if isinstance(kernel, SubsetSelection):
-            content = to_json(quiet_form(kernel))
-        else:
-            content = mechanism_to_json(mechanism_of(kernel))
-        packed = gzip.compress(json.dumps(content).encode(), mtime=0)
+        kept = kernel if isinstance(kernel, SubsetSelection) else mechanism_of(kernel)
+        packed = gzip.compress(json.dumps(to_json(quiet_form(kept))).encode(), mtime=0)
         target = self._kernels / f"{fingerprint}.json.gz"
         with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(packed)
-
-    def _converted(self) -> list[str]:
-        """The lines of a ledger of the first kind, written in its place."""
-        rows, kernels = _read_first(self.path)
-        for fingerprint, kernel in kernels.items():
-            self._keep(kernel, fingerprint)
-        lines = [_first_line()]
-        for row in rows:
-            entry = {**row, "about": [self._hidden(text) for text in row["about"]]}
-            lines.append(json.dumps({**entry, "previous": self._chained(lines[-1])}))
-            done = {"kind": "done", "time": row["time"], "of": len(lines) - 1}
-            lines.append(json.dumps({**done, "previous": self._chained(lines[-1])}))
-        write_text("\n".join(lines) + "\n", self.path, overwrite=True, private=True)
-        return lines
 
 
 def _now() -> str:
@@ -688,7 +651,7 @@ def _about(receipt: Receipt) -> dict[str, Any]:
     """What the table of draws keeps of a release."""
     return {
         "time": _now(),
-        "column": receipt.column,
+        "secret": receipt.column,
         "kernel": receipt.kernel,
         "round": receipt.round,
     }
@@ -725,20 +688,16 @@ def _refuse_reports(releases: Sequence[dict[str, Any]], finger: Fingerprint, col
 
 def _warn_of(
     same: Sequence[dict[str, Any]],
-    older: Sequence[dict[str, Any]],
     ledger: Ledger,
     column: str,
     name: str,
     designed: Any,
 ) -> None:
     """Warn of earlier releases of the same secrets, with what all add up to."""
-    count = len(same) + len(older)
-    if not count:
+    if not same:
         return
-    made = {
-        row["kernel"]: row.get("made") or ledger.kernel(row["kernel"]) for row in (*older, *same)
-    }
-    parts = [made[row["kernel"]] for row in (*older, *same)]
+    made = {row["kernel"]: ledger.kernel(row["kernel"]) for row in same}
+    parts = [made[row["kernel"]] for row in same]
     total = "what they add up to is not known, as the kernel of one is gone"
     kept = [part for part in parts if part is not None]
     if len(kept) == len(parts):
@@ -746,24 +705,24 @@ def _warn_of(
             if designed is None:
                 raise InputError("a kernel too large to be made")
             kept = [_in_order(part, kernel_of(designed).inputs) for part in kept]
-            total = str(compose(*kept, designed, **_asked(designed, (*older, *same))))
+            total = str(compose(*kept, designed, **_asked(designed, same)))
         except InputError:
             total = "what they add up to is not known, as the mechanisms have different inputs"
-    open_ = sum(not row.get("finished", True) for row in same)
+    open_ = sum(not row["finished"] for row in same)
     unfinished = ""
     if open_:
         are = "are" if open_ > 1 else "is"
         unfinished = f" ({open_} of them {are} under way or stopped, and count{'s' * (open_ == 1)})"
-    last = max(row["time"] for row in (*older, *same))
+    last = max(row["time"] for row in same)
     own = f"column {column!r} of {name}"
     # Releases are known by their secrets, too, and those of others keep their own names.
-    told = [*dict.fromkeys(f"column {row['column']!r} of {row['name']}" for row in (*older, *same))]
+    told = [*dict.fromkeys(f"column {row['column']!r} of {row['name']}" for row in same)]
     more = f" and {len(told) - _MOST_NAMES} more" if len(told) > _MOST_NAMES else ""
     as_others = "" if told == [own] else f" (as {', '.join(told[:_MOST_NAMES])}{more})"
-    if same and not older and all(row["in_other_order"] for row in same):
+    if all(row["in_other_order"] for row in same):
         own += " (its values, in another order)"
     warn(
-        f"{own} was released {counted(count, 'time')} before{as_others}, last on {last[:10]}"
+        f"{own} was released {counted(len(same), 'time')} before{as_others}, last on {last[:10]}"
         f"{unfinished}; {total}; keep the earlier reports instead, unless that much leakage is "
         "allowed",
         RepeatWarning,
@@ -781,7 +740,7 @@ def _in_order(
     ):
         return kernel
     rows = kernel.weights[[kernel.inputs.index(label) for label in inputs]]
-    return Mechanism.from_weights(rows, kernel.bits, inputs, kernel.outputs, check=False)
+    return Mechanism.over(rows, kernel.denominator, inputs, kernel.outputs, check=False)
 
 
 def _asked(designed: Any, earlier: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -811,71 +770,3 @@ def _is_readable(notion: PrivacyNotion) -> bool:
         return parse_notion(notion.spec) == notion
     except InputError:
         return False
-
-
-# Ledgers of the first kind: one JSON object with whole designs in it
-
-
-def releases_beside(
-    folders: Sequence[Path], ledger: Ledger, about: str, column: str
-) -> list[dict[str, Any]]:
-    """Releases of the same people in ledgers of the first kind, which lay beside outputs.
-
-    Where those went is not known, so that they are looked for in several folders. Warns
-    (:class:`CountsWarning`) of each, as it holds what reports must not be near.
-    """
-    own = os.path.realpath(ledger.path)
-    found: list[dict[str, Any]] = []
-    for path in dict.fromkeys(os.path.realpath(folder / _BESIDE) for folder in folders):
-        beside = Path(path)
-        if path == own or not beside.is_file() or not _is_first(read_text(beside)):
-            continue
-        rows, kernels = _read_first(beside)
-        found += [
-            {**row, "made": kernels[row["kernel"]]}
-            for row in rows
-            if about in row["about"] and row["column"] == column
-        ]
-        warn(
-            f"{beside} is a ledger of an earlier version: it holds whole designs, which may hold "
-            "counts of people, and paths of the data; keep it from whoever gets the reports",
-            CountsWarning,
-        )
-    return found
-
-
-def _is_first(text: str) -> bool:
-    """Whether a text is that of a ledger of the first kind."""
-    text = text.lstrip()[:_START]
-    return text.startswith("{") and f'"format": "{FORMAT}"' in text and '"schema": 1' in text
-
-
-def _read_first(path: Path) -> tuple[list[dict[str, Any]], dict[str, Mechanism]]:
-    """Releases and kernels of a ledger that holds whole designs; raises :class:`StorageError`."""
-    try:
-        content = read_json(path)
-        made = {
-            key: from_json(designed, str(path)) for key, designed in content["mechanisms"].items()
-        }
-        kernels = {key: mechanism_of(designed) for key, designed in made.items()}
-        rows = [
-            {
-                "kind": "release",
-                "time": str(row["date"]),
-                "name": Path(row["about"]).name,
-                "about": [f"file {row['about']}", f"name {row['about']}"],
-                "column": str(row["column"]),
-                "kernel": str(row["kernel"]),
-                "design": row.get("design"),
-                "notions": _specs(made[row["kernel"]]),
-                "source": row.get("source"),
-                "output": Path(row["output"]).name,
-            }
-            for row in content["releases"]
-        ]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise StorageError(
-            f"ledger {path}: a part is missing or has another form, so the file was edited or "
-            "damaged; take the original ledger."
-        ) from None
-    return rows, kernels

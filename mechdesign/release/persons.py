@@ -14,8 +14,10 @@ All of this compares sequences of values of a person that are equal, and change,
 When a value changed is not covered: two different reports under one key show that it did, and equal
 ones make it likely that it did not [Erlingsson2014].
 
-Persons are hashes under the key of the ledger. Draws are hashes under the secret key of their
-release, so that who has the ledger and its key, but not that one, can try no values.
+Persons are hashes under the key of the ledger. Values are hashes of person and symbol under the
+secret key of their release, so that who has the ledger and its key, but not that one, can try none.
+For each value the table says which releases drew about it, and for each person a running total, so
+that what a release costs does not depend on how many there were.
 """
 
 from __future__ import annotations
@@ -26,9 +28,10 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Decimal
-from hashlib import blake2b
+from hashlib import blake2b, shake_256
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -38,33 +41,75 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, RepeatWarning, StorageError, quote, warn
 from ..labels import counted
 from ..privacy.differential import LDP
-from ..privacy.notion import parse_notion, read_level
+from ..privacy.notion import is_notion_text, parse_notion, read_level
 from ..privacy.pointwise import PML
 from ..theory._composition import compose
 from .codes import ABSENT
-from .identities import Identity
+from .identities import Identity, hashed
 
 _UNITS = 10**12  # of a nat: levels are added up exactly, as whole numbers of these
-UNBOUNDED = 1000 * _UNITS  # a level so large counts as infinite, and many of them can be added
+_UNBOUNDED_NATS = 1000
+UNBOUNDED = (
+    _UNBOUNDED_NATS * _UNITS
+)  # a level so large counts as infinite, and many of them can be added
 _PATIENCE = 60  # seconds to wait for another process
-_DIGEST, _SEAL = 16, 8  # bytes
-_VERSION = 1
+_MOST = 1 << 62  # units that a total is kept below: many times what counts as infinite
+_DIGEST = 16  # bytes
+_CHUNK = 1 << 14  # draws that are handed to the table at once
+_CACHE = 1 << 14  # kilobytes of the table that are held in memory
+_VERSION = 2
 
+# Of kinds the first is that of values about which nothing was drawn; others name their releases.
 _TABLES = f"""
-CREATE TABLE releases (number INTEGER PRIMARY KEY, people TEXT, time TEXT, secret TEXT,
-    kernel TEXT, level INTEGER, round TEXT);
-CREATE TABLE draws (people TEXT, person BLOB, draw BLOB, release INTEGER, value BLOB, sealed BLOB,
-    times INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (people, person, draw)) WITHOUT ROWID;
-CREATE TABLE states (mark TEXT PRIMARY KEY, draws INTEGER);
+CREATE TABLE releases (number INTEGER PRIMARY KEY, secret TEXT, kernel TEXT, level INTEGER,
+    round TEXT, time TEXT, key TEXT, seed BLOB, mark TEXT);
+CREATE TABLE kinds (number INTEGER PRIMARY KEY, releases TEXT, size INTEGER);
+INSERT INTO kinds VALUES (0, '', 0);
+CREATE TABLE draws (person BLOB, value BLOB, kind INTEGER, times INTEGER, place INTEGER,
+    sealed BLOB, PRIMARY KEY (person, value)) WITHOUT ROWID;
+CREATE TABLE accounts (person BLOB PRIMARY KEY, total INTEGER) WITHOUT ROWID;
 PRAGMA user_version = {_VERSION};
 """
-# Draws of the first form stand for themselves, and give no earlier report.
-_NEWER = f"""
-ALTER TABLE releases ADD COLUMN round TEXT;
-ALTER TABLE draws ADD COLUMN value BLOB;
-ALTER TABLE draws ADD COLUMN sealed BLOB;
-ALTER TABLE draws ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
-PRAGMA user_version = {_VERSION};
+# What a release asks for, which kinds become others by it and what that adds, and whom it takes
+# anything. One value of a person counts with its level in place of its capacity.
+_ASKED = f"""
+CREATE TEMP TABLE asked (person BLOB, value BLOB, times INTEGER, place INTEGER, sealed BLOB,
+    PRIMARY KEY (person, value)) WITHOUT ROWID;
+CREATE TEMP TABLE steps (kind INTEGER PRIMARY KEY, next INTEGER, more INTEGER);
+CREATE TEMP TABLE fresh (person BLOB PRIMARY KEY, more INTEGER, number INTEGER) WITHOUT ROWID;
+CREATE TEMP TABLE spares (person BLOB PRIMARY KEY, spare INTEGER) WITHOUT ROWID;
+CREATE TEMP VIEW changes AS SELECT asked.*, steps.* FROM asked LEFT JOIN draws
+    USING (person, value) JOIN steps ON steps.kind = coalesce(draws.kind, 0);
+CREATE TEMP VIEW levels AS SELECT *, min({_MOST}, more + coalesce(total, 0)) - coalesce(spare, 0)
+    AS level FROM fresh LEFT JOIN accounts USING (person) LEFT JOIN spares USING (person);
+"""
+# Each of ?1 draws by the bytes of all of them; ?5 says whether one that comes again is another.
+_UNPACKED = """
+INSERT INTO asked WITH RECURSIVE each(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM each
+    WHERE n < ?1 - 1) SELECT substr(?2, 32 * n + 1, 16), substr(?2, 32 * n + 17, 16), 1, ?3 + n,
+    substr(?4, 8 * n + 1, 8) FROM each WHERE true
+    ON CONFLICT (person, value) DO UPDATE SET times = times + ?5
+"""
+# In floats, which are exact for all sums that a budget may have, and never too large.
+_ADDED_UP = f"""
+INSERT INTO fresh SELECT person, min({_MOST}, total(min({_MOST}, times * more))), sum(times)
+    FROM changes GROUP BY person
+"""
+_DRAWS_WRITTEN = """
+INSERT INTO draws SELECT person, value, (SELECT next FROM steps WHERE kind = 0), times, place,
+    sealed FROM asked CROSS JOIN fresh USING (person) WHERE true
+    ON CONFLICT (person, value) DO UPDATE
+    SET kind = coalesce((SELECT next FROM steps WHERE steps.kind = draws.kind), kind)
+"""
+_TOTALS_WRITTEN = f"""
+INSERT INTO accounts SELECT person, more FROM fresh WHERE true
+    ON CONFLICT (person) DO UPDATE SET total = min({_MOST}, total + excluded.total)
+"""
+# The kinds of all values of whom a release takes anything, as they are after it.
+_HELD = """
+CREATE TEMP TABLE held AS SELECT person, coalesce(next, draws.kind) AS kind
+    FROM fresh JOIN draws USING (person) LEFT JOIN changes USING (person, value)
+    UNION ALL SELECT person, next FROM changes WHERE kind = 0
 """
 
 #: A draw as (column, fingerprint of the kernel, level in units).
@@ -77,11 +122,15 @@ Judge = Callable[[Sequence[Draw]], tuple[int, int]]
 
 
 class PersonDraws:
-    """Collects which draws a release needs of whom.
+    """Collects which draws a release needs of whom, in 40 bytes for each row.
+
+    It is a mapping, too, of encoded identities that get an earlier report to the symbol and round
+    of that.
 
     Parameters
     ----------
     key : secret bytes of the ledger
+    people : name of the people; persons of one identity and name are one person
     identity : column and key of the identities that reports are a function of; without any, every
         row is a draw of its own
     column, kernel : name of the column of secrets, fingerprint of the kernel
@@ -89,33 +138,44 @@ class PersonDraws:
 
     Attributes
     ----------
-    recalled : for encoded identities that get an earlier report, the symbol and round of it
+    changed : how many earlier reports are of another value
     """
 
     def __init__(
         self,
         key: bytes,
+        people: str | None,
         identity: Identity | None,
         column: str,
         kernel: str,
         inputs: tuple[Any, ...] | None = None,
     ) -> None:
-        self._key, self._identity = key, identity
-        self._column, self._kernel = f"{len(column)} {column}", kernel
-        self.recalled: dict[bytes, tuple[int, str | None]] = {}
-        self._found: dict[bytes, bytes] = {}
-        self._identities: dict[bytes, bytes] = {}
-        self._rows: dict[bytes, int] = {}
+        self.people, self.identity = people, identity
+        self.whom = whom(key, people)
+        self._recalled: dict[bytes, tuple[int, str | None]] = {}
+        self.changed = 0
+        self._parts: list[NDArray[np.uint64]] = []
+        self._streams: dict[bytes, NDArray[np.uint64]] = {}
         if identity is not None:
-            self._draw = self._draw_of(identity.round)
             known = kernel if inputs is None else repr(inputs)
-            self._value = self._hash(f"values of persons {self._column} {known}")
-            self._seal = self._hash(f"seals of draws {self._column} {kernel}", _SEAL)
+            context = f"values of persons {len(column)} {column} {known}"
+            self._value = identity.key.hash(_DIGEST, context.encode("utf-8", "surrogatepass"))
+            name = identity.key.fingerprint.encode()
+            self.key = blake2b(name, key=key, digest_size=_DIGEST).hexdigest()
+
+    def __len__(self) -> int:
+        return len(self._recalled)
+
+    def __contains__(self, identity: bytes) -> bool:
+        return hashed([self.whom.copy], [identity]) in self._recalled
+
+    def __getitem__(self, identity: bytes) -> tuple[int, str | None]:
+        return self._recalled[hashed([self.whom.copy], [identity])]
 
     @property
     def is_remembered(self) -> bool:
         """Whether the same value of the same person is the same draw."""
-        return self._identity is not None and self._identity.by_person
+        return self.identity is not None and self.identity.by_person
 
     def add(
         self,
@@ -128,108 +188,79 @@ class PersonDraws:
         Where identities are those of rows, or there are none, persons say whom they are about; rows
         about nobody are on nobody's account.
         """
-        if self.is_remembered:
-            assert identities is not None
-            for identity, code in zip(identities, codes.tolist(), strict=True):
-                if code != ABSENT:
-                    draw = self._digest(self._draw, code, identity)
-                    if draw not in self._found:
-                        value = self._digest(self._value, code, identity)
-                        sealed = self._sealed(draw, code)
-                        self._found[draw] = whom(self._key, identity) + value + sealed
-                        self._identities[draw] = identity
-            return
-        assert persons is not None
-        for i, (person, code) in enumerate(zip(persons, codes.tolist(), strict=True)):
-            if code == ABSENT or person is None:
-                continue
-            who = whom(self._key, person)
-            if identities is None:
-                self._rows[who] = self._rows.get(who, 0) + 1
-            else:
-                self._found[self._digest(self._draw, code, identities[i])] = who
+        who: Any = identities if self.is_remembered else persons
+        told = (codes != ABSENT) & np.array([one is not None for one in who], dtype=bool)
+        places = np.flatnonzero(told).tolist()
+        rows = np.zeros((len(places), 5), dtype=np.uint64)
+        rows[:, 4] = codes[told]
+        who = list(who)
+        rows[:, :2] = _words(hashed(repeat(self.whom.copy), [who[i] for i in places]))
+        if identities is not None:
+            symbols = codes[told].tolist()
+            copies = {}
+            for code in set(symbols):
+                start = self._value.copy()
+                start.update(code.to_bytes(8, "little"))
+                copies[code] = start.copy
+            who = who if self.is_remembered else list(identities)
+            values = hashed(map(copies.__getitem__, symbols), [who[i] for i in places])
+            rows[:, 2:4] = _words(values)
+        self._parts.append(rows)
 
-    def rows(self) -> Iterator[tuple[bytes, bytes, bytes | None, bytes | None, int]]:
-        """Draws with their person, value and sealed symbol, and how many of them there are."""
-        for draw, packed in self._found.items():
-            who, value, sealed = packed[:_DIGEST], packed[_DIGEST:-_SEAL], packed[-_SEAL:]
-            if self.is_remembered:
-                yield draw, who, value, sealed, 1
-            else:
-                yield draw, packed, None, None, 1
-        for who, number in self._rows.items():
-            yield secrets.token_bytes(_DIGEST), who, None, None, number
+    def ask(self, base: sqlite3.Connection, seed: bytes) -> None:
+        """Fill the table of what is asked, each draw once.
 
-    def recall(self, draw: bytes, earlier: Sequence[tuple[bytes, bytes, str | None]]) -> bool:
-        """Let a person have an earlier report, of the same value if there is one.
-
-        Parameters
-        ----------
-        draw : what was asked
-        earlier : draws of that person under this column and kernel with their sealed symbols and
-            rounds, the last first
-
-        Returns
-        -------
-        Whether there was one under this key.
+        Symbols are sealed by a stream that belongs to the seed and to the key of the release. All
+        draws of a person without a key have the seed in the place of their values.
         """
-        identity = self._identities[draw]
-        own = self._opened(draw, self._found[draw][-_SEAL:])
-        known = []
-        for other, sealed, of in earlier:
-            code = self._opened(other, sealed)
-            # Draws under other keys do not open.
-            if self._digest(self._draw_of(of), code, identity) == other:
-                known.append((code, of))
-        if not known:
-            return False
-        self.recalled[identity] = next((one for one in known if one[0] == own), known[0])
-        return True
+        rows = np.concatenate([np.zeros((0, 5), np.uint64), *self._parts])
+        self._parts = []
+        rows = rows[np.argsort(rows[:, 0])]
+        sealed: Any = None
+        if self.identity is None:
+            rows[:, 2:4] = _words(seed)
+        if self.is_remembered:
+            self._codes = rows[:, 4]
+            sealed = (rows[:, 4] ^ self._stream(seed, len(rows))).tobytes()
+        for start in range(0, len(rows), _CHUNK):
+            part = rows[start : start + _CHUNK, :4].astype(">u8")
+            hidden = sealed and sealed[8 * start : 8 * (start + len(part))]
+            told = [len(part), part.tobytes(), start, hidden, self.identity is None]
+            base.execute(_UNPACKED, told)
 
-    def changed(self) -> int:
-        """How many earlier reports are of another value."""
-        return sum(
-            self._opened(draw, self._found[draw][-_SEAL:]) != self.recalled[identity][0]
-            for draw, identity in self._identities.items()
-            if identity in self.recalled
-        )
+    def recall(
+        self, person: bytes, place: int, earlier: tuple[bytes, int, bytes, str | None]
+    ) -> None:
+        """Let a person have an earlier report, by seed, place and seal of its symbol, and round."""
+        seed, sealed_at, sealed, of = earlier
+        pad = int(self._stream(seed, 1 << (sealed_at + 1).bit_length())[sealed_at])
+        code = pad ^ int.from_bytes(sealed, "little")
+        self.changed += code != int(self._codes[place])
+        self._recalled[person] = (code, of)
 
-    def _hash(self, context: str, size: int = _DIGEST) -> blake2b:
-        assert self._identity is not None
-        return self._identity.key.hash(size, context.encode("utf-8", "surrogatepass"))
-
-    def _draw_of(self, of: str | None) -> blake2b:
-        behind = "" if of is None else f" {of}"
-        return self._hash(f"draws of persons {self._column} {self._kernel}{behind}")
-
-    @staticmethod
-    def _digest(start: blake2b, code: int, identity: bytes) -> bytes:
-        found = start.copy()
-        found.update(code.to_bytes(8, "little", signed=True) + identity)
-        return found.digest()
-
-    def _sealed(self, draw: bytes, code: int) -> bytes:
-        """The symbol under a pad that belongs to this draw alone."""
-        pad = self._seal.copy()
-        pad.update(draw)
-        hidden = int.from_bytes(pad.digest(), "little") ^ code
-        return hidden.to_bytes(_SEAL, "little")
-
-    def _opened(self, draw: bytes, sealed: bytes) -> int:
-        pad = self._seal.copy()
-        pad.update(draw)
-        found = int.from_bytes(pad.digest(), "little") ^ int.from_bytes(sealed, "little")
-        return found & (1 << 62) - 1
+    def _stream(self, seed: bytes, size: int) -> NDArray[np.uint64]:
+        """The first words of what seals the symbols of a release."""
+        known = self._streams.get(seed)
+        if known is None or len(known) < size:
+            assert self.identity is not None
+            start = self.identity.key.hash(64, b"seals of draws " + seed).digest()
+            known = np.frombuffer(shake_256(start).digest(8 * size), dtype="<u8")
+            self._streams[seed] = known
+        return known[:size]
 
 
-def recalled(found: PersonDraws | None) -> dict[bytes, tuple[int, str | None]]:
-    """Who gets an earlier report in a release, and which."""
-    return {} if found is None else found.recalled
+def _words(digests: bytes) -> NDArray[np.uint64]:
+    """Digests as two words each, which are in the order that their bytes are in."""
+    return np.frombuffer(digests, dtype=">u8").reshape(-1, 2).astype(np.uint64)
 
 
-def whom(key: bytes, identity: bytes) -> bytes:
-    """The hash of a person, under the key of the ledger."""
-    return blake2b(identity, key=key, digest_size=_DIGEST, person=b"mechdesign-whom").digest()
+def whom(key: bytes, people: str | None) -> blake2b:
+    """What hashes persons under the key of the ledger, before their identity."""
+    found = blake2b(key=key, digest_size=_DIGEST, person=b"mechdesign-whom")
+    # Of fixed length, and apart for people without a name.
+    name = b"" if people is None else b"named " + people.encode("utf-8", "surrogatepass")
+    found.update(blake2b(name).digest())
+    return found
 
 
 # Levels and budgets
@@ -272,14 +303,14 @@ def read_budget(budget: Any, on_spent: str = "error") -> Budget | None:
                 remedy="pass budget= (--budget)",
             )
         return None
-    notion = parse_notion(budget) if isinstance(budget, str) and ":" in budget else budget
+    notion = parse_notion(budget) if isinstance(budget, str) and is_notion_text(budget) else budget
     level: Any = notion.epsilon if isinstance(notion, (LDP, PML)) else notion
     try:
         level = read_level(level) if isinstance(level, str) else level
-        level = math.nan if isinstance(level, bool) else float(level)
+        nats = math.nan if isinstance(level, bool) else float(level)
     except (TypeError, ValueError):
-        level = math.nan
-    if not 0 <= level < nats_of(UNBOUNDED):
+        nats = math.nan
+    if not 0 <= nats < _UNBOUNDED_NATS:
         raise InputError(
             "budget",
             expected="a level of LDP in nats from 0 to below 1000, md.LDP(level) or md.PML(level)",
@@ -291,29 +322,21 @@ def read_budget(budget: Any, on_spent: str = "error") -> Budget | None:
 
 def units(level: float) -> int:
     """A level in units of 10⁻¹² nats, rounded up."""
-    if not level < nats_of(UNBOUNDED):
+    if not level < _UNBOUNDED_NATS:
         return UNBOUNDED
     return int((Decimal(repr(float(level))) * _UNITS).to_integral_value(ROUND_CEILING))
 
 
-def nats_of(total: int) -> float:
-    """Units as nats."""
-    return total / _UNITS
-
-
 def nats(total: int) -> float:
     """Units as nats, infinite where they are so many."""
-    return math.inf if total >= UNBOUNDED else nats_of(total)
+    return math.inf if total >= UNBOUNDED else total / _UNITS
 
 
-def level_of(designs: Sequence[Any]) -> int:
-    """The level of one draw of each of these together, in units, rounded up."""
-    found = (compose(one, notions=[LDP(math.inf)]).found[0].levels[0] for one in designs)
-    return min(UNBOUNDED, sum(map(units, found)))
-
-
-def level_of_draws(kernels: Sequence[Any], notion: LDP | PML, prior: Any) -> int:
-    """The level of one draw of each kernel about one value, in units, rounded up."""
+def level_of(kernels: Sequence[Any], prior: Any = None) -> int:
+    """The level of one draw of each kernel about one value, in units, rounded up: of LDP, or of PML
+    under a prior.
+    """
+    notion = LDP(math.inf) if prior is None else PML(math.inf)
     return units(compose(*kernels, notions=[notion], prior=prior).found[0].levels[0])
 
 
@@ -329,10 +352,12 @@ class PersonAccount:
     level : of LDP, in nats, rounded up: of their values, given when these changed
     entries : for each draw the time, column, fingerprint of the kernel and level of its release,
         its round where it has one, and how many draws there are where there are several
+    values : for each draw a hash of what it was about, where that is known
     """
 
     level: float
     entries: tuple[dict[str, Any], ...]
+    values: tuple[bytes | None, ...] = field(default=(), repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; an infinite level is ``"inf"``."""
@@ -394,6 +419,10 @@ def warn_of_charge(charge: Charge, budget: Budget | None, column: str, name: str
         )
 
 
+#: A release as column, kernel, level, round, time, mark of its key, and seed of its seals.
+_Made = dict[int, tuple[str, str, int, str | None, str, str | None, bytes]]
+
+
 class Persons:
     """The table of draws; whoever uses it holds the lock of its ledger."""
 
@@ -406,7 +435,7 @@ class Persons:
             return
         if self.path.exists():
             with self._opened() as base:
-                if base.execute("SELECT 1 FROM states WHERE mark = ?", [mark]).fetchone():
+                if base.execute("SELECT 1 FROM releases WHERE mark = ?", [mark]).fetchone():
                     return
         raise StorageError(
             f"ledger: expected in {self.path.name} what persons gave away so far, got an older "
@@ -416,8 +445,7 @@ class Persons:
     @contextmanager
     def charged(
         self,
-        found: PersonDraws,
-        people: str,
+        person_draws: PersonDraws,
         about: dict[str, Any],
         level: int,
         judge: Judge,
@@ -429,54 +457,41 @@ class Persons:
         :class:`DataError` where the budget of a person does not allow theirs.
         """
         with self._opened() as base:
-            persons = _ask(base, found)
+            seed, mark = secrets.token_bytes(_DIGEST), secrets.token_hex(_DIGEST)
             base.execute("BEGIN IMMEDIATE")
+            told = {**about, "level": level, "seed": seed, "mark": mark}
+            told["key"] = person_draws.key if person_draws.identity else None
+            names = ", ".join(told)
+            marks = ", ".join("?" * len(told))
             number = base.execute(
-                "INSERT INTO releases (people, time, secret, kernel, level, round) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                [people, *(about[n] for n in ("time", "column", "kernel")), level, about["round"]],
+                f"INSERT INTO releases ({names}) VALUES ({marks})", [*told.values()]
             ).lastrowid
-            base.execute(
-                "INSERT OR IGNORE INTO draws SELECT ?, person, draw, ?, value, sealed, times "
-                "FROM asked",
-                [people, number],
-            )
-            base.execute(
-                "CREATE TEMP TABLE mine AS SELECT DISTINCT person FROM asked "
-                "JOIN draws USING (person, draw) WHERE people = ? AND release = ?",
-                [people, number],
-            )
-            _add_up(base, people, judge)
+            person_draws.ask(base, seed)
+            (persons,) = base.execute("SELECT count(DISTINCT person) FROM asked").fetchone()
+            _step(base, about, judge, number)
+            base.execute(_ADDED_UP)
             if budget is not None:
-                self._keep_to(base, budget, number, people, persons)
-                _recall(base, found, people, about)
-            (before,) = base.execute(
-                "SELECT count(*) FROM mine WHERE EXISTS (SELECT 1 FROM draws WHERE people = ? "
-                "AND person = mine.person AND release <> ?)",
-                [people, number],
+                self._keep_to(base, budget, judge, persons)
+            drawn, before, most = base.execute(
+                "SELECT coalesce(sum(number), 0), count(total), coalesce(max(level), 0) FROM levels"
             ).fetchone()
-            (drawn,) = base.execute(
-                "SELECT coalesce(sum(asked.times), 0) FROM asked JOIN draws USING (person, draw) "
-                "WHERE people = ? AND release = ?",
-                [people, number],
-            ).fetchone()
-            (most,) = base.execute("SELECT coalesce(max(total), 0) FROM totals").fetchone()
-            mark = secrets.token_hex(16)
-            base.execute("INSERT INTO states VALUES (?, ?)", [mark, drawn])
-            earlier = len(found.recalled)
+            base.execute(_DRAWS_WRITTEN)
+            base.execute(_TOTALS_WRITTEN)
+            if budget is not None:
+                _recall(base, person_draws, about)
             yield (
-                Charge(persons, drawn, before, int(most), earlier, found.changed()),
+                Charge(persons, drawn, before, most, len(person_draws), person_draws.changed),
                 mark,
             )
             base.execute("COMMIT")
 
     @staticmethod
-    def _keep_to(
-        base: sqlite3.Connection, budget: Budget, number: int | None, people: str, persons: int
-    ) -> None:
+    def _keep_to(base: sqlite3.Connection, budget: Budget, judge: Judge, persons: int) -> None:
         """Refuse a release that takes anybody beyond, or leave out whom it would."""
+        if isinstance(budget.notion, PML):
+            _spare(base, judge)
         over, most = base.execute(
-            "SELECT count(*), max(total) FROM totals WHERE total > ?", [budget.level]
+            "SELECT count(*), max(level) FROM levels WHERE level > ?", [budget.level]
         ).fetchone()
         if over and budget.on_spent == "error":
             raise DataError(
@@ -489,57 +504,39 @@ class Persons:
                 "values that are as before cost nothing",
             )
         if over:
-            beyond = "(SELECT person FROM totals WHERE total > ?)"
-            base.execute(
-                f"DELETE FROM draws WHERE people = ? AND release = ? AND person IN {beyond}",
-                [people, number, budget.level],
-            )
-            base.execute(f"DELETE FROM mine WHERE person IN {beyond}", [budget.level])
-            base.execute("DELETE FROM totals WHERE total > ?", [budget.level])
+            beyond = "(SELECT person FROM levels WHERE level > ?)"
+            base.execute(f"DELETE FROM fresh WHERE person IN {beyond}", [budget.level])
 
-    def recall(self, found: PersonDraws, people: str, about: dict[str, Any]) -> None:
+    def recall(self, person_draws: PersonDraws, about: dict[str, Any]) -> None:
         """Find the earlier reports for a release whose draws are written already."""
         with self._opened() as base:
-            _ask(base, found)
-            _recall(base, found, people, about)
+            person_draws.ask(base, secrets.token_bytes(_DIGEST))
+            _step(base, about, lambda _: (0, 0), None)
+            _recall(base, person_draws, about)
 
-    def account(self, people: str, person: bytes, judge: Judge) -> PersonAccount:
+    def account(self, person: bytes) -> PersonAccount:
         """What a person has given away."""
         if not self.path.exists():
             return PersonAccount(0.0, ())
         with self._opened() as base:
-            rows = base.execute(
-                "SELECT time, secret, kernel, level, round, times FROM draws "
-                "JOIN releases ON number = release "
-                "WHERE draws.people = ? AND person = ? ORDER BY number",
-                [people, person],
+            (total,) = base.execute(
+                "SELECT coalesce(max(total), 0) FROM accounts WHERE person = ?", [person]
+            ).fetchone()
+            made = _releases(base)
+            kinds = base.execute(
+                "SELECT releases, CASE WHEN sealed IS NULL THEN NULL ELSE value END, times "
+                "FROM draws JOIN kinds ON number = kind WHERE person = ?",
+                [person],
             ).fetchall()
-            base.execute("CREATE TEMP TABLE mine AS SELECT ? AS person", [person])
-            _add_up(base, people, judge)
-            (total,) = base.execute("SELECT coalesce(max(total), 0) FROM totals").fetchone()
-        entries = tuple(
-            {
-                "time": time,
-                "column": column,
-                "kernel": kernel,
-                "level": _told(nats(level)),
-                **({} if of is None else {"round": of}),
-                **({} if times == 1 else {"times": times}),
-            }
-            for time, column, kernel, level, of, times in rows
-        )
-        return PersonAccount(nats(int(total)), entries)
-
-    def history(self, people: str, person: bytes) -> list[tuple[str, str, bytes | None, int]]:
-        """Column, kernel, hash of the value where it is known, and number, of each draw."""
-        if not self.path.exists():
-            return []
-        with self._opened() as base:
-            return base.execute(
-                "SELECT secret, kernel, value, times FROM draws JOIN releases ON number = release "
-                "WHERE draws.people = ? AND person = ? ORDER BY number",
-                [people, person],
-            ).fetchall()
+        given = [(n, value, times) for kind, value, times in kinds for n in map(int, kind.split())]
+        given.sort(key=lambda one: one[0])
+        entries = []
+        for number, _, times in given:
+            column, kernel, level, of, time, *_ = made[number]
+            entry = {"time": time, "column": column, "kernel": kernel, "level": _told(nats(level))}
+            entry |= {} if of is None else {"round": of}
+            entries.append(entry | ({} if times == 1 else {"times": times}))
+        return PersonAccount(nats(total), tuple(entries), tuple(value for _, value, _ in given))
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -549,12 +546,16 @@ class Persons:
             base = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
             try:
                 base.execute("PRAGMA synchronous = FULL")
-                base.execute("PRAGMA temp_store = MEMORY")
+                base.execute(f"PRAGMA cache_size = -{_CACHE}")
                 if not base.execute("SELECT 1 FROM sqlite_master").fetchone():
                     base.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT;")
                 (version,) = base.execute("PRAGMA user_version").fetchone()
-                if version < _VERSION:
-                    base.executescript(f"BEGIN IMMEDIATE; {_NEWER} COMMIT;")
+                if version != _VERSION:
+                    raise StorageError(
+                        f"ledger: expected {self.path.name} of version {_VERSION}, got {version}; "
+                        "begin another ledger, or use the version of mechdesign that wrote it."
+                    )
+                base.executescript(_ASKED)
                 yield base
             finally:
                 # Takes back what is not committed.
@@ -566,71 +567,78 @@ class Persons:
             ) from None
 
 
-def _ask(base: sqlite3.Connection, found: PersonDraws) -> int:
-    """Make the table of the draws that are asked; returns the number of persons."""
-    base.execute(
-        "CREATE TEMP TABLE asked (draw BLOB PRIMARY KEY, person BLOB, value BLOB, sealed BLOB, "
-        "times INTEGER)"
+def _releases(base: sqlite3.Connection) -> _Made:
+    """All releases by their numbers."""
+    rows = base.execute(
+        "SELECT number, secret, kernel, level, round, time, key, seed FROM releases"
     )
-    base.executemany("INSERT INTO asked VALUES (?, ?, ?, ?, ?)", found.rows())
-    return int(base.execute("SELECT count(DISTINCT person) FROM asked").fetchone()[0])
+    return {number: tuple(told) for number, *told in rows}
 
 
-def _add_up(base: sqlite3.Connection, people: str, judge: Judge) -> None:
-    """Make the table of what each person in ``mine`` has given away.
-
-    What kernels drew about one value is judged once for all who have the same.
-    """
-    base.execute(
-        "CREATE TEMP TABLE kernels AS SELECT number, (SELECT min(number) FROM releases AS other "
-        "WHERE other.secret = releases.secret AND other.kernel = releases.kernel) AS kernel "
-        "FROM releases WHERE people = ?",
-        [people],
-    )
-    base.execute("CREATE INDEX temp.by_number ON kernels (number)")
-    base.execute(
-        "CREATE TEMP TABLE kinds AS SELECT person, max(times) AS times, "
-        "group_concat(kernels.kernel) AS kind FROM mine JOIN draws USING (person) "
-        "JOIN kernels ON number = release WHERE people = ? "
-        "GROUP BY person, coalesce(value, draw)",
-        [people],
-    )
-    base.execute("CREATE TEMP TABLE judged (kind TEXT PRIMARY KEY, level INTEGER, size INTEGER)")
-    for (kind,) in base.execute("SELECT DISTINCT kind FROM kinds").fetchall():
-        parts = [
-            base.execute(
-                "SELECT secret, kernel, level FROM releases WHERE number = ?", [number]
-            ).fetchone()
-            for number in kind.split(",")
-        ]
-        base.execute("INSERT INTO judged VALUES (?, ?, ?)", [kind, *judge(parts)])
-    # One value with its level, and all others with their capacities. In floats, which are exact
-    # for all sums that a budget may have.
-    base.execute(
-        "CREATE TEMP TABLE totals AS SELECT person, "
-        "total(times * size) - max(size - level) AS total "
-        "FROM kinds JOIN judged USING (kind) GROUP BY person"
-    )
-
-
-def _recall(
-    base: sqlite3.Connection, found: PersonDraws, people: str, about: dict[str, Any]
+def _step(
+    base: sqlite3.Connection, about: dict[str, Any], judge: Judge, number: int | None
 ) -> None:
-    """Find earlier reports for what is asked and not written; an error where there are none."""
-    missing = base.execute(
-        "SELECT draw, person FROM asked WHERE NOT EXISTS (SELECT 1 FROM draws WHERE people = ? "
-        "AND person = asked.person AND draw = asked.draw)",
-        [people],
+    """Make the table of the kinds that become others by a release.
+
+    Those are left out that have a draw of its kernel and round: under one key and column their
+    values have that report already.
+    """
+    made = _releases(base)
+    kinds = base.execute(
+        "SELECT number, releases, size FROM kinds WHERE number IN (SELECT DISTINCT "
+        "coalesce(kind, 0) FROM asked LEFT JOIN draws USING (person, value))"
     ).fetchall()
-    none = 0
-    for draw, person in missing:
-        earlier = base.execute(
-            "SELECT draw, sealed, round FROM draws JOIN releases ON number = release "
-            "WHERE draws.people = ? AND person = ? AND secret = ? AND kernel = ? "
-            "AND sealed IS NOT NULL ORDER BY number DESC",
-            [people, person, about["column"], about["kernel"]],
+    for kind, releases, size in kinds:
+        known = [int(n) for n in releases.split()]
+        if any((made[n][1], made[n][3]) == (about["kernel"], about["round"]) for n in known):
+            continue
+        after, more = None, 0
+        if number is not None:
+            _, larger = judge([made[n][:3] for n in (*known, number)])
+            after = base.execute(
+                "INSERT INTO kinds (releases, size) VALUES (?, ?)",
+                [f"{releases} {number}", larger],
+            ).lastrowid
+            more = larger - size
+        base.execute("INSERT INTO steps VALUES (?, ?, ?)", [kind, after, more])
+
+
+def _spare(base: sqlite3.Connection, judge: Judge) -> None:
+    """Find for each person the value whose level is furthest below its leakage capacity."""
+    made = _releases(base)
+    base.execute(_HELD)
+    base.execute("CREATE TEMP TABLE judged (kind INTEGER PRIMARY KEY, spare INTEGER)")
+    for kind, releases in base.execute(
+        "SELECT number, releases FROM kinds WHERE number IN (SELECT kind FROM held)"
+    ).fetchall():
+        level, size = judge([made[int(n)][:3] for n in releases.split()])
+        base.execute("INSERT INTO judged VALUES (?, ?)", [kind, size - level])
+    base.execute(
+        "INSERT INTO spares SELECT person, max(spare) FROM held JOIN judged USING (kind) "
+        "GROUP BY person"
+    )
+
+
+def _recall(base: sqlite3.Connection, person_draws: PersonDraws, about: dict[str, Any]) -> None:
+    """Find earlier reports for what is asked and not written; an error where there are none."""
+    made, none = _releases(base), 0
+    same = (about["secret"], about["kernel"], person_draws.key if person_draws.identity else None)
+    for person, value, place in base.execute("SELECT person, value, place FROM changes").fetchall():
+        rows = base.execute(
+            "SELECT value, releases, place, sealed FROM draws JOIN kinds ON number = kind "
+            "WHERE person = ? AND sealed IS NOT NULL",
+            [person],
         ).fetchall()
-        none += not found.recall(draw, earlier)
+        earlier = [
+            (other == value, n, (made[numbers[0]][6], at, sealed, made[n][3]))
+            for other, releases, at, sealed in rows
+            for numbers in [[int(n) for n in releases.split()]]
+            for n in numbers
+            if (*made[n][:2], made[n][5]) == same
+        ]
+        none += not earlier
+        if earlier:
+            person_draws.recall(person, place, max(earlier)[2])
     if none:
         raise DataError(
             "budget of persons",

@@ -40,6 +40,7 @@ from ..published import (
 )
 from ..tables.counting import MISSING_TEXT, distinct_values, is_missing
 from ..tables.files import RUN, file_of, find_inputs, is_text, receipt_path
+from ..tables.frames import frame_names, frame_parts, listed_values
 from ..tables.parts import parts_of
 from ..tables.reading import open_table
 from .report_counts import ReportCounts
@@ -48,8 +49,6 @@ KEY = "mechdesign"
 SCHEMA = 1
 # Rows whose digests are hashed at once: they stay in the cache.
 _CHUNK = 1 << 14
-# Bytes of a file that are read at once.
-_READ = 1 << 20
 # Values whose digests are kept, of which at most so many.
 _PLAIN, _KEPT = frozenset({str, int, float, bool, type(None)}), 1 << 12
 
@@ -328,31 +327,15 @@ def known_reports(table: Any, column: str) -> Receipt | None:
     found = receipts_of(table)
     if str(column) in found or not found or not hasattr(type(table), "columns"):
         return found.get(str(column))
-    names = table.schema.names if hasattr(table, "schema") else map(str, table.columns)
-    there = set(names)
+    names = frame_names(table)
+    there = set(map(str, names))
     marked = {r.reports: r for name, r in found.items() if r.reports and name not in there}
-    if not marked:
-        return None
-    array = _array(table, column)
-    if array is None:
+    if not marked or names.count(column) != 1:
         return None
     finger = Fingerprinter()
-    finger.add(array)
+    for (values,) in frame_parts(table, [column]):
+        finger.add(values)
     return marked.get(finger.result().sequence)
-
-
-def _array(table: Any, column: str) -> Any:
-    """A column of a pandas frame or an Arrow table as an Arrow array; ``None`` for others."""
-    import pyarrow as pa
-
-    if type(table).__module__.startswith("pandas") and list(table.columns).count(column) == 1:
-        try:
-            return pa.Array.from_pandas(table[column])
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            return None  # values of several types, as no mechanism reports them
-    if hasattr(table, "schema") and table.schema.names.count(column) == 1:
-        return table.column(column) if hasattr(table, "column") else None
-    return None
 
 
 def trace(
@@ -432,7 +415,7 @@ def file_receipts(path: str | Path, *, check: bool = False) -> dict[str, Receipt
     if not beside.exists():
         return {}
     found, digest = read_receipts(beside)
-    if check and digest != file_digest(Path(path)):
+    if check and digest != sha256_of(Path(path)):
         raise DataError(
             f"file {Path(path).name}",
             expected="the file that its receipt was written for",
@@ -463,16 +446,13 @@ def _receipts_of_all(each: list[dict[str, Receipt]]) -> dict[str, Receipt]:
     return found
 
 
-def file_digest(path: Path) -> str:
+def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
     try:
         with open(path, "rb") as file:
-            while chunk := file.read(_READ):
-                digest.update(chunk)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as problem:
         raise StorageError(f"file {path}: cannot be read ({problem.strerror}).") from None
-    return digest.hexdigest()
 
 
 # Fingerprints of columns
@@ -515,12 +495,12 @@ class Fingerprinter:
         self._known: dict[tuple[type, Any], tuple[int, int]] = {}
 
     def add(self, array: Any) -> None:
-        """Take in an Arrow array."""
+        """Take in an Arrow array, or a list."""
         try:
             values, places = distinct_values(array)
         except DataError:
             # Lists and the like; whatever releases the column refuses them.
-            values, places = distinct_values([str(value) for value in array.to_pylist()])
+            values, places = distinct_values([str(value) for value in listed_values(array)])
         self.add_codes([*values, None], places)
 
     def add_codes(self, values: Sequence[Any], places: NDArray[np.int64]) -> None:
@@ -601,34 +581,6 @@ def _marker(digests: Sequence[tuple[int, int]]) -> Callable[[NDArray[Any]], Mark
         return Marks(halves.take(places), (table * counts[:, None]).sum(axis=0, dtype=np.uint64))
 
     return mark
-
-
-class PairFingerprinter:
-    """Builds a fingerprint of identities with their symbols, the same in any order.
-
-    Parameters
-    ----------
-    key : secret bytes, as of :class:`Fingerprinter`
-    """
-
-    def __init__(self, key: bytes) -> None:
-        self._row = hashlib.blake2b(digest_size=16, key=key, person=b"mechdesign-pairs")
-        self._rows = self._sum = 0
-
-    def add(self, identities: Sequence[bytes], codes: NDArray[np.int64]) -> None:
-        """Take in rows by their encoded identities and the positions of their symbols."""
-        for identity, code in zip(identities, codes.tolist(), strict=True):
-            found = self._row.copy()
-            found.update(code.to_bytes(8, "little", signed=True) + identity)
-            # A sum does not depend on the order.
-            self._sum += int.from_bytes(found.digest(), "little")
-        self._rows += len(identities)
-
-    def result(self) -> str:
-        """The fingerprint of the rows so far."""
-        found = self._row.copy()
-        found.update(b"%d;%d" % (self._rows, self._sum))
-        return found.hexdigest()
 
 
 def plain_text(value: Any) -> str:

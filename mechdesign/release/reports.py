@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, islice, product
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,18 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
 from ..labels import Label, counted, listing, tidy
-from ..mechanism import ImplicitKernel, Mechanism, kernel_of, mechanism_of
+from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..progress import counter
 from ..schema import Schema
-from ..solve.columns_plan import KernelPlan, product_kernel
+from ..solve.columns_plan import KernelPlan
 from ..tables.counting import DROPPED, distinct_rows, distinct_values, labels_of, row_codes
 from ..tables.frames import column_values, plain_numbers
 from ..tables.reading import Table, open_table
 from ..tables.text import AS_FOUND, Dialect
 from ._identifiability import FEWEST
 from .codes import ABSENT, Codebook, check_choice, is_blank
+from .codings import joined
+from .drawing import check_order
 from .receipts import (
     Receipt,
     check_receipt,
@@ -37,7 +39,6 @@ from .receipts import (
     trace,
 )
 from .report_counts import ReportCounts, checked_count
-from .several import check_order, joined
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -700,30 +701,16 @@ def _of_tuples(reports: Any, names: Sequence[str], kernel: Any, others: Sequence
         name: list(dict.fromkeys(y[i] for y in kernel.outputs)) for i, name in enumerate(names)
     }
     read = _read(counted_rows(reports, names, others), books, others)
-    known = [{label: k for k, label in enumerate(labels)} for labels in books.values()]
-    # The last place of each part is that of null.
-    table = np.full([len(labels) + 1 for labels in books.values()], ABSENT, dtype=np.int64)
-    for place, y in enumerate(kernel.outputs):
-        table[tuple(of[part] for of, part in zip(known, y, strict=True))] = place
-    rows = np.stack(list(read.places.values()))
-    places = table[tuple(rows)]
+    rows, at = np.unique(np.stack([*read.places.values()]), axis=1, return_inverse=True)
+    parts = [[*labels, None] for labels in books.values()]
+    tuples = [tuple(map(list.__getitem__, parts, row)) for row in rows.T.tolist()]
+    book = Codebook(kernel.outputs, "outputs of the mechanism")
+    places = book.places(tuples)
     unseen = (places == ABSENT) & (rows != ABSENT).all(axis=0)
     if unseen.any():
-        book = Codebook(kernel.outputs, "outputs of the mechanism")
-        values = [
-            tuple(labels[k] for labels, k in zip(books.values(), row, strict=True))
-            for row in rows[:, unseen].T.tolist()
-        ]
+        values = [tuples[i] for i in np.flatnonzero(unseen)]
         raise book.refuse(_where(joined(names)), values, "pass the mechanism that made them")
-    return Sample({joined(names): places}, read.repeats, read.columns, read.texts)
-
-
-def together(plan: KernelPlan, names: Sequence[str]) -> Mechanism:
-    """Columns of a plan as one kernel."""
-    kernels = [mechanism_of(plan[name]) for name in names]
-    bins = [None if kernel.schema is None else kernel.schema.bins[0] for kernel in kernels]
-    made = product_kernel(kernels, list(product(*(kernel.inputs for kernel in kernels))))
-    return made.with_schema(Schema(tuple(names), tuple(bins)))
+    return Sample({joined(names): places[at]}, read.repeats, read.columns, read.texts)
 
 
 def note_of_plan(

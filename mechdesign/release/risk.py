@@ -134,20 +134,3 @@ def category_risks(
             )
         )
     return tuple(rows)
-
-
-def record_risks(
-    mechanism: Mechanism,
-    prior: Prior,
-    rows: NDArray[np.int64],
-    secrets: NDArray[np.int64],
-    reports: NDArray[np.int64],
-) -> RecordRisk:
-    """For positions of records, of their true and of their published values, ``(R,)`` each."""
-    after = mechanism.posterior(prior)
-    return RecordRisk(
-        rows,
-        prior.probabilities[secrets],
-        after[secrets, reports],
-        after.argmax(axis=0)[reports] == secrets,
-    )

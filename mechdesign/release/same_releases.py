@@ -19,24 +19,24 @@ def by_column(releases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def same_secrets(
-    releases: Sequence[dict[str, Any]], finger: Fingerprint, who: str, column: str
+    releases: Sequence[dict[str, Any]],
+    finger: Fingerprint,
+    who: str,
+    column: str,
+    people: str | None = None,
 ) -> list[dict[str, Any]]:
-    """The releases about the same secrets: by what they are, or by whom they are said to be of."""
+    """The releases about the same secrets, by what they are, or by whom they are said to be of,
+    without those whose draws are on the accounts of these people.
+    """
     found = []
     for release in releases:
         known = release.get("secrets") or {}
         named = column == release["column"] and who in release["about"]
         straight = finger.sequence == known.get("sequence")
-        if named or straight or finger.values == known.get("values"):
+        counted = people and (release.get("persons") or {}).get("people") == people
+        if not counted and (named or straight or finger.values == known.get("values")):
             found.append({**release, "in_other_order": not named and not straight})
     return found
-
-
-def off_account(releases: Sequence[dict[str, Any]], people: str | None) -> list[dict[str, Any]]:
-    """The releases whose draws are not on the accounts of these people."""
-    if people is None:
-        return list(releases)
-    return [one for one in releases if (one.get("persons") or {}).get("people") != people]
 
 
 def report_inputs(pairs: str | None, receipt: Receipt) -> dict[str, Any] | None:

@@ -20,9 +20,9 @@ from ..exact import DENOMINATOR_BITS
 from ..labels import Label, told_shape
 from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..subsets import SubsetSelection
-from .bin_codes import bins_of, encoder_of
 from .byte_table import CHUNK, ByteTable
-from .codes import ABSENT, Encoder, Policy
+from .codes import Policy
+from .codings import Names, coding_of
 from .subset_reports import SubsetTable
 from .words import Words, words_from
 
@@ -73,9 +73,10 @@ class Sampler:
         self.table = draw_table(self.mechanism)
 
     @cached_property
-    def _encoder(self) -> Encoder:
-        bins = bins_of(self.mechanism)
-        return encoder_of("symbols", self.mechanism.inputs, Policy(), bins=bins)
+    def _coding(self) -> Names:
+        found = coding_of(self.mechanism, ["symbols"], Policy())
+        assert isinstance(found, Names)
+        return found
 
     @property
     def for_production(self) -> bool:
@@ -95,16 +96,16 @@ class Sampler:
                 remedy="pass a list, even for one person",
             )
         values = list(symbols)
-        codes = self._encoder.places(values)
-        if (codes == ABSENT).any():
+        codes = self._coding.places_among(values)
+        if (codes < 0).any():
             unseen = list(
                 dict.fromkeys(
                     v if _is_hashable(v) else quote(v)
                     for v, code in zip(values, codes, strict=True)
-                    if code == ABSENT
+                    if code < 0
                 )
             )
-            raise self._encoder.book.refuse("symbols", unseen, "correct them, or design for them")
+            raise self._coding.book.refuse("symbols", unseen, "correct them, or design for them")
         outputs = self.mechanism.outputs
         return [outputs[i] for i in self.table.draw(codes, self.words)]
 
@@ -289,9 +290,9 @@ def _outcome_of_rest(weights: NDArray[Any], words: Words, position: int) -> int:
 
 def _split(mechanism: Mechanism, bits: int) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
     """Multiples of ``2^-bits`` in each weight, and what remains, per row on a common scale."""
-    spare = bits - mechanism.bits
-    if mechanism.is_exact and spare >= 0:
-        return mechanism.weights.astype(np.int64) << spare, None
+    times, finer = divmod(1 << bits, mechanism.denominator)
+    if mechanism.is_exact and not finer:
+        return mechanism.weights.astype(np.int64) * times, None
     weights = mechanism.weights.astype(object)
     totals = weights.sum(axis=1)[:, None]
     whole = (weights << bits) // totals

@@ -7,6 +7,7 @@ It is not loaded with the package; import it from here:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from ..errors import DataError, InputError, RepeatWarning, warn
 from ..extras import brought_by
 from ..labels import counted
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import mechanism_of
 from ..prior import Prior
 from ..privacy import LDP
 from ..solve._design import design
@@ -25,7 +26,8 @@ from ..theory._composition import largest_ratios
 from ..utility import Hamming
 from ._privatize import adapter_of
 from .codes import ABSENT, Policy
-from .column import ColumnRelease
+from .drawing import Part, Release
+from .receipts import Fingerprinter
 from .words import words_from
 
 with brought_by("sklearn"):
@@ -131,8 +133,8 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self.mechanisms_ = [mechanism_of(designed) for designed in listed]
         policy = Policy(self.missing, self.unseen, self.replacement)
         source = self._source()
-        self._releases = [
-            ColumnRelease(mechanism, name, words_from(source, f"column {j}"), policy)
+        self._parts = [
+            Part(mechanism, [name], policy, words_from(source, f"column {j}"))
             for j, (name, mechanism) in enumerate(zip(self._names, self.mechanisms_, strict=True))
         ]
         levels = [float(np.log(largest_ratios(m).max())) for m in self.mechanisms_]
@@ -175,21 +177,23 @@ class Privatizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         given, X = X, self._validated(X, reset=False)
-        # Rows are counted anew, and words go on from the table before.
-        releases = [release.with_parts() for release in self._releases]
-        # Every column is checked before the first report is drawn.
+        # Every column is checked before the first report is drawn, with words that go on from those
+        # of the table before.
         columns = self._columns(given, X)
-        codes = [release.encode(part) for release, part in zip(releases, columns, strict=True)]
+        codes = [
+            part.coding.codes(lambda _, own=own: own)  # type: ignore[misc]
+            for part, own in zip(self._parts, columns, strict=True)
+        ]
         container = _get_output_config("transform", self)["dense"]
         if container != "default" and hasattr(given, "columns"):
             import narwhals.stable.v1 as nw
 
-            for release in releases:
-                given = adapter_of(given)(given, release)
+            for part in self._parts:
+                given = adapter_of(given)(given, Release([part], part.coding.policy))
             return getattr(nw.from_native(given, eager_only=True), f"to_{container}")()
         columns = [
-            _reported(mechanism_of(release.mechanism), release.draw_codes(found), X.dtype)
-            for release, found in zip(releases, codes, strict=True)
+            _reported(part.kernel.outputs, part.draw(found, part.words, Fingerprinter()), X.dtype)
+            for part, found in zip(self._parts, codes, strict=True)
         ]
         out = np.empty(X.shape, dtype=np.result_type(X.dtype, *columns))
         for j, column in enumerate(columns):
@@ -219,9 +223,9 @@ def _refuse_missing(X: NDArray[Any], names: list[Any]) -> None:
             )
 
 
-def _reported(mechanism: Mechanism, drawn: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
+def _reported(outputs: Sequence[Any], drawn: NDArray[np.int64], dtype: Any) -> NDArray[Any]:
     """Labels of outputs, null where there is none: NaN among numbers, else ``None``."""
-    labels = _labels(mechanism, dtype)
+    labels = _labels(outputs, dtype)
     absent = drawn == ABSENT
     if not absent.any():
         return np.asarray(labels[drawn])
@@ -231,9 +235,9 @@ def _reported(mechanism: Mechanism, drawn: NDArray[np.int64], dtype: Any) -> NDA
     return np.asarray(found)
 
 
-def _labels(mechanism: Mechanism, dtype: Any) -> NDArray[Any]:
+def _labels(outputs: Sequence[Any], dtype: Any) -> NDArray[Any]:
     """Output labels of the dtype where they fit it, else of their own, else as objects."""
-    outputs = list(mechanism.outputs)
+    outputs = list(outputs)
     objects = np.empty(len(outputs), dtype=object)
     objects[:] = outputs
     if dtype.kind == "O" or any(isinstance(v, tuple) for v in outputs):

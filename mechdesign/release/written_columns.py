@@ -12,11 +12,10 @@ from ..labels import listing
 from ..tables.frames import find_column
 from ..tables.reading import open_table
 from ..tables.text import AS_FOUND, Dialect
-from .column import ColumnRelease
+from .drawing import Release, columns_of
 from .ledger import Ledger
 from .receipts import KEY as RECEIPTS
 from .receipts import Fingerprint, file_receipts, names_reports, receipts_to_text, schema_receipts
-from .several import columns_of
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class Written:
             found["columns left out"] = sorted(self.dropped) or "all but reports"
         return found
 
-    def check(self, names: Sequence[str], release: ColumnRelease) -> None:
+    def check(self, names: Sequence[str], release: Release) -> None:
         """Raise an error for columns that the table lacks, or that reports take the place of."""
         for column in self.dropped:
             find_column(names, column)
@@ -91,14 +90,14 @@ class Written:
                     remedy="leave it out of drop= (--drop-column)",
                 )
 
-    def gone(self, names: Sequence[str], release: ColumnRelease) -> list[str]:
+    def gone(self, names: Sequence[str], release: Release) -> list[str]:
         """The names among those of a table with reports that are left out."""
         if not self.only_reports:
             return [name for name in names if name in self.dropped]
         kept = {str(target.column) for target in release.targets}
         return [name for name in names if name not in kept]
 
-    def schema(self, schema: Any, release: ColumnRelease) -> Any:
+    def schema(self, schema: Any, release: Release) -> Any:
         """The Arrow schema of what is written, from that of a table with reports.
 
         What pandas and receipts say of columns that are not there goes with them.
@@ -114,7 +113,7 @@ class Written:
             schema = schema.remove(find_column(schema.names, name))
         return schema.with_metadata(metadata)
 
-    def batch(self, batch: Any, release: ColumnRelease) -> Any:
+    def batch(self, batch: Any, release: Release) -> Any:
         """A batch with reports, without the columns that are left out."""
         gone = [] if self.is_all else self.gone(batch.schema.names, release)
         return batch.drop_columns(gone) if gone else batch
@@ -134,7 +133,7 @@ class Beside:
     def __init__(
         self,
         sources: Sequence[Path],
-        release: ColumnRelease,
+        release: Release,
         written: Written,
         book: Ledger | None,
     ) -> None:
@@ -146,7 +145,7 @@ class Beside:
         #: Columns that may hold secrets.
         self.names = [name for name in raw if not names_reports(receipts, name)]
         # That of a single column is often used for another of the same values.
-        designed = columns_of(release.designed)
+        designed = columns_of(release.plan or release.parts[0].designed)
         self.of_design = [name for name in self.names if name in designed]
         self._book = book
         known = () if book is None or not self.names else book.columns()

@@ -159,7 +159,7 @@ class Invariant(Requirement):
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """Of the output whose frequency is off most."""
-        total = prior.total << mechanism.bits
+        total = prior.total * mechanism.denominator
         found = []
         for y, label in enumerate(mechanism.outputs):
             got = sum(

@@ -393,21 +393,20 @@ def entries(
 
 def share(count: Any, mechanism: Mechanism) -> Fraction:
     """An integer weight of a mechanism as a probability."""
-    return Fraction(int(count), 1 << mechanism.bits)
+    return Fraction(int(count), mechanism.denominator)
 
 
 def mean_costs(mechanism: Mechanism, costs: Sequence[Sequence[float]]) -> list[Fraction]:
     """Σ_y c_xy P(y | x) of every symbol, exactly."""
-    weights, bits = mechanism.weights, mechanism.bits
+    weights, one = mechanism.weights, mechanism.denominator
     if are_machine_weights(weights):
         n, m = weights.shape
         groups = np.repeat(np.arange(n), m)
         values = np.array(costs, dtype=float).ravel()
         totals, unit = sums_of_products(weights.ravel(), values, groups, n)
-        return [scaled(total, unit - bits) for total in totals]
+        return [scaled(total, unit) / one for total in totals]
     return [
-        sum((int(w) * Fraction(c) for w, c in zip(row, cost, strict=True) if w), Fraction(0))
-        / (1 << bits)
+        sum((int(w) * Fraction(c) for w, c in zip(row, cost, strict=True) if w), Fraction(0)) / one
         for row, cost in zip(weights, costs, strict=True)
     ]
 

@@ -18,7 +18,7 @@ from itertools import combinations
 import numpy as np
 
 from ..errors import RequirementError, quote
-from ..exact import log_bounds
+from ..exact import log_level
 from ..labels import Label, listing
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -53,7 +53,7 @@ class _Local(Requirement, register=False):
         return largest(
             (
                 sum((a * int(w) for a, w in zip(row, column, strict=True)), Fraction(0))
-                / (1 << mechanism.bits),
+                / mechanism.denominator,
                 f"outcome {label}",
             )
             for row in self._rows(prior)
@@ -62,15 +62,14 @@ class _Local(Requirement, register=False):
 
 
 def _bound(row: Sequence[Fraction]) -> Bound:
-    """The level is the logarithm of the factor, rounded down, so that kernels keep the factor."""
+    """The level is the logarithm of the factor."""
     over, under = [max(a, Fraction(0)) for a in row], [max(-a, Fraction(0)) for a in row]
     ratio = sum(under, Fraction(0)) / sum(over, Fraction(0))
-    level = math.nextafter(float(log_bounds(ratio)[0]), -math.inf)
     sides = [
         Hypotheses.mixtures([[a / sum(side) for a in side]], [name])
         for side, name in ((over, "positive coefficients"), (under, "negative coefficients"))
     ]
-    return Bound(sides[0], sides[1], max(level, 0.0), ratio=ratio)
+    return Bound(sides[0], sides[1], log_level(ratio))
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ class Apart(Requirement):
         places = self._places(mechanism.inputs)
         second = np.sort(mechanism.weights[places], axis=0)[-2]
         return largest(
-            (Fraction(int(w), 1 << mechanism.bits), f"outcome {label}")
+            (Fraction(int(w), mechanism.denominator), f"outcome {label}")
             for w, label in zip(second, mechanism.outputs, strict=True)
         )
 

@@ -122,7 +122,7 @@ class Sums(Requirement):
         rows = zip(self.places, self.values, self.right, strict=True)
         for number, (places, values, right) in enumerate(rows):
             terms = (int(weights[i]) * Fraction(a) for i, a in zip(places, values, strict=True))
-            off = sum(terms, Fraction(0)) / (1 << mechanism.bits) - Fraction(right)
+            off = sum(terms, Fraction(0)) / mechanism.denominator - Fraction(right)
             if self.sense == "==":
                 off = abs(off) - self._room(values, right)
             found.append((off, self._label(number)))

@@ -6,7 +6,7 @@ Out: a design, with the certificate that :mod:`mechdesign.certificate` makes.
 On the way: a :mod:`~mechdesign.program.problem` (validated at the door) → its
 :mod:`~mechdesign.program.program` (the one form: objective, cone, sums) → :mod:`.choice` (compares
 what methods say they handle) → a :class:`Method` → certificate. A method of one's own derives from
-:class:`Method`, says in ``handles`` what it solves, and answers with a :class:`Candidate`;
+:class:`Method`, says in ``features`` what it solves, and answers with a :class:`Candidate`;
 :func:`compile_program` gives it the sparse program of a linear utility.
 """
 
@@ -21,22 +21,19 @@ from ..program.program import (
     TwoSided,
 )
 from .differences import Differences
-from .method import (
-    Handles,
-    Method,
-    handles_estimation,
-    handles_information,
-    handles_linear,
-    handles_sublinear,
-)
+from .method import ESTIMATION, GENERAL, INFORMATION, LINEAR, SUBLINEAR, Method
 
 __all__ = [
+    "ESTIMATION",
+    "GENERAL",
+    "INFORMATION",
+    "LINEAR",
+    "SUBLINEAR",
     "Candidate",
     "Cone",
     "Differences",
     "Duals",
     "EstimationProgram",
-    "Handles",
     "LinearProgram",
     "Method",
     "Program",
@@ -44,8 +41,4 @@ __all__ = [
     "SublinearProgram",
     "TwoSided",
     "compile_program",
-    "handles_estimation",
-    "handles_information",
-    "handles_linear",
-    "handles_sublinear",
 ]

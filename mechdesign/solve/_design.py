@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import html
-import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,29 +19,31 @@ from ..certificate.certificate import (
     gap_text,
     serves_all,
 )
+from ..certificate.designed import Designed
 from ..certificate.infeasible import check_feasible, check_possible
 from ..errors import (
     CertificateError,
     GapWarning,
-    InputError,
     SolverError,
-    UtilityError,
     quote,
     warn,
 )
 from ..mechanism import Mechanism, warn_of_disclosure
-from ..prior import Prior
-from ..privacy.notion import PrivacyNotion, hides_symbols
+from ..prior import Prior, as_prior
+from ..privacy.notion import PrivacyNotion, as_notions, hides_symbols
 from ..program.duals import Candidate, Duals
-from ..program.problem import Problem, designable, state_problem
+from ..program.problem import Problem, check_limit, designable, state_problem
 from ..program.program import LinearProgram
 from ..program.worst import LeastProgram
-from ..requirement.base import Requirement
+from ..requirement.base import Requirement, as_requirements
+from ..subsets.choice import subset_selection
+from ..subsets.selection import SUBSETS, SubsetSelection
 from ..utility.base import Utility
 from ..utility.estimation import Estimation
 from ..utility.questions import Question
 from ..utility.truths import rational_masses
 from ..utility.worst_case import WorstCase
+from .backends import Highs, known_solvers
 from .choice import (
     Choice,
     check_solver,
@@ -55,7 +54,7 @@ from .choice import (
     own_methods,
 )
 from .closed_form import SIMPLICES
-from .method import Method
+from .method import WARM_START, Method
 from .refinement import refined_candidate
 
 # Gaps and repair losses above this call for another method on at most so many entries, and on
@@ -65,26 +64,25 @@ _SHARPEN_ENTRIES = 20_000
 _RETRY_ENTRIES = 60_000
 # Kernels this close are one kernel: what rounding of another machine may change.
 _SAME_KERNEL = 1e-12
-# Errors below this are slips.
-_LEAST_ERROR = 1e-12
 # Masses of a least favourable truth that are shown.
 _TRUTHS_SHOWN = 6
 #: The method of a design from a file that names none which could have found its kernel.
 UNKNOWN_METHOD = "unknown"
 #: The method of a design whose kernel was handed in.
 GIVEN_METHOD = "given"
-# What candidates name as their solver.
-_SOLVER = (
-    r"(closed form( \((symmetry|two edges|recognition|simplex of posteriors|windows)\))?"
-    r"|geometric mechanism with its reports mapped to the best outputs"
-    r"|HiGHS [a-z]{1,9}|Clarabel|cvxpy [A-Z_]{1,20}|(graph|structured) interior point"
-    r"|interior point over (all|some) columns"
-    r"|column generation on HiGHS|fitted columns"
-    r"|vertex enumeration and HiGHS|vertex enumeration, exact simplex)"
+# What candidates name as their solver, beside solvers of cvxpy.
+_SOLVERS = frozenset(
+    """closed form; closed form (symmetry); closed form (two edges); closed form (recognition)
+    closed form (simplex of posteriors); closed form (windows); Clarabel; HiGHS simplex; HiGHS ipm
+    HiGHS refined; graph interior point; structured interior point
+    geometric mechanism with its reports mapped to the best outputs
+    interior point over all columns; interior point over some columns; column generation on HiGHS
+    fitted columns; vertex enumeration and HiGHS; vertex enumeration, exact simplex
+    given, bounded without duals; given, bounded by given duals""".replace("\n    ", "; ").split(
+        "; "
+    )
 )
-_SOLVERS = re.compile(
-    rf"(branch and bound on )?{_SOLVER}|given, bounded (without duals|by (given duals|{_SOLVER}))"
-)
+_BEFORE = ("branch and bound on ", "given, bounded by ")
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(Designed):
     """The best mechanism found, with proof.
 
     Attributes
@@ -127,23 +125,6 @@ class Design:
     requirements: tuple[Requirement, ...] = ()
 
     @property
-    def value(self) -> float:
-        """Expected utility of the mechanism, maximised."""
-        return self.certificate.value
-
-    @property
-    def bound(self) -> float:
-        """Proven upper bound on the utility of every private mechanism."""
-        return self.certificate.bound
-
-    @property
-    def gap(self) -> float:
-        """(bound − value) over the utility's range, or over |value| where the utility is not
-        linear; infinite where it is unknown.
-        """
-        return self.certificate.gap
-
-    @property
     def question(self) -> Question | None:
         """What a design for questions (``of``) asks: names of the answers and the coefficients
         ``(N, F)`` of each symbol in each. ``None`` for other designs.
@@ -151,21 +132,6 @@ class Design:
         if not isinstance(self.utility, Estimation) or self.utility.of is None:
             return None
         return self.utility.question(self.mechanism.inputs, self.mechanism.schema)
-
-    @property
-    def risk(self) -> float:
-        """Mean squared error of the best unbiased estimate from reports, times their number.
-
-        Raises :class:`UtilityError` for a design for another utility than estimation.
-        """
-        if not isinstance(self.utility, Estimation):
-            raise UtilityError(
-                "risk of a design",
-                expected="one for md.utility.Estimation()",
-                got=f"one for {quote(self.utility)}",
-                remedy="ask md.utility.Estimation().risk(found.mechanism, found.prior)",
-            )
-        return 0.0 - self.value
 
     @property
     def least_favourable(self) -> Prior | None:
@@ -181,30 +147,6 @@ class Design:
         if not isinstance(self.utility.truth, str):
             labels = range(1, len(mixture) + 1)
         return Prior(rational_masses(mixture), labels)
-
-    def reports_for(self, error: float) -> int:
-        """How many reports bring the root of the mean squared error of all answers down to an
-        error, at the truth that was designed for.
-
-        Raises :class:`UtilityError` as :attr:`risk`, :class:`InputError` for an error that is no
-        positive number.
-
-        Examples
-        --------
-        >>> import mechdesign as md
-        >>> found = md.design(md.Prior.uniform(3), md.utility.Estimation(), md.LDP(1))
-        >>> round(found.risk, 6), found.reports_for(0.05)
-        (5.026755, 2011)
-        """
-        number = isinstance(error, (int, float, np.number)) and not isinstance(error, bool)
-        if not (number and _LEAST_ERROR <= error <= 1 / _LEAST_ERROR):
-            raise InputError(
-                "error of an estimate",
-                expected=f"a positive number from {_LEAST_ERROR:g} to {1 / _LEAST_ERROR:g}",
-                got=quote(error),
-                remedy="pass the root of the mean squared error that is good enough, such as 0.01",
-            )
-        return max(1, math.ceil(Fraction(self.risk) / Fraction(float(error)) ** 2))
 
     @property
     def scope(self) -> str:
@@ -228,49 +170,20 @@ class Design:
         near = all(row.gap is not None and row.gap <= GAP_TOLERANCE for row in rows)
         return near and max(values) <= min(bounds)
 
-    def cite(self) -> str:
-        """BibTeX of what a text that uses the design cites: the papers of its notions, its utility
-        and the result or method that found it, and this package.
-
-        Examples
-        --------
-        >>> import mechdesign as md
-        >>> found = md.design(md.Prior.uniform(3), md.utility.Hamming(), md.LDP(1))
-        >>> [line for line in found.cite().splitlines() if line.startswith("@")][-1]
-        '@misc{mechdesign,'
-        """
-        from ..citations import bibtex
-
+    @property
+    def source(self) -> str:
         method = own_methods().get(self.method)
         # What is no method of the package is a solver that cvxpy calls.
-        source = "DiamondBoyd2016" if method is None else method.source
-        asked = [key for notion in self.notions for key in notion.references]
-        return bibtex([*asked, *self.utility.references, source])
-
-    @property
-    def status(self) -> str:
-        """``"optimal"`` when the gap is at most 1e-6, else ``"private, gap …"``."""
-        return "optimal" if self.certificate.is_optimal else f"private, gap {gap_text(self.gap)}"
+        return "DiamondBoyd2016" if method is None else method.source
 
     def __repr__(self) -> str:
-        asked = ", ".join(str(notion) for notion in self.notions)
         c = self.certificate
-        lines = [
-            f"Design for {asked}, {self.utility!r}: {self.status}",
-            f"value  {c.value:.10g}",
-            f"bound  {c.bound:.10g}  (gap {gap_out_of(c.gap, self.utility.gap_unit)})",
-            f"method {self.method} ({c.solver}; {c.repair})",
-        ]
-        lines += [
-            f"exact  {check.notion}: {check.verdict}, achieved "
-            + ", ".join(f"{level:.10g}" for level in check.achieved)
-            for check in c.checks
-        ]
+        lines = self._said(f"{self.method} ({c.solver}; {c.repair})")
         for kept in c.kept:
             how = "exact " if kept.requirement.is_exact else "floats"
             lines.append(f"{how} {kept.requirement}: {kept.verdict}")
         if isinstance(self.utility, Estimation):
-            lines.append(f"risk   {self.risk:.10g} (squared error times the number of reports)")
+            lines.append(self._risk_line)
             if (least := self.least_favourable) is not None:
                 listed = not isinstance(self.utility.truth, str)
                 masses = zip(least.labels, least.probabilities, strict=True)
@@ -317,7 +230,7 @@ def design(
     solver: str | Method = "auto",
     time_limit: float | None = None,
     subject_to: Any = (),
-) -> Design:
+) -> Design | SubsetSelection:
     """The kernel P(Y|X) of highest utility that satisfies every privacy notion, with proof.
 
     Solves, over row-stochastic K, with p the prior and u the gains of the utility::
@@ -357,8 +270,12 @@ def design(
 
     Returns
     -------
-    Design
+    Design or SubsetSelection
         Its kernel passed an exact check of every notion, on the integer weights it is stored in.
+        For the frequencies of more than a hundred symbols under LDP (or under PML and the like with
+        at most six different masses) it is a :func:`subset_selection`, which has no matrix, and
+        the same value, bound, gap and certificate; ``solver="optimal-experiment"`` asks for a
+        matrix of up to 200 symbols.
 
     Raises
     ------
@@ -383,11 +300,34 @@ def design(
     >>> round(found.value, 6), found.status
     (0.584847, 'optimal')
     """
-    found = find_design(prior, utility, privacy, outputs, solver, time_limit, subject_to)
+    if _is_subset_design(prior, utility, privacy, outputs, solver, subject_to):
+        check_limit(time_limit)
+        selection = subset_selection(prior, privacy)
+        warn_of_gap(selection)
+        return selection
+    return matrix_design(prior, utility, privacy, outputs, solver, time_limit, subject_to)
+
+
+def matrix_design(*asked: Any, **named: Any) -> Design:
+    """:func:`design` where the kernel is to be a matrix."""
+    found = find_design(*asked, **named)
     # A notion of features or databases may leave the symbol itself open, as a count of many people.
     if any(hides_symbols(notion, found.prior) for notion in found.notions):
         warn_of_disclosure(found.mechanism, found.prior)
     return found
+
+
+def _is_subset_design(
+    prior: Prior, utility: Any, privacy: Any, outputs: Any, solver: Any, subject_to: Any
+) -> bool:
+    """Whether no program is stated for a design, as :func:`is_subset_design` says."""
+    if not isinstance(utility, Estimation) and solver != SUBSETS:
+        return False  # what stands there is checked where the problem is stated
+    from .estimation.many_symbols import is_subset_design
+
+    check_solver(solver)
+    is_restricted = outputs is not None or bool(as_requirements(subject_to))
+    return is_subset_design(as_prior(prior), utility, as_notions(privacy), is_restricted, solver)
 
 
 def find_design(
@@ -419,6 +359,8 @@ def explain(
 
     Raises what :func:`design` raises for input, and :class:`NoMethodError` with every reason.
     """
+    if _is_subset_design(prior, utility, privacy, outputs, solver, subject_to):
+        return Choice(find_method(SUBSETS), {}, ())
     return choose(
         designable(state_problem(prior, utility, privacy, outputs, None, subject_to)), solver
     )
@@ -512,7 +454,11 @@ def confirmed_solver(name: str) -> str:
 
     A file may say anything there, and what it says is shown beside the certificate.
     """
-    return name if _SOLVERS.fullmatch(name) else UNKNOWN_METHOD
+    alone = name
+    for before in _BEFORE:
+        alone = alone.removeprefix(before)
+    by_cvxpy = alone.startswith("cvxpy ") and alone.removeprefix("cvxpy ") in known_solvers()
+    return name if by_cvxpy or alone in _SOLVERS else UNKNOWN_METHOD
 
 
 def _solve(problem: Problem, choice: Choice, start: Candidate | None) -> Candidate:
@@ -520,10 +466,8 @@ def _solve(problem: Problem, choice: Choice, start: Candidate | None) -> Candida
     program = problem.program
     shifted = program.for_solvers if isinstance(program, LinearProgram) else None
     asked = program if shifted is None else shifted.program
-    if start is None:
-        candidate = choice.method.solve(asked)
-    else:
-        candidate = choice.method.warm_solve(asked, start)
+    warm = WARM_START in choice.method.features and start is not None
+    candidate = choice.method.solve(asked, *((start,) if warm else ()))
     if not (isinstance(candidate, Candidate) and isinstance(candidate.duals, Duals)):
         got = candidate.duals if isinstance(candidate, Candidate) else candidate
         raise SolverError(
@@ -536,7 +480,7 @@ def _solve(problem: Problem, choice: Choice, start: Candidate | None) -> Candida
     return replace(candidate, duals=duals)
 
 
-def warn_of_gap(found: Design) -> None:
+def warn_of_gap(found: Design | SubsetSelection) -> None:
     """Issue a :class:`GapWarning` for a design whose optimality is not tight."""
     if not found.certificate.is_optimal:
         asked = ", ".join(str(notion) for notion in found.notions)
@@ -548,6 +492,8 @@ def warn_of_gap(found: Design) -> None:
         advice = "another solver may do better"
         if isinstance(found.utility, Estimation):
             advice = "a longer search (time_limit=, --time-limit) may do better"
+        if isinstance(found, SubsetSelection):
+            advice = "no kernel does better by more than that"
         if found.method == "few-outputs-experiment":
             advice = (
                 "the bound is that of any number of outputs: the gap is the most that so few of "
@@ -578,6 +524,8 @@ def _improved(problem: Problem, found: Design) -> Design:
         entries = _RETRY_ENTRIES if shortfall > GAP_TOLERANCE else sharpened
         if shortfall <= max(_SHARP, _attainable(program)) or n * m > entries:
             break
+        if shortfall <= GAP_TOLERANCE and not isinstance(find_method(name), Highs):
+            continue  # what is optimal is only sharpened by what ends at a vertex
         try:
             other, _ = _run_choice(problem, replace(found.choice, method=find_method(name)))
         except (SolverError, CertificateError):

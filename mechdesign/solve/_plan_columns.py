@@ -28,11 +28,13 @@ from ..privacy import LDP, LikelihoodBound, PrivacyNotion
 from ..program.problem import check_limit, designable, state_problem
 from ..program.program import EstimationProgram
 from ..progress import stage
+from ..roots import crossings
 from ..schema import Schema
 from ..utility.estimation import Estimation
-from ._design import Design, explain, find_design
-from .columns_plan import MOST_ENTRIES, ColumnsPlan, Split, check_together, large_lifts
-from .estimation.method import MOST_SYMBOLS, relaxed_risk
+from ._design import Design, find_design
+from .columns_plan import ColumnsPlan, Split, check_together, large_lifts, product_rows
+from .estimation.many_symbols import FEW_SYMBOLS
+from .estimation.method import relaxed_risk
 from .product_lifts import leaks_in_floats
 
 # Shares of the total level for which every column is designed first.
@@ -46,8 +48,8 @@ _SAME, _CLOSE, _FINAL = 1e-12, 2e-3, 1e-9
 # Room that one share is given beside the others is looked for from here on.
 _ROOM = 1e-4
 _LEAST_SHARE = 1e-3
-# Shares at which a model of the risk is looked at, and halvings of its price.
-_FINE, _HALVINGS = 4000, 80
+# Shares at which a model of the risk is looked at, and how far its price is sought in logarithms.
+_FINE, _PRICES = 4000, 28.0
 # Symbols up to which a joint design is made unasked.
 _JOINT_SYMBOLS = 16
 # Symbols of a column above which a search goes by a relaxation: a design takes seconds to minutes.
@@ -127,9 +129,15 @@ def plan_columns(
     """
     known, priors, weights = _asked(data, columns, total, missing, max_symbols, bins)
     check_limit(time_limit)
-    for prior in priors.values():
-        if len(prior.restricted()) > MOST_SYMBOLS:
-            explain(prior, Estimation(), total)  # says what can be done instead
+    for name, prior in priors.items():
+        if (symbols := len(prior.restricted())) > FEW_SYMBOLS:
+            raise InputError(
+                f"column {quote(name)} of a plan",
+                expected=f"at most {FEW_SYMBOLS} symbols",
+                got=f"{symbols:,}",
+                remedy="put numbers into bins, group rare symbols under one name, or design for it "
+                "alone (md.design), for any number of symbols under LDP",
+            )
     search = _Search(priors, weights, total, known, time_limit)
     shares = search.best(search.together)
     plan = _checked(search, shares)
@@ -334,13 +342,7 @@ class _Search:
             over = self.known.restricted()
         else:
             over = Prior.uniform(list(product(*(kernel.inputs for kernel in kernels))))
-        whole = np.ones((len(over), 1))
-        for place, kernel in enumerate(kernels):
-            row = {label: i for i, label in enumerate(kernel.inputs)}
-            own = kernel.kernel[[row[label[place]] for label in over.labels]]
-            if whole.size * own.shape[1] > MOST_ENTRIES:
-                check_together(self.total, kernels, self.known)  # says that it is too large
-            whole = (whole[:, :, None] * own[:, None, :]).reshape(len(over), -1)
+        whole = product_rows(kernels, over.labels, [kernel.kernel for kernel in kernels])
         leaks = np.atleast_2d(self.total.leakage(whole, over)).max(axis=1)
         return float((leaks / np.array(self.total.levels)).max())
 
@@ -405,20 +407,12 @@ class _Search:
             ]
             return np.array(best)
 
-        low = high = max(
-            float(risk.min() / grid[-1]) for grid, risk in zip(grids, risks, strict=True)
-        )
-        while slopes @ (cheapest(low) - shares) < room and low > 1e-12 * high:
-            low /= 4
-        while slopes @ (cheapest(high) - shares) > room and high < 1e12 * low:
-            high *= 4
-        for _ in range(_HALVINGS):
-            middle = math.sqrt(low * high)
-            if slopes @ (cheapest(middle) - shares) > room:
-                low = middle
-            else:
-                high = middle
-        return cheapest(high)
+        def left(logs: NDArray[np.float64], _: Any) -> NDArray[np.float64]:
+            return np.array([room - slopes @ (cheapest(math.exp(x)) - shares) for x in logs])
+
+        usual = max(float(risk.min() / grid[-1]) for grid, risk in zip(grids, risks, strict=True))
+        high, low = math.log(usual) + np.array([[_PRICES], [-_PRICES]])
+        return cheapest(float(np.exp(crossings(left, high, low, 1e-12)[0])))
 
     def _risk_of(self, place: int, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """The risk of a column at shares, between those of its designs as powers of the share."""
@@ -530,7 +524,7 @@ def _checked(search: _Search, shares: NDArray[np.float64]) -> ColumnsPlan:
             weights = tuple(search.weights.values())
             names = tuple(search.priors)
             total, known = search.total, search.known
-            return ColumnsPlan(names, tuple(designs), weights, total, known, check)
+            return ColumnsPlan(names, tuple(designs), total, known, check, weights)
     assert check is not None
     raise CertificateError(f"no split passed its exact check: {check.evidence}", (check,))
 

@@ -23,7 +23,7 @@ from ..program.duals import Candidate, Duals
 from ..program.program import LinearProgram
 from ..program.worst import LeastProgram
 from ..roots import crossings
-from .method import EVERY_CONE, Handles, Method, handles_general
+from .method import EVERY_SUM, GENERAL, Method
 
 Array = NDArray[np.float64]
 
@@ -34,6 +34,8 @@ _ROUNDS = 60
 _NEAR = 1e-6
 # Shares of a kernel inside, at which functions have gradients where they have none at the optimum.
 _INWARDS = (0.0, 1e-8, 1e-5)
+# Share of entries of bounds that are not zero from which HiGHS is faster than Clarabel.
+_DENSE = 0.1
 # Rows that sum to less are no rows of a kernel, off by rounding.
 _NEAR_A_KERNEL = 0.5
 
@@ -42,7 +44,7 @@ class Cvxpy(Method):
     """The sparse program handed to a solver that cvxpy knows, by name."""
 
     reason = "asked for by name"
-    handles = handles_general(convex=True)
+    features = GENERAL | {"convex"}
 
     def __init__(self, solver: str) -> None:
         self.solver = solver.upper()
@@ -102,23 +104,37 @@ def installed_solvers() -> list[str]:
     return list(cvxpy.installed_solvers())
 
 
-class _Highs(Method):
-    """A compiled program on HiGHS, with one algorithm after the other."""
+def known_solvers() -> list[str]:
+    """Names of all solvers that cvxpy knows, installed or not."""
+    from cvxpy import settings
 
-    source = "HuangfuHall2018"
-    handles: Handles = handles_general()
-    order: Sequence[str]
+    return list(settings.SOLVERS)
+
+
+class _Compiled(Method):
+    """The compiled program."""
+
+    features: frozenset[str] = GENERAL
 
     def condition(self, program: LinearProgram) -> str | None:
         """Applies where the rows of all bounds fit into memory."""
+        if "sums" in self.features and not program.sums:
+            return "there is no constraint on a sum over outcomes"
         return too_many_rows(program)
+
+
+class Highs(_Compiled):
+    """A compiled program on HiGHS, with one algorithm after the other."""
+
+    source = "HuangfuHall2018"
+    order: Sequence[str]
 
     def solve(self, program: LinearProgram) -> Candidate:
         """The compiled program; raises :class:`SolverError` where HiGHS finds no optimum."""
         return highs_candidate(program, self.order)
 
 
-class HighsSimplex(_Highs):
+class HighsSimplex(Highs):
     """The sparse program on the HiGHS simplex method."""
 
     name = "highs-simplex"
@@ -128,8 +144,15 @@ class HighsSimplex(_Highs):
     )
     order = ("simplex", "ipm")
 
+    def lateness(self, program: LinearProgram) -> int:
+        """First for small programs, last for large ones whose rows are many or sparse."""
+        n, m = program.shape
+        if n * m <= SIMPLEX_ENTRIES:
+            return 0
+        return 1 if program.cone.count < n else 2
 
-class HighsInteriorPoint(_Highs):
+
+class HighsInteriorPoint(Highs):
     """The sparse program on the HiGHS interior-point method with crossover."""
 
     name = "highs-ipm"
@@ -139,17 +162,21 @@ class HighsInteriorPoint(_Highs):
     )
     order = ("ipm", "simplex")
 
+    def lateness(self, program: LinearProgram) -> int:
+        """Behind those made for a kind of bounds."""
+        return 1
 
-class EpigraphHighs(_Highs):
+
+class EpigraphHighs(Highs):
     """Sums over outcomes with linear epigraphs."""
 
     name = "epigraph-highs"
     reason = "sums of maxima and positive parts as linear epigraphs; ends at a vertex"
-    handles = handles_general(sums=frozenset(), needs_sums=True)
+    features = GENERAL | {"sums"}
     order = ("simplex", "ipm")
 
 
-class Clarabel(Method):
+class Clarabel(_Compiled):
     """Interior point on the sparse program; finds good eliminations for bounds of any kind."""
 
     name = "clarabel"
@@ -158,12 +185,13 @@ class Clarabel(Method):
         "fastest general solver above a few hundred kernel entries"
     )
     source = "GoulartChen2024"
-    handles: Handles = handles_general()
     tolerance: ClassVar[float] = 1e-9
 
-    def condition(self, program: LinearProgram) -> str | None:
-        """Applies where the rows of all bounds fit into memory."""
-        return too_many_rows(program)
+    def lateness(self, program: LinearProgram) -> int:
+        """Behind those made for a kind of bounds; where rows are dense, behind HiGHS as well."""
+        cone = program.cone
+        is_dense = cone.entries >= _DENSE * cone.terms * program.shape[0]
+        return 2 if is_dense else 1
 
     def solve(self, program: LinearProgram) -> Candidate:
         """The compiled program, at the tolerance of the method.
@@ -178,7 +206,7 @@ class EpigraphClarabel(Clarabel):
 
     name = "epigraph-clarabel"
     reason = "sums over outcomes as epigraphs, mutual information by exponential cones"
-    handles = handles_general(sums=EVERY_CONE, needs_sums=True)
+    features = GENERAL | EVERY_SUM
     tolerance = 1e-10
 
     def solve(self, program: LinearProgram) -> Candidate:
@@ -203,7 +231,7 @@ class HighsRefined(Method):
         "its tolerance of 1e-10 cannot tell from the edge of what is possible"
     )
     source = "GleixnerSteffyWolter2016"
-    handles: Handles = handles_general(sums=frozenset())
+    features = GENERAL | {"sums"}
 
     def condition(self, program: LinearProgram) -> str | None:
         """Something must be asked of entries or their sums, and the program must be small."""
@@ -212,6 +240,10 @@ class HighsRefined(Method):
         if not is_small(program):
             return f"its rows have more than {REFINED_ENTRIES} entries or so"
         return None
+
+    def lateness(self, program: LinearProgram) -> int:
+        """Last."""
+        return 3
 
     def solve(self, program: LinearProgram) -> Candidate:
         """The compiled program; raises :class:`SolverError` where it does not converge."""
@@ -229,15 +261,11 @@ class OutputSearch(Method):
         "at most so many outputs may occur, a choice among subsets: branch and bound over linear "
         "programs, whose bounds are proved for every part"
     )
-    handles: Handles = handles_general(
-        sums=frozenset({"exponential", "second-order", "power"}), few_outputs=True
-    )
+    features = (GENERAL - {"least"}) | EVERY_SUM | {"few outputs"}
 
     def condition(self, program: LinearProgram) -> str | None:
-        """Its nodes are linear programs."""
-        if program.objective_kind != "linear":
-            return "the least of several utilities is not searched over outputs"
-        return None
+        """There must be a limit."""
+        return "any number of outputs may occur" if program.most_outputs is None else None
 
     def solve(self, program: LinearProgram) -> Candidate:
         """The best kernel found, with dual variables of all parts.
@@ -264,7 +292,7 @@ class Linearised(Method):
     name = "linearised"
     reason = "convex constraints of one's own, solved through cvxpy and bounded by linearisation"
     source = "Kelley1960"
-    handles = handles_general(sums=EVERY_CONE, convex=True)
+    features = GENERAL | EVERY_SUM | {"convex"}
 
     def __init__(self, solver: str = "CLARABEL") -> None:
         self.solver = solver

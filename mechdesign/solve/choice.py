@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from ..errors import InputError, NoMethodError, UnknownNameError
-from ..linear.highs import SIMPLEX_ENTRIES
+from ..program.features import features_of
 from ..program.problem import Problem
-from ..program.program import EstimationProgram, LinearProgram, Program
+from ..program.program import Objective, Program
 from .backends import (
     Clarabel,
     Cvxpy,
@@ -22,24 +21,14 @@ from .backends import (
     Linearised,
     OutputSearch,
     installed_solvers,
+    known_solvers,
 )
 from .closed_form import CLOSED_FORMS, SIMPLICES
 from .differences import Differences
-from .interior_point import Blockwise, Structured
-from .method import Handles, Method
+from .interior_point import Structured
+from .method import Method
 
-SIMPLEX, INTERIOR, REFINED = HighsSimplex(), HighsInteriorPoint(), HighsRefined()
-STRUCTURED, BLOCKWISE, CLARABEL = Structured(), Blockwise(), Clarabel()
-DIFFERENCES = Differences()
-OUTPUTS = OutputSearch()
-#: Different masses above which fitted columns come before a search, and above which windows do.
-MANY_MASSES, MOST_SEARCHED = 100, 300
-#: For constraints on sums over outcomes.
-EPIGRAPHS: tuple[Method, ...] = (EpigraphHighs(), EpigraphClarabel())
-#: For convex constraints of one's own.
-LINEARISED = Linearised()
-# What a solver of cvxpy can be called; which of them there are is asked of cvxpy.
-_CVXPY_NAME = re.compile(r"[A-Z][A-Z0-9_]{1,19}")
+_PREFIX = "cvxpy-"
 
 
 @dataclass(frozen=True)
@@ -68,27 +57,32 @@ class Choice:
 
 
 @cache
-def sublinear_methods(masses: int = 0) -> tuple[Method, ...]:
-    """Methods for sub-convex utilities, in the order of preference for so many different masses.
+def methods_for(kind: Objective) -> tuple[Method, ...]:
+    """Every method of the package for what is maximised, in the order of preference.
 
-    Their modules are loaded on first use: linear utilities need none of them.
+    Modules that linear utilities need not are loaded on first use.
     """
-    from .column_generation.fitted import FittedColumns
-    from .column_generation.method import ColumnGeneration
-    from .column_generation.vertices import Vertices
-    from .column_generation.window import Window
+    if kind in ("linear", "least"):
+        return (
+            *CLOSED_FORMS,
+            HighsSimplex(),
+            Structured(),
+            Differences(),
+            Clarabel(),
+            HighsInteriorPoint(),
+            EpigraphHighs(),
+            EpigraphClarabel(),
+            HighsRefined(),
+            OutputSearch(),
+            Linearised(),
+        )
+    if kind in ("information", "sublinear"):
+        from .column_generation.fitted import FittedColumns
+        from .column_generation.method import ColumnGeneration
+        from .column_generation.vertices import Vertices
+        from .column_generation.window import Window
 
-    columns, fitted, window, vertices = ColumnGeneration(), FittedColumns(), Window(), Vertices()
-    if masses > MOST_SEARCHED:
-        return (*SIMPLICES, fitted, window, columns, vertices)
-    if masses > MANY_MASSES:
-        return (*SIMPLICES, fitted, columns, window, vertices)
-    return (*SIMPLICES, columns, fitted, window, vertices)
-
-
-@cache
-def estimation_methods() -> tuple[Method, ...]:
-    """Methods for the risk of estimates, in the order of preference, loaded on first use."""
+        return (*SIMPLICES, ColumnGeneration(), FittedColumns(), Window(), Vertices())
     from .estimation.at_most import FewOutputs
     from .estimation.method import OptimalExperiment
     from .estimation.orbit import Orbit
@@ -98,28 +92,9 @@ def estimation_methods() -> tuple[Method, ...]:
     return (Orbit(), OptimalExperiment(), UniformTruth(), LeastFavourable(), FewOutputs())
 
 
-def ordered_methods(program: Program) -> tuple[Method, ...]:
+def ordered_methods(program: Program) -> list[Method]:
     """Every method in the order of preference for a program of this kind and size."""
-    if isinstance(program, EstimationProgram):
-        return estimation_methods()
-    if not isinstance(program, LinearProgram):
-        return sublinear_methods(len(set(program.prior.weights)))
-    if program.convex:
-        return (LINEARISED,)
-    n, m = program.shape
-    if program.most_outputs is not None:
-        return (OUTPUTS,)
-    sums = EPIGRAPHS if program.sums else ()
-    if program.is_restricted:
-        sums = (*sums, REFINED)
-    general: tuple[Method, ...] = (STRUCTURED, DIFFERENCES, BLOCKWISE, CLARABEL, INTERIOR)
-    if n * m <= SIMPLEX_ENTRIES:
-        general = (SIMPLEX, *general)
-    elif program.cone.count < n:  # few rows that are dense, so that systems would fill up
-        general = (STRUCTURED, DIFFERENCES, SIMPLEX, *general[2:])
-    else:
-        general = (*general, SIMPLEX)
-    return (*CLOSED_FORMS, *general, *sums)
+    return sorted(methods_for(program.objective_kind), key=lambda m: m.lateness(program))
 
 
 def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
@@ -141,14 +116,16 @@ def choose(problem: Problem, solver: str | Method = "auto") -> Choice:
     program = problem.program
     methods = ordered_methods(program)
     candidates = methods if solver in ("auto", "all") else (find_method(solver),)
-    refusals: dict[str, str] = {}
+    asked, refusals = features_of(program), dict[str, str]()
     for method in candidates:
-        why = method.refusal(program)
+        why = method.refusal(program, asked)
         if why is None:
             also = tuple(
                 m.name
                 for m in methods
-                if m.name != method.name and m.name not in refusals and m.refusal(program) is None
+                if m.name != method.name
+                and m.name not in refusals
+                and m.refusal(program, asked) is None
             )
             return Choice(method, refusals, also)
         refusals[method.name] = why
@@ -164,14 +141,14 @@ def check_solver(solver: Any) -> None:
     if not isinstance(solver, (str, Method)):
         raise UnknownNameError("solver", solver, [*own_methods(), "auto", "all"])
     if isinstance(solver, Method):
-        kinds = {"name": str, "handles": Handles}
+        kinds = {"name": str, "features": frozenset}
         missing = [k for k, kind in kinds.items() if not isinstance(getattr(solver, k, None), kind)]
         if missing:
             raise InputError(
                 f"solver {type(solver).__name__}()",
                 expected="a method that has a name and says what it handles",
                 got=f"one without {' and '.join(missing)}",
-                remedy="set name = 'mine' and handles = mechdesign.solve.handles_linear()",
+                remedy="set name = 'mine' and features = mechdesign.solve.LINEAR",
             )
 
 
@@ -194,25 +171,15 @@ def find_method(solver: str | Method) -> Method:
 
 def named_method(name: str) -> Method | None:
     """The method that a design may name in a file, whatever cvxpy has here; ``None`` for none."""
-    found = own_methods().get(name)
-    asked = name.removeprefix("cvxpy-")
-    if found is None and asked != name and _CVXPY_NAME.fullmatch(asked):
-        return Cvxpy(asked)
-    return found
+    if name.startswith(_PREFIX) and name.removeprefix(_PREFIX) in known_solvers():
+        return Cvxpy(name.removeprefix(_PREFIX))
+    return own_methods().get(name)
 
 
 def own_methods() -> dict[str, Method]:
     """Every method that is no solver of cvxpy, by name."""
-    general = (
-        STRUCTURED,
-        DIFFERENCES,
-        BLOCKWISE,
-        CLARABEL,
-        SIMPLEX,
-        INTERIOR,
-        *EPIGRAPHS,
-        REFINED,
-        OUTPUTS,
-    )
-    linear = (LINEARISED, *CLOSED_FORMS, *general)
-    return {m.name: m for m in (*linear, *sublinear_methods(), *estimation_methods())}
+    from .estimation.many_symbols import SubsetMethod
+
+    kinds: tuple[Objective, ...] = ("linear", "information", "estimation")
+    found = [method for kind in kinds for method in methods_for(kind)]
+    return {method.name: method for method in (*found, SubsetMethod())}

@@ -28,29 +28,21 @@ from ..certificate.shape import (
 from ..privacy.constraint import Rounding
 from ..privacy.rows import PairRow
 from ..program.duals import Candidate, Duals
-from ..program.program import LinearProgram, Program, Shape, SublinearProgram, TwoSided
-from .method import Method, handles_linear, handles_sublinear
+from ..program.program import LinearProgram, Program, SublinearProgram, TwoSided
+from .method import LINEAR, SUBLINEAR, Method
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 # Conditions of a closed form that hold up to this share of what they compare are taken to hold.
 _ROUNDING = 1e-13
-_TWO_SIDED: tuple[Shape, ...] = (
-    "free",
-    "upper lift",
-    "lower lift",
-    "lift",
-    "ratio",
-    "lift and ratio",
-)
 
 
 class Unconstrained(Method):
     """No bound asks anything: every symbol goes to its best output."""
 
     name = "unconstrained"
-    handles = handles_linear()
+    features = LINEAR
     reason = "no bound asks anything, so each symbol is sent to its best output"
 
     def condition(self, program: LinearProgram) -> str | None:
@@ -75,7 +67,7 @@ class Constant(Method):
     """A level of zero that ties every symbol to the others: nothing may be revealed."""
 
     name = "constant"
-    handles = handles_linear()
+    features = LINEAR
     reason = (
         "a level that is zero to working precision leaves only kernels with equal rows; the best "
         "single output wins"
@@ -100,7 +92,7 @@ class HighPrivacyPML(Method):
     """PML with e^ε (1 − pmin) ≤ 1: posteriors fill a simplex."""
 
     name = "pml-high-privacy"
-    handles = handles_linear("upper lift", "lift", "lift and ratio")
+    features = frozenset({"linear", "upper lift", "lift", "lift and ratio"})
     reason = (
         "e^ε(1 − pmin) ≤ 1: the posteriors that PML allows fill a simplex, so each symbol has one "
         "extreme posterior and goes to the output where that posterior has the largest value"
@@ -139,7 +131,7 @@ class AnyPMC(Method):
     """PMC at any level: posteriors fill a simplex."""
 
     name = "pmc"
-    handles = handles_linear("lower lift", "lift", "lift and ratio")
+    features = frozenset({"linear", "lower lift", "lift", "lift and ratio"})
     reason = (
         "a lower bound on the lift alone: the allowed posteriors fill a simplex, so each symbol "
         "has one extreme posterior and goes to the output where it has the largest value"
@@ -191,7 +183,7 @@ class SymmetricHamming(Method):
     """Uniform prior and a utility that only tells right from wrong."""
 
     name = "symmetric"
-    handles = handles_linear(*_TWO_SIDED)
+    features = LINEAR - {"general"}
     reason = (
         "uniform prior, and every wrong output has the same gain: by symmetry one column shape "
         "serves all, with the largest diagonal that the bounds allow (randomised response)"
@@ -232,7 +224,7 @@ class Binary(Method):
     """Two symbols: a column is a point of an interval, an optimum uses its two ends."""
 
     name = "binary"
-    handles = handles_linear()
+    features = LINEAR
     reason = "two symbols: columns form a cone with two edges, and each edge takes its best output"
     source = "GrosseID Example 1"
 
@@ -340,7 +332,7 @@ class Recognition(Method):
     """
 
     name = "recognition"
-    handles = handles_linear("upper lift", "lift", "ratio")
+    features = frozenset({"linear", "upper lift", "lift", "ratio"})
     reason = (
         "each output is right for one symbol at most: the symbols of largest stake are told apart "
         "as far as the bounds allow, and all others are treated alike"
@@ -575,7 +567,7 @@ def simplex_kernel(program: SublinearProgram, rounding: Rounding) -> Array | Non
 class _Simplex(Method):
     """A case in which the posteriors fill a simplex."""
 
-    handles = handles_sublinear()
+    features = SUBLINEAR
     scope = EVERY
     otherwise: ClassVar[str]
 

@@ -1,4 +1,4 @@
-"""A plan: a kernel for each of several columns, with what all reports of a person leak together.
+"""Plans: a kernel for each of several columns, with what all reports of a person leak together.
 
 Reports of the columns are drawn independently, so that together they are the product kernel. Its
 leakage is decided exactly, under the joint prior where the notion is about one: levels of columns
@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..errors import DataError, InputError, quote
+from ..errors import CertificateError, DataError, InputError, quote
 from ..exact import Verdict, compare_with_exp, log_upper, rounded_up
-from ..labels import Label, counted
+from ..labels import Label, counted, told_shape
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
 from ..privacy import LDP, PrivacyNotion
-from ..privacy.notion import Check, Worst
+from ..privacy.notion import Check, Worst, shown_level
+from ..published import PublicDesign
 from ..schema import Schema
 from ._design import Design
 from .product_lifts import ProductLifts, check_lifts
@@ -49,6 +51,22 @@ class Split:
     leaks: tuple[float, ...]
 
 
+@dataclass(frozen=True)
+class Together:
+    """All reports of a plan as one kernel, with what they have together.
+
+    Attributes
+    ----------
+    mechanism : over the combinations that the guarantee is about
+    prior, notions : the joint prior, where the total notion is about one, and that notion
+    """
+
+    mechanism: Mechanism
+    prior: Prior | None
+    notions: tuple[PrivacyNotion, ...]
+
+
+@dataclass(frozen=True, repr=False)
 class KernelPlan:
     """A kernel for each column, and the notion that independent reports of all have together.
 
@@ -58,12 +76,14 @@ class KernelPlan:
     designs : for each column what its reports are drawn from
     total : the notion that all reports of a person have together
     prior : of the columns together, where it is known
+    check : exact verdict on ``total`` for all reports together, where one is made
     """
 
     names: tuple[str, ...]
     designs: tuple[Any, ...]
     total: PrivacyNotion
     prior: Prior | None
+    check: Check | None
 
     def __getitem__(self, name: str) -> Any:
         """What the reports of a column are drawn from."""
@@ -77,11 +97,12 @@ class KernelPlan:
 
     @property
     def schema(self) -> Schema:
-        """Names of the columns."""
-        return Schema(self.names)
+        """Names of the columns, with the bins of their numbers."""
+        schemas = [kernel.schema for kernel in self.kernels.values()]
+        return Schema(self.names, tuple(None if s is None else s.bins[0] for s in schemas))
 
     @property
-    def combinations(self) -> frozenset[Label] | None:
+    def combinations(self) -> tuple[Label, ...] | None:
         """The combinations of values that the guarantee covers; ``None`` where it covers all.
 
         Raises :class:`InputError` where they are not told.
@@ -96,24 +117,31 @@ class KernelPlan:
                 got="its public form, which does not tell them",
                 remedy="release with the file of the plan",
             )
-        pairs = zip(self.prior.labels, self.prior.weights, strict=True)
-        return frozenset(label for label, weight in pairs if weight)
+        return self.prior.restricted().labels
 
-    def product(self) -> Mechanism:
-        """All reports together as one kernel, exact; inputs and outputs are tuples.
+    def product(self, columns: Sequence[str] | None = None) -> Mechanism:
+        """Reports of all columns, or of some, as one kernel, exact; inputs and outputs are tuples.
 
         Raises :class:`DataError` for a kernel too large to be made.
         """
-        kernels = list(self.kernels.values())
-        labels = list(product(*(kernel.inputs for kernel in kernels)))
-        return product_kernel(kernels, labels).with_schema(self.names)
+        names = self.names if columns is None else columns
+        kernels = [mechanism_of(self[name]) for name in names]
+        labels = product(*(kernel.inputs for kernel in kernels))
+        return product_kernel(kernels, labels).with_schema(self.schema.restricted(names))
 
-    def bare(self) -> KernelPlan:
-        """Names and total notion alone, without kernels."""
-        raise NotImplementedError
+    def together(self) -> Together:
+        """All reports as one about the combination of values, with what is promised of it.
+
+        Raises :class:`DataError` for a kernel too large to be made.
+        """
+        if self.prior is None or not self.total.uses_prior:
+            return Together(self.product(), None, (self.total,))
+        known = self.prior.restricted().with_schema(self.schema)
+        made = product_kernel(list(self.kernels.values()), known.labels)
+        return Together(made.with_schema(self.schema), known, (self.total,))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ColumnsPlan(KernelPlan):
     """A kernel for each column, and what all of them leak together.
 
@@ -121,24 +149,17 @@ class ColumnsPlan(KernelPlan):
     ----------
     names : of the columns
     designs : for each column the kernel that estimates its frequencies best at its level
-    weights : what the risk of each column weighs
     total : the notion that all reports of a person have together
     prior : of the columns together; ``None`` where only those of each column were given
     check : exact verdict on ``total`` for all reports together
+    weights : what the risk of each column weighs
     others : other ways to split the total level
     """
 
-    names: tuple[str, ...]
     designs: tuple[Design, ...]
-    weights: tuple[float, ...]
-    total: PrivacyNotion
-    prior: Prior | None
     check: Check
+    weights: tuple[float, ...]
     others: tuple[Split, ...] = ()
-
-    def __getitem__(self, name: str) -> Design:
-        """The design of a column."""
-        return self.designs[self.schema.position(name)]
 
     @property
     def levels(self) -> dict[str, tuple[float, ...]]:
@@ -162,10 +183,6 @@ class ColumnsPlan(KernelPlan):
     def leaks(self) -> tuple[float, ...]:
         """The levels that all reports of a person have together, in nats, rounded up."""
         return self.check.achieved
-
-    def bare(self) -> ColumnsPlan:
-        """Without kernels, and without the prior, which may be the counts of people."""
-        return replace(self, prior=None, designs=(), others=())
 
     def __repr__(self) -> str:
         verdict = self.check.verdict
@@ -196,21 +213,79 @@ class ColumnsPlan(KernelPlan):
         return f"{other.name}: risk {other.risk:.6g}, {needs}; leaks {leaks}"
 
 
+@dataclass(frozen=True, repr=False)
+class PublicPlan(KernelPlan):
+    """The kernels of a plan with what they keep together, and nothing else of it.
+
+    The prior of the columns together is the counts of people where it was counted in data, and so
+    are risks and the levels that reports have under it. Weights are left out too.
+
+    Reports can be drawn from it where the total notion is about no prior, such as LDP: then it is
+    checked exactly, for all combinations of values. Otherwise it is what the maker states, and
+    only the plan itself knows which combinations it covers. Estimates need no more than it.
+
+    Attributes
+    ----------
+    names : of the columns
+    designs : the public form of the design of each
+    total : the notion that all reports of a person have together
+    check : exact verdict on ``total``; ``None`` where it is stated
+    """
+
+    designs: tuple[PublicDesign, ...]
+    prior: None
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], designs: Sequence[PublicDesign], total: PrivacyNotion
+    ) -> PublicPlan:
+        """Kernels and total notion; raises :class:`CertificateError` where it does not hold."""
+        check = None
+        if not total.uses_prior:
+            check = check_together(total, designs, None)
+            if check.verdict is not Verdict.YES:
+                evidence = f"{total} of all columns together does not hold: {check.evidence}"
+                raise CertificateError(evidence, (check,))
+        return cls(tuple(names), tuple(designs), total, None, check)
+
+    def __repr__(self) -> str:
+        named = ", ".join(self.names)
+        how = "stated by its maker, under a prior that is not told"
+        if self.check is not None:
+            leaks = ", ".join(f"{level:.9g}" for level in self.check.achieved)
+            how = f"checked here: {self.check.verdict}, achieved {leaks}"
+        lines = [f"public form of a plan for {self.total} of {named} together; {how}"]
+        for name, found in zip(self.names, self.designs, strict=True):
+            told = ", ".join([*map(str, found.notions), *found.stated])
+            lines.append(f"{quote(name)}: {told}, {told_shape(found.shape)}")
+        return "\n".join(lines)
+
+
 def product_kernel(kernels: Sequence[Mechanism], labels: Iterable[Label]) -> Mechanism:
     """Independent reports of several columns as one kernel, over tuples of their values; exact.
 
     Raises :class:`DataError` for a kernel of more than :data:`MOST_ENTRIES` entries.
     """
     labels = list(labels)
-    _check_entries(kernels, len(labels))
-    made: Any = np.ones((len(labels), 1), dtype=object)
-    for place, kernel in enumerate(kernels):
-        row = {label: i for i, label in enumerate(kernel.inputs)}
-        own = kernel.weights.astype(object)[[row[label[place]] for label in labels]]
-        made = (made[:, :, None] * own[:, None, :]).reshape(len(labels), -1)
+    made = product_rows(kernels, labels, [kernel.weights.astype(object) for kernel in kernels])
     names = list(product(*(kernel.outputs for kernel in kernels)))
-    bits = sum(kernel.bits for kernel in kernels)
-    return Mechanism.from_weights(made, bits, labels, names, check=False)
+    one = math.prod(kernel.denominator for kernel in kernels)
+    return Mechanism.over(made, one, labels, names, check=False)
+
+
+def product_rows(
+    kernels: Sequence[Mechanism], labels: Sequence[Any], matrices: Sequence[NDArray[Any]]
+) -> NDArray[Any]:
+    """Products of entries of matrices, one for each column: a row for each tuple of values, a
+    column for each tuple of reports. Raises :class:`DataError` where these are too many.
+    """
+    _check_entries(kernels, len(labels))
+    made = np.ones((len(labels), 1), dtype=matrices[0].dtype)
+    for place, (kernel, matrix) in enumerate(zip(kernels, matrices, strict=True)):
+        row = {label: i for i, label in enumerate(kernel.inputs)}
+        own = matrix[[row[label[place]] for label in labels]]
+        made = (made[:, :, None] * own[:, None, :]).reshape(len(labels), -1)
+    return made
 
 
 def _check_entries(kernels: Sequence[Mechanism], combinations: int) -> None:
@@ -269,7 +344,7 @@ def _check_sum(total: LDP, kernels: Sequence[Mechanism]) -> Check:
     over, under = (
         f"({', '.join(side)})" for side in ([w.over for w in worst], [w.under for w in worst])
     )
-    verdict = Verdict.NO if ratio is None else compare_with_exp(ratio, Fraction(total.epsilon))
+    verdict = Verdict.NO if ratio is None else compare_with_exp(ratio, total.epsilon)
     shown = "infinite" if ratio is None else f"{float(ratio):.12g}"
     return Check(
         total,
@@ -278,5 +353,6 @@ def _check_sum(total: LDP, kernels: Sequence[Mechanism]) -> Check:
         output,
         ratio,
         f"outcome {quote(output)}: likelihood ratio of {over} to {under} is {shown}, level "
-        f"{rounded_up(level, 12)} against {total.epsilon:.12g}; levels of columns add up",
+        f"{rounded_up(level, 12)} against {shown_level(total.epsilon, 12)}; levels of columns "
+        "add up",
     )

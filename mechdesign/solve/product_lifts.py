@@ -24,7 +24,7 @@ from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy import PrivacyNotion
-from ..privacy.notion import Check, LikelihoodBound, Worst
+from ..privacy.notion import Check, LikelihoodBound, Worst, shown_level
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,8 @@ class ProductLifts:
             math.prod(rows[: i + 1]) * math.prod(outputs[i + 1 :]) for i in range(-1, len(rows))
         ]
         work = [size * m for size, m in zip(sizes[1:], outputs, strict=True)]
-        regular = sum(kernel.bits for kernel in self.kernels) <= _MOST_BITS
+        bits = sum(kernel.denominator.bit_length() for kernel in self.kernels)
+        regular = bits <= _MOST_BITS
         regular &= float(self.prior.probabilities.min()) >= _LEAST_MASS and sum(rows) <= 20_000
         exact = all(kernel.is_exact for kernel in self.kernels)
         return regular and exact and max(sizes) <= MOST_CELLS and sum(work) <= MOST_WORK
@@ -180,7 +181,7 @@ def check_lifts(total: PrivacyNotion, lifts: ProductLifts) -> Check | None:
         level = math.inf if ratio is None else max(0.0, log_upper(ratio))
         verdict = Verdict.NO
         if ratio is not None:
-            verdict = compare_with_exp(ratio, Fraction(bound.epsilon))
+            verdict = compare_with_exp(ratio, bound.epsilon)
         if verdict is Verdict.NO and not is_exact:
             verdict = Verdict.UNDECIDED
         report = lifts.report(y)
@@ -188,7 +189,7 @@ def check_lifts(total: PrivacyNotion, lifts: ProductLifts) -> Check | None:
         shown = shown if is_exact else f"at most {shown}"
         text = (
             f"outcome {quote(report)}: likelihood ratio of {over} to {under} is {shown}, level "
-            f"{rounded_up(level, 12)} against {bound.epsilon:.12g}"
+            f"{rounded_up(level, 12)} against {shown_level(bound.epsilon, 12)}"
         )
         own, k = Worst(level, report, over, under), bound.parameter
         before = worst[k]

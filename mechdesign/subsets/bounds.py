@@ -127,8 +127,8 @@ def asked_parts(notion: PrivacyNotion) -> list[tuple[str, int, float]]:
             expected="one that bounds likelihoods of symbols by those of others or of the prior, "
             "at the same levels whatever the symbols are",
             got="other levels for other symbols" if is_known else "one of another kind",
-            remedy="name LDP, PML, PMC, LIP or ALIP, or design for a prior of fewer symbols with "
-            "md.design",
+            remedy="name LDP, PML, PMC, LIP or ALIP, or have fewer symbols: put numbers into bins, "
+            "group rare ones under one name",
         )
     return found[0]
 
@@ -139,6 +139,6 @@ def asked_bounds(notions: Iterable[PrivacyNotion], *, outside: bool = False) -> 
     for notion in notions:
         for kind, _, level in asked_parts(notion):
             if level < math.inf and not (outside and level > _HIGHEST):
-                found[kind].append(exp_bounds(Fraction(min(level, _HIGHEST)))[outside])
+                found[kind].append(exp_bounds(min(level, _HIGHEST))[outside])
     low, high, ratio = (min(limits, default=None) for limits in found.values())
     return LiftBounds(Fraction(0) if low is None else 1 / low, high, ratio)

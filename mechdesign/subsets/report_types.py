@@ -31,25 +31,41 @@ class Layout:
 
     Attributes
     ----------
-    masses : of a symbol of each group, that of the largest first; equal ones if left out
+    masses : of a symbol of each group in the mean, the largest first; equal ones if left out
     group : of each symbol
     sizes : numbers of symbols
     shares : masses of whole groups
+    certain : Σ p² of the symbols: the risk of an open survey is one less this
     """
 
-    def __init__(self, group: NDArray[np.integer], masses: Sequence[Fraction] = ()) -> None:
+    def __init__(
+        self,
+        group: NDArray[np.integer],
+        masses: Sequence[Fraction] = (),
+        certain: Fraction | None = None,
+    ) -> None:
         self.group, self.sizes = group.astype(np.uint8), np.bincount(group).tolist()
         self.masses = np.array(masses or [Fraction(1, len(group))] * len(self.sizes))
         self.shares = np.multiply(self.sizes, self.masses)
-        #: Σ p² of the symbols: the risk of an open survey is one less this.
-        self.certain: Fraction = self.shares @ self.masses
+        self.certain: Fraction = self.shares @ self.masses if certain is None else certain
 
     @classmethod
-    def of(cls, prior: Prior) -> Layout:
-        """The groups of a prior by falling masses."""
-        masses = sorted({*prior.weights}, reverse=True)
-        group = np.array(list(map(masses.index, prior.weights)))
-        return cls(group, [Fraction(mass) / sum(prior.weights) for mass in masses])
+    def of(cls, prior: Prior, group: NDArray[np.integer] | None = None) -> Layout:
+        """The groups of a prior by falling masses: of equal ones, or those given, of near ones.
+
+        Subsets of a group are drawn whatever its symbols are, so that shares of groups and Σ p² are
+        all that the risk depends on.
+        """
+        if group is None:
+            distinct = sorted({*prior.weights}, reverse=True)
+            group = np.array(list(map(distinct.index, prior.weights)))
+        weights = np.array(prior.weights, dtype=object)
+        totals = [weights[group == i].sum() for i in range(int(group.max()) + 1)]
+        masses = [
+            Fraction(total, size * prior.total)
+            for total, size in zip(totals, np.bincount(group).tolist(), strict=True)
+        ]
+        return cls(group, masses, Fraction((weights * weights).sum(), prior.total**2))
 
     @cached_property
     def rows(self) -> list[Integers]:
@@ -177,7 +193,7 @@ def check_levels(notion: PrivacyNotion, lifts: Sequence[Lifts]) -> LevelCheck:
         if reached > level:
             answer = Verdict.NO
             if reached < math.inf:
-                answer = compare_with_exp(Fraction(value), Fraction(level))
+                answer = compare_with_exp(Fraction(value), level)
             verdicts.add(Verdict.UNDECIDED if answer is Verdict.NO and not is_attained else answer)
     verdict = next(v for v in (Verdict.NO, Verdict.UNDECIDED, Verdict.YES) if v in verdicts)
     return LevelCheck(notion, verdict, tuple(achieved[k] for k in sorted(achieved)))

@@ -115,7 +115,8 @@ class Scored:
         """N times the squared error summed over the symbols, which have their masses."""
         layout = self.layout
         found = _variances(self._second, layout.masses, layout.shares, slice(None))
-        return Fraction(found @ layout.sizes)
+        # Masses inside of a group differ in their squares alone.
+        return Fraction(found @ layout.sizes + layout.shares @ layout.masses - layout.certain)
 
     def risk_at(self, truth: Iterable[float]) -> float:
         """The risk where symbols have the given shares."""

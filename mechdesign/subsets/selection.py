@@ -19,20 +19,26 @@ from typing import Any
 
 import numpy as np
 
+from ..certificate.certificate import GAP_TOLERANCE
+from ..certificate.designed import Designed
 from ..errors import CertificateError, LevelError
 from ..exact import DENOMINATOR, Verdict, float_at_least, float_at_most, nearest_float
 from ..labels import Label, counted
 from ..mechanism import ImplicitKernel
-from ..numeric import finite_number
 from ..prior import Prior
 from ..privacy import LDP
 from ..privacy.notion import PrivacyNotion
 from ..published import told_in_public
-from .bounds import asked_bounds, least_risk
+from ..utility.estimation import Estimation
+from .bounds import LiftBounds, asked_bounds, least_risk
 from .parts import Floats, Integers
 from .program import Prices, Program
+from .relaxation import Multipliers, Relaxation
 from .report_types import MOST_REPORTS, Layout, LevelCheck, ReportType, check_levels
 from .scores import Scored
+
+#: What a design names that found its kernel so.
+SUBSETS = "subset-selection"
 
 
 @dataclass(frozen=True)
@@ -44,34 +50,58 @@ class SymmetryCertificate:
     checks : of each notion
     risk_exact : n times the mean squared error of n reports, summed over the symbols, which have
         their masses
-    bound_exact : what it is at least for every kernel that keeps the notions
+    least_exact : what it is at least for every kernel that keeps the notions
     """
 
     checks: tuple[LevelCheck, ...]
     risk_exact: Fraction
-    bound_exact: Fraction
+    least_exact: Fraction
+
+    @property
+    def value(self) -> float:
+        """Minus the risk."""
+        return -nearest_float(self.risk_exact)
+
+    @property
+    def bound(self) -> float:
+        """Upper bound on the value of every kernel that keeps the notions, rounded up."""
+        return -float_at_most(self.least_exact)
 
     @property
     def gap(self) -> float:
-        """How much larger the risk is than the bound, as a share of the bound."""
-        return max(0.0, float_at_least(self.risk_exact / self.bound_exact - 1))
+        """(bound − value) / |value|, rounded up."""
+        return max(0.0, float_at_least(1 - self.least_exact / self.risk_exact))
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the gap is at most 1e-6."""
+        return self.gap <= GAP_TOLERANCE
+
+    #: A bound is always known.
+    gap_is_known = True
 
 
-class SubsetSelection(Scored, ImplicitKernel):
+class SubsetSelection(Designed, Scored, ImplicitKernel):
     """A kernel whose reports stand for subsets of the symbols, see :func:`subset_selection`.
 
-    Whatever draws or takes reports takes it like a mechanism; it holds no matrix.
+    Whatever draws or takes reports takes it like a mechanism, and it says what a :class:`Design`
+    does of value, bound and levels; it holds no matrix.
 
     Attributes
     ----------
     inputs : labels of the symbols, a range where they are their positions
+    utility : what it is designed for, the frequencies of all symbols
     notions : what it keeps
     layout : which group each symbol is in
     types : how reports are drawn
     prior : masses under which notions are kept; ``None`` where they are not told
-    prices : what proves the bound, of groups
+    prices : what proves the bound, of several groups: by symmetry where their masses are equal
+        (:class:`Prices`), else by a relaxation (:class:`Multipliers`)
     certificate : what is proved of levels and risk
     """
+
+    utility = Estimation()
+    method = SUBSETS
 
     def __init__(
         self,
@@ -79,12 +109,13 @@ class SubsetSelection(Scored, ImplicitKernel):
         notions: Iterable[PrivacyNotion],
         layout: Layout,
         types: Iterable[ReportType],
-        prices: Prices | None = None,
+        prices: Prices | Multipliers | None = None,
     ) -> None:
         self._prior = symbols if isinstance(symbols, Prior) else None
         labels: Any = symbols.labels if isinstance(symbols, Prior) else symbols
         has_names = any(type(x) is not int or x != i for i, x in enumerate(labels))
         self.inputs = labels if has_names else range(len(labels))
+        self.schema = symbols.schema if isinstance(symbols, Prior) else None
         self.notions, self.prices = tuple(notions), prices
         super().__init__(layout, [*types])
         chances = [*zip(*(one.chances for one in self.types), strict=True)]
@@ -99,13 +130,24 @@ class SubsetSelection(Scored, ImplicitKernel):
                 raise CertificateError(
                     f"{check.notion}: the weights have level {check.achieved}", checks
                 )
-        bounds = asked_bounds(known, outside=True)
-        bound = least_risk(len(labels), bounds)
-        if prices is not None:
-            least = Program(layout, bounds, outside=True).least(prices)
-            # Nor is any risk below that of an open survey.
-            bound = max(Fraction(least), Fraction(1)) - layout.certain
-        self.certificate = SymmetryCertificate(checks, self.risk_exact, bound)
+        least = self._least(asked_bounds(known, outside=True))
+        self.certificate = SymmetryCertificate(checks, self.risk_exact, least)
+
+    def _least(self, bounds: LiftBounds) -> Fraction:
+        """What the risk is at least for every kernel."""
+        prices, layout = self.prices, self.layout
+        if prices is None:
+            return least_risk(len(self.inputs), bounds)
+        # Nor is any risk below that of an open survey.
+        open_risk, found = 1 - layout.certain, 0.0
+        if isinstance(prices, Prices):
+            found = Program(layout, bounds, outside=True).least(prices)
+            return max(Fraction(found) - layout.certain, open_risk)
+        if self._prior is not None and bounds.ratio is not None:
+            excess = float_at_least(bounds.ratio - 1)
+            masses = self._prior.probabilities
+            found = Relaxation(masses, prices.sizes, excess).bound(prices.weights)
+        return max(Fraction(found), open_risk)
 
     def _knows(self, notion: PrivacyNotion) -> bool:
         """Whether it can tell how far a notion is kept."""
@@ -124,6 +166,16 @@ class SubsetSelection(Scored, ImplicitKernel):
         return range(self.offsets[-1])
 
     @property
+    def mechanism(self) -> SubsetSelection:
+        """The kernel, which is this itself."""
+        return self
+
+    @property
+    def source(self) -> str:
+        """The paper of subset selection."""
+        return "YeBarg2018"
+
+    @property
     def has_names(self) -> bool:
         """Whether labels are others than the positions."""
         return not isinstance(self.inputs, range)
@@ -132,23 +184,6 @@ class SubsetSelection(Scored, ImplicitKernel):
     def bytes_per_report(self) -> int:
         """Bytes that hold a report."""
         return ((len(self.outputs) - 1).bit_length() + 7) // 8
-
-    # What it is good for
-
-    @property
-    def risk(self) -> float:
-        """N times the mean squared error summed over the symbols, which have their masses."""
-        return nearest_float(self.certificate.risk_exact)
-
-    @property
-    def bound(self) -> float:
-        """What the risk is at least for every kernel that keeps the notions, rounded down."""
-        return float_at_most(self.certificate.bound_exact)
-
-    @property
-    def gap(self) -> float:
-        """How much larger the risk is than the bound, as a share of it."""
-        return self.certificate.gap
 
     @property
     def level(self) -> tuple[float, ...]:
@@ -159,15 +194,6 @@ class SubsetSelection(Scored, ImplicitKernel):
     def log_ratio(self) -> float:
         """The LDP level that it has whatever it was made for, in nats, rounded up."""
         return self.check(LDP(math.inf)).achieved[0]
-
-    def reports_for(self, error: float) -> int:
-        """How many reports bring the root of the mean squared error, summed, to ``error``.
-
-        Raises :class:`InputError` for anything but a positive number.
-        """
-        remedy = "pass the root of the squared error that all frequencies together may have"
-        error = finite_number(error, "error", 1e-300, remedy=remedy)
-        return math.ceil(self.certificate.risk_exact / Fraction(error) ** 2)
 
     def check(self, notion: PrivacyNotion) -> LevelCheck:
         """Decide exactly whether it keeps a notion, and at which levels.
@@ -260,13 +286,12 @@ class SubsetSelection(Scored, ImplicitKernel):
         """Its size in words."""
         groups = len(self.layout.sizes)
         symbols = f"{len(self.inputs)} symbols" + f" in {groups} groups" * (groups > 1)
-        reports = f"{len(self.outputs)} reports of {self.bytes_per_report} bytes"
+        reports = f"{len(self.outputs)} reports of {counted(self.bytes_per_report, 'byte')}"
         return f"{symbols}{what}{reports}, {counted(len(self.types), 'type')}"
 
     def __repr__(self) -> str:
-        told = self._told(f", {', '.join(map(str, self.notions))}: ")
-        risk = f"risk {self.risk:.6g}, at most {self.gap:.2g} above the least"
-        return f"SubsetSelection({told}; {risk})"
+        least = f"{self._risk_line[:-1]}; of any kernel at least {-self.bound:.10g})"
+        return "\n".join([*self._said(self.method), least, f"kernel {self._told(': ')}"])
 
 
 class PublicSelection(SubsetSelection):
@@ -305,7 +330,10 @@ class PublicSelection(SubsetSelection):
     def of(cls, selection: SubsetSelection) -> PublicSelection:
         """The public form of a selection of groups."""
         stated = selection.stated if isinstance(selection, PublicSelection) else ()
-        return cls(selection.inputs, selection.notions, selection.layout, selection.types, stated)
+        layout, types = selection.layout, selection.types
+        made = cls(selection.inputs, selection.notions, layout, types, stated)
+        made.schema = selection.schema
+        return made
 
     def __repr__(self) -> str:
         known, stated = list[str](), list[str]()

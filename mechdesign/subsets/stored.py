@@ -21,6 +21,7 @@ from ..privacy.notion import PrivacyNotion
 from .choice import MOST_GROUPS, MOST_SYMBOLS
 from .parts import IN_ORDER, Part, divisors
 from .program import Prices
+from .relaxation import Multipliers
 from .report_types import Layout, ReportType
 from .selection import PublicSelection, SubsetSelection
 
@@ -44,12 +45,14 @@ def to_numbers(item: SubsetSelection) -> dict[str, Any]:
         found["symbols"] = len(item.inputs)
     else:
         found["prices"] = {name: x.tolist() for name, x in item.prices._asdict().items()}
+        if isinstance(item.prices, Multipliers):
+            found["groups"] = item.layout.group.tolist()
     certificate = item.certificate
     levels = [check.achieved for check in certificate.checks]
     return found | {
         "achieved": [["inf" if v == math.inf else v for v in row] for row in levels],
         "risk_exact": write_fraction(certificate.risk_exact),
-        "bound_exact": write_fraction(certificate.bound_exact),
+        "bound_exact": write_fraction(certificate.least_exact),
     }
 
 
@@ -65,15 +68,16 @@ def from_numbers(
     not bear out, ``ValueError`` and the like for numbers that are those of no kernel.
     """
     size, prices, away = content.get("symbols", 0), None, Fraction(0)
+    groups = content.get("groups", [0] * (size if is_whole(size, 2, MOST_SYMBOLS) else 0))
+    if not all(is_whole(i, 0, MOST_GROUPS - 1) for i in groups):
+        raise ValueError("groups that are no numbers")
     if isinstance(symbols, Prior):
-        layout, away = Layout.of(symbols), _AGREEMENT
-        told = {name: np.array(content["prices"][name], dtype=float) for name in Prices._fields}
-        prices = Prices(**told)
-        if not np.isfinite(np.hstack([x.ravel() for x in prices])).all():
-            raise ValueError("prices that are no numbers")
+        away, prices = _AGREEMENT, _prices_in(content["prices"], "groups" in content)
+        if "groups" in content and len(groups) != len(symbols):
+            raise ValueError("groups of other symbols")
+        layout = Layout.of(symbols, np.array(groups) if "groups" in content else None)
     else:
-        alike = [0] * (size if is_whole(size, 2, MOST_SYMBOLS) else 0)
-        layout = Layout(np.array(content.get("groups", alike)))
+        layout = Layout(np.array(groups))
     n, g = len(layout.group), len(layout.sizes)
     if not all(layout.sizes) or n > MOST_SYMBOLS or g > MOST_GROUPS or (g > 1) == bool(size):
         raise ValueError(f"{n} symbols in {g} groups")
@@ -86,13 +90,26 @@ def from_numbers(
         pairs = enumerate(zip(one["parts"], layout.sizes, strict=True))
         parts = {i: _part_in(part, n) for i, (part, n) in pairs if part is not None}
         types.append(ReportType(tuple(map(read_integer, one["chances"])), parts))
-    if "groups" in content:
+    if "groups" in content and prices is None:
         return PublicSelection(symbols, notions, layout, types, stated)
     made = SubsetSelection(symbols, notions, layout, types, prices)
-    bound = made.certificate.bound_exact
+    bound = made.certificate.least_exact
     if abs(read_fraction(content["bound_exact"]) - bound) > away * bound:
         raise CertificateError("a bound that its numbers do not bear out")
     return made
+
+
+def _prices_in(content: dict[str, Any], is_near: bool) -> Prices | Multipliers:
+    """What proves the bound, of near masses or of equal ones."""
+    kind: Any = Multipliers if is_near else Prices
+    found = kind(*(np.array(content[name], dtype=float) for name in kind._fields))
+    if not np.isfinite(np.hstack([x.ravel() for x in found])).all():
+        raise ValueError("prices that are no numbers")
+    if isinstance(found, Multipliers):
+        found = Multipliers(np.array(content["sizes"], dtype=np.int64), found.weights)
+        if found.sizes.min() < 1 or found.sizes.shape != found.weights.shape:
+            raise ValueError("runs without symbols")
+    return found
 
 
 def _part_out(part: Part | None) -> dict[str, Any] | None:

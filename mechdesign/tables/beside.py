@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,17 @@ from ..files import parse_json, read_text
 from .files import receipt_path
 
 
-def told_types(schema: Any) -> dict[str, str]:
+def told_types(schema: Any, orders: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """The types by which text is read again, by column; text itself has none, nor have types that
-    Arrow does not read from text.
+    Arrow does not read from text. Ordered categories of text are told by their ``orders``.
     """
     import pyarrow as pa
 
-    found = {}
+    found: dict[str, Any] = {}
     for field in schema:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if field.name in orders and "string" in str(kind):
+            found[field.name] = {"ordered": list(orders[field.name])}
         try:
             if "string" not in str(kind) and kind == _type_of(str(kind)):
                 _cast(pa.nulls(0, pa.string()), kind)
@@ -31,7 +33,8 @@ def told_types(schema: Any) -> dict[str, str]:
 
 
 def types_beside(path: Path) -> dict[str, Any]:
-    """The Arrow types of columns of a text file, by its receipt; empty where there is none.
+    """The Arrow types of columns of a text file, by its receipt; empty where there is none. In the
+    place of the type of ordered categories are these, as an Arrow array.
 
     Raises :class:`DataError` for a receipt that tells something else.
     """
@@ -41,7 +44,7 @@ def types_beside(path: Path) -> dict[str, Any]:
     try:
         told = parse_json(read_text(beside), beside.name).get("types", {})
         return {name: _type_of(kind) for name, kind in told.items()}
-    except (StorageError, AttributeError, TypeError, ValueError):
+    except (StorageError, AttributeError, KeyError, TypeError, ValueError):
         raise DataError(
             f"receipt {beside.name}",
             expected="types of columns as mechdesign writes them",
@@ -50,10 +53,17 @@ def types_beside(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def _type_of(text: str) -> Any:
-    """The Arrow type of a name as Arrow shows it; raises errors of Python for others."""
+def _type_of(text: Any) -> Any:
+    """The Arrow type of a name as Arrow shows it, or an array of ordered categories; raises errors
+    of Python for others.
+    """
     import pyarrow as pa
 
+    if isinstance(text, dict):
+        categories = pa.array(text["ordered"], pa.string())
+        if categories.null_count or len(categories.unique()) < len(categories):
+            raise ValueError("categories that are no different texts")
+        return categories
     name, *rest = re.findall(r"[\w/+:-]+", text)
     if name.startswith("decimal"):
         return getattr(pa, name)(*map(int, rest))
@@ -62,11 +72,24 @@ def _type_of(text: str) -> Any:
     return pa.type_for_alias(text)
 
 
+def column_type(told: Any) -> Any:
+    """The Arrow type of what is told of a column."""
+    import pyarrow as pa
+
+    is_type = isinstance(told, pa.DataType)
+    return told if is_type else pa.dictionary(pa.int32(), told.type, ordered=True)
+
+
 def _cast(cells: Any, kind: Any) -> Any:
-    """Texts as values of a type; raises errors of Arrow."""
+    """Texts as values of a type, or as some of ordered categories; raises errors of Arrow."""
     import pyarrow as pa
     from pyarrow import compute
 
+    if isinstance(kind, pa.Array):
+        places = compute.index_in(cells, value_set=kind)
+        if places.null_count > cells.null_count:
+            raise pa.ArrowInvalid("another category")
+        return pa.DictionaryArray.from_arrays(places, kind, ordered=True)
     if pa.types.is_time(kind):
         # Arrow reads times of a day only.
         cells = compute.binary_join_element_wise("1970-01-01", cells, " ")
@@ -93,7 +116,7 @@ def typed_batch(batch: Any, types: Mapping[str, Any], table: str) -> Any:
         except pa.ArrowInvalid:
             raise DataError(
                 f"column {quote(name)} of {table}",
-                expected=f"values of type {types[name]}, as its receipt says",
+                expected=f"values of type {column_type(types[name])}, as its receipt says",
                 got="others",
                 remedy="take the original file; reports must not be edited",
             ) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +17,7 @@ from ..data import EXAMPLES
 from ..errors import AlikeWarning, DataError, UnknownNameError, asked_by, quote, warn
 from ..exact import fraction, is_whole, read_fraction
 from ..labels import Label, alike, counted, parse_labels, tidy
-from .frames import column_values
-from .parts import parts_of, processors, side_by_side
+from .frames import column_values, listed_values
 from .reading import Table, open_table, read_columns
 from .text import AS_FOUND, Dialect
 
@@ -27,6 +25,8 @@ from .text import AS_FOUND, Dialect
 MOST_SYMBOLS = 1000
 #: As many different values as any column has, where they are put into bins.
 ANY_NUMBER = 1 << 53
+#: As many as recur: what looks like an identifier is refused.
+AS_MANY_AS_RECUR = ANY_NUMBER + 1
 # Signs of a value that becomes a symbol.
 _LONGEST = 10_000
 # A column of so many values, most of them in one row only, distinguishes rows, not groups of them.
@@ -35,8 +35,8 @@ _FEW_VALUES = 100
 _FEW_FRACTIONS = 20
 # Combinations that are listed whether they occur or not.
 _MOST_COMBINATIONS = 1_000_000
-# Rows that a dictionary is made of by one processor, and codes of rows that a machine word holds.
-_PART, _MOST_CODES = 1 << 20, 1 << 62
+# Codes of rows that a machine word holds.
+_MOST_CODES = 1 << 62
 # Values outside of bins whose types are told.
 _PROBED = 1000
 #: Cells of text files that stand for a missing value, in any case.
@@ -139,7 +139,8 @@ def is_number(cell: Any) -> bool:
 def read_labels(source: Any, columns: Sequence[str], dialect: Dialect) -> list[list[Any]]:
     """The values of columns of a table, row by row: texts as labels, missing ones as ``None``."""
     found = []
-    for cells in read_columns(source, columns, dialect):
+    for name, cells in zip(columns, read_columns(source, columns, dialect), strict=True):
+        distinct_values(cells, name)  # which refuses lists and the like
         texts = [cell for cell in dict.fromkeys(cells) if isinstance(cell, str)]
         texts = [text for text in texts if text.strip().lower() not in MISSING_TEXT]
         labels = dict(zip(texts, parse_labels(texts), strict=True))
@@ -164,12 +165,12 @@ def distinct_values(values: Any, column: Any = None) -> tuple[list[Any], NDArray
 
         if not pa.types.is_dictionary(values.type):
             try:
-                values = _dictionary(values)
+                values = values.dictionary_encode()
             except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
                 raise _no_values(column, f"values of type {values.type}") from None
         if isinstance(values, pa.ChunkedArray):
             values = values.unify_dictionaries().combine_chunks()
-        return values.dictionary.to_pylist(), dictionary_places(values)
+        return listed_values(values.dictionary, column), dictionary_places(values)
     if isinstance(values, np.ndarray) and values.dtype != object:
         symbols, places = np.unique(values, return_inverse=True)
         return list(symbols), places
@@ -196,18 +197,6 @@ def dictionary_places(values: Any) -> NDArray[Any]:
     # Arrow's own ways to NumPy import pandas.
     kind = np.dtype(str(places.type))
     return np.frombuffer(places.buffers()[1], kind, len(places), places.offset * kind.itemsize)
-
-
-def _dictionary(values: Any) -> Any:
-    """An Arrow array as a dictionary; parts of a long one by several processors at once."""
-    import pyarrow as pa
-
-    if len(values) < 2 * _PART or processors() == 1:
-        return values.dictionary_encode()
-    parts = [values[part] for part in parts_of(len(values), _PART)]
-    found = list(side_by_side(lambda part: part.dictionary_encode(), parts))
-    chunks = [chunk for part in found for chunk in getattr(part, "chunks", [part])]
-    return pa.chunked_array(chunks, type=found[0].type)
 
 
 def _no_values(column: Any, got: str) -> DataError:
@@ -249,11 +238,13 @@ def distinct_rows(parts: Iterable[Sequence[Any]], names: Sequence[Any]) -> Rows:
             continue
         for known, column in zip(found.categories, part, strict=True):
             known.update(categories_of(column))
-        if len(part) == 1:
-            for value, times in _occurrences(part[0], names[0]):
-                found.counts[tidy(value),] += times
-            continue
         coded = [distinct_values(c, name) for c, name in zip(part, names, strict=True)]
+        if len(coded) == 1:
+            ((values, places),) = coded
+            for value, times in zip([*values, None], np.bincount(places).tolist(), strict=False):
+                if times:
+                    found.counts[tidy(value),] += times
+            continue
         codes = row_codes([places for _, places in coded], [len(own) + 1 for own, _ in coded])
         _, first, repeats = np.unique(codes, return_index=True, return_counts=True)
         cells = (
@@ -285,29 +276,7 @@ def categories_of(column: Any) -> dict[Any, None]:
     if not pa.types.is_dictionary(column.type):
         return {}
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    return dict.fromkeys(value for chunk in chunks for value in chunk.dictionary.to_pylist())
-
-
-def _occurrences(column: Any, name: Any) -> Iterable[tuple[Any, int]]:
-    """The values of a column with how often each occurs."""
-    # Of views Arrow counts no nulls.
-    if hasattr(column, "value_counts") and not re.search("dictionary|view", str(column.type)):
-        import pyarrow as pa
-
-        try:
-            found = column.value_counts()
-        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            raise _no_values(name, f"values of type {column.type}") from None
-        values, times = found.field("values").to_pylist(), found.field("counts").to_pylist()
-        return zip(values, times, strict=True)
-    if isinstance(column, list):
-        try:
-            return Counter(column).items()
-        except TypeError:
-            raise _no_values(name, "values that are not hashable, such as lists") from None
-    values, places = distinct_values(column, name)
-    times = np.bincount(places, minlength=len(values) + 1).tolist()
-    return ((value, n) for value, n in zip([*values, None], times, strict=True) if n)
+    return dict.fromkeys(value for chunk in chunks for value in listed_values(chunk.dictionary))
 
 
 # Labels
@@ -339,7 +308,8 @@ def labels_of(values: Sequence[Any], categories: Iterable[Any], made: Any, is_te
         of = {code: made.labels[code] if code >= 0 else None for code in values}
         return Labels(of, list(made.labels), is_chosen=True)
     # Reports in a text file have the type that their receipt tells.
-    if is_text and all(isinstance(value, str) for value in values):
+    known = [tidy(value) for value in categories]
+    if is_text and not known and all(isinstance(value, str) for value in values):
         stripped = {value: value.strip() for value in values}
         texts = [w for w in dict.fromkeys(stripped.values()) if w.lower() not in MISSING_TEXT]
         label_of = dict(zip(texts, parse_labels(texts), strict=True))
@@ -351,7 +321,6 @@ def labels_of(values: Sequence[Any], categories: Iterable[Any], made: Any, is_te
         return Labels(of, _sorted(label_of.values()), spelled, fractions=fractions)
     of = {value: None if is_missing(value) else value for value in values}
     labels = [label for label in of.values() if label is not None]
-    known = [tidy(value) for value in categories]
     fractions = any(isinstance(x, float) and not x.is_integer() for x in labels)
     return Labels(of, known or _sorted(labels), is_chosen=bool(known), fractions=fractions)
 
@@ -426,7 +395,7 @@ def count_labels(
                 got=f"{beyond} of {counted(total, 'value')} outside, of type "
                 + " or ".join(sorted(kinds)),
                 remedy="widen the bins (their ends may be -inf and inf), or correct the values; "
-                "convert dates and text to numbers first",
+                "bins of dates take dates, those of numbers take numbers",
             )
     if not total and table.name:
         raise DataError(
@@ -525,9 +494,9 @@ def _codes(column: Any, made: Any, is_text: bool, kinds: set[str]) -> NDArray[np
         found = made.codes([*numbers, None], texts=True)[places]
     else:
         found = made.codes(column)
-    for place in np.flatnonzero(found < -1)[:_PROBED].tolist():
-        value = column[place]
-        kinds.add(type(value.as_py() if hasattr(value, "as_py") else tidy(value)).__name__)
+    beyond = np.flatnonzero(found < -1)[:_PROBED]
+    some = column.take(beyond) if hasattr(column, "take") else [column[i] for i in beyond.tolist()]
+    kinds.update(type(tidy(value)).__name__ for value in listed_values(some))
     return np.asarray(found, dtype=np.int64)
 
 
@@ -570,23 +539,26 @@ def _check_symbols(
     100 that are more than half as many as the rows, or more than 20 with fractions among them of
     which none recurs. ``rows`` is ``None`` where lines have shares, which count nobody.
     """
-    if most is None:
+    is_open = most in (None, AS_MANY_AS_RECUR)
+    if is_open:
         scattered = rows is not None and (
             (symbols > _FEW_VALUES and 2 * symbols > rows)
             or (fractions and symbols > _FEW_FRACTIONS and symbols >= rows)
         )
-        if symbols <= MOST_SYMBOLS and not scattered:
+        if not scattered and (most is not None or symbols <= MOST_SYMBOLS):
             return
-    elif symbols <= most:
+    elif most is not None and symbols <= most:
         return
-    limit = f"at most {most or MOST_SYMBOLS:,} different values"
+    limit = f"at most {(not is_open and most) or MOST_SYMBOLS:,} different values"
+    if most == AS_MANY_AS_RECUR:
+        limit = "different values"
     is_identity = symbols == rows and symbols > _FEW_VALUES and not fractions
     guess = " (a measured number or an identifier?)"
     if is_identity:
         guess = ": it looks like an identity of rows, which is no secret with finitely many values"
     raise DataError(
         subject,
-        expected=limit if most else f"{limit}, each in several rows",
+        expected=f"{limit}, each in several rows" if is_open else limit,
         got=f"{symbols:,}" + ("" if rows is None else f" in {int(rows):,} rows") + guess,
         remedy=("name the column of the secret, " if is_identity else "")
         + "put numbers into bins with "

@@ -86,7 +86,7 @@ def file_of(source: Any) -> tuple[str, Path]:
             return path.name, regular_file(path)
         expected, got = "an existing file or the name of a shipped table", str(source)
     except StorageError as problem:
-        expected, got = "a readable file", str(problem).rstrip(".")
+        expected, got = "a readable file", str(problem).partition(";")[0]
     except OSError as problem:
         expected, got = "a readable file", f"{source} ({problem.strerror})"
     except (TypeError, ValueError, OverflowError):

@@ -7,6 +7,7 @@ narwhals knows. Of what is lazy only the columns that are asked for are computed
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -16,13 +17,16 @@ from numpy.typing import NDArray
 from ..errors import DataError, UnknownNameError, is_iterable
 from .parts import ROWS, parts_of, side_by_side
 
+# Units of time in a day.
+_PER_DAY = {unit: 86_400 * 1000**i for i, unit in enumerate(("s", "ms", "us", "ns"))}
+
 
 def find_column(names: Sequence[Any], column: Any, table: str = "") -> int:
     """Position of a column among the names of a table, which has it once."""
     names = list(names)
     if not isinstance(column, Hashable) or column not in names:
         what = f"column of {table}" if table else "column"
-        raise UnknownNameError(what, column, map(str, names))
+        raise UnknownNameError(what, column, (str(name) or "''" for name in names))
     if names.count(column) > 1:
         raise DataError(
             f"table {table}".strip(),
@@ -56,7 +60,7 @@ def column_values(column: Any) -> Any:
     if isinstance(column, np.ndarray) and column.ndim == 1:
         return column.tolist() if column.dtype == object else column
     if hasattr(column, "dictionary_encode"):
-        return column
+        return _decoded(column)
     if root == "pandas" and hasattr(column, "to_numpy") and column.ndim == 1:
         return pandas_values(column)
     if root == "polars" and hasattr(column, "to_arrow") and hasattr(column, "dtype"):
@@ -77,7 +81,7 @@ def pandas_values(series: Any) -> Any:
     import pyarrow as pa
 
     try:
-        return pa.Array.from_pandas(series)
+        return _decoded(pa.Array.from_pandas(series))
     except (
         pa.ArrowInvalid,
         pa.ArrowTypeError,
@@ -141,11 +145,74 @@ def plain_numbers(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None] 
     return values.to_numpy(zero_copy_only=False), blank
 
 
-def listed_values(column: Any) -> list[Any]:
-    """The values of a column, as :func:`column_values` gives it, as Python has them."""
-    if hasattr(column, "to_pylist"):
+def plain_dates(
+    values: Any, part: str | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None, int] | None:
+    """A column of dates or timestamps as whole numbers since the first day of 1970, which of them
+    are null, and how many make a day; or as a part of each date, such as its month.
+
+    What has a time zone is taken as a clock there shows it. ``None`` for a column of anything else.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        unit = np.datetime_data(values.dtype)[0]
+        known = {"Y": "D", "M": "D", "W": "D", "generic": "D", "h": "s", "m": "s"}.get(unit, unit)
+        values = pa.array(values.astype(f"datetime64[{known}]"))
+    elif isinstance(values, list) and values and all(map(_is_time, values)):
+        values = pa.array([None if value != value else value for value in values])  # NaT
+    if not hasattr(values, "dictionary_encode"):
+        return None
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    kind, per_day = values.type, 1
+    if pa.types.is_timestamp(kind):
+        per_day = _PER_DAY[kind.unit]
+        try:
+            values = values if kind.tz is None else compute.local_timestamp(values)
+        except pa.ArrowInvalid:
+            raise _beyond(values, None) from None
+    elif pa.types.is_date64(kind):
+        per_day = _PER_DAY["ms"]
+    elif not pa.types.is_date(kind):
+        return None
+    if part == "weekday":
+        values = compute.day_of_week(values, count_from_zero=False)
+    elif part is not None:
+        values = getattr(compute, part)(values)
+    elif per_day == 1:
+        values = values.cast(pa.int32())
+    numbers, blank = plain_numbers(values.cast(pa.int64()))  # type: ignore[misc]
+    return numbers, blank, per_day if part is None else 1
+
+
+def _is_time(value: Any) -> bool:
+    """Whether a value of a list is a time, or null."""
+    return value is None or isinstance(value, datetime)
+
+
+def listed_values(column: Any, name: Any = None) -> list[Any]:
+    """The values of a column, as :func:`column_values` gives it, as Python has them.
+
+    Raises :class:`DataError` for what it has not, such as dates of the year 12,345.
+    """
+    if not hasattr(column, "to_pylist"):
+        return list(column.tolist() if isinstance(column, np.ndarray) else column)
+    try:
         return list(column.to_pylist())
-    return list(column.tolist() if isinstance(column, np.ndarray) else column)
+    except (ValueError, OverflowError, LookupError, NotImplementedError):  # Arrow's are these, too
+        raise _beyond(column, name) from None
+
+
+def _beyond(column: Any, name: Any) -> DataError:
+    return DataError(
+        "column" if name is None else f"column {name!r}",
+        expected="values that Python has, such as dates of the years 1 to 9999 in zones that are "
+        "known here",
+        got=f"others, of type {column.type}",
+        remedy="correct them, or convert the column to text",
+    )
 
 
 # Tables
@@ -210,7 +277,17 @@ def frame_parts(table: Any, columns: Sequence[Any]) -> Iterator[list[Any]]:
 def arrow_parts(batches: Any, columns: Sequence[Any]) -> Iterator[list[Any]]:
     """The columns of an Arrow table, or of several, part by part."""
     for batch in [batches] if hasattr(batches, "column") else batches:
-        yield [batch.column(find_column(batch.schema.names, name)) for name in columns]
+        names = batch.schema.names
+        yield [_decoded(batch.column(find_column(names, name))) for name in columns]
+
+
+def _decoded(column: Any) -> Any:
+    """An Arrow array, of which Arrow can select rows."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    is_coded = pa.types.is_run_end_encoded(column.type)
+    return compute.run_end_decode(column) if is_coded else column
 
 
 def checked_batches(batches: Iterable[Any]) -> Iterator[Any]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
+from ..exact import read_fraction
 from ..labels import Label, counted, parse_labels
 from .counting import is_number
 from .reading import open_table, read_columns
 
 
-def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], list[Label]]:
+def read_matrix(
+    path: str | Path, *, exact: bool = False
+) -> tuple[NDArray[Any], list[Label], list[Label]]:
     """A labelled matrix: first column the row labels, header line the column labels.
 
-    Returns the ``(N, M)`` array, the N row labels and the M column labels.
+    Returns the ``(N, M)`` array of floats, the N row labels and the M column labels. The entries
+    are those of :func:`rows_as_written` where they are to be ``exact``.
     """
     table = open_table(path)
     name, header = table.name, [str(cell).strip() for cell in table.names]
@@ -39,7 +45,7 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
             remedy="put a line such as input,a,b above the rows",
         )
     for number, row in enumerate(zip(*columns, strict=True), start=2):
-        wrong = next((i for i, cell in enumerate(row, start=2) if not is_number(cell)), None)
+        wrong = next((i for i, cell in enumerate(row, start=2) if _number(cell) is None), None)
         if wrong is not None:
             # Not what stands there: tables of people are passed by mistake.
             raise DataError(
@@ -48,7 +54,37 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], list[Label], lis
                 got=f"other text in cell {wrong}",
                 remedy="correct the cell; a table of people is no kernel",
             )
-    matrix = np.array([[float(cell) for cell in column] for column in columns]).T
+    rows = list(zip(*columns, strict=True))
+    written: Any = rows_as_written(rows) if exact else None
+    matrix = np.array(written or [[_number(cell) for cell in row] for row in rows])
     texts = [label.strip() if isinstance(label, str) else label for label in labels]
     read = parse_labels(texts) if table.is_text else texts
     return matrix, read, parse_labels(header[1:])
+
+
+def _number(cell: Any) -> float | None:
+    """The number that a cell holds, or its text says; ``None`` for others."""
+    try:
+        return float(read_fraction(cell) if "/" in str(cell) else cell)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def rows_as_written(rows: Any) -> list[list[Fraction]] | None:
+    """Rows of a kernel as the rationals that are written, where each sums to one or has a p/q.
+
+    ``None`` for others, as programs write floats rounded, and for what is no list of rows.
+    """
+    found = []
+    if not isinstance(rows, list) or not all(isinstance(row, (list, tuple)) for row in rows):
+        return None
+    for row in rows:
+        try:
+            exact = [read_fraction(cell) for cell in row]
+        except (TypeError, ValueError, OverflowError):
+            return None
+        is_ratio = any(isinstance(cell, str) and "/" in cell for cell in row)
+        if sum(exact) != 1 and not is_ratio:
+            return None
+        found.append(exact)
+    return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import DataError, is_iterable
-from .beside import typed_batch, types_beside
+from .beside import column_type, typed_batch, types_beside
 from .files import STANDARD_INPUT, file_ending, file_of, find_inputs, is_text
 from .frames import (
     arrow_parts,
@@ -32,6 +34,9 @@ _ROWS, _FIXED_ROWS, _FIXED_BYTES = 1 << 16, 1 << 17, 1 << 23
 _CHUNK = 1 << 20
 # Bytes of a sheet, unpacked.
 _LARGEST_SHEET = 1 << 29
+# Cells of a sheet, and how one says where it is.
+_MOST_CELLS, _LONGEST_CELL = 1 << 25, 32
+_CELL = re.compile(rb"""\br\s*=\s*["']\s*([A-Za-z]{1,3})([0-9]{1,7})""")
 # First bytes of files, which say what they are.
 _GZIP, _ZSTD, _ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 _PARQUET, _ARROW, _STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
@@ -221,7 +226,8 @@ def _text(path: Path, packing: str | None, name: str, dialect: Dialect) -> Table
 
     file = TextFile(lambda: _unpacked(path, packing), name, dialect)
     types = types_beside(path)
-    schema = pa.schema([(column, types.get(column, pa.string())) for column in file.header])
+    kinds = {column: column_type(kind) for column, kind in types.items()}
+    schema = pa.schema([(column, kinds.get(column, pa.string())) for column in file.header])
 
     def read(columns: Sequence[str] | None) -> Iterator[Any]:
         every = range(len(file.header))
@@ -349,16 +355,34 @@ def _check_size(archive: zipfile.ZipFile, name: str) -> None:
     size = 0
     for part in archive.infolist():
         part.file_size = _LARGEST_SHEET + 1
+        rest, columns, rows = b"", 0, 0
         with archive.open(part) as packed:
-            while found := len(packed.read(_CHUNK)):
-                size += found
-                if size > _LARGEST_SHEET:
+            while found := packed.read(_CHUNK):
+                size += len(found)
+                # The reader makes room for all cells between the first and the last.
+                if part.filename.startswith("xl/"):
+                    text = rest + found
+                    for column, row in _CELL.findall(text):
+                        columns = max(columns, _column_number(column))
+                        rows = max(rows, int(row))
+                    rest = text[-_LONGEST_CELL:]
+                if size > _LARGEST_SHEET or rows * columns > _MOST_CELLS:
                     raise DataError(
                         f"table {name}",
-                        expected=f"a workbook of at most {_LARGEST_SHEET:,} bytes, unpacked",
+                        expected=f"a workbook of at most {_LARGEST_SHEET:,} bytes, unpacked, and "
+                        f"{_MOST_CELLS:,} cells, empty ones included",
                         got="a larger one",
                         remedy="save the table as CSV",
                     )
+
+
+def _column_number(letters: bytes) -> int:
+    """The number of a column of a sheet, from its letters.
+
+    >>> _column_number(b"A"), _column_number(b"XFD")
+    (1, 16384)
+    """
+    return functools.reduce(lambda found, letter: 26 * found + letter - 64, letters.upper(), 0)
 
 
 def _sheet_column(cells: list[Any]) -> Any:

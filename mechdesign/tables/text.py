@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -147,8 +148,11 @@ class TextFile:
         with self._stream() as stream:
             head = stream.read(_HEAD)
         text = head.decode("utf-8", "ignore")
-        self.sep = dialect.sep or self._separator(text, len(head) < _HEAD)
-        taken: list[str] = []
+        # Spreadsheets read and write such a line before the header.
+        said = re.match(r"sep=(.)\r?\n", text)
+        taken = [said[0]] if said else []
+        text = text[said.end() :] if said else text
+        self.sep = dialect.sep or (said and said[1]) or self._separator(text, len(head) < _HEAD)
         rows = csv.reader(_taken(text, taken), delimiter=self.sep)
         try:
             self.header = next(filter(None, rows), [])
@@ -163,6 +167,7 @@ class TextFile:
                 remedy="check the path",
             )
         self._start = sum(len(line.encode()) for line in taken)
+        self._is_said = said is not None
 
     def _stream(self, start: int = 0, end: str = "") -> io.BufferedReader:
         """The text from a byte on, with more behind it."""
@@ -259,7 +264,7 @@ class TextFile:
             before = 0
             try:
                 for row in rows:
-                    if row and len(row) != width:
+                    if row and len(row) != width and (before or not self._is_said):
                         where, got = f", in line {before + 1}", str(len(row))
                         break
                     before = rows.line_num

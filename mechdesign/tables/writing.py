@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import csv
 import io
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from ..errors import DataError, quote
 from ..labels import excel_safe_cell, tidy
 from .files import ARROW_ENDINGS, PACKINGS, file_ending, is_text
+from .frames import listed_values
 from .reading import Table
 
 
@@ -111,22 +111,21 @@ def _cells(column: Any) -> Any:
     if "binary" in str(kind):
         raise TypeError("bytes are no text")
     coded = column.dictionary_encode()
-    texts = map(str, map(tidy, coded.dictionary.to_pylist()))
+    texts = map(str, map(tidy, listed_values(coded.dictionary)))
     return pa.array(texts, pa.string()).take(coded.indices)
 
 
 def _text(batch: Any, sep: str, safe: Callable[[Any], Any] | None) -> bytes:
     """Rows as text, each cell made safe, with quotes only where a cell needs them."""
     import pyarrow as pa
-    from pyarrow import compute
     from pyarrow.csv import WriteOptions, write_csv
 
     columns = [_cells(column) for column in batch.columns]
     if safe is not None:
         columns = [pa.array(map(safe, column.to_pylist()), pa.string()) for column in columns]
-    special = f'["\r\n{re.escape(sep)}]'
+    special = [sign.encode() for sign in ('"', "\r", "\n", sep)]
     plain = len(columns) > 1 and not any(
-        compute.any(compute.match_substring_regex(column, special)).as_py() for column in columns
+        sign in text for text in map(_bytes, columns) for sign in special
     )
     if not plain:
         rows = zip(*(column.to_pylist() for column in columns), strict=True)
@@ -136,6 +135,15 @@ def _text(batch: Any, sep: str, safe: Callable[[Any], Any] | None) -> bytes:
     options = WriteOptions(include_header=False, quoting_style="none", delimiter=sep)
     write_csv(table, sink, options)
     return bytes(sink.getvalue())
+
+
+def _bytes(column: Any) -> bytes:
+    """All cells of a column of text, one after another."""
+    _, ends, cells = column.buffers()
+    if cells is None:
+        return b""
+    places = memoryview(ends).cast("i")
+    return cells[places[column.offset] : places[column.offset + len(column)]].to_pybytes()
 
 
 # Parquet

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, KernelError, LevelError, UnknownNameError, listed, quote
-from ..exact import float_at_least, is_whole
+from ..exact import float_at_least, is_whole, log_level, sum_of_levels
 from ..labels import counted
 from ..mechanism import Mechanism, kernel_of, mechanism_of
 from ..prior import Prior
@@ -37,7 +37,7 @@ from ..privacy import (
 )
 from ..privacy.notion import as_notions
 from ..privacy.rows import cone_rows
-from ..solve.columns_plan import KernelPlan, product_kernel
+from ..solve.columns_plan import KernelPlan
 from ..subsets import SubsetSelection
 from ..subsets.bounds import asked_parts
 from ._rates import approximate_level
@@ -54,6 +54,8 @@ _MOST_WORK = 100_000
 _MOST_TIMES = 10**15
 # Relative rounding of a product of ratios and of a sum of masses, generously.
 _SLACK = 1e-11
+# Ratios of larger numbers are told as floats.
+_LARGEST_SHOWN = 1_000_000_000
 
 # A mechanism and how often it reports.
 _Repeated = tuple[Mechanism, int]
@@ -108,15 +110,15 @@ def adaptive(first: Mechanism, then: Then) -> Mechanism:
     """
     first = mechanism_of(first)
     seconds = [_second(then, label, first) for label in first.outputs]
-    bits = max(m.bits for m in seconds)
+    one = math.lcm(*(m.denominator for m in seconds))
     columns, outputs = [], []
     for y, second in enumerate(seconds):
-        scale = 1 << (bits - second.bits)
         own = first.weights[:, y].astype(object)[:, None]
-        columns.append(own * second.weights.astype(object) * scale)
+        columns.append(own * second.weights.astype(object) * (one // second.denominator))
         outputs += [(first.outputs[y], z) for z in second.outputs]
     weights = np.concatenate(columns, axis=1)
-    return Mechanism.from_weights(weights, first.bits + bits, first.inputs, outputs, check=False)
+    one *= first.denominator
+    return Mechanism.over(weights, one, first.inputs, outputs, check=False)
 
 
 def _second(then: Then, outcome: Any, first: Mechanism) -> Mechanism:
@@ -175,9 +177,8 @@ def repeated(mechanism: Mechanism, times: int) -> Mechanism:
     columns = [
         _orders(each) * math.prod(powers[n][:, y] for y, n in enumerate(each)) for each in counts
     ]
-    return Mechanism.from_weights(
-        np.column_stack(columns), mechanism.bits * times, mechanism.inputs, counts, check=False
-    )
+    one = mechanism.denominator**times
+    return Mechanism.over(np.column_stack(columns), one, mechanism.inputs, counts, check=False)
 
 
 def _orders(counts: tuple[int, ...]) -> int:
@@ -381,7 +382,7 @@ def account_product(
     together, prior = product_of(pairs)
     levels = tuple(_level(mechanism_of(m), p, notion) for m, p in pairs)
     level = _level(together, prior, notion)
-    return Account(notion, level, levels, _sum_above(levels), together)
+    return Account(notion, level, levels, sum_of_levels(levels), together)
 
 
 def _level(
@@ -411,7 +412,13 @@ def _level(
             remedy="account for each side on its own: md.PML and md.PMC",
         )
     template = notion if isinstance(notion, PrivacyNotion) else notion.at(math.inf)
-    return template.with_levels(math.inf).check(mechanism, prior).achieved[0]
+    check = template.with_levels(math.inf).check(mechanism, prior)
+    level = check.achieved[0]
+    if check.ratio is None or max(check.ratio.as_integer_ratio()) > _LARGEST_SHOWN:
+        return level
+    # That of the ratio, unless lengths or factors divide it.
+    exact = log_level(max(check.ratio, Fraction(1)))
+    return exact if mechanism.is_exact and float(exact) == level else level
 
 
 def _bound(
@@ -419,24 +426,17 @@ def _bound(
 ) -> float:
     if issubclass(notion, LikelihoodBound) and not notion.uses_prior:
         # Symbols are compared, so levels add up whatever the prior.
-        return _sum_above(parts)
+        return sum_of_levels(parts)
     if notion not in (PML, PMC):
         return math.inf if len(found) > 1 else parts[0]
     capacities = [leakage_capacity(m, prior) for m in found]
     best = min(
-        _sum_above((part, *capacities[:i], *capacities[i + 1 :])) for i, part in enumerate(parts)
+        sum_of_levels((part, *capacities[:i], *capacities[i + 1 :])) for i, part in enumerate(parts)
     )
     if notion is PMC:
         return best
     most = log_above(1 / Setting(prior).pmin)
     return best if most is None else min(best, float_at_least(most))
-
-
-def _sum_above(levels: Sequence[float]) -> float:
-    """A sum of levels that were rounded up, rounded up itself."""
-    return (
-        math.inf if math.inf in levels else float_at_least(sum(map(Fraction, levels), Fraction(0)))
-    )
 
 
 # Many reports, many notions
@@ -548,9 +548,7 @@ def compose(
         )
     if people not in ("same", "different"):
         raise UnknownNameError("people who report", people, ("same", "different"))
-    mechanisms = tuple(
-        _PlanReport.of(one) if isinstance(one, KernelPlan) else one for one in mechanisms
-    )
+    mechanisms = tuple(one.together() if isinstance(one, KernelPlan) else one for one in mechanisms)
     if any(isinstance(one, SubsetSelection) for one in mechanisms):
         return _composed_by_ratio(mechanisms, int(times), notions, people)
     kernels = [mechanism_of(one) for one in mechanisms]
@@ -638,23 +636,6 @@ def _least_mass(kernel: Any, even: float) -> float:
     return 0.0 if kernel.prior is None else kernel.prior.pmin
 
 
-@dataclass(frozen=True)
-class _PlanReport:
-    """All reports of a plan as one about the combination of values, with what is asked of it."""
-
-    mechanism: Mechanism
-    notions: tuple[PrivacyNotion, ...]
-    prior: Prior | None
-
-    @classmethod
-    def of(cls, plan: KernelPlan) -> _PlanReport:
-        if not plan.total.uses_prior or plan.prior is None:
-            return cls(plan.product(), (plan.total,), None)
-        known = plan.prior.restricted()
-        together = product_kernel(list(plan.kernels.values()), known.labels)
-        return cls(together.with_schema(plan.names), (plan.total,), known.with_schema(plan.names))
-
-
 def _once(asked: Iterable[tuple[PrivacyNotion, Any]]) -> list[tuple[PrivacyNotion, Any]]:
     """Each notion once under each prior, at the smallest levels that are asked: that is what all
     reports together keep or not, and they have one level, whatever each was asked to keep.
@@ -717,7 +698,7 @@ def _used(kernel: Mechanism) -> Mechanism:
     """The kernel without outputs that never occur."""
     live = np.flatnonzero((kernel.weights != 0).any(axis=0))
     weights, outputs = kernel.weights[:, live], [kernel.outputs[y] for y in live]
-    return Mechanism.from_weights(weights, kernel.bits, kernel.inputs, outputs, check=False)
+    return Mechanism.over(weights, kernel.denominator, kernel.inputs, outputs, check=False)
 
 
 def _distinct(kernels: list[Mechanism]) -> list[_Repeated]:

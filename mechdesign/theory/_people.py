@@ -75,9 +75,9 @@ def reports_of_people(mechanisms: Any, database: Database) -> Mechanism:
     together = _in_order(found[0], database.alphabet)
     for other in found[1:]:
         together = together.product(_in_order(other, database.alphabet))
-    return Mechanism.from_weights(
+    return Mechanism.over(
         together.weights,
-        together.bits,
+        together.denominator,
         database.prior.labels,
         [_flat(label, len(found)) for label in together.outputs],
         check=False,
@@ -87,8 +87,8 @@ def reports_of_people(mechanisms: Any, database: Database) -> Mechanism:
 def _in_order(mechanism: Mechanism, alphabet: Sequence[Any]) -> Mechanism:
     place = {label: x for x, label in enumerate(mechanism.inputs)}
     rows = np.array([place[value] for value in alphabet])
-    return Mechanism.from_weights(
-        mechanism.weights[rows], mechanism.bits, alphabet, mechanism.outputs, check=False
+    return Mechanism.over(
+        mechanism.weights[rows], mechanism.denominator, alphabet, mechanism.outputs, check=False
     )
 
 

@@ -6,15 +6,14 @@ import inspect
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from ..errors import LevelError, NoGuaranteeWarning, UnknownNameError, warn
-from ..exact import float_at_least, rounded_up
+from ..exact import float_at_least, level_bounds, rounded_up
 from ..prior import Prior
 from ..privacy.notion import NOTIONS, LikelihoodBound, PrivacyNotion, as_notions
 from .rules import QUANTITIES, RULES, Level, Levels, Refused, Rule, Setting, level_count
-from .tight import tight_conversion
+from .tight import known_levels, tight_conversion
 
 _GIVEN = "given"
 # The published conversions settle within a few rounds; two that contradict each other never do.
@@ -183,9 +182,10 @@ def implications(privacy: Any, prior: Prior) -> Implications:
     for notion in given:
         name = type(notion).__name__.lower()
         if NOTIONS.get(name) is type(notion) and name in QUANTITIES:
-            exact = tuple(None if v == math.inf else Fraction(v) for v in notion.levels)
+            exact = tuple(None if v == math.inf else level_bounds(v)[1] for v in notion.levels)
             _learn(derived, _Derived(name, exact, _GIVEN, "", ()))
     refusals = _chain(derived, setting, frozenset(derived))
+    asked = known_levels(given)
     found = []
     for name, shown in QUANTITIES.items():
         entry = derived.get(name)
@@ -194,7 +194,8 @@ def implications(privacy: Any, prior: Prior) -> Implications:
         if None in levels:
             reason = "; ".join(refusals.get(name, ())) or _no_way(given, shown)
         derivation = () if entry is None else tuple(entry.steps())
-        found.append(Implication(shown, tuple(map(_float, levels)), derivation, reason))
+        told = tuple(asked.get(level, _float(level)) for level in levels)
+        found.append(Implication(shown, told, derivation, reason))
     return Implications(given, prior, tuple(found))
 
 

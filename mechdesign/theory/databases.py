@@ -516,8 +516,8 @@ class CorrelatedDatabase:
         database = Database(masses, self.entry.labels)
         counts = [row.count(rare) for row in database.prior.labels]
         weights = np.array([self.mechanism.weights[c] for c in counts], dtype=object)
-        bits, outputs = self.mechanism.bits, self.mechanism.outputs
-        return database, Mechanism.from_weights(weights, bits, database.prior.labels, outputs)
+        one, outputs = self.mechanism.denominator, self.mechanism.outputs
+        return database, Mechanism.over(weights, one, database.prior.labels, outputs)
 
 
 def correlated_database(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..certificate.shape import Sides, inner_factor, outer_factor, recognised
 from ..errors import LevelError
-from ..exact import Verdict, log_bounds
+from ..exact import Verdict, level_bounds, log_bounds
 from ..linear.highs import Model
 from ..mechanism import Mechanism
 from ..prior import Prior
@@ -97,10 +97,11 @@ class ExactCone:
         for group in self.demands:
             if len(group.over) * len(group.under) > _MOST_LISTED:
                 continue
+            level = level_bounds(group.level)[1]
             for mu in group.over:
                 for nu in group.under:
                     pair = (mu.key, nu.key)
-                    found[pair] = min(found.get(pair, group.level), group.level)
+                    found[pair] = min(found.get(pair, level), level)
         return found
 
     @cached_property
@@ -213,7 +214,7 @@ class ClosedForm:
         if x is not None and other is None:
             found = [_log(_heaviest(self.sides.masses[x], low))]
             if self.sides.upper is not None:
-                found.append(self.sides.upper)
+                found.append(level_bounds(self.sides.upper)[1])
             if spread is not None:
                 found.append(_log(_spread_top(self.sides.masses[x], spread)))
             return min(found)
@@ -223,17 +224,17 @@ class ClosedForm:
         assert other is not None
         top = _log(_heaviest(self.sides.masses[x], low))
         if self.sides.upper is not None:
-            top = min(top, self.sides.upper)
+            top = min(top, level_bounds(self.sides.upper)[1])
         bottom = self._below(other, high, None)
         candidates = [] if bottom is None else [top + bottom]
         if self.sides.ratio is not None:
-            candidates.append(self.sides.ratio)
+            candidates.append(level_bounds(self.sides.ratio)[1])
         return min(candidates, default=None)
 
     def _below(self, x: int, high: Fraction | None, spread: Fraction | None) -> Fraction | None:
         """An upper bound on sup −log k_x."""
         p = self.sides.masses[x]
-        found = [] if self.sides.lower is None else [self.sides.lower]
+        found = [] if self.sides.lower is None else [level_bounds(self.sides.lower)[1]]
         if high is not None and _lightest(p, high) > 0:
             found.append(_log(1 / _lightest(p, high)))
         if spread is not None:

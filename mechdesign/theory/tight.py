@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from ..certificate.shape import Sides
 from ..errors import LevelError, quote
-from ..exact import float_at_least
+from ..exact import Level, float_at_least, level_bounds
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..privacy.constraint import Distribution, Group
@@ -130,11 +130,17 @@ def tight_conversion(privacy: Any, to: Any, prior: Prior) -> TightConversion:
         source, prior, (g for part in template.constraints(prior).cone for g in part.groups())
     )
     found = tuple(
-        _answer(cone, template, [q for q in questions if q.parameter == k], k)
+        _answer(cone, template, [q for q in questions if q.parameter == k], k, known_levels(source))
         for k in range(len(template.level_fields))
     )
     target = template.with_levels(*(entry.level for entry in found))
     return TightConversion(source, target, prior, found)
+
+
+def known_levels(given: Iterable[PrivacyNotion]) -> dict[Fraction | None, float]:
+    """Levels that are no floats, by the rationals above them that conversions reckon with."""
+    levels = (level for notion in given for level in notion.levels)
+    return {level_bounds(v)[1]: v for v in levels if isinstance(v, Level)}
 
 
 def as_template(to: Any) -> LikelihoodBound:
@@ -159,7 +165,11 @@ def as_template(to: Any) -> LikelihoodBound:
 
 
 def _answer(
-    cone: ExactCone, template: LikelihoodBound, questions: Iterable[Group], parameter: int
+    cone: ExactCone,
+    template: LikelihoodBound,
+    questions: Iterable[Group],
+    parameter: int,
+    known: Mapping[Fraction | None, float],
 ) -> TightLevel:
     best: tuple[Fraction | None, Distribution, Distribution, Any] | None = None
     closed = None if cone.sides is None else ClosedForm(cone.sides)
@@ -180,7 +190,7 @@ def _answer(
     if best is None:
         return TightLevel(0.0, 0.0, "", "", "closed form", None)
     level, mu, nu, method = best
-    upper = math.inf if level is None else float_at_least(level)
+    upper = math.inf if level is None else known.get(level, float_at_least(level))
     # A constant column lies in every cone.
     witness = complete(method.column(mu, nu), cone) or complete([Fraction(1)] * cone.size, cone)
     attained = 0.0 if witness is None else _attained(template, witness, cone.prior, parameter)

@@ -105,6 +105,11 @@ class Estimation(Utility):
         self.truth = None if truth is None else _checked_truth(truth)
         self.names = None if names is None else _checked_names(names)
 
+    @property
+    def asks_frequencies(self) -> bool:
+        """Whether every frequency is asked, at the prior, and errors count alike."""
+        return all(part is None for part in (self.of, self.weights, self.truth, self.names))
+
     def value(self, mechanism: Mechanism, prior: Prior) -> float:
         """Minus the risk."""
         return 0.0 - self.risk(mechanism, prior)

@@ -409,14 +409,15 @@ def _midpoints(prior: Prior, of: Sequence[str] | None = None) -> dict[Label, flo
     """
     schema = prior.schema if of is None or prior.schema is None else prior.schema.restricted(of)
     bins = None if schema is None or len(schema) > 1 else schema.bins[0]
-    return {} if bins is None else dict(zip(bins.labels, bins.midpoints.tolist(), strict=True))
+    return {} if bins is None else bins.number_of
 
 
 def default_utility(prior: Prior) -> LinearUtility:
     """What a design is for where nothing is said.
 
     That is the expected absolute distance between the midpoints of bins, as those have an order,
-    and the probability that the output is the true symbol for all other symbols.
+    unless they come again, as months do, and the probability that the output is the true symbol
+    for all other symbols.
 
     >>> default_utility(Prior.uniform(2))
     Hamming()

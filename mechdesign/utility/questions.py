@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,23 @@ class Question:
 
     labels: tuple[Label, ...]
     weights: NDArray[np.float64]
+
+    @cached_property
+    def origin(self) -> NDArray[np.float64]:
+        """``(F,)`` numbers amid the weights of each answer, from which they are measured: of
+        numbers far from zero squares lose what tells them apart.
+        """
+        return middle_of(self.weights)
+
+    @cached_property
+    def centred(self) -> NDArray[np.float64]:
+        """``(N, F)`` weights less their origin, which take that off the answers."""
+        return self.weights - self.origin
+
+
+def middle_of(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The middle of what weights are between, of each column."""
+    return np.asarray((weights.min(axis=0) + weights.max(axis=0)) / 2)
 
 
 def check_sizes(weights: NDArray[np.float64]) -> None:

@@ -22,6 +22,7 @@ from .tables import (
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
+    from .._try_out import Trial
     from ..inference._estimate_joint import JointEstimate, TableEstimate
     from ..inference._estimate_rounds import ChangeEstimate, RoundsEstimate
     from ..inference._regress import Regression
@@ -199,6 +200,11 @@ def composition_json(found: Composition) -> dict[str, Any]:
     }
 
 
+def _limits_json(made: Any) -> dict[str, Any]:
+    """Which limits numbers have."""
+    return {name: getattr(made, name) for name in ("confidence", "side", "together")}
+
+
 def many_estimates_json(
     made: ManyEstimates, kernel: str | dict[str, str], top: int | None = None
 ) -> dict[str, Any]:
@@ -210,8 +216,8 @@ def many_estimates_json(
         "reports": made.reports,
         "method": made.method,
         "intervals": "binomial",
-        "confidence": made.confidence,
-        "simultaneous": top is not None,
+        **_limits_json(made),
+        "simultaneous": made.together or top is not None,
         "target": made.target,
         "fit": made.fit,
         "receipt": None if made.receipt is None else made.receipt.to_json(),
@@ -227,7 +233,7 @@ def estimate_json(made: Estimate, kernel: str) -> dict[str, Any]:
         "reports": made.reports,
         "method": made.method,
         "intervals": made.intervals,
-        "confidence": made.confidence,
+        **_limits_json(made),
         "target": made.target,
         "fit": made.fit,
         "receipt": None if made.receipt is None else made.receipt.to_json(),
@@ -266,7 +272,7 @@ def groups_json(made: GroupEstimates, kernel: str) -> dict[str, Any]:
             for each in made.differences()
         ],
         "reports": made.reports,
-        "confidence": made.estimates[0].confidence,
+        **_limits_json(made.estimates[0]),
         "kernel": kernel,
     }
 
@@ -306,7 +312,7 @@ def change_json(made: ChangeEstimate, kernels: Sequence[str]) -> dict[str, Any]:
         ],
         "both": made.both,
         "kept": made.kept,
-        "confidence": made.confidence,
+        **_limits_json(made),
         "note": made.note,
         "kernels": list(kernels),
     }
@@ -338,7 +344,7 @@ def joint_json(
         "kernels": list(kernels),
         "method": made.method,
         "intervals": made.intervals,
-        "confidence": made.confidence,
+        **_limits_json(made),
         "target": made.target,
     }
 
@@ -370,6 +376,22 @@ def plan_json(found: Plan) -> dict[str, Any]:
         }
         shown["fewest"] = found.fewest
     return shown
+
+
+def trial_json(found: Trial) -> dict[str, Any]:
+    """True and estimated shares, how many reports each error takes, and the best guess."""
+    return {
+        "privacy": [notion.spec for notion in found.design.notions],
+        "people": found.people,
+        "rows": [{**row, "label": label_to_json(row["label"])} for row in found.rows()],
+        "reports": [
+            {"error": error, "reports": None if math.isinf(number) else number}
+            for error, number in found.reports.items()
+        ],
+        "guessed_before": found.guesses[0],
+        "guessed_after": found.guesses[1],
+        "kernel": kernel_fingerprint(found.design.mechanism),
+    }
 
 
 def pram_json(found: Pram) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import math
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,13 +30,13 @@ from ..prior import Prior
 from ..privacy.notion import parse_notion
 from ..published import kernel_fingerprint, shown_fingerprint
 from ..release.risk import correct_guesses, share_unchanged
-from ..subsets import PublicSelection
 from ..utility.estimation import Estimation
 from ..utility.worst_case import WorstCase
 
 if TYPE_CHECKING:
     from .._audit import AuditReport
     from .._compare.comparison import Comparison
+    from .._try_out import Trial
     from ..inference.many import ManyEstimates
     from ..inference.planning import Plan
     from ..inference.results import Intervals
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ..requirement.base import RequirementCheck
     from ..solve._design import Design
     from ..solve.sensitivity import Binding
-    from ..subsets import LevelCheck, SubsetSelection
+    from ..subsets import LevelCheck
     from ..theory import Erratum, Implication, Outcome, Statement, Theorem, TightConversion
 
 #: What a cell can hold. A level is a bound, which a medium may round up but never down by choice; a
@@ -521,6 +521,48 @@ def intervals_table(made: Intervals) -> Table:
     return _estimates(made.rows())
 
 
+def trial_table(found: Trial, most: int) -> Table:
+    """The largest shares, true and estimated, with a picture of each interval."""
+    made = found.rows()
+    scale = max(max(row["upper"], row["true"], row["estimate"]) for row in made)
+    rows = sorted(made, key=lambda row: -row["true"])[:most]
+    shown = _table(
+        "Shares",
+        [
+            "label",
+            "true",
+            "estimate",
+            "lower",
+            "upper",
+            f"0 to {scale:.3g}: ◇ true, ● estimate, ◆ both",
+        ],
+        (
+            [
+                Cell(row["label"], "label"),
+                *(number(row[name], 3) for name in ("true", "estimate", "lower", "upper")),
+                text(_drawn(row, scale)),
+            ]
+            for row in rows
+        ),
+    )
+    left = len(made) - len(rows)
+    return replace(shown, notes=(f"{counted(left, 'smaller share')} not shown",) if left else ())
+
+
+def _drawn(row: Mapping[str, Any], scale: float, width: int = 40) -> str:
+    """The interval of a share as a line, with the estimate and what is true on it."""
+
+    def place(share: float) -> int:
+        return round(min(max(share / scale, 0), 1) * (width - 1))
+
+    drawn = [" "] * width
+    low, high = place(row["lower"]), place(row["upper"])
+    drawn[low : high + 1] = "─" * (high + 1 - low)
+    drawn[place(row["estimate"])] = "●"
+    drawn[place(row["true"])] = "◆" if place(row["true"]) == place(row["estimate"]) else "◇"
+    return "".join(drawn).rstrip()
+
+
 def many_estimates_table(made: ManyEstimates, top: int | None = None) -> Table:
     """The same of all symbols of a subset selection, or of the largest ones, with intervals that
     hold for all at once.
@@ -539,36 +581,11 @@ def _estimates(rows: Iterable[dict[str, Any]]) -> Table:
 
 def subset_checks_table(checks: Iterable[LevelCheck]) -> Table:
     """Each notion with its verdict and the levels that hold."""
-    rows = ([Cell(str(check.notion)), *_verdict_and_levels(check)] for check in checks)
-    return _table("Levels", ["notion", "verdict", "level in nats"], rows)
-
-
-def _verdict_and_levels(check: LevelCheck) -> list[Cell]:
-    levels = ", ".join("infinite" if v == math.inf else f"{v:.12g}" for v in check.achieved)
-    return [Cell(str(check.verdict), "verdict"), Cell(levels)]
-
-
-def subset_table(selection: SubsetSelection) -> Table:
-    """What is proved of a subset selection, and what its reports take."""
     rows = []
-    for check in selection.certificate.checks:
-        verdict, levels = _verdict_and_levels(check)
-        rows.append((str(check.notion), f"{verdict.value}: {levels.value}"))
-    million, even = math.sqrt(selection.risk / 1e6), ""
-    rows += [
-        ("symbols", f"{len(selection.inputs)}"),
-        ("bytes per report", f"{selection.bytes_per_report}"),
-    ]
-    if isinstance(selection, PublicSelection):
-        even = ", all shares equal"
-    rows.append((f"risk{even}", f"{selection.risk:.8g}"))
-    if not even:
-        rows += [
-            ("least risk of any kernel", f"{selection.bound:.8g}"),
-            ("gap", f"{selection.gap:.3g}"),
-        ]
-    rows.append((f"error of 10^6 reports{even}", f"{million:.4g}"))
-    return _table("Subset selection", ["", "value"], ([Cell(a), Cell(b)] for a, b in rows))
+    for check in checks:
+        levels = ", ".join("infinite" if v == math.inf else f"{v:.12g}" for v in check.achieved)
+        rows.append([Cell(str(check.notion)), Cell(str(check.verdict), "verdict"), Cell(levels)])
+    return _table("Levels", ["notion", "verdict", "level in nats"], rows)
 
 
 def error_table(planned: Plan, most: int | None = None) -> Table:

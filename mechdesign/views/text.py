@@ -18,11 +18,13 @@ from ..exact import decimals_up, rounded_up
 from ..labels import counted, listing, one_line, shorten, told_of_sets
 from ..solve._design import Design, agreement_lines
 from ..solve.sensitivity import requirement_prices
+from ..subsets import PublicSelection
 from . import tables
 from .tables import Cell, Table
 
 if TYPE_CHECKING:
     from .._compare.comparison import Comparison
+    from .._try_out import Trial
     from ..inference.many import ManyEstimates
     from ..inference.results import Estimate, GroupEstimates, Intervals
     from ..mechanism import Mechanism
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 # More rows than this, and more columns of outputs, are counted and not shown.
 _MOST_ROWS, _MOST_COLUMNS = 30, 10
+# Shares that fit on one screen with what stands around them.
+_MOST_SHARES = 15
 
 
 class SafeConsole(Console):
@@ -227,12 +231,24 @@ def print_many_estimates(made: ManyEstimates, top: int) -> None:
 
 
 def print_estimate(made: Estimate) -> None:
-    """How frequencies were estimated, and each with its error and interval."""
+    """How frequencies were estimated, and each with its error and interval; what is to be said of
+    them.
+    """
     out = Report()
     out.line(made.describe())
     out.table(tables.intervals_table(made), titled=False)
-    if made.method == "likelihood":
-        out.line(f"likelihood {made.convergence}")
+    for remark in made.remarks():
+        out.line(remark)
+
+
+def print_trial(found: Trial) -> None:
+    """What one report gives away, how many an error takes, and shares true and estimated."""
+    out = Report()
+    privacy, reports = found.sentences()
+    out.line(privacy)
+    out.line(reports)
+    out.line(f"One survey of {counted(found.people, 'person', 'people')}:")
+    out.table(tables.trial_table(found, _MOST_SHARES), titled=False)
 
 
 def print_groups(made: GroupEstimates) -> None:
@@ -256,15 +272,19 @@ def print_intervals(made: Intervals, out: Report | None = None) -> None:
 def print_subset_checks(selection: SubsetSelection, checks: Sequence[LevelCheck]) -> None:
     """Verdicts and levels of a subset selection."""
     out = Report()
-    out.line(repr(selection))
+    out.line(repr(selection).splitlines()[-1])
     out.table(tables.subset_checks_table(checks), titled=False)
 
 
 def print_subset_selection(selection: SubsetSelection) -> None:
-    """Symbols, reports, levels and risk of a subset selection."""
-    out = Report()
-    out.line(repr(selection))
-    out.table(tables.subset_table(selection), titled=False)
+    """Levels, risk and bound of a subset selection, its symbols and reports."""
+    out, (head, *lines) = Report(), repr(selection).splitlines()
+    out.head(head)
+    for line in lines:
+        out.line(line)
+    if not isinstance(selection, PublicSelection):
+        error = math.sqrt(selection.risk / 1e6)
+        out.line(f"error  {error:.4g} of a million reports, the root of the squared error of all")
 
 
 def print_pram(found: Pram) -> None:

@@ -57,8 +57,21 @@ def typed(word: Any) -> Any:
     """A value that is written with its type."""
     ((kind, text),) = word.items()
     plain = {"float": float, "fraction": Fraction, "decimal": Decimal, "bytes": bytes.fromhex}
+    plain |= {"ln": Told.logarithm, "bits": lambda bits: Told(f"{Fraction(bits)} bits")}
     dated = {"date": dt.date, "timestamp": dt.datetime, "time": dt.time}
     return plain[kind](text) if kind in plain else dated[kind].fromisoformat(text)
+
+
+class Told(str):
+    """A level that is a logarithm, as a fingerprint names it."""
+
+    @classmethod
+    def logarithm(cls, text: str) -> Told:
+        value = Fraction(text)
+        return cls(f"ln {value}" if value.denominator == 1 else f"ln({value})")
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def number(word: Any) -> Any:
@@ -73,6 +86,12 @@ def number(word: Any) -> Any:
 def whole(word: Any) -> int:
     """An integer of any length."""
     return int(Decimal(word)) if isinstance(word, str) and word.strip("-").isdigit() else int(word)
+
+
+def denominator(kernel: File) -> int:
+    """What the weights of a kernel are over."""
+    bits = kernel.get("denominator_bits")
+    return whole(kernel["denominator"]) if bits is None else 1 << int(bits)
 
 
 def _shown(value: Any) -> str:
@@ -95,14 +114,17 @@ def digest(content: File) -> str:
 def fingerprint(content: File) -> str:
     """Of a design, or of a public file."""
     kernel = content["mechanism"]
-    bits, rows = int(kernel["denominator_bits"]), [list(map(whole, r)) for r in kernel["weights"]]
+    one, rows = denominator(kernel), [list(map(whole, r)) for r in kernel["weights"]]
+    bits = one.bit_length() - 1
     sides = [[repr(label(v)) for v in kernel[side]] for side in ("inputs", "outputs")]
     if content["kind"] == "public":
-        every = [1 << bits, *(w for row in rows for w in row)]
-        spare = next(s for s in range(bits + 1) if any(w >> s & 1 for w in every))
-        found = hashlib.sha256(json.dumps([*sides, bits - spare]).encode())
+        common = math.gcd(one, *(w for row in rows for w in row))
+        over = one // common
+        power = over.bit_length() - 1
+        told = power if over == 1 << power else str(Decimal(over))
+        found = hashlib.sha256(json.dumps([*sides, told]).encode())
         for row in rows:
-            found.update((",".join(str(Decimal(w >> spare)) for w in row) + ";").encode())
+            found.update((",".join(str(Decimal(w // common)) for w in row) + ";").encode())
         told = [*_named(content["notions"], repr), *content.get("stated", [])]
         return hashlib.sha256(json.dumps([found.hexdigest(), told]).encode()).hexdigest()
     masses = list(map(whole, content["prior"]["weights"]))
@@ -166,7 +188,7 @@ def masses_of(prior: File) -> list[Fraction]:
 
 
 def kernel_of(mechanism: File) -> list[list[Fraction]]:
-    one = 1 << int(mechanism["denominator_bits"])
+    one = denominator(mechanism)
     return [[Fraction(int(w), one) for w in row] for row in mechanism["weights"]]
 
 
@@ -244,7 +266,7 @@ def telling(content: File) -> File:
     """
     content = copy.deepcopy(content)
     kernel = content["mechanism"]
-    n, one = len(kernel["inputs"]), str(1 << int(kernel["denominator_bits"]))
+    n, one = len(kernel["inputs"]), str(denominator(kernel))
     if n > 100:
         raise ValueError(n)
     kernel["outputs"] = copy.deepcopy(kernel["inputs"])
@@ -301,6 +323,7 @@ def _public_plan(notion: Any) -> Any:
 
 
 E = md.utility.Estimation
+THIRDS = md.Mechanism([[Fraction(2, 3), Fraction(1, 3)], [Fraction(1, 3), Fraction(2, 3)]])
 #: What makes an honest file, by name; those of one kind exchange their parts.
 MAKERS: dict[str, Callable[[], Any]] = {
     **{name: functools.partial(designed, *asked) for name, asked in LINEAR.items()},
@@ -333,6 +356,8 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "a column of two": functools.partial(designed, SEX, HAMMING, md.FeaturePML(0.3, "sex")),
     "mechanism": lambda: designed(*LINEAR["ldp"]).mechanism,
     "mechanism of floats": lambda: md.Mechanism([[0.1, 0.9], [0.3, 0.7]]),
+    "mechanism of thirds": lambda: THIRDS,
+    "public, thirds": lambda: md.PublicDesign.of(THIRDS, [md.LDP(md.ratio(2))]),
     **{
         f"public, {name}": functools.partial(_public, *LINEAR[name])
         for name in (
@@ -728,13 +753,17 @@ def _level(content: File, forger: Forger) -> tuple[dict[str, Any], str]:
 def larger_level(content: File, forger: Forger) -> File:
     """More is allowed than the dual variables speak of."""
     given, key = _level(content, forger)
-    given[key] = forger.rng.choice((given[key] * 2, given[key] * 6, 3.0, 30.0, "inf", 1e300))
+    told = {"ln": "9"}, {"ln": "10000001/3"}, {"bits": "17/2"}, {"fraction": "22/7"}
+    level = 1.0 if isinstance(given[key], dict) else given[key]
+    given[key] = forger.rng.choice((level * 2, level * 6, 3.0, 30.0, "inf", 1e300, *told))
     return content
 
 
 def smaller_level(content: File, forger: Forger) -> File:
     given, key = _level(content, forger)
-    given[key] = forger.rng.choice((given[key] * 0.999999, given[key] / 2, 0.0, 5e-324, 1e-9))
+    told = {"ln": "1000001/1000000"}, {"bits": "1/7"}, {"fraction": "1/10"}
+    level = 1.0 if isinstance(given[key], dict) else given[key]
+    given[key] = forger.rng.choice((level * 0.999999, level / 2, 0.0, 5e-324, 1e-9, *told))
     if "certificate" in content and forger.rng.random() < 0.7:
         content["certificate"]["achieved"] = [
             [given[key]] * len(row) for row in content["certificate"]["achieved"]
@@ -754,7 +783,7 @@ def no_levels(content: File, forger: Forger) -> File:
 def other_kernel(content: File, forger: Forger) -> File:
     """All told, nothing told, or a little of either."""
     rng, part = forger.rng, content["mechanism"]
-    one = 1 << int(part["denominator_bits"])
+    one = denominator(part)
     m, share = len(part["outputs"]), rng.choice((one, one >> 1, one >> 10, 1))
     middle, is_telling = rng.randrange(m), rng.random() < 0.6
     for x, row in enumerate(part["weights"]):
@@ -855,7 +884,7 @@ def best(content: File, forger: Forger) -> File:
 def worse_kernel(content: File, forger: Forger) -> File:
     """A kernel that tells less, claimed to be the best."""
     part, middle = content["mechanism"], 0
-    one = 1 << int(part["denominator_bits"])
+    one = denominator(part)
     for x, row in enumerate(part["weights"]):
         kept = [int(w) // 2 for w in row]
         kept[middle] += one - sum(kept)

@@ -11,6 +11,7 @@ part of a file has no meaning, so that nothing may be proved of it.
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import pickle
@@ -22,7 +23,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations, product
 from pathlib import Path
@@ -88,9 +89,21 @@ def rational(text: Any) -> Fraction:
     return Fraction(*numbers)
 
 
-def level_of(word: Any) -> float:
+def level_of(word: Any) -> Any:
     if word == "inf":
         return math.inf
+    if isinstance(word, dict):
+        need(len(word) == 1, "a level in words")
+        ((kind, text),) = word.items()
+        value, near = rational(text), Context(prec=200)
+        need(value > (kind == "ln"), "a level in words")
+        if kind == "fraction":
+            return min(value, Fraction(LARGEST_LEVEL))
+        need(kind in ("ln", "bits"), "a level in words")
+        # So near that no kernel over 2^53 lies between it and the logarithm.
+        base = value if kind == "ln" else Fraction(2)
+        log = near.divide(Decimal(base.numerator), Decimal(base.denominator)).ln(near)
+        return Fraction(log) * (1 if kind == "ln" else value)
     need(type(word) in (int, float) and 0 <= word < math.inf, "a level")
     return min(float(word), LARGEST_LEVEL)
 
@@ -139,10 +152,13 @@ def masses_of(prior: Any) -> list[Fraction]:
 
 
 def kernel_of(part: Any) -> tuple[list[list[int]], int]:
-    bits, n, m = integer(part["denominator_bits"]), len(part["inputs"]), len(part["outputs"])
+    """Integer weights, and what they are over."""
+    n, m = len(part["inputs"]), len(part["outputs"])
     rows = [list(map(integer, listed(row, m))) for row in listed(part["weights"], n)]
-    need(0 <= bits <= 1 << 20, "bits")
-    return rows, bits
+    if "denominator" in part:
+        return rows, integer(part["denominator"])
+    need(0 <= integer(part["denominator_bits"]) <= 1 << 20, "bits")
+    return rows, 1 << integer(part["denominator_bits"])
 
 
 def table_of(word: Any, n: int, m: int) -> list[list[Fraction]]:
@@ -411,9 +427,20 @@ class UndecidedError(Exception):
 
 def midpoints(bins: Any) -> dict[Any, float]:
     """Numbers in the place of bins."""
-    labels, edges = labels_of(bins["labels"]), []
+    labels, edges, of = labels_of(bins["labels"]), [], bins.get("of", "numbers")
+    need(of in ("numbers", "dates", "year", "quarter", "month", "weekday"), "what bins are of")
     for text in listed(bins["edges"], len(labels) + 1):
-        edges.append(float(text) if text in ("inf", "-inf") else rational(text))
+        if text in ("inf", "-inf"):
+            edges.append(float(text))
+        elif of == "dates":
+            need(re.fullmatch(r"\d{4}(-\d\d){2}(T\d\d(:\d\d){2}(\.\d{6})?)?", text), "a date")
+            time = datetime.datetime.fromisoformat(text)
+            seconds = 3600 * time.hour + 60 * time.minute + time.second
+            days = time.toordinal() - datetime.date(1970, 1, 1).toordinal()
+            edges.append(days + (seconds + Fraction(time.microsecond, 10**6)) / 86400)
+        else:
+            edges.append(rational(text))
+    need(bins["whole"] or of in ("numbers", "dates"), "whole parts of dates")
     need(all(a < b for a, b in pairwise(edges)), "edges that increase")
     need(bins["closed"] in ("left", "right") and type(bins["whole"]) is bool, "bins")
     sides = []
@@ -437,7 +464,7 @@ def midpoints(bins: Any) -> dict[Any, float]:
             width = width if width < math.inf else 1.0
             low, high = (high - width, high) if low == -math.inf else (low, low + width)
         found[labels[k]] = low + (high - low) / 2
-    return found
+    return found if of in ("numbers", "dates", "year") else {}
 
 
 def keeps(asked: Asked, masses: list[Fraction], columns: list[list[Fraction]]) -> bool | None:
@@ -1076,14 +1103,14 @@ ODD = ArithmeticError, AttributeError, LookupError, TypeError, ValueError, Recur
 
 
 def _kernel(part: Any) -> tuple[list[Truth], list[list[Fraction]]]:
-    rows, bits = kernel_of(part)
+    rows, one = kernel_of(part)
     labels_of(part["inputs"])
     labels_of(part["outputs"])
     claims: list[Truth] = [
         ("weights", all(w >= 0 for row in rows for w in row)),
-        ("rows", all(sum(row) == 1 << bits for row in rows)),
+        ("rows", all(sum(row) == one for row in rows)),
     ]
-    return claims, [[Fraction(w, 1 << bits) for w in row] for row in rows]
+    return claims, [[Fraction(w, one) for w in row] for row in rows]
 
 
 def _prior(part: Any) -> tuple[Truth, Symbols]:
@@ -1394,10 +1421,10 @@ def _plan(content: File) -> Iterator[Truth]:
     for name, own in zip(names, files, strict=True):
         need(own["kind"] == kind and own["format"] == "mechdesign", "files of columns")
         yield from ((f"{name}: {claim}", truth) for claim, truth in truths(own))
-        rows, bits = kernel_of(own["mechanism"])
+        rows, one = kernel_of(own["mechanism"])
         inputs = labels_of(own["mechanism"]["inputs"])
         kernels.append(
-            dict(zip(inputs, [[Fraction(w, 1 << bits) for w in r] for r in rows], strict=True))
+            dict(zip(inputs, [[Fraction(w, one) for w in r] for r in rows], strict=True))
         )
     notion, needs = content["total"], content["total"]["name"] not in WITHOUT_PRIOR
     labels, masses = list(product(*kernels)), None

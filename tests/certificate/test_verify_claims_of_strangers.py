@@ -209,7 +209,7 @@ def test_what_a_small_file_asks_for_is_bounded(monkeypatch):
     # A set of priors costs what its masses do: so many symbols, once with few digits.
     for digits, is_much in ((4, False), (800, True)):
         robust, whole = json.loads(in_bytes(md.design(eight, md.utility.Hamming(), md.LDP(1)))), 10
-        box = [[x, *({"fraction": f"{i}/{whole**digits + x}"} for i in (1, whole**digits))]
+        box = [[x, *({"fraction": str(Fraction(i, whole**digits + x))} for i in (1, whole**digits))]
                for x in range(8)]  # fmt: skip
         asked = {"epsilon": 1.0, "priors": ["box", box]}
         robust["notions"] = [{"name": "RobustPML", "parameters": asked}]

@@ -61,22 +61,85 @@ def test_from_numbers_to_a_mean(place, capsys):
     mean, median = json.loads(out)["numbers"]
     assert mean["least"] < mean["lower"] < mean["value"] < mean["upper"] < mean["most"] <= 120
     assert median["what"] == "quantile 0.5"
-    code, out, _ = run(capsys, *ask)
+    # Beyond an open end there may be anything.
+    code, out, err = run(capsys, *ask)
+    assert (code, out) == (2, "")
+    assert "'60 or more' without an end; say the least and the largest" in err
+    assert "--ends 0..120" in err
+    code, out, _ = run(capsys, *ask, "--ends", "0..120")
     assert "mean " in out
     assert "wherever in their bins" in out
-    code, out, _ = run(capsys, *ask, "--histogram", "--json")
+    code, out, _ = run(capsys, *ask, "--ends", "0..120", "--histogram", "--json")
     shown = json.loads(out)
     assert len(shown["numbers"]) == 2
-    assert [bar["share"] for bar in shown["histogram"]] == [
-        row["estimate"] for row in shown["rows"]
-    ]
+    shares = [row["estimate"] for row in shown["rows"]]
+    assert [bar["share"] for bar in shown["histogram"]] == pytest.approx(shares)
     assert [bar["from"] for bar in shown["histogram"]] == [0, 20, 40, 60]
     assert shown["histogram"][-1]["density"] is None
     code, out, _ = run(capsys, *ask[:-3], "--histogram")
     assert "4 bins" in out
-    # Beyond an open end there may be anything.
-    code, out, _ = run(capsys, *ask, "--json")
-    assert json.loads(out)["numbers"][0]["most"] == "inf"
+
+
+def test_dates_in_every_table_have_one_design_and_a_mean(place, capsys):
+    """Text with points and without, timestamps, and dates of a spreadsheet with their numbers."""
+    days = pd.date_range("1950-01-01", "1999-12-31", 400)
+    frame = pd.DataFrame({"born": days, "day": days.strftime("%d.%m.%Y"), "on": days.date})
+    frame.to_csv("t.csv", index=False)
+    frame.to_csv("semi.csv", index=False, sep=";")
+    frame.to_parquet("t.parquet")
+    asked = ["-u", "estimation", "-p", "ldp:3", "-o", "m.json", "--force", "--bins"]
+    for words, labels in {
+        "1950-01-01,1975-01-01,31.12.1999": (
+            "1950-01-01 to 1974-12-31",
+            "1975-01-01 to 1999-12-31",
+        ),
+        "year,1950,1980,2000": ("1950 to 1979", "1980 to 2000"),
+        "k:2,1950-01-01..1999-12-31": ("1950-01-01 to 1974-12-31", "1975-01-01 to 1999-12-31"),
+        "weekday": md.bins(of="weekday").labels,
+    }.items():
+        found = []
+        for path, column in (
+            ("t.csv", "born"), ("t.csv", "day"), ("semi.csv", "on"), ("t.parquet", "born"),
+            ("t.parquet", "day"), ("t.parquet", "on"),
+        ):  # fmt: skip
+            code, _, err = run(capsys, "design", path, "--column", column, *asked, words)
+            assert (code, err) == (0, "saved m.json\n"), (words, path, column)
+            found.append((md.load("m.json").prior.labels, md.load("m.json").prior.weights))
+        assert found == found[:1] * len(found)
+        assert found[0][0] == labels
+        seed = ["--column", "on", "--seed", "1", "--force"]
+        for path, end in (("semi.csv", "csv"), ("t.parquet", "parquet")):
+            assert run(capsys, "apply", "m.json", path, *seed, "-o", f"told.{end}")[0] == 0
+        told = [md.tables.reading.read_columns(f"told.{end}", ["on"]) for end in ("csv", "parquet")]
+        assert told[0] == told[1]
+        ask = ["estimate", "m.json", "told.csv", "--column", "on", "--histogram", "--json"]
+        code, out, err = run(capsys, *ask, *(["--mean"] if words != "weekday" else []))
+        assert code == 0, err
+        shown = json.loads(out)
+        assert [bar["label"] for bar in shown["histogram"]] == list(labels)
+        if words != "weekday":
+            assert str(shown["numbers"][0]["value"])[:2] == "19"
+    code, out, err = run(capsys, *ask, "--mean")
+    assert (code, out) == (2, "")
+    code, out, err = run(capsys, *ask[:-2], "--ends", "1950-01-01..31.12.1999", "--quantile", "0.5")
+    assert code == 2
+    assert "weekday, which comes again" in err
+
+
+def test_a_hint_at_bins_comes_before_what_takes_long(place, capsys, monkeypatch):
+    pd.DataFrame({"on": pd.date_range("2020-01-01", periods=60).repeat(3)}).to_csv("t.csv")
+
+    def stop(*_, **__):
+        raise InputError("design", expected="a hint", got="none", remedy="give it first")
+
+    monkeypatch.setattr("mechdesign.solve._design.design", stop)
+    for path, column, told in (
+        ("t.csv", "on", "60 different dates, each a symbol of its own, which may take long"),
+        ("people.csv", "age", "100 different numbers"),
+    ):
+        code, _, err = run(capsys, "design", path, "--column", column, "-p", "ldp:1")
+        assert code == 2
+        assert told in err.splitlines()[0]
 
 
 @pytest.mark.slow
@@ -120,6 +183,10 @@ def test_bins_of_one_of_two_columns(place, capsys):
         ["--bins", "0,10,5"],
         ["--bins", "0,50"],
         ["--bins", "a,b"],
+        ["--bins", "2020-01-01,2021-01-01"],
+        ["--bins", "2020-01-01,2021-02-30"],
+        ["--bins", "month"],
+        ["--bins", "year,month"],
         ["--bins", ""],
         ["--bins", "quantiles:x"],
         ["--bins", "quantiles:2.5"],
@@ -185,6 +252,7 @@ def test_texts_of_bins():
     assert read_bins("k:2,0..40", numbers, numbers).labels == ("[0, 20)", "[20, 40]")
     assert read_ends("0..1e2") == (0, 100)
     assert read_ends("-1..-0.5") == (-1, -0.5)
+    assert read_ends("1.2.2020..2020-02-03")[1].day == 3
     for wrong in ("0", "", "..", "a..b", "1..x"):
         with pytest.raises(InputError, match="--ends"):
             read_ends(wrong)
@@ -298,14 +366,14 @@ def test_many_different_numbers_are_a_hint_at_bins(crowd, capsys, column, option
     assert main(["design", "t.csv", "--column", column, "-p", "ldp:1", *options]) == 0
     told = capsys.readouterr().err
     assert ("hint: column 'age' has 22 different numbers" in told) is hints
-    assert ("--bins 0,18,65,inf" in told) is hints
+    assert ("--bins 0,18,65,120" in told) is hints
 
 
 @pytest.mark.slow
 def test_a_plan_hints_at_the_bins_of_its_column(crowd, capsys):
     asked = ["plan-columns", "t.csv", "--column", "sex", "--column", "age", "--total", "ldp:1"]
     assert main([*asked, "--no-joint", "--time-limit", "2"]) == 0
-    assert "--bins age=0,18,65,inf" in capsys.readouterr().err
+    assert "--bins age=0,18,65,120" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("column", ["identity", "number"])

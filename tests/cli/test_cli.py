@@ -208,8 +208,9 @@ def test_several_notions_must_all_hold(run, tmp_path):
 @pytest.mark.parametrize(
     ("text", "prior"),
     [
-        ("0.5,0.3,0.2", md.Prior([0.5, 0.3, 0.2])),
-        (" 0.5 , 0.3,.2 ", md.Prior([0.5, 0.3, 0.2])),
+        ("0.5,0.3,0.2", md.Prior.from_counts([5, 3, 2])),
+        ("1/3,1/6,0.5", md.Prior.from_counts([2, 1, 3])),
+        (" 0.5 , 0.3,.2 ", md.Prior.from_counts([5, 3, 2])),
         ("a=0.5,b=0.5", md.Prior([0.5, 0.5], ["a", "b"])),
         ("a b = 0.5, c=0.5", md.Prior([0.5, 0.5], ["a b", "c"])),
         ("1=0.5,10=0.5", md.Prior([0.5, 0.5], [1, 10])),
@@ -220,6 +221,17 @@ def test_several_notions_must_all_hold(run, tmp_path):
 def test_forms_of_the_prior(run, tmp_path, text, prior):
     assert run("design", f"--prior={text}", "-p", "ldp:1", "-o", "m.json").code == 0
     assert md.load(tmp_path / "m.json").prior == prior
+
+
+def test_exact_numbers_and_levels_are_decided(run, write):
+    write("k.csv", "input,a,b\nx,2/3,1/3\ny,1/3,2/3\n")
+    asked = [("-p", text) for text in ("ldp:ln 2", "ldp:x2", "LDP(1 bit)", "pml:ln(6/5)", "LDP(1)")]
+    arguments = ("audit", "k.csv", "--prior", "x=1/3,y=2/3", *sum(asked, ()))
+    found = run(*arguments)
+    assert found.code == 1, found.err
+    for line in ("LDP(ln 2): yes", "PML(ln(6/5)): no", "LDP(1): yes", "against ln(6/5)"):
+        assert line in found.out, found.out
+    assert found.out.count("LDP(ln 2): yes") == 3
 
 
 def test_a_prior_from_a_file_with_weights_and_missing_values(run, write, tmp_path):

@@ -26,6 +26,9 @@ BINS = md.bins(edges=[0, 20, 40, 60])
 AGES = md.Mechanism(CLEAR.kernel, BINS.labels, BINS.labels).with_schema({"age": BINS})
 SIZES = {1: 5000, 2: 4000, 3: 900}
 MANY = md.subset_selection(30, md.LDP(2))
+JOBS = {"job": md.Prior([0.5, 0.3, 0.2], ["x", "y", "z"]), "sex": md.Prior.uniform(["f", "m"])}
+PLAN = md.plan_columns(JOBS, {"job": 1, "sex": 1}, md.LDP(4))
+PUBLIC, POINTS = md.public_form(PLAN), {"x": 0, "y": 1, "z": 2}
 
 
 @cache
@@ -45,6 +48,11 @@ def known():
             "g": rng.choice(["old", "young"], n),
             "age": rng.choice(BINS.labels, n, p=[0.2, 0.5, 0.3]),
             "many": md.Sampler(MANY, rng).draw(rng.integers(0, 9, n)),
+            "cost": rng.normal(size=n).round(3),
+            **{
+                name: md.Sampler(PLAN[name], rng).draw(rng.choice([*prior.labels], n))
+                for name, prior in JOBS.items()
+            },
         }
     )
 
@@ -55,6 +63,10 @@ def estimate(*columns, kernel=CLEAR, **options):
 
 def joint(**options):
     return md.estimate_joint(known(), [CLEAR, CLEAR], ["r", "q"], **options)
+
+
+def regress(kernel=PLAN, column=None, **options):
+    return md.regress(known(), kernel, column, **{"response": "cost", **options})
 
 
 T, JOINT = "k.csv t.csv --column r ", "k.csv t.csv --column r --with k.csv --with-column q "
@@ -103,6 +115,49 @@ COMMANDS = {
         "age", kernel=AGES, weights="w"
     ),
     "many.json t.csv --column many": lambda: estimate("many", kernel=MANY),
+    T + "--side upper --together": lambda: estimate().with_limits(side="upper", together=True),
+    T + "--weights w --by-group g --side lower --together": lambda: estimate(
+        weights="w", by_group="g"
+    ).with_limits(side="lower", together=True),
+    JOINT + "--side lower": lambda: joint().with_limits(side="lower"),
+    JOINT + "--given q --together": lambda: joint().with_limits(together=True).conditional("q"),
+    T + "--second-round k.csv t.csv --second-round-column q --side upper": (
+        lambda: md.estimate_rounds([known()["r"], known()["q"]], [CLEAR] * 2).with_limits(
+            side="upper"
+        )
+    ),
+    T + "--second-column q --person id --side lower --together": lambda: md.estimate_change(
+        known(), known(), CLEAR, ["r", "q"], person="id"
+    ).with_limits(side="lower", together=True),
+    "age.json t.csv --column age --mean --quantile 0.5 --side upper": lambda: estimate(
+        "age", kernel=AGES
+    ).with_limits(side="upper"),
+    "many.json t.csv --column many --side upper --together": lambda: estimate(
+        "many", kernel=MANY
+    ).with_limits(side="upper", together=True),
+    "plan.json t.csv --weights w --strata s": lambda: estimate(
+        None, kernel=PLAN, weights="w", strata="s"
+    ),
+    "public.json t.csv --column job --by-group g": lambda: estimate(
+        "job", kernel=PUBLIC, by_group="g"
+    ),
+    "plan.json t.csv --given job": lambda: md.estimate_joint(known(), PLAN).conditional("job"),
+    "plan.json t.csv --column job --with plan.json --with-column sex --given job": (
+        lambda: md.estimate_joint(known(), PLAN, ["job", "sex"]).conditional("job")
+    ),
+    "plan.json t.csv --response cost --reference job=z": lambda: regress(reference={"job": "z"}),
+    "public.json t.csv --response cost --column sex --covariate g": lambda: regress(
+        PUBLIC, ["sex"], covariates=["g"]
+    ),
+    "plan.json t.csv --response sex --family logistic --column job --weights w": (
+        lambda: regress(column=["job"], response="sex", family="logistic", weights="w")
+    ),
+    "plan.json t.csv --response cost --feature job=points.json": lambda: regress(
+        feature={"job": POINTS}
+    ),
+    "job.json t.csv --response cost --column job --confidence 0.9 --reference y": (
+        lambda: regress(PLAN["job"], "job", confidence=0.9, reference="y")
+    ),
     "k.csv counts.json": lambda: md.estimate(known()["r"], CLEAR),
 }  # fmt: skip
 
@@ -133,10 +188,19 @@ def files(run):
     known().to_parquet("t.parquet")
     Path("k.csv").write_text("input,a,b,c\na,.7,.2,.1\nb,.1,.7,.2\nc,.1,.1,.8\n")
     Path("sizes.json").write_text(json.dumps(SIZES))
-    for name, kernel in (("age", AGES), ("many", MANY), ("clear", CLEAR)):
+    Path("points.json").write_text(json.dumps(POINTS))
+    kernels = {"age": AGES, "many": MANY, "clear": CLEAR, "plan": PLAN, "job": PLAN["job"]}
+    for name, kernel in {**kernels, "public": PUBLIC}.items():
         md.save(kernel, f"{name}.json")
     md.count_reports(known()["r"], CLEAR).save("counts.json")
     return run
+
+
+def words_of(command):
+    """What is typed: of the command for what is asked, with both files of a change."""
+    if "--person" in command:
+        return ["estimate-change", *command.replace("t.csv", "t.csv t.csv", 1).split()]
+    return ["regress" if "--response" in command else "estimate", *command.split()]
 
 
 def test_files_give_what_tables_give_and_what_was_recorded(files):
@@ -148,10 +212,7 @@ def test_files_give_what_tables_give_and_what_was_recorded(files):
         exact = 1e-8 if "likelihood" in command else 1e-12
         assert_allclose(expected[::4], before[::4], rtol=0, atol=exact, err_msg=command)
         assert_allclose(expected, before, rtol=1e-8, atol=2e-9, err_msg=command)
-        name, wording = "estimate", command
-        if "--person" in command:
-            name, wording = "estimate-change", command.replace("t.csv", "t.csv t.csv", 1)
-        code, out, err = files(name, *wording.split(), "--json")
+        code, out, err = files(*words_of(command), "--json")
         assert code == 0, err
         told = numbers(json.loads(out))
         assert_allclose(told, expected, rtol=1e-9, atol=1e-9, err_msg=command)
@@ -168,6 +229,13 @@ def test_tables_for_people(files):
     rounds = ["--second-round", "k.csv", "t.csv", "--by", "symbols"]
     code, out, _ = files("estimate", *wording, *rounds)
     assert (code, "2 rounds (600 + 600)" in out) == (0, True)
+    out = files("estimate-change", "plan.json", *["t.csv"] * 2, *CHANGE.split())[1]
+    assert "600 persons in both rounds" in out
+    made = regress(PLAN["job"], "job")
+    command = "job.json", "t.csv", "--response", "cost", "--column", "job"
+    assert made.describe() in files("regress", *command)[1]
+    shown = json.loads(files("regress", *command, "--json")[1])
+    assert [row["p"] for row in shown["rows"]] == pytest.approx(made.pvalues.tolist())
     code, out, err = files("estimate", "many.json", "counts.json")
     assert (code, out) == (2, "")
     assert err.startswith("error: counts of reports: expected")
@@ -184,6 +252,71 @@ def test_a_pilots_estimate_is_the_truth_of_a_second_round(files):
     Path("pilot.json").write_text('{"shrunk": {"labels": ["a"]}}')
     code, _, err = files(*design, "third.json", "--truth", "pilot.json")
     assert (code, "estimate --json" in err) == (2, True)
+
+
+CHANGE = "--column job --person id"
+
+
+@for_each(
+    "command, fragment",
+    [
+        ("regress --response no", "no"),
+        ("regress --response cost --reference x", "COLUMN="),
+        ("regress --response cost --reference job=q", "'q'"),
+        ("regress --response cost --column job --column job", "different column names"),
+        ("regress --response cost --column g", "'g'"),
+        ("regress --response cost --truth x=1", "over 3 symbols, got 1"),
+        ("regress --response cost --covariate job", "different names"),
+        ("regress --response cost --family probit", "family"),
+        ("estimate --weights sex", "other columns"),
+        ("estimate --top 3", "--top"),
+        ("estimate --given g", "'g'"),
+        ("estimate --given sex --weights w", "--weights"),
+        ("estimate --column job --given job", "two columns"),
+        ("estimate --column job --with-feature job.json", "--with"),
+        ("estimate --second-round-column sex", "--second-round"),
+        (f"estimate-change no.csv {CHANGE}", "no.csv"),
+        (f"estimate-change holes.csv {CHANGE}", "'id'"),
+        ("plan --error nan%", "error"),
+        ("plan --error -1%", "error"),
+        ("plan --reports 99 --feature f.json", "a design for one column"),
+    ],
+)
+def test_what_plans_cannot_be_used_for_is_answered_in_one_line(files, command, fragment):
+    known().astype({"id": "str"}).replace({"id": {"3": ""}}).to_csv("holes.csv")
+    name, *options = command.split()
+    options = options if name == "plan" else ["t.csv", *options]
+    code, out, err = files(name, "plan.json", *options)
+    assert (code, out, fragment in err, len(err.splitlines())) == (2, "", True, 1), err
+
+
+def test_reports_of_another_column_are_not_taken_for_public_values(files):
+    """People of all jobs are among those who reported one, so that groups by reports mix them."""
+    people = pd.DataFrame({name: [*prior.labels * 10][:20] for name, prior in JOBS.items()})
+    people.assign(cost=range(20), third=people["sex"]).to_parquet("people.parquet")
+    md.privatize_file("people.parquet", "r.parquet", PLAN, rng=1, ledger=False)
+    for options in ("estimate --by-group sex", "estimate --weights sex", "regress --covariate sex"):
+        name, *more = options.split()
+        response = ["--response", "cost"] * (name == "regress")
+        for kernel in ("plan.json", "job.json"):
+            code, _, err = files(name, kernel, "r.parquet", "--column", "job", *response, *more)
+            assert (code, "'sex', which holds reports by its rec" in err) == (2, True)
+    assert (
+        files("estimate", "job.json", "r.parquet", "--column", "job", "--by-group", "third")[0] == 0
+    )
+
+
+def test_each_column_of_a_plan_is_told_how_many_reports_an_error_takes(files):
+    for form, worst in (("plan", False), ("public", True)):
+        told = json.loads(files("plan", f"{form}.json", "--error", " 2.0% ", "--json")[1])
+        made = {name: md.plan(PLAN[name], error=0.02, worst=worst) for name in JOBS}
+        found = {part["column"]: part["reports"] for part in told["columns"]}
+        assert found == {name: each.reports for name, each in made.items()}
+        assert told["reports"] == max(found.values())
+        out = files("plan", f"{form}.json", "--error", "1/50")[1]
+        assert all(f"'{name}': {each!r}" in out for name, each in made.items())
+        assert f"all columns: {told['reports']} reports" in out
+        assert "all columns" not in files("plan", f"{form}.json", "--reports", 1000)[1]
 
 
 @for_each(
@@ -205,6 +338,8 @@ def test_a_pilots_estimate_is_the_truth_of_a_second_round(files):
         ("--second-round k.csv sizes.json --people same", "one file"),
         ("--people same", "--second-round"),
         ("--mean", "bins"),
+        ("--side left", "'left'"),
+        ("--side lower --intervals delta", "binomial"),
     ],
 )
 def test_what_cannot_be_used_is_answered_in_one_line(files, options, fragment):

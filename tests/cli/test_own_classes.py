@@ -308,14 +308,14 @@ def test_levels_that_are_words_are_no_import_paths():
 
 FAILING = """
 import mechdesign as md
-from mechdesign.solve import Method, handles_linear
+from mechdesign.solve import LINEAR, Method
 
 class Failing(md.utility.LinearUtility):
     def gains(self, prior, outputs):
         return {}["nothing"]
 
 class Stopped(Method):
-    name, handles = "stopped", handles_linear()
+    name, features = "stopped", LINEAR
     def solve(self, program):
         raise ValueError("no answer")
 """

@@ -252,6 +252,7 @@ def test_dragging_a_slider_to_its_end_and_back_leaves_everything_as_it_was(visit
     visiting(scene)
 
 
+@pytest.mark.slow
 def test_masses_are_typed(visiting):
     async def scene(visit):
         visit.write("Mass of 1st as a number", "1/2")
@@ -662,6 +663,7 @@ def test_columns_of_a_joint_table_are_asked_for(visiting):
     visiting(scene, joint)
 
 
+@pytest.mark.slow
 def test_an_address_begins_with_its_question(visiting):
     async def scene(visit):
         assert visit.settings.asked == Asked("1st=1,2nd=-1,3rd=0,crew=0", None, "any")
@@ -675,6 +677,7 @@ def test_an_address_begins_with_its_question(visiting):
     visiting(scene, address=f"/?{query}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "fragment"),
     slow_but(

@@ -33,7 +33,7 @@ def test_a_map_is_designed_as_the_library_does(visits):
     asked = MapSettings(cells="3x4", level="ln2", within="2000", file=str(visits))
     known = TOWN.prior(str(visits), added=1)
     found = design_map(asked)
-    direct = md.design(known, TOWN.loss(), TOWN.privacy(math.log(2), 2000))
+    direct = md.design(known, TOWN.loss(), TOWN.privacy(md.ratio(2), 2000))
     np.testing.assert_array_equal(found.prior, known.probabilities)
     np.testing.assert_array_equal(found.kernel, direct.mechanism.kernel)
     losses = dict(found.losses)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 import pickle
@@ -20,7 +21,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mechdesign as md
-from mechdesign.errors import DataError, EdgesWarning, InputError, UnknownNameError
+from mechdesign.errors import (
+    DataError,
+    EdgesWarning,
+    InputError,
+    OpenBinWarning,
+    UnknownNameError,
+)
 
 INF = math.inf
 SHARES = md.bins(edges=[0, 0.1, 0.7, 1])
@@ -169,13 +176,15 @@ def test_ends_middles_and_widths():
     assert made.lower.tolist() == [-INF, 0, 10, 30]
     assert made.upper.tolist() == [0, 10, 30, INF]
     assert made.widths.tolist() == [INF, 10, 20, INF]
-    assert made.midpoints.tolist() == [-5, 5, 20, 40]
+    with pytest.warns(OpenBinWarning, match="an end, 'below 0', '30 or more', stand"):
+        assert made.midpoints.tolist() == [-5, 5, 20, 40]
     assert made.is_open
     ages = md.bins(edges=[0, 20, 30], whole=True)
     assert ages.midpoints.tolist() == [9.5, 25]
     assert ages.widths.tolist() == [20, 11]
     assert not ages.is_open
-    assert md.bins(edges=[-INF, 3, INF]).midpoints.tolist() == [2.5, 3.5]
+    with pytest.warns(OpenBinWarning):
+        assert md.bins(edges=[-INF, 3, INF]).midpoints.tolist() == [2.5, 3.5]
 
 
 @for_each(
@@ -196,7 +205,8 @@ def test_ends_middles_and_widths():
         [0, Decimal("NaN")],
         "0,10",
         7,
-        np.array([np.datetime64("2020-01-01"), np.datetime64("2021-01-01")]),
+        [dt.date(2020, 1, 1), 5],
+        [np.datetime64("NaT"), np.datetime64("2021-01-01")],
         [0.1, Decimal("0.1"), 1],
     ],
 )
@@ -204,6 +214,112 @@ def test_edges_that_are_no_increasing_numbers_are_refused(edges):
     with pytest.raises(InputError, match=r"expected .*; ") as told:
         md.bins(edges=edges)
     assert "\n" not in str(told.value)
+
+
+# Dates
+
+DAYS = [
+    dt.date(2019, 12, 31),
+    dt.date(2020, 2, 29),
+    dt.date(2021, 1, 1),
+    None,
+    dt.date(1969, 7, 20),
+]
+BERLIN = pd.Series(pd.to_datetime(DAYS)).dt.tz_localize("Europe/Berlin")
+COLUMNS_OF_DATES = {
+    "list": DAYS,
+    "times": [day and dt.datetime(day.year, day.month, day.day, 23, 59, 59) for day in DAYS],
+    "text": [day and str(day) for day in DAYS],
+    "dotted text": pa.array([day and f"{day.day}.{day.month}.{day.year}" for day in DAYS]),
+    "text with a zone": [day and f"{day} 00:30+02:00" for day in DAYS],
+    "days of NumPy": np.array(DAYS, "datetime64[D]"),
+    "hours of NumPy": np.array(DAYS, "datetime64[h]"),
+    "pandas": pd.Series(pd.to_datetime(DAYS)),
+    "pandas with a zone": BERLIN,
+    "Arrow with a zone": pa.Array.from_pandas(BERLIN),
+    "list with a zone": BERLIN.tolist(),
+    "polars": pl.Series(DAYS),
+    "polars times": pl.Series(pd.to_datetime(DAYS)),
+    "Arrow of 64 bits": pa.array(DAYS, pa.date64()),
+    "Arrow dictionary": pa.array(DAYS).dictionary_encode(),
+    "chunks": pa.chunked_array([pa.array(DAYS[:2]), pa.array(DAYS[2:])]),
+}
+
+
+def test_a_date_lies_in_the_same_bin_in_every_type_that_tables_have():
+    """Also where a zone, or the time of day, would have it on another day elsewhere."""
+    made = [
+        md.bins(edges=[-INF, *(dt.date(year, 1, 1) for year in (1970, 2020, 2021)), INF]),
+        *(md.bins(of=part) for part in ("month", "quarter", "weekday")),
+        md.bins(of="year", ends=(1969, 2021)),
+    ]
+    expected = [
+        [1, 2, 3, -1, 0],
+        [11, 1, 0, -1, 6],
+        [3, 0, 0, -1, 2],
+        [1, 5, 4, -1, 6],
+        [50, 51, 52, -1, 0],
+    ]
+    for bins, codes in zip(made, expected, strict=True):
+        for name, column in COLUMNS_OF_DATES.items():
+            assert bins.codes(column).tolist() == codes, (bins, name)
+        others = [5, 5.5, "5", "2020", "x", True, "2020-02-30", dt.time(5), "31.2.2020", ""]
+        assert bins.codes(others).tolist() == [-2] * len(others)
+        assert bins.codes(others, texts=True).tolist() == [-2] * len(others)
+        assert bins.codes([pd.NaT, None, np.datetime64("NaT"), math.nan]).tolist() == [-1] * 4
+    assert md.bins(edges=[0, 1]).codes(COLUMNS_OF_DATES["pandas"]).tolist() == [-2, -2, -2, -1, -2]
+
+
+@given(
+    st.lists(st.datetimes(), min_size=2, max_size=5, unique=True).map(sorted),
+    st.lists(st.datetimes(), min_size=1, max_size=9),
+    st.sampled_from(["left", "right"]),
+    st.booleans(),
+)
+def test_labels_of_dates_are_true_of_them(edges, values, closed, are_days):
+    """A naive reading of the intervals, time by time or day by day."""
+    if are_days:
+        edges = sorted({edge.date() for edge in edges})
+        if len(edges) < 2 or any((b - a).days < 2 for a, b in pairwise(edges)):
+            return
+    made = md.bins(edges=edges, closed=closed)
+    values += [dt.datetime(edge.year, edge.month, edge.day) if are_days else edge for edge in edges]
+    for value, code in zip(values, made.codes(values).tolist(), strict=True):
+        x = value.date() if are_days else value
+        if not edges[0] <= x <= edges[-1]:
+            expected = -2
+        elif closed == "left":
+            expected = min(sum(edge <= x for edge in edges), len(edges) - 1) - 1
+        else:
+            expected = max(sum(edge < x for edge in edges), 1) - 1
+        assert code == expected
+        if are_days and code >= 0:
+            first, last = made.shown(made.lower[code]), made.shown(made.upper[code])
+            assert first <= x <= last
+            assert made.labels[code] == (f"{first} to {last}" if first < last else str(first))
+    assert made.codes(pa.array(values, pa.timestamp("us"))).tolist() == made.codes(values).tolist()
+    again = made.codes([str(value) for value in values])
+    assert again.tolist() == made.codes(values).tolist()
+
+
+def test_bins_of_dates_are_chosen_from_dates():
+    sample = pd.Series(pd.date_range("2020-01-01", periods=366, freq="D"))
+    assert md.bins(sample, quantiles=2, origin="a separate sample").labels == (
+        "2020-07-01 or earlier",
+        "2020-07-02 or later",
+    )
+    ends = (dt.date(2020, 1, 1), dt.date(2020, 12, 31))
+    assert md.bins(k=4, ends=ends).labels[1] == "2020-04-01 to 2020-07-01"
+    with pytest.warns(EdgesWarning, match="year,1950"):
+        assert md.bins(["31.12.2019", "2021-01-01"], of="year").labels == ("2019", "2020", "2021")
+    assert md.bins(of="month", edges=[1, 4, 7, 10, 12]).labels[1] == "April to June"
+    assert md.bins(edges=[dt.datetime(2020, 1, 1, 12), INF]).labels == (
+        "2020-01-01 12:00:00 or later",
+    )
+    assert md.bins(edges=[-INF, dt.date(2020, 1, 1), INF]).reach == "dates"
+    for asked in ({"of": "decade"}, {"of": "year"}, {"of": "numbers", "edges": DAYS[:2]}):
+        with pytest.raises(InputError, match="expected"):
+            md.bins(**asked)
 
 
 def test_a_bin_without_a_whole_number_is_refused():
@@ -296,7 +412,7 @@ def test_edges_that_are_chosen_are_short_and_inside_the_ends():
         ([3, 3, 3], "got one"),
         (["secret", 1, 2], "1 other value of type str"),
         ([INF, 1, 2], "1 other value"),
-        (pd.Series(pd.date_range("2020", periods=3)), "dates to years"),
+        ([dt.date(2020, 1, 1), 7], "expected dates"),
         ([True, False], "of type bool"),
     ],
 )
@@ -311,8 +427,12 @@ def test_samples_that_give_no_edges_are_refused(sample, words):
     [
         md.bins(edges=[-INF, 0.1, Fraction(1, 3), 10**25, INF], closed="right"),
         md.bins(edges=[0, 10], whole=True, labels=["all"]),
+        md.bins(edges=[-INF, dt.datetime(1969, 3, 1, 12, 0, 0, 5), dt.date(2020, 2, 29)]),
+        md.bins(edges=[dt.date.min, dt.date(2020, 2, 29), dt.date.max], closed="right"),
+        md.bins(of="year", edges=[-INF, 1990, 2000, INF]),
+        *(md.bins(of=part) for part in ("quarter", "month", "weekday")),
     ],
-    ids=["open", "whole"],
+    ids=lambda made: f"{made.of} {made.labels[0]}",
 )
 def test_they_are_kept_exactly(made):
     again = md.Bins.from_json(json.loads(json.dumps(made.to_json())))

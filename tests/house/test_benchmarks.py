@@ -16,10 +16,10 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import ablation_interior_point as ablation  # noqa: E402
-from benchmarks import large_alphabets, places, regimes, sampling  # noqa: E402
+from benchmarks import large_alphabets, places, regimes, releases, sampling  # noqa: E402
 from benchmarks.__main__ import PAGE, RESULTS, markdown, summarise  # noqa: E402
 from benchmarks.ablation import RESULTS as ABLATION  # noqa: E402
-from benchmarks.ablation import VARIANTS, searched, windowed  # noqa: E402
+from benchmarks.ablation import VARIANTS, method_cases, searched, windowed  # noqa: E402
 from benchmarks.cases import GROUPS, Case  # noqa: E402
 from benchmarks.drivers import DRIVERS  # noqa: E402
 from benchmarks.readme import read_rows  # noqa: E402
@@ -33,7 +33,6 @@ from benchmarks.sampling import (  # noqa: E402
 )
 from benchmarks.sampling import DRIVERS as SAMPLERS  # noqa: E402
 from benchmarks.sampling import markdown as sampling_markdown  # noqa: E402
-from mechdesign.solve.interior_point.blockwise import BlockwiseOptions  # noqa: E402
 from mechdesign.solve.interior_point.newton import StructuredOptions  # noqa: E402
 
 # Drivers for places of a map alone.
@@ -167,6 +166,8 @@ def test_pages_hold_what_was_recorded():
     rates = sampling.markdown(read_rows(sampling.RESULTS))
     of_users = sampling.users_markdown(read_rows(sampling.USERS))
     assert sampling.PAGE.read_text(encoding="utf-8") == f"{rates}\n\n{of_users}\n"
+    costs = releases.markdown(read_rows(releases.RESULTS))
+    assert releases.PAGE.read_text(encoding="utf-8") == f"{costs}\n"
     told = sampling.told(read_rows(sampling.RESULTS), read_rows(sampling.USERS))
     assert f"\n{told}\n" in sampling.README.read_text(encoding="utf-8")
 
@@ -227,9 +228,9 @@ def test_every_point_of_a_comparison_of_regimes_is_certified():
 def test_every_heuristic_of_the_interior_point_is_switched_off_in_the_ablation():
     changes = [change for group in ablation.VARIANTS.values() for change in group.values()]
     moved = {name for change in changes for name in change}
-    for options in (StructuredOptions, BlockwiseOptions):
-        # The tolerance is an accuracy, not a heuristic.
-        assert {field.name for field in dataclasses.fields(options)} - {"tolerance"} <= moved
+    # The tolerance is an accuracy, not a heuristic.
+    options = {field.name for field in dataclasses.fields(StructuredOptions)}
+    assert options - {"tolerance"} <= moved
 
 
 def test_recorded_ablations_cover_every_variant_and_instance():
@@ -246,16 +247,11 @@ def test_recorded_ablations_cover_every_variant_and_instance():
 
 
 @pytest.mark.parametrize(
-    ("group", "notion", "change"),
-    [
-        ("structured", "LDP", {"step_share": 0.5}),
-        ("warm starts", "PML", {"cold": True}),
-        ("blockwise", "Pufferfish+PML", {"step_share": 0.5}),
-    ],
+    ("notion", "change"), [("LDP", {"step_share": 0.5}), ("PML", {"cold": True})]
 )
-def test_a_switch_changes_the_counts_and_not_the_optimum(group, notion, change):
+def test_a_switch_changes_the_counts_and_not_the_optimum(notion, change):
     instance = ablation.Instance(8, notion, "random", "dirichlet", (0.5, 0.6))
-    before, after = (ablation.measure(group, instance, c) for c in ({}, change))
+    before, after = (ablation.measure(instance, c) for c in ({}, change))
     assert before["iterations"] < after["iterations"]
     assert max(before["gap"], after["gap"]) < 1e-6
 
@@ -284,6 +280,14 @@ def test_an_ablation_counts_the_work_of_a_search():
     assert first["entries"] >= first["nodes"]
     alone = searched(case, "branch and bound alone", limit=5.0)
     assert alone["value"] == pytest.approx(first["value"], rel=1e-6)
+
+
+def test_a_method_for_one_kind_of_problem_takes_half_of_the_next_best():
+    rows = [json.loads(line) for line in ABLATION.read_text(encoding="utf-8").splitlines()]
+    for name in method_cases():
+        chosen, *others = (row for row in rows if row["case"] == name)
+        assert others
+        assert all(2 * chosen["seconds"] <= other["seconds"] for other in others)
 
 
 def test_a_search_ends_when_its_entries_are_spent():
@@ -316,6 +320,7 @@ def test_every_technique_has_recorded_lines_that_show_what_it_buys():
 # Large alphabets
 
 
+@pytest.mark.slow
 @for_each("kind", large_alphabets.PROTOCOLS)
 @for_each("level", slow_but(1, [1.0, 3.0]))
 def test_protocols_estimate_without_bias(kind, level):

@@ -94,6 +94,7 @@ def referred(node, owner):
             yield from referred(child, owner)
 
 
+@pytest.mark.slow
 @for_each("name", [name for name in FILES if name != MAIN])
 def test_names_in_docstrings_exist(name):
     pytest.importorskip("matplotlib")

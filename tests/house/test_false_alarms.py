@@ -35,6 +35,7 @@ ELSEWHERE = {
     "release/test_report_counts.py": "Spark counts",
     "release/test_release_adapters.py": "measurements draw as our own reports do",
     "release/test_release_machines.py": "reports of Spark are compared with what they were before",
+    "tables/test_survey_walk.py": "reports are drawn by a key or a seed",
     "views/test_accessibility.py": "a browser shows pages",
 }
 _HAS_ENTROPY = re.compile(

@@ -6,6 +6,7 @@ import ast
 import functools
 import re
 
+import pytest
 from checks import for_each
 from package_source import FILES, ROOT, tree
 
@@ -86,6 +87,7 @@ def _cited():
             yield place, key
 
 
+@pytest.mark.slow
 def test_the_readers_see_citations_of_every_kind():
     """A control: readers that find nothing would pass the tests below."""
     assert ("PML", "GrosseID") in cited()

@@ -151,6 +151,7 @@ def hidden_run(script):
     )
 
 
+@pytest.mark.slow
 def test_the_first_page_uses_what_the_package_brings_and_nothing_else(tmp_path):
     """Designs, tables, estimates and audits; the doctor, too."""
     done = hidden_run(f"""

@@ -48,6 +48,7 @@ def outcomes(folder, *options):
     } | {"text": done.stdout}
 
 
+@pytest.mark.slow
 def test_all_runs_what_is_slow_and_skips_nothing(tmp_path):
     """What ``.ci/run`` relies on, so that no test is left out there."""
     found = outcomes(tmp_path, "--all")
@@ -59,6 +60,7 @@ def test_all_runs_what_is_slow_and_skips_nothing(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_all_is_known_where_examples_of_one_module_are_run():
     command = [sys.executable, "-m", "pytest", "--all", "--collect-only", "-q"]
     files = ["-p", "no:cacheprovider", "mechdesign/labels.py"]
@@ -66,6 +68,7 @@ def test_all_is_known_where_examples_of_one_module_are_run():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_without_all_slow_tests_are_left_out(tmp_path):
     found = outcomes(tmp_path)
     assert "1 passed, 1 skipped, 1 deselected" in found["text"]

@@ -66,10 +66,8 @@ RANDOM = "64-bit random words, as texts on sampling say"
 PUBLIC = "the parameter of a public function, and of functions of a user's own beside it"
 # A module, a term, and why it may stand there.
 ALLOWED = [
-    *((f"release/{name}.py", "words", RANDOM) for name in ("column", "identities")),
+    *((f"release/{name}.py", "words", RANDOM) for name in ("drawing", "identities")),
     *((f"release/{name}.py", "words", RANDOM) for name in ("receipts", "engines")),
-    ("release/several.py", "words", RANDOM),
-    ("release/of_columns.py", "words", RANDOM),
     *(("release/sampler.py", term, RANDOM) for term in ("word", "words")),
     ("release/words.py", "words", RANDOM),
     ("release/byte_table.py", "words", RANDOM),

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_surveys import best_scores, two_variances
 from numpy.testing import assert_allclose
-from reported import FLIP, THREE, counted, quiet, response
+from reported import FLIP, THREE, counted, quiet, response, table_of
 from scipy.optimize import linprog
 from scipy.stats import binom, norm
 from strategies import random_kernel
 
 import mechdesign as md
 from mechdesign.errors import MisfitWarning, PrecisionWarning
+from mechdesign.inference.likelihood import Fitted
 
 pytestmark = quiet
 
@@ -175,15 +176,116 @@ def test_reference_values(reports, mechanism, options, answer, ends):
     assert (found.lower[answer], found.upper[answer]) == pytest.approx(ends, abs=1e-6)
 
 
+def binned(first):
+    """An estimate of three bins of width one."""
+    bins = md.bins(edges=[first, first + 1, first + 2, first + 3])
+    kernel = md.Mechanism(THREE.kernel, bins.labels, bins.labels).with_schema({"age": bins})
+    return md.estimate(dict(zip(bins.labels, [300, 200, 100], strict=True)), kernel)
+
+
+def holders_of_limits():
+    """Results of all kinds, and the least and the most that their answers can be."""
+    table = table_of(q=np.tile([*"abbac"], 120), id=np.arange(600))
+    groups = md.estimate(table, THREE, "r", by_group="g")
+    joint = md.estimate_joint(table, [THREE, THREE], ["r", "q"])
+    likeliest = md.estimate(table, THREE, "r", method="likelihood")
+    selection = md.subset_selection(9, md.LDP(2))
+    drawn = np.random.default_rng(1).integers(0, selection.shape[1], 400)
+    return [
+        *((one, 0) for one in (md.estimate(ODD, THREE), groups["old"], joint, likeliest)),
+        *((one, 0) for one in (joint.marginal("q"), joint.conditional("r"))),
+        (md.estimate_rounds([table["r"], table["q"]], [THREE] * 2), 0),
+        (md.estimate(drawn, selection, misfit="warn"), 0),
+        (groups.difference("old", "young"), -1),
+        (md.estimate_change(table, table, THREE, ["r", "q"], person="id"), -1),
+    ]
+
+
 def test_limits_of_one_side_and_of_all_at_once():
-    found = md.estimate(ODD, THREE)
-    for side, k in (("lower", 0), ("upper", 1)):
-        one, both = found.limits(0.95, side), found.limits(0.9)
-        assert_allclose(one[k], both[k], atol=1e-7)
-        assert (one[1 - k] == (1 - k)).all()
-    together = found.limits(together=True)
-    assert_allclose(together, found.limits(1 - 0.05 / 3), atol=1e-9)
-    assert_allclose(found.limits(), (found.lower, found.upper))
+    for found, least in holders_of_limits():
+        assert_allclose(found.limits(), (found.lower, found.upper), atol=1e-9)
+        for side, k in (("lower", 0), ("upper", 1)):
+            one, both = found.limits(0.95, side), found.limits(0.9)
+            assert_allclose(one[k], both[k], atol=1e-7)
+            assert (one[1 - k] == (1 if k == 0 else least)).all()
+        together = found.limits(together=True)
+        assert_allclose(together, found.limits(1 - 0.05 / len(found.labels)), atol=1e-7)
+        made = found.with_limits(0.9, "upper", together=True)
+        assert_allclose((made.lower, made.upper), found.limits(0.9, "upper", together=True))
+        assert made.told_rate() == "90 % simultaneous upper limits"
+        assert_allclose((made.values, made.errors), (found.values, found.errors))
+        held = found.projected
+        assert ((found.lower <= held) & (held <= found.upper)).all()
+        assert not found.misfits
+    three = md.estimate(table_of(), THREE, "r", by_group="g").with_limits(
+        side="lower", together=True
+    )
+    assert three.differences()[0].told_rate() == "95 % simultaneous lower limits"
+    ages = binned(0)
+    bars = ages.with_limits(0.9, "lower", together=True).histogram()
+    assert_allclose(bars.lower, ages.limits(1 - 0.1 / 3, "lower")[0])
+    least, both = ages.with_limits(0.95, "lower").quantile(0.5), ages.with_limits(0.9)
+    # Everybody may be in the last bin.
+    assert (least.lower, least.upper) == pytest.approx((both.quantile(0.5).lower, 2.5))
+    # What is likeliest is held, however little the rate is.
+    kernel = response(2, "abc")
+    counts = counted([500, 480, 20], kernel), kernel
+    likeliest, plain = (
+        md.estimate(*counts, method=method, misfit="warn") for method in ("likelihood", "inversion")
+    )
+    inside = [
+        (low <= likeliest.values) & (likeliest.values <= high)
+        for low, high in (likeliest.limits(1e-6), plain.limits(1e-6))
+    ]
+    assert (inside[0].all(), inside[1].all()) == (True, False)
+    delta = md.estimate(ODD, THREE, intervals="delta")
+    refused(lambda: delta.with_limits(side="lower"), "binomial")
+
+
+def test_misfits_of_an_arm_are_those_of_a_difference():
+    """Of two arms either may be as far outside."""
+    rows = [["a", "one"]] * 205 + [["b", "one"]] * 795 + [["a", "two"]] * 500 + [["b", "two"]] * 500
+    table = pd.DataFrame(rows, columns=["r", "g"])
+    found = md.estimate(table, response(1), "r", by_group="g", misfit="warn")
+    between = found.difference("one", "two")
+    chances = {label: 2 * chance for label, chance in found["one"].misfits.items()}
+    assert between.misfits == pytest.approx(chances)
+    assert [*chances] == ["a", "b"]
+    assert not found["two"].misfits
+    assert_allclose(between.projected, found["one"].projected - found["two"].projected)
+
+
+def test_numbers_far_from_zero_are_numbers_near_it():
+    """Estimates, plans and differences of x + 10⁷ are those of x, moved."""
+    table = table_of(q=np.tile([*"abbac"], 120), id=np.arange(600))
+
+    def numbers(x):
+        feature = {"a": x, "b": x + 1, "c": x + 3}
+        options = {"feature": feature}
+        single = md.estimate(table, THREE, "r", weights="w", clusters="c", **options)
+        groups = md.estimate(table, THREE, "r", by_group="g", **options)
+        rounds = md.estimate_rounds([table["r"], table["q"]], [THREE] * 2, **options)
+        joint = md.estimate_joint(table, [THREE] * 2, ["r", "q"], features=[None, feature])
+        mean = binned(x).mean()
+        drawn = md.estimate(table, THREE, "r", intervals="bootstrap", rng=1, **options)
+        moved = [
+            *((one.values, one.lower, one.upper) for one in (single, groups["old"], rounds, drawn)),
+            *((one.values, one.lower, one.upper) for one in (joint.conditional("r"),)),
+            (mean.value, mean.lower, mean.upper),
+        ]
+        change = md.estimate_change(table, table, THREE, ["r", "q"], person="id", **options)
+        kept = [
+            *((one.lower, one.upper) for one in (groups.differences()[0], change)),
+            *(one.errors for one in (single, rounds, groups["old"], change, drawn)),
+            mean.error,
+            md.plan(THREE, error=0.1, worst=True, **options).reports,
+        ]
+        return [np.ravel(part) - x for one in moved for part in one] + [
+            np.ravel(part) for part in kept
+        ]
+
+    for near, far in zip(numbers(0), numbers(1e7), strict=True):
+        assert_allclose(far, near, rtol=1e-6, atol=1e-6)
 
 
 def test_intervals_of_other_software_are_given_where_they_hold():
@@ -227,6 +329,14 @@ def test_a_misfit_is_said_with_its_odds():
         md.estimate({"no": 990, "yes": 10}, FLIP, misfit="warn")
     with pytest.warns(PrecisionWarning, match="next to nothing"):
         md.estimate({0: 10, 1: 10}, md.Mechanism([[0.51, 0.49], [0.49, 0.51]]))
+
+
+def test_very_many_reports_raise_no_false_alarm():
+    """What the likelihood may be short of its maximum by is many times its distance by chance."""
+    for rows in (response(3).kernel, np.random.default_rng(1).dirichlet(np.ones(6), 2)):
+        found = Fitted.of(rows, np.rint(1e14 * np.array([0.7, 0.3]) @ rows).astype(int))
+        assert found.convergence.gap * 1e14 > 10
+        assert found.fit == 1
 
 
 @pytest.mark.filterwarnings("error")

@@ -14,6 +14,7 @@ from scipy.stats import norm
 
 import mechdesign as md
 from mechdesign.errors import PrecisionWarning
+from mechdesign.inference import many
 
 # Many columns
 
@@ -243,3 +244,16 @@ def test_a_million_symbols():
     loss = n * ((made.values - truth) ** 2).sum()
     assert loss == pytest.approx(selection.risk_at(truth), rel=0.01)
     assert made.top(1)[0]["label"] == 0
+
+
+def test_third_moments_of_one_side_are_bounded_by_those_of_both():
+    rng = np.random.default_rng(8)
+    for value in (0, 1):
+        scores, chances = rng.normal(size=6) ** 3, rng.dirichlet(np.ones(6))
+        scores += value - chances @ scores
+        away, raw = scores - value, [[chances @ scores**k] for k in range(5)]
+        second, third, up, down = many._sided(np.array(raw), value)
+        assert_allclose((second[0], third[0]), (raw[2][0], raw[3][0]))
+        assert_allclose(up - down, chances @ away**3)
+        assert up >= chances @ np.maximum(away, 0) ** 3
+        assert down >= chances @ np.maximum(-away, 0) ** 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 
 import numpy as np
@@ -19,7 +20,7 @@ INF = math.inf
 
 def bins_of(*edges, noise=0.0, **options):
     """Bins, and a kernel that tells them up to noise."""
-    bins = md.bins(edges=edges, **options)
+    bins = md.bins(edges=edges or None, **options)
     rows = (1 - noise) * np.eye(len(bins)) + noise / len(bins)
     return bins, md.Mechanism(rows, bins.labels, bins.labels).with_schema({"x": bins})
 
@@ -77,12 +78,42 @@ def test_by_hand():
     halves = estimated(bins_of(0, 10, 20, whole=True)[1], [500, 500])
     assert [halves.quantile(q).value for q in (0.25, 0.5, 1)] in ([5, 9, 20], [5, 10, 20])
     made = estimated(OPEN, [200, 500, 300])
-    found, closed, high = made.mean(), made.mean(ends=(-2, 110)), made.quantile(0.9)
-    assert (found.least, found.most, high.least, high.most) == (-INF, INF, 10, INF)
-    assert (found.value, closed.value) == pytest.approx((6, 20.3))
+    closed, middle = made.mean(ends=(-2, 110)), made.quantile(0.68)
+    assert closed.value == pytest.approx(20.3)
     assert closed.least < 2.6 < closed.most
+    # Nothing is said of where numbers without an end lie.
+    given = made.mean(representatives=[-5, 5, 15])
+    assert (given.value, given.least, given.most) == (pytest.approx(6), -INF, INF)
+    assert (middle.least, middle.lower < middle.value < 10) == (0, True)
+    assert (middle.upper, middle.most) == (INF, INF)
+    for ask in (made.mean, lambda: made.quantile(0.9), lambda: made.quantile(0.1)):
+        refused(ask, "'10 or more'", "ends=(0, 120)", error=md.errors.DataError)
     assert made.quantile(0.9, ends=(-9, 40)).value == pytest.approx(30)
     assert [row["density"] for row in made.histogram().rows()] == [None, pytest.approx(0.05), None]
+
+
+def test_dates_have_a_mean_and_months_have_shares():
+    years = [dt.date(year, 1, 1) for year in (2020, 2021, 2022)]
+    made = estimated(bins_of(*years)[1], [400, 600])
+    found, middle = made.mean(), made.quantile(0.4)
+    assert found.value == dt.date(2021, 2, 6)
+    assert found.least < dt.date(2020, 8, 7) < found.value < dt.date(2021, 8, 8) < found.most
+    assert middle.value in (dt.date(2020, 12, 31), dt.date(2021, 1, 1))
+    assert "mean 2021-02-06 ± " in repr(found)
+    assert " days, 95 % interval [2021-" in repr(found)
+    assert found.to_json()["value"] == "2021-02-06"
+    rows = made.histogram().rows()
+    assert [(row["from"], row["to"]) for row in rows] == [
+        (years[0], dt.date(2020, 12, 31)),
+        (years[1], years[2]),
+    ]
+    opened = estimated(bins_of(*years, INF)[1], [400, 500, 100])
+    refused(opened.mean, "'2022-01-01 or later' without an end", error=md.errors.DataError)
+    assert opened.mean(ends=(years[0], dt.date(2023, 1, 1))).value.year == 2021
+    months = estimated(bins_of(of="month")[1], range(50, 62))
+    assert len(months.histogram().rows()) == 12
+    for ask in (months.mean, lambda: months.quantile(0.5)):
+        refused(ask, "a month, which comes again", error=md.errors.DataError)
 
 
 def test_other_columns_and_missing_numbers():

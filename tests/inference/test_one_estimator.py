@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from checks import refused
 
@@ -69,6 +72,16 @@ def test_columns_of_a_plan_are_weighed_as_their_designs_are_best():
     reports = md.privatize(table, plan, rng=2)
     found, joint = md.estimate(reports, plan), md.estimate_joint(reports, plan)
     np.testing.assert_allclose(found.values, joint.values.ravel(), atol=1e-12)
+    assert not found.note
+    # Of frames that carry no receipts.
+    bare = md.estimate(pl.from_pandas(reports), plan)
+    assert "no receipt" in bare.note
+    for name in priors:
+        told, alone = (
+            md.estimate(reports, plan, **of) for of in ({"feature": name}, {"column": name})
+        )
+        np.testing.assert_allclose(told.values, alone.values, atol=1e-9)
+        np.testing.assert_allclose(joint.marginal(name).values[:, 0], alone.values, atol=1e-9)
     each = [
         MatrixKernel.of(one).scores(
             Question(one.mechanism.inputs, np.eye(len(one.mechanism.inputs))),
@@ -76,7 +89,7 @@ def test_columns_of_a_plan_are_weighed_as_their_designs_are_best():
         )
         for one in plan.designs
     ]
-    np.testing.assert_allclose(found.observed.scores, np.kron(*each), atol=1e-9)
+    np.testing.assert_allclose(found.observed.scores + 0.5, np.kron(*each), atol=1e-9)
 
 
 def test_scores_are_unbiased_and_their_moments_are_what_the_kernel_adds():
@@ -105,13 +118,32 @@ def test_an_estimate_maximises_once_and_a_kernel_is_hashed_once(monkeypatch):
     assert (len(runs), len(hashes)) == (3, 1)
 
 
+def test_the_matrix_of_a_selection_is_made_once(monkeypatch):
+    """Whatever is asked, and of equal ones."""
+    made, likelihood = [], md.SubsetSelection.likelihood
+    monkeypatch.setattr(
+        md.SubsetSelection, "likelihood", lambda *a: made.append(1) or likelihood(*a)
+    )
+    for _ in range(2):
+        selection = md.subset_selection(7, md.LDP(1.875))
+        counts = dict.fromkeys(selection.outputs, 40)
+        md.estimate(counts, selection, feature=lambda x: x % 3)
+        md.plan(selection, error=0.1, feature=lambda x: x % 2)
+        md.identifiability(selection)
+    assert len(made) == 1
+
+
 def test_rounding_is_no_estimate_outside_of_what_is_possible():
-    rows = 0.9 * np.array([[1, 0, 0], [0, 1, 0], [1 / 3] * 3]) + 0.1 / 3
-    three = md.Mechanism(rows, [*"abc"], [*"abc"])
-    found = md.estimate({"a": 1000, "b": 1000, "c": 1000}, three)
-    assert abs(found["a"]) < 1e-12
-    assert "moved inside" not in repr(found)
-    assert "moved inside" in repr(md.estimate({"a": 900, "b": 1000, "c": 1000}, three))
+    below = 0
+    for share, count in product((0.9, 0.8, 0.7), (1000, 1500)):
+        rows = share * np.array([[1, 0, 0], [0, 1, 0], [1 / 3] * 3]) + (1 - share) / 3
+        three = md.Mechanism(rows, [*"abc"], [*"abc"])
+        found = md.estimate(dict.fromkeys("abc", count), three)
+        below += found.values.min() < 0
+        assert found.values.min() > -1e-12
+        assert "moved inside" not in repr(found)
+        assert "moved inside" in repr(md.estimate({"a": 900, "b": 1000, "c": 1000}, three))
+    assert below
 
 
 @pytest.mark.filterwarnings("ignore:.*next to nothing")

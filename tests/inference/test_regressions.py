@@ -185,7 +185,7 @@ def test_slopes_of_a_rare_symbol_are_missed_where_the_model_is_false_and_only_th
         ahead = [0 * t, -0.54 + 0.3 * t, -2.8 - 0.8 * t + bend * (t**2 - 0.77)]
         shares, slopes = softmax(-(t**2) / 2)[:, None] * softmax(ahead, axis=0).T, []
         for kernel in (np.eye(3), (np.ones((3, 3)) + 6 * np.eye(3)) / 9):
-            seen = np.tile(kernel.T, (21, 1))[:, None], public, (shares @ kernel).ravel()
+            seen = public, (shares @ kernel).ravel(), np.tile(kernel, 21)[:, None]
             slopes.append(latent.maximise_latent(4, *seen, np.zeros((1, 0)))[0][3])
         assert (abs(slopes[0] - slopes[1]) > 0.5) == (bend > 0)
         assert bend or slopes == pytest.approx([-0.8, -0.8])
@@ -274,13 +274,13 @@ def test_least_squares_over_all_secrets_that_may_have_made_each_report():
     same(found.values, np.polyfit(TABLE["cost"], v, 1)[::-1], 1e-9)
 
 
-def likelihood(at, chances, public, mass, values):
+def likelihood(at, public, mass, chances, values):
     """The log-likelihood, where every public covariate and every value has two columns."""
-    beta, alpha = np.split(at, [(chances.shape[2] - 1) * 4])
+    beta, alpha = np.split(at, [(chances.shape[1] - 1) * 4])
     beta, alpha = (np.pad(x.reshape(-1, k), ((1, 0), (0, 0))).T for x, k in ((beta, 4), (alpha, 2)))
     responses = softmax((public @ beta[:2])[:, None] + values @ beta[2:], axis=2)
     secrets = softmax(public @ alpha, axis=1)
-    return mass @ np.log(np.einsum("rs,rsq,rsq->r", secrets, responses, chances))
+    return mass @ np.log(np.einsum("rs,rsq,sqr->r", secrets, responses, chances))
 
 
 def test_the_likelihood_its_slope_and_its_information(monkeypatch):
@@ -288,8 +288,8 @@ def test_the_likelihood_its_slope_and_its_information(monkeypatch):
     for symbols, levels in ((6, 2), (1, 3), (2, 3)):
         public, values = rng.normal(size=(20, 2)), rng.normal(size=(symbols, 2))
         mass, at = rng.uniform(1, 2, 20), rng.normal(size=levels * 4 + symbols * 2 - 6) * 0.5
-        seen = rng.random((20, symbols, levels)), public, mass, values
-        for most in (4_000_000, 500):
+        seen = public, mass, rng.random((symbols, levels, 20)), values
+        for most in (4_000_000, 900):
             monkeypatch.setattr(latent, "_MOST_NUMBERS", most)
             of_rows, scores, _, information, _ = latent.parts(at, *seen)
             same(mass @ of_rows, likelihood(at, *seen), 1e-12)
@@ -316,6 +316,20 @@ def test_what_changes_nothing():
             for k in (1, 1e-9)
         )
         same(other, one, 1e-6)
+    # Numbers far from zero move the intercept alone.
+    moved = rough.assign(age=rough["age"] + 1e7, cost=rough["cost"] + 1e7)
+    away = {x: v + 1e7 for x, v in NUMBERS.items()}
+    for options, of_response in (
+        (LINEAR, -1.0),
+        (EVENT, 0.0),
+        ({"response": "y", "covariates": ["age"]}, -1.0),
+    ):
+        plain = regressed(rough, THREE, feature=NUMBERS, **options)()
+        found = regressed(moved, THREE, feature=away, **options)()
+        same(found.values[1:], plain.values[1:], 1e-6)
+        same(found.errors[1:], plain.errors[1:], 1e-6)
+        ends = [found[name] for name in found.labels if name in ("y", "age")]
+        same(found.values[0] / 1e7, -sum(ends) - of_response, atol=1e-5)
     turned, plain = (
         md.regress(TABLE, BOTH, reference={"z": s}, response="z", family="logistic") for s in (1, 0)
     )

@@ -270,6 +270,7 @@ def test_published_lower_bounds_hold_for_laws_without_mass_at_the_ends():
     assert GaussianNoise(ends, 1.0).pmc_bounds(2.0)[0] == 2.0 < GaussianNoise(ends, 1.0).pmc(2.0)
 
 
+@pytest.mark.slow
 @for_each("name", CENTRED)
 @for_each("level", [0.6, 1.0, 3.0, 8.0])
 def test_gaussian_tail_is_exact_and_below_the_published_bound(name, level):

@@ -73,6 +73,7 @@ def test_rare_symbols_have_logarithmic_axes(most):
     pyplot.close(axes.figure)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "beside"), [(12, True), (6.4, False)])
 def test_the_legend_in_axes_of_others_covers_no_other_axes(width, beside):
     pyplot = pytest.importorskip("matplotlib.pyplot")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import itertools
 import math
+import warnings
 from fractions import Fraction
 
 import pytest
@@ -12,7 +14,7 @@ from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.certificate.verify import PROVED, REFUTED, _check_content
-from mechdesign.errors import LevelError
+from mechdesign.errors import LevelError, OpenBinWarning, UtilityError
 from mechdesign.exact import Verdict
 from mechdesign.storage import to_json
 
@@ -23,9 +25,14 @@ BINS = {
     "whole and open": md.bins(edges=[-math.inf, 0, 18, 65, math.inf], whole=True, closed="right"),
     "open at one end": md.bins(edges=[1, 2.5, math.inf]),
     "thirds": md.bins(edges=[Fraction(1, 3), Fraction(2, 3), 2, 7]),
+    "days": md.bins(edges=[dt.date(1969, 12, day) for day in (1, 4, 5, 31)]),
+    "times": md.bins(edges=[-math.inf, dt.datetime(2020, 1, 1, 7), dt.datetime(2020, 1, 2, 9)]),
+    "years": md.bins(of="year", ends=(2001, 2003)),
     "large": md.bins(edges=[0, 2**53 + 1, 2**54 + 3, math.inf], whole=True),
 }
 HAMMING = md.utility.Hamming()
+# Bins without an end are meant here.
+pytestmark = pytest.mark.filterwarnings("ignore::mechdesign.errors.OpenBinWarning")
 
 
 def counted(labels):
@@ -104,6 +111,36 @@ def test_the_checker_has_the_same_distances(name, notion, tmp_path):
     assert proved(md.public_form(found)) == PROVED
     md.save(found, tmp_path / "m.json")
     assert md.load(tmp_path / "m.json").certificate.checks[0].verdict is Verdict.YES
+
+
+def test_months_have_no_distance():
+    for part in ("month", "weekday", "quarter"):
+        prior = prior_of(md.bins(of=part))
+        assert repr(md.utility.linear.default_utility(prior)) == "Hamming()"
+        refused(
+            lambda prior=prior: md.design(prior, md.utility.Distance("absolute"), md.LDP(1)),
+            "numeric labels",
+            error=UtilityError,
+        )
+        refused(
+            lambda prior=prior: md.design(prior, HAMMING, md.MetricPrivacy(1, "absolute")),
+            "numbers",
+            error=LevelError,
+        )
+    found = md.design(prior, HAMMING, md.LDP(1))
+    assert proved(found) == proved(md.public_form(found)) == PROVED
+
+
+def test_what_bins_without_an_end_stand_for_is_said_once_and_not_when_loaded(tmp_path):
+    bins = md.bins(edges=[0, 18, 65, math.inf], whole=True)
+    prior = counted(bins.labels).with_schema({"x": bins})
+    with pytest.warns(OpenBinWarning, match="'65 or more', stand in distances") as told:
+        found = md.design(prior, None, md.LDP(1))
+    assert len(told) == 1
+    md.save(found, tmp_path / "m.json")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert md.load(tmp_path / "m.json").utility.spec == "distance:absolute"
 
 
 def test_the_checker_reads_the_edges():

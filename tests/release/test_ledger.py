@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import random
 import shutil
@@ -25,10 +24,9 @@ from mechdesign.errors import DataError, LeftoverWarning, RepeatWarning, Storage
 from mechdesign.files import claimed
 from mechdesign.release.adapters import privatize_batch
 from mechdesign.release.codes import cell_text
-from mechdesign.release.column import ColumnRelease
+from mechdesign.release.drawing import Part, Release
 from mechdesign.release.ledger import Ledger, default_ledger
-from mechdesign.release.receipts import Fingerprinter, file_receipts, make_receipt
-from mechdesign.storage import to_json
+from mechdesign.release.receipts import Fingerprinter, file_receipts
 from mechdesign.tables.files import receipt_path
 
 pa = pytest.importorskip("pyarrow")
@@ -521,51 +519,6 @@ def test_releases_under_other_designs_are_added_up(place):
     assert str(expected) in str(caught[0].message)
 
 
-# Ledgers of the first kind
-
-
-def first_ledger(path, about, column="x", designed=FOUND):
-    receipt = make_receipt(designed, column, md.Sampler(designed).words).to_json()
-    entry = {"about": about, "date": "2026-01-02", "output": "old.csv", **receipt}
-    mechanisms = {receipt["kernel"]: to_json(designed)}
-    content = {"format": "mechdesign-ledger", "schema": 1}
-    path.write_text(
-        json.dumps({**content, "releases": [entry], "mechanisms": mechanisms}, indent=1)
-    )
-
-
-def test_ledgers_of_the_first_kind_are_read_and_written_anew(run, place):
-    path = place / "old.json"
-    first_ledger(path, str(place / "people.csv"))
-    size = path.stat().st_size
-    err = run(*apply("people.csv", "reports.csv", "--ledger", path))[2]
-    assert "was released 1 time before, last on 2026-01-02; 2 reports together: LDP(2)" in err
-    assert len(Ledger(path).releases()) == 2
-    assert path.stat().st_size < size
-    assert str(place) not in path.read_text()
-    assert "2 times before" in run(*apply("people.csv", "r2.csv", "--ledger", path))[2]
-
-
-def test_a_ledger_of_the_first_kind_beside_the_output_still_counts(run, place):
-    path = place / "mechdesign-ledger.json"
-    first_ledger(path, str(place / "people.csv"))
-    text = path.read_text()
-    assert "was released 1 time before, last on 2026-01-02" in run(*apply())[2]
-    assert "was released 2 times before" in run(*apply("people.csv", "again.csv"))[2]
-    assert path.read_text() == text
-    Path("others.csv").write_text("x\na\nb\nc\n")
-    assert "before" not in run(*apply("others.csv", "o.csv"))[2]  # a control
-
-
-def test_a_ledger_of_the_first_kind_is_found_beside_the_input_as_well(run, place):
-    first_ledger(place / "mechdesign-ledger.json", str(place / "people.csv"))
-    Path("sub").mkdir()
-    err = run(*apply("people.csv", "sub/reports.csv"))[2]
-    assert "was released 1 time before, last on 2026-01-02" in err
-    assert "ledger of an earlier version" in err
-    assert "counts of people, and paths" in err
-
-
 def test_the_order_of_labels_does_not_keep_releases_from_being_added_up(place):
     turned = md.design(
         md.Prior([0.2, 0.5, 0.3], ["c", "a", "b"]), md.utility.MutualInformation(), md.LDP(1)
@@ -768,7 +721,9 @@ def test_reports_have_one_fingerprint_whether_drawn_or_read(name, texts):
     kernel = md.Mechanism(0.5 * np.eye(n)[::-1] + 0.5 / n, labels, labels)
     values = [cell_text(label) for label in labels] if texts else labels
     drawn, read = Fingerprinter(b"key"), Fingerprinter(b"key")
-    release = ColumnRelease(kernel, "x", 1, texts=texts).with_parts(reports=drawn)
+    release = Release([Part(kernel, ["x"], None, 1, texts=texts)], texts=texts).changed(
+        reports=drawn
+    )
     made = privatize_batch(pa.record_batch({"x": pa.array(values * 40)}), release)
     read.add(made.column(0))
     assert drawn.result() == read.result()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import sqlite3
 import warnings
 from pathlib import Path
@@ -14,7 +13,7 @@ from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import DataError, InputError, RepeatWarning
+from mechdesign.errors import DataError, InputError, RepeatWarning, StorageError
 from mechdesign.release.ledger import Ledger
 
 pd = pytest.importorskip("pandas")
@@ -456,31 +455,16 @@ def test_a_stopped_folder_goes_on_with_its_accounts(monkeypatch, key):
     assert drawn(0, 59) == [1, 1]
 
 
-@allowed
-def test_accounts_of_the_first_form_go_on():
+def test_accounts_of_another_version_are_refused_in_a_line():
     write("one.csv", LABELS)
     release("one.csv", "1.csv")
     path = Ledger().path.with_name(Ledger().path.name + ".persons")
     with sqlite3.connect(path) as base:
-        base.executescript(
-            """
-            CREATE TABLE old (people TEXT, person BLOB, draw BLOB, release INTEGER,
-                PRIMARY KEY (people, person, draw)) WITHOUT ROWID;
-            INSERT INTO old SELECT people, person, draw, release FROM draws;
-            DROP TABLE draws;
-            ALTER TABLE old RENAME TO draws;
-            ALTER TABLE releases DROP COLUMN round;
-            PRAGMA user_version = 0;
-            """
-        )
+        base.execute("PRAGMA user_version = 1")
     base.close()
-    shutil.copy("1.csv", "again.csv")
-    release("one.csv", "2.csv", budget=1)
-    assert drawn(1) == [1]
-    with pytest.raises(DataError, match="3 of 3"):
-        release("one.csv", "3.csv", round=1, budget=1)
-    with pytest.raises(DataError, match="3 without one"):
-        release("one.csv", "3.csv", round=1, budget=1, spent="earlier")
+    with pytest.raises(StorageError, match="of version 2, got 1"):
+        release("one.csv", "2.csv")
+    assert not Path("2.csv").exists()
 
 
 # From a terminal

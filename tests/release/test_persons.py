@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ import pytest
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, RepeatWarning, StorageError
+from mechdesign.release import persons
 from mechdesign.release.ledger import Ledger
 
 pd = pytest.importorskip("pandas")
@@ -140,6 +142,67 @@ def test_integers_and_their_texts_are_one_person(place):
     assert len(Ledger().person(1).entries) == len(Ledger().person("1").entries) == 1
     with pytest.raises(DataError, match="floating-point"):
         Ledger().person(1.0)
+
+
+def test_accounts_are_those_of_a_list_of_all_draws(place):
+    """Random rounds, keys, kernels and values of people, beside an account that is done by hand."""
+    rng = np.random.default_rng(11)
+    weak = md.design(FOUND.prior, md.utility.Hamming(), md.LDP(0.5))
+    kernels, keys, people = [FOUND, weak], [KEY, md.release_key()], np.arange(9)
+    given = {}
+    for number in range(12):
+        who = rng.permutation(people)[: rng.integers(1, 10)]
+        kernel, key, of = rng.integers(2), rng.integers(2), rng.choice([None, "1", "2"])
+        values = rng.choice(LABELS[:2], len(who))
+        pd.DataFrame({"id": who, "x": values}).to_csv("now.csv", index=False)
+        md.privatize_file(
+            "now.csv", f"{number}.csv", "x", kernels[kernel], person="id", key=keys[key], round=of
+        )
+        for one, value in zip(who.tolist(), values, strict=True):
+            given.setdefault(one, {}).setdefault((key, value), set()).add((kernel, of))
+
+    def together(drawn):
+        asked = [kernels[kernel] for kernel, _ in drawn]
+        return md.compose(*asked, notions=[md.LDP(1)]).found[0].levels[0]
+
+    for one in people.tolist():
+        found, mine = Ledger().person(one), given.get(one, {})
+        assert len(found.entries) == sum(map(len, mine.values()))
+        assert found.level == pytest.approx(sum(map(together, mine.values())), abs=1e-10)
+
+
+def test_people_of_alike_names_are_different_people(place):
+    """A zero byte, other forms of one letter, spaces in the middle, and very long identities."""
+    who = ["a", "a\0", "a\0\0", "é", "e\u0301", "a b", "a  b", "x" * 40, "x" * 5000, "x" * 5001]
+    for number, table in enumerate([who, who[::-1], who[3:]]):
+        pd.DataFrame({"id": table, "x": "a"}).to_parquet("named.parquet")
+        md.privatize_file(
+            "named.parquet", f"{number}.parquet", "x", FOUND, person="id", key=KEY, round=number
+        )
+    drawn = [len(Ledger().person(one).entries) for one in who]
+    assert drawn == [2, 2, 2, *[3] * 7]
+    assert Ledger().person("a\0\0\0").entries == ()
+
+
+@pytest.mark.parametrize("level", [1, persons.units(0.001), persons.UNBOUNDED])
+def test_a_total_of_any_number_of_rows_does_not_overflow(level, tmp_path):
+    class Many(persons.PersonDraws):
+        def ask(self, base, _):
+            value = os.urandom(16)
+            base.execute("INSERT INTO asked VALUES (?, ?, ?, 0, NULL)", [b"p" * 16, value, 10**9])
+
+    table = persons.Persons(tmp_path / "p")
+    about = {"secret": "x", "kernel": "k", "round": None, "time": "now"}
+
+    def judge(drawn):
+        return (min(persons.UNBOUNDED, sum(one for *_, one in drawn)),) * 2
+
+    for number in range(1, 12):
+        with table.charged(Many(b"key", None, None, "x", "k"), about, level, judge, None):
+            pass
+        total = number * 10**9 * level
+        expected = math.inf if total >= persons.UNBOUNDED else total / 10**12
+        assert table.account(b"p" * 16).level == pytest.approx(expected, abs=1e-9)
 
 
 # Budgets

@@ -18,7 +18,6 @@ from entropy import draws_decide_nothing
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, RepeatWarning, StorageError, UnknownNameError
-from mechdesign.release.ledger import Ledger
 from mechdesign.release.receipts import file_receipts, kernel_fingerprint, public_fingerprint
 from mechdesign.release.reports import sample_of
 from mechdesign.tables.reading import open_table
@@ -71,15 +70,6 @@ def folder(tmp_path):
 
 
 # In Python
-
-
-@pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
-def test_files_get_the_same_reports_as_frames(people, name):
-    target = "reports" + name[6:]
-    md.privatize_file(name, target, "class", FOUND, rng=4)
-    made = read_csv(target) if name.endswith("csv") else pd.read_parquet(target)
-    expected = md.privatize(people, "class", FOUND, rng=4)
-    pd.testing.assert_frame_equal(made.astype(object), expected.astype(object))
 
 
 @pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
@@ -145,8 +135,6 @@ def test_other_columns_of_a_parquet_file_keep_their_types(tmp_path):
 
 def test_only_the_reports_of_a_parquet_file_have_no_statistics(tmp_path):
     """Random reports of every kind stand in every row group; the other columns keep theirs."""
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
     rows = 1000
     table = pa.table(
         {
@@ -155,9 +143,9 @@ def test_only_the_reports_of_a_parquet_file_have_no_statistics(tmp_path):
             "nested": [{"x": i, "list": [i]} for i in range(rows)],
         }
     )
-    parquet.write_table(table, tmp_path / "in.parquet", row_group_size=300)
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=300)
     md.privatize_file(tmp_path / "in.parquet", tmp_path / "out.parquet", "x", FOUND, ledger=False)
-    with parquet.ParquetFile(tmp_path / "out.parquet") as made:
+    with pq.ParquetFile(tmp_path / "out.parquet") as made:
         assert made.schema_arrow.types == table.schema.types
         metadata, leaves = made.metadata, len(made.schema)
         assert made.read().drop_columns("x").equals(table.drop_columns("x"))
@@ -172,11 +160,9 @@ def test_only_the_reports_of_a_parquet_file_have_no_statistics(tmp_path):
 
 
 def test_batches_are_longer_where_all_rows_have_the_same_size(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
     rows = (1 << 17) + 5
     table = pa.table({"n": np.arange(rows), "x": pa.array(["a", "b"]).take(np.arange(rows) % 2)})
-    parquet.write_table(table, tmp_path / "in.parquet")
+    pq.write_table(table, tmp_path / "in.parquet")
     for coded, longest in (("x", 1 << 17), (None, 1 << 16)):
         read = open_table(tmp_path / "in.parquet", coded=coded)
         found = [batch.num_rows for batch in read.batches()]
@@ -417,18 +403,6 @@ def test_seeds_are_marked_and_parquet_is_the_same(run, people):
     one = run("estimate", "design.json", "r.csv", "--column", "class", "--json")[1]
     two = run("estimate", "design.json", "r.parquet", "--column", "class", "--json")[1]
     assert one == two
-
-
-def test_a_second_release_about_the_same_people_is_warned_of(run, people):
-    arguments = ["design.json", "people.csv", "--column", "class"]
-    assert "before" not in run("apply", *arguments, "-o", "one.csv")[2]
-    code, _, err = run("apply", *arguments, "-o", "two.csv")
-    assert code == 0
-    assert "was released 1 time before" in err
-    assert "2 reports together: LDP(3)" in err
-    assert "was released 2 times before" in run("apply", *arguments, "-o", "three.csv")[2]
-    assert len(Ledger().releases()) == 3
-    assert "before" not in run("apply", *arguments, "-o", "five.csv", "--ledger", "new.json")[2]
 
 
 def test_plan_and_compose(run):

@@ -1,4 +1,7 @@
-"""Many files as one release: recorded once, gone on with after a kill, nothing drawn twice."""
+"""Many files as one release: recorded once, gone on with after a kill, nothing drawn twice.
+
+Every form of a release is tried: a column, those of a plan, tuples, and one report for both.
+"""
 
 from __future__ import annotations
 
@@ -9,56 +12,84 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from checks import for_each, refused, slow_but
+from checks import for_each, pairwise_cases, refused, slow_but
 from entropy import draws_decide_nothing
 from filelock import FileLock
 
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, InputError, LeftoverWarning, RepeatWarning, StorageError
+from mechdesign.release import folder_release
 from mechdesign.release.ledger import Ledger
 from mechdesign.release.receipts import file_receipts
 from mechdesign.release.reports import ReportFile, counted_rows
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
-pd = pytest.importorskip("pandas")
 
-LABELS = ["a", "b", "c"]
-FOUND = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.5))
-OTHER = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1))
 KEY = b"k" * 32
 NAMES = ["day=1/part-0", "day=1/part-1", "day=2/part-0"]
 RUN = ".mechdesign-run"
+BOTH = ["class", "sex"]
+PRIOR = md.Prior.from_csv("titanic", BOTH)
+CLASSES = ("1st", "2nd", "3rd", "crew")
+FOUND, OTHER = (
+    md.design(md.Prior.uniform(CLASSES), md.utility.Hamming(), md.LDP(e)) for e in (1.5, 1)
+)
+PLAN, WEIGHTED = (
+    md.plan_columns(PRIOR, {"class": 1, "sex": weight}, md.LDP(3), joint=False) for weight in (1, 9)
+)
+SUBSETS = md.design(PRIOR, md.utility.Estimation(), md.LDP(3))
+# With the names of their receipts.
+FORMS = {
+    "column": ({"mechanism": FOUND, "column": "class"}, ["class"]),
+    "plan": ({"mechanism": PLAN}, BOTH),
+    "tuples": ({"mechanism": md.design(PRIOR, md.utility.Hamming(), md.LDP(3))}, ["class, sex"]),
+    "one for both": ({"mechanism": SUBSETS}, ["class_sex"]),
+}
 
 
-def frame(index, rows=400):
-    drawn = np.random.default_rng(index).choice(LABELS, rows)
-    return pd.DataFrame({"id": np.arange(rows) + 1000 * index, "x": drawn, "n": ["note"] * rows})
+def frame(index, rows=300):
+    rng = np.random.default_rng(index)
+    met = [PRIOR.labels[i] for i in rng.choice(len(PRIOR), rows, p=PRIOR.probabilities)]
+    first, second = zip(*met, strict=True)
+    ids = np.arange(rows) + 1000 * index
+    return pd.DataFrame({"id": ids, "class": first, "sex": second, "n": ["note"] * rows})
 
 
 def write(made, path):
+    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":
-        made.to_parquet(path)
+        made.to_parquet(path, index=False)
     else:
         made.to_csv(path, index=False)
 
 
 def read(path):
     if Path(path).suffix == ".parquet":
+        # One file, whose folders say nothing.
         return pq.ParquetFile(path).read().to_pandas()
     return pd.read_csv(path)
 
 
-@pytest.fixture
-def data(tmp_path, monkeypatch):
-    """A folder of three Parquet files in two partitions."""
+def whole(folder="out", ending=".parquet"):
+    return pd.concat([read(Path(folder, name + ending)) for name in NAMES], ignore_index=True)
+
+
+def prepared(tmp_path, monkeypatch, ending=".parquet"):
+    """A folder of three files in two partitions."""
     monkeypatch.chdir(tmp_path)
     for index, name in enumerate(NAMES):
-        write(frame(index), Path("in", name + ".parquet"))
+        write(frame(index), Path("in", name + ending))
     Path("in/_SUCCESS").touch()
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    prepared(tmp_path, monkeypatch)
     return tmp_path
 
 
@@ -67,12 +98,12 @@ def there(folder="."):
     return sorted(p.relative_to(folder).as_posix() for p in Path(folder).rglob("*"))
 
 
-def contents(folder):
-    return {p.name + str(p.parent): p.read_bytes() for p in Path(folder).rglob("part-*")}
+def contents(folder="out"):
+    return {p.as_posix(): p.read_bytes() for p in Path(folder).rglob("part-*") if p.is_file()}
 
 
-def release(source="in", target="out", mechanism=FOUND, **options):
-    return md.privatize_file(source, target, "x", mechanism, **options)
+def release(source="in", target="out", form="column", **options):
+    return md.privatize_file(source, target, **{**FORMS[form][0], **options})
 
 
 def stopped_by(make, *said):
@@ -87,42 +118,47 @@ def stopped_by(make, *said):
 # Several files are one table
 
 
-@for_each("ending", [".parquet", ".csv", ".csv.gz"])
-@for_each("options", [{"row": "id", "key": KEY}, {"rng": 4}])
-def test_a_folder_has_the_reports_of_one_table(tmp_path, monkeypatch, ending, options):
-    monkeypatch.chdir(tmp_path)
-    for index, name in enumerate(NAMES):
-        write(frame(index), Path("in", name + ending))
-    whole = pd.concat([frame(index) for index in range(3)], ignore_index=True)
-    write(whole, Path("whole" + ending))
-    release("whole" + ending, "one" + ending, ledger=False, **options)
-    receipt = release(**options)
-    assert receipt.rows == 1200
+@for_each(
+    "ending, form, options",
+    pairwise_cases([".parquet", ".csv", ".csv.gz"], FORMS, [{"row": "id", "key": KEY}, {"rng": 4}]),
+)
+def test_a_folder_has_the_reports_of_one_table(tmp_path, monkeypatch, ending, form, options):
+    prepared(tmp_path, monkeypatch, ending)
+    write(pd.concat([frame(index) for index in range(3)]), "whole" + ending)
+    release("whole" + ending, "one" + ending, form, ledger=False, **options)
+    receipt = release(form=form, receipt="told.json", **options)
+    named = FORMS[form][1]
+    assert (receipt.column, receipt.rows) == ("class" if form == "column" else "class, sex", 900)
+    pd.testing.assert_frame_equal(whole(ending=ending), read("one" + ending))
     made = [Path("out", name + ending) for name in NAMES]
     for path in made:
-        assert file_receipts(path, check=True)["x"].kernel == receipt.kernel
-        assert file_receipts(path)["x"].rows == 400
-    reports = pd.concat([read(path) for path in made], ignore_index=True)
-    pd.testing.assert_frame_equal(reports, read("one" + ending))
+        told = file_receipts(path, check=True)
+        assert list(told) == named
+        assert [one.rows for one in told.values()] == [300] * len(named)
+        assert form != "column" or told["class"].kernel == receipt.kernel
+    assert sorted(json.loads(Path("told.json").read_text())["receipts"]) == sorted(named)
     beside = [p.with_name(p.name + ".receipt.json") for p in made if "csv" in ending]
     assert sorted(p for p in Path("out").rglob("*") if p.is_file()) == sorted(made + beside)
+    (entry,) = Ledger().releases()
+    assert entry["finished"]
+    if form != "column":
+        assert [part["column"] for part in entry["parts"]] == BOTH
 
 
-def test_a_release_of_many_files_is_one_line_of_the_ledger(data):
-    release()
-    found = Ledger().releases()
-    assert len(found) == 1
-    assert found[0]["finished"]
-    # The same as of one table with these rows, whose reports have this fingerprint.
-    reports = pa.concat_tables(
-        [pq.ParquetFile(f"out/{name}.parquet").read().select(["x"]) for name in NAMES]
-    )
-    pq.write_table(reports.replace_schema_metadata({}), "lost.parquet")
-    refused(lambda: release("lost.parquet", "again.parquet"), "reports", error=DataError)
+@for_each(
+    "form, known", [("column", {}), ("plan", {"unseen": "null"}), ("tuples", {"unseen": "null"})]
+)
+def test_the_ledger_knows_the_reports_of_all_files_again(tmp_path, monkeypatch, form, known):
+    prepared(tmp_path, monkeypatch)
+    release(form=form)
+    # Without the receipts of the files.
+    write(whole(), "lost.parquet")
+    again = lambda: release("lost.parquet", "again.parquet", form, **known)  # noqa: E731
+    refused(again, "reports", error=DataError)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "names"),
+@for_each(
+    "pattern, names",
     [
         ("in/*/part-0.parquet", ["day=1/part-0", "day=2/part-0"]),
         ("in/day=1/*.parquet", ["part-0", "part-1"]),
@@ -130,35 +166,36 @@ def test_a_release_of_many_files_is_one_line_of_the_ledger(data):
         ("in/day=[2]/part-?.parquet", ["day=2/part-0"]),
     ],
 )
-def test_patterns_name_files_from_where_they_branch(data, pattern, names):
-    receipt = release(pattern)
-    assert receipt.rows == 400 * len(names)
-    assert [p for p in there("out") if "." in p] == [name + ".parquet" for name in names]
+def test_patterns_name_files_from_where_they_branch(tmp_path, monkeypatch, pattern, names):
+    prepared(tmp_path, monkeypatch)
+    for form in ("column", "plan"):
+        told = release(pattern, form, form, row="id", key=KEY, ledger=f"{form}.jsonl")
+        assert told.rows == 300 * len(names)
+        assert [p for p in there(form) if "." in p] == [name + ".parquet" for name in names]
 
 
 def test_the_ledger_names_the_folder_of_a_pattern(data, monkeypatch):
     """Where a pattern has no folder of its own, it is the one that the files are in."""
     monkeypatch.chdir("in/day=1")
-    md.privatize_file("part-*.parquet", data / "first", "x", FOUND)
-    with pytest.warns(RepeatWarning, match="column 'x' of day=1 was released 1 time before"):
-        md.privatize_file("part-*.parquet", data / "second", "x", FOUND)
+    release("part-*.parquet", data / "first")
+    with pytest.warns(RepeatWarning, match="column 'class' of day=1 was released 1 time before"):
+        release("part-*.parquet", data / "second")
 
 
 def test_a_file_whose_name_looks_like_a_pattern_is_that_file(data):
-    write(frame(7), Path("a[1].parquet"))
-    assert release("a[1].parquet", "b.parquet").rows == 400
+    write(frame(7), "a[1].parquet")
+    assert release("a[1].parquet", "b.parquet").rows == 300
     assert Path("b.parquet").is_file()
 
 
 def test_an_empty_file_stays_empty_and_all_empty_is_refused(data):
-    write(frame(9)[:0].astype({"x": str}), Path("in/day=3/part-0.parquet"))
     empty = pq.read_schema("in/day=1/part-0.parquet").empty_table()
-    pq.write_table(empty, "in/day=3/part-0.parquet")
-    assert release().rows == 1200
-    assert len(read("out/day=3/part-0.parquet")) == 0
+    Path("in/day=3").mkdir()
     Path("none").mkdir()
-    pq.write_table(empty, "none/a.parquet")
-    pq.write_table(empty, "none/b.parquet")
+    for name in ("in/day=3/part-0", "none/a", "none/b"):
+        pq.write_table(empty, name + ".parquet")
+    assert release().rows == 900
+    assert len(read("out/day=3/part-0.parquet")) == 0
     refused(lambda: release("none", "out2"), "at least one row", error=DataError)
     assert not Path("out2").exists()
     Path("none/c.parquet").touch()
@@ -167,9 +204,8 @@ def test_an_empty_file_stays_empty_and_all_empty_is_refused(data):
 
 def test_a_receipt_is_written_where_it_is_asked_for(data):
     made = release(receipt="r.json")
-    assert json.loads(Path("r.json").read_text())["receipts"]["x"]["rows"] == 1200
     one = release("in/day=2/part-0.parquet", "o.parquet", ledger=False, receipt="one.json")
-    reports = read("o.parquet")["x"].value_counts().to_dict()
+    reports = read("o.parquet")["class"].value_counts().to_dict()
     assert md.estimate(reports, FOUND, receipt="one.json").receipt == one
     assert made.kernel == one.kernel
     before = there()
@@ -179,91 +215,71 @@ def test_a_receipt_is_written_where_it_is_asked_for(data):
 
 # What is no table
 
-
-def spoil_schema(folder):
-    write(frame(5).rename(columns={"n": "m"}), folder / "day=2/part-9.parquet")
-
-
-def spoil_type(folder):
-    write(frame(5).astype({"id": float}), folder / "day=2/part-9.parquet")
-
-
-def spoil_value(folder):
-    write(frame(5).replace("c", "secret"), folder / "day=2/part-9.parquet")
-
-
-def spoil_identity(folder):
-    write(frame(0), folder / "day=2/part-9.parquet")
-
-
-def spoil_kind(folder):
-    write(frame(5), folder / "day=2/part-9.csv")
-
-
-def spoil_other(folder):
-    (folder / "day=2/notes.sav").write_text("notes")
-
-
-def spoil_link(folder):
-    (folder / "day=2/part-9.parquet").symlink_to((folder / "day=1/part-0.parquet").resolve())
-
-
-def spoil_hard_link(folder):
-    os.link(folder / "day=1/part-0.parquet", folder / "day=2/part-9.parquet")
-
-
-def spoil_loop(folder):
-    (folder / "day=2/more").symlink_to(folder.resolve())
-
-
-def spoil_dangling(folder):
-    (folder / "day=2/part-9.parquet").symlink_to("nowhere.parquet")
-
-
-def spoil_partition(folder):
-    write(frame(5), folder / "x=a/part-9.parquet")
-
-
-def spoil_hidden_partition(folder):
-    write(frame(5), folder / "%78=a/part-9.parquet")
-
-
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (spoil_schema, "columns and types"),
-        (spoil_type, "columns and types"),
-        (spoil_value, "part-9.parquet"),
-        (spoil_identity, "400 rows whose identity came before"),
-        (spoil_kind, "one kind"),
-        (spoil_other, "notes.sav"),
-        (spoil_link, "one file"),
-        (spoil_hard_link, "one file"),
-        (spoil_loop, "a link"),
-        (spoil_dangling, "a link to no file"),
-        (spoil_partition, "names of folders"),
-        (spoil_hidden_partition, "names of folders"),
+LAST = Path("in/day=2/part-9.parquet")
+SPOILED = {
+    "columns and types": [
+        lambda: write(frame(5).rename(columns={"n": "m"}), LAST),
+        lambda: write(frame(5).astype({"id": float}), LAST),
     ],
-)
-def test_what_is_no_table_leaves_nothing_behind(data, spoil, said):
-    spoil(data / "in")
+    "part-9.parquet": [lambda: write(frame(5).replace("crew", "secret"), LAST)],
+    "300 rows whose identity came before": [lambda: write(frame(0), LAST)],
+    "one kind": [lambda: write(frame(5), LAST.with_suffix(".csv"))],
+    "notes.sav": [lambda: Path("in/day=2/notes.sav").write_text("notes")],
+    "one file": [
+        lambda: LAST.symlink_to(Path("in/day=1/part-0.parquet").resolve()),
+        lambda: os.link("in/day=1/part-0.parquet", LAST),
+    ],
+    "a link": [
+        lambda: Path("in/day=2/more").symlink_to(Path("in").resolve()),
+        lambda: LAST.symlink_to("nowhere.parquet"),
+    ],
+    "names of folders": [
+        lambda: write(frame(5), "in/class=a/part-9.parquet"),
+        lambda: write(frame(5), "in/%63lass=a/part-9.parquet"),
+    ],
+}
+
+
+@for_each("said, spoil", [(said, spoil) for said in SPOILED for spoil in SPOILED[said]])
+def test_what_is_no_table_leaves_nothing_behind(tmp_path, monkeypatch, said, spoil):
+    prepared(tmp_path, monkeypatch)
+    spoil()
     before = there()
     found = refused(lambda: release(row="id", key=KEY), said, error=DataError)
     assert "secret" not in str(found).replace("the secret", "")
+    if said == "part-9.parquet":
+        # Also where rows have no identities, and one pass would do for a single file.
+        refused(release, "first in row", said, error=DataError)
     assert there() == before
     assert Ledger().releases() == []
 
 
-def test_a_value_in_the_last_file_is_refused_before_the_first_is_there(data):
-    """Also where rows have no identities, and one pass would do for a single file."""
-    spoil_value(data / "in")
-    refused(release, "first in row", "part-9.parquet", error=DataError)
+def test_what_is_wrong_of_several_columns_is_refused_before_the_first_is_there(data):
+    for name in ("sex", "class_sex"):
+        path = Path("in", f"{name}=x", "part.parquet")
+        write(frame(4), path)
+        refused(lambda: release(form="one for both"), "names of folders", error=DataError)
+        path.unlink()
+    for column in BOTH:
+        path = Path("in", NAMES[2] + ".parquet")
+        before = path.read_bytes()
+        md.privatize_file(path, "some.parquet", column, PLAN[column], ledger=False)
+        Path("some.parquet").replace(path)
+        refused(lambda: release(form="plan"), "the secret itself", column, error=DataError)
+        path.write_bytes(before)
+    covered = md.Prior([0.5, 0.5], [("1st", "male"), ("crew", "female")]).with_schema(BOTH)
+    for index, name in enumerate(NAMES):
+        made = pd.DataFrame({"class": ["1st", "crew"], "sex": ["male", "female"]})
+        made.loc[1, "sex"] = "male" if index == 2 else "female"
+        write(made, Path("in", name + ".parquet"))
+    plan = md.plan_columns(covered, None, md.PML(0.5), joint=False)
+    refused(lambda: release(form="plan", mechanism=plan), "combinations of values", error=DataError)
     assert not Path("out").exists()
     assert Ledger().releases() == []
 
 
-@pytest.mark.parametrize(
-    ("source", "target"),
+@for_each(
+    "source, target",
     [
         ("in", "in"),
         ("in", "in/out"),
@@ -276,7 +292,8 @@ def test_a_value_in_the_last_file_is_refused_before_the_first_is_there(data):
         ("link", "in/out"),
     ],
 )
-def test_reports_never_lie_among_what_is_read(data, source, target):
+def test_reports_never_lie_among_what_is_read(tmp_path, monkeypatch, source, target):
+    prepared(tmp_path, monkeypatch)
     Path("link").symlink_to("in")
     before = there()
     refused(lambda: release(source, target), "apart", error=InputError)
@@ -287,7 +304,7 @@ def test_a_pattern_takes_in_no_reports_of_its_own(data):
     """A folder beside, one level deeper than the pattern goes, is not among what it matches."""
     release("in/day=1/*.parquet", "in/day=1/out")
     found = release("in/day=1/*.parquet", "in/day=1/out", overwrite=True, ledger=False)
-    assert found.rows == 800
+    assert found.rows == 600
 
 
 def test_a_folder_that_holds_something_is_left_alone(data):
@@ -308,38 +325,40 @@ def test_only_one_process_writes_a_folder(data):
     Path("out").mkdir()
     with FileLock(f"out/{RUN}.lock"):
         stopped_by(release, "another process")
-    assert release().rows == 1200
+    assert release().rows == 900
 
 
 # Stopped, and gone on with
 
 CHILD = """
-import os, sys, warnings
+import json, os, sys, warnings
 import mechdesign as md
 from mechdesign.release import folder_release
 warnings.simplefilter("ignore")
-after, at, key, kind = sys.argv[1] == "after", int(sys.argv[2]), sys.argv[3], sys.argv[4]
+after, at, options = sys.argv[1] == "after", int(sys.argv[2]), json.loads(sys.argv[3])
 publish, calls = folder_release.publish, []
-def dying(*arguments, **options):
+def dying(*arguments, **others):
     calls.append(1)
     if len(calls) == at and not after:
         os._exit(9)
-    publish(*arguments, **options)
+    publish(*arguments, **others)
     if len(calls) == at:
         os._exit(9)
 folder_release.publish = dying
-found = md.load("m.json")
-options = {"row": "id", "key": b"k" * 32} if key == "key" else {}
-md.privatize_file(kind, "out", "x", found, **options)
+if "row" in options:
+    options["key"] = b"k" * 32
+md.privatize_file("in", "out", mechanism=md.load("m.json"), **options)
 """
 
 
-def killed(when, at, key="", source="in"):
-    md.save(FOUND, "m.json", overwrite=True)
+def killed(form="column", when="after", at=2, **options):
+    asked = FORMS[form][0]
+    md.save(asked["mechanism"], "m.json", overwrite=True)
+    options |= {name: part for name, part in asked.items() if name != "mechanism"}
     # What it draws is compared with itself.
     found = subprocess.run(
-        [sys.executable, "-c", CHILD, when, str(at), key, source],
-        timeout=120,
+        [sys.executable, "-c", CHILD, when, str(at), json.dumps(options)],
+        timeout=240,
         check=False,
         env=draws_decide_nothing(),
     )
@@ -347,168 +366,175 @@ def killed(when, at, key="", source="in"):
 
 
 @pytest.mark.parametrize(
-    ("when", "at"), slow_but(1, [("before", 1), ("after", 1), ("before", 3), ("after", 3)])
+    ("form", "when", "at"),
+    slow_but(
+        2,
+        [
+            ("column", "before", 1),
+            ("plan", "after", 2),
+            ("tuples", "before", 1),
+            ("one for both", "after", 2),
+            ("column", "after", 1),
+            ("column", "before", 3),
+            ("column", "after", 3),
+        ],
+    ),
 )
-def test_what_was_finished_is_not_drawn_again(data, when, at):
-    """Reports without a key are random: each that may have been seen is the one that stays."""
-    killed(when, at)
-    visible = contents("out")
+def test_what_was_finished_is_not_drawn_again(data, form, when, at):
+    """Reports without a key are random: each that may have been seen is the one that stays.
+
+    In the end the ledger knows the reports of all files again, also of those that it did not see
+    drawn.
+    """
+    killed(form, when, at)
+    visible = {name: content for name, content in contents().items() if RUN not in name}
     # One more than is visible is finished where the kill came before its name.
-    assert len([name for name in visible if RUN not in name]) == at - (when == "before")
+    assert len(visible) == at - (when == "before")
     finished = {p.read_bytes() for p in Path("out", RUN).glob("*.parquet")}
+    assert len(visible) + len(finished) == at
     assert not Ledger().releases()[0]["finished"]
-    release()
-    made = contents("out")
+    release(form=form)
+    made = contents()
     assert len(made) == 3
-    for name, content in visible.items():
-        if RUN not in name:
-            assert made[name] == content
+    assert {**made, **visible} == made
     assert finished <= set(made.values())
     assert not [name for name in there("out") if name.startswith(".")]
-    books = Ledger().releases()
-    assert len(books) == 1
-    assert books[0]["finished"]
-    reports = pa.concat_tables(
-        [pq.ParquetFile(f"out/{name}.parquet").read().select(["x"]) for name in NAMES]
-    )
-    pq.write_table(reports.replace_schema_metadata({}), "lost.parquet")
-    refused(lambda: release("lost.parquet", "again.parquet"), "reports", error=DataError)
+    (entry,) = Ledger().releases()
+    assert entry["finished"]
+    if form != "one for both":
+        write(whole(), "lost.parquet")
+        again = {} if form == "column" else {"unseen": "null"}
+        refused(
+            lambda: release("lost.parquet", "again.parquet", form, **again),
+            "reports",
+            error=DataError,
+        )
 
 
 @for_each("at", slow_but(1, [1, 2, 3, 4]))
 def test_a_csv_file_has_its_receipt_whenever_the_kill_came(tmp_path, monkeypatch, at):
     monkeypatch.chdir(tmp_path)
     for index in range(2):
-        write(frame(index), Path(f"in/{index}.csv"))
-    killed("after", at)
+        write(frame(index), f"in/{index}.csv")
+    killed(at=at)
     for path in Path("out").glob("*.csv"):
         assert file_receipts(path, check=True)
     release()
     for index in range(2):
-        assert file_receipts(f"out/{index}.csv", check=True)["x"].rows == 400
+        assert file_receipts(f"out/{index}.csv", check=True)["class"].rows == 300
     assert len(there("out")) == 4
 
 
 @pytest.mark.slow
-def test_a_control_another_run_draws_other_reports(data):
-    killed("after", 1)
-    visible = contents("out")
-    release(target="other", ledger=False)
-    assert contents("other")["part-0.parquetother/day=1"] not in visible.values()
+@for_each("form", ["column", "plan"])
+def test_a_control_another_run_draws_other_reports(tmp_path, monkeypatch, form):
+    prepared(tmp_path, monkeypatch)
+    killed(form)
+    visible = contents()
+    release(target="other", form=form, ledger=False)
+    assert set(contents("other").values()).isdisjoint(visible.values())
 
 
-def stopped(at=2, key=""):
-    killed("after", at, key)
-
-
-@pytest.mark.slow
 def test_a_finished_file_that_was_removed_is_drawn_again_under_a_key_only(data):
-    stopped()
-    content = Path("out/day=1/part-0.parquet").read_bytes()
-    Path("out/day=1/part-0.parquet").unlink()
+    killed()
+    first = Path("out/day=1/part-0.parquet")
+    content = first.read_bytes()
+    first.unlink()
     stopped_by(release, "1 that was removed", "second report")
-    Path("out/day=1/part-0.parquet").write_bytes(content)
-    assert release().rows == 1200
-    assert Path("out/day=1/part-0.parquet").read_bytes() == content
+    first.write_bytes(content)
+    assert release().rows == 900
+    assert first.read_bytes() == content
 
 
-def test_under_a_key_a_removed_file_comes_back_with_the_same_reports(data):
-    stopped(key="key")
+@for_each("form", slow_but(1, ["plan", "column"]))
+def test_under_a_key_a_removed_file_comes_back_with_the_same_reports(tmp_path, monkeypatch, form):
+    prepared(tmp_path, monkeypatch)
+    killed(form, row="id")
     first = read("out/day=1/part-0.parquet")
     Path("out/day=1/part-0.parquet").unlink()
-    release(row="id", key=KEY)
+    release(form=form, row="id", key=KEY)
     pd.testing.assert_frame_equal(read("out/day=1/part-0.parquet"), first)
     assert len(Ledger().releases()) == 1
 
 
-def change_reports():
-    write(frame(3), Path("out/day=1/part-0.parquet"))
+CHANGES = {
+    "1 that was changed since": "out/day=1/part-0.parquet",
+    "1 file that changed": "in/day=1/part-0.parquet",
+    "1 file that changed,": "in/day=4/part-0.parquet",
+    "did not make": "out/day=2/part-0.parquet",
+    "something else": f"out/{RUN}/run.json",
+}
 
 
-def change_secrets():
-    write(frame(3), Path("in/day=1/part-0.parquet"))
-
-
-def more_secrets():
-    write(frame(3), Path("in/day=4/part-0.parquet"))
-
-
-def foreign_file():
-    write(frame(3), Path("out/day=2/part-0.parquet"))
-
-
-def damaged_run():
-    Path("out", RUN, "run.json").write_text("{}")
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    slow_but(
-        1,
-        [
-            (change_reports, "1 that was changed since"),
-            (change_secrets, "1 file that changed"),
-            (more_secrets, "1 file that changed"),
-            (foreign_file, "did not make"),
-            (damaged_run, "something else"),
-        ],
-    ),
-)
-def test_what_changed_since_is_not_mixed_with_what_was_finished(data, change, said):
-    stopped()
-    change()
-    before = contents("out")
-    stopped_by(release, said)
-    assert contents("out") == before
+def test_what_changed_since_is_not_mixed_with_what_was_finished(data):
+    killed()
+    for said, path in CHANGES.items():
+        place = Path(path)
+        before = place.read_bytes() if place.exists() else None
+        if place.suffix == ".json":
+            place.write_text("{}")
+        else:
+            write(frame(3), place)
+        held = contents()
+        stopped_by(release, said.rstrip(","))
+        assert contents() == held
+        place.unlink() if before is None else place.write_bytes(before)
+    assert release().rows == 900
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "said"),
+@for_each(
+    "form, options, said",
     [
-        ({"mechanism": OTHER}, "kernel"),
-        ({"missing": "keep"}, "missing"),
-        ({"row": "id", "key": KEY}, "key"),
-        ({"rng": 3}, "source"),
-        ({"ledger": False}, "ledger"),
-        ({"ledger": "other.jsonl"}, "ledger"),
+        ("column", {"mechanism": OTHER}, "kernel"),
+        ("column", {"missing": "keep"}, "missing"),
+        ("column", {"row": "id", "key": KEY}, "key"),
+        ("column", {"rng": 3}, "source"),
+        ("column", {"ledger": False}, "ledger"),
+        ("column", {"ledger": "other.jsonl"}, "ledger"),
+        ("plan", {"mechanism": WEIGHTED}, "kernel"),
+        ("plan", {"mechanism": SUBSETS}, "kernel"),
+        ("plan", {"unseen": "null"}, "unseen"),
+        ("one for both", {"into": "answer"}, "into"),
     ],
 )
-def test_another_release_does_not_go_on_with_a_stopped_one(data, options, said):
-    stopped()
-    before = contents("out")
-    stopped_by(lambda: release(**options), "another", said)
-    assert contents("out") == before
-    assert release().rows == 1200
+def test_another_release_does_not_go_on_with_a_stopped_one(
+    tmp_path, monkeypatch, form, options, said
+):
+    prepared(tmp_path, monkeypatch)
+    killed(form)
+    before = contents()
+    stopped_by(lambda: release(form=form, **options), "another", said)
+    assert contents() == before
+    assert release(form=form).rows == 900
 
 
 def test_what_is_kept_of_a_run_tells_no_secrets_and_is_its_owners(data):
-    stopped()
+    killed()
     state = Path("out", RUN)
-    assert state.stat().st_mode & 0o077 == 0
     text = (state / "run.json").read_text()
-    assert (state / "run.json").stat().st_mode & 0o077 == 0
+    assert not any(path.stat().st_mode & 0o077 for path in (state, state / "run.json"))
     # Digests under the key of the ledger, which is elsewhere.
     assert json.loads(text)["key"] == ""
     assert Ledger().key.hex() not in text
+    with pytest.warns(LeftoverWarning, match="only some"):
+        found = counted_rows(ReportFile("out"), ["class"])
+    assert found.repeats.sum() == 600
 
 
 def test_an_interrupt_keeps_what_is_finished_and_says_so(data, monkeypatch):
-    from mechdesign.release import folder_release
-
-    publish, calls = folder_release.publish, []
+    publish = folder_release.publish
 
     def interrupted(*arguments, **options):
         publish(*arguments, **options)
-        calls.append(1)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(folder_release, "publish", interrupted)
     with pytest.warns(LeftoverWarning, match="1 of 3 files"), pytest.raises(KeyboardInterrupt):
         release()
-    visible = Path("out/day=1/part-0.parquet").read_bytes()
     monkeypatch.setattr(folder_release, "publish", publish)
-    assert release().rows == 1200
+    visible = Path("out/day=1/part-0.parquet").read_bytes()
+    assert release().rows == 900
     assert Path("out/day=1/part-0.parquet").read_bytes() == visible
     assert len(Ledger().releases()) == 1
 
@@ -518,49 +544,48 @@ def test_an_interrupt_keeps_what_is_finished_and_says_so(data, monkeypatch):
 
 def test_apply_takes_folders_and_patterns(data, capsys):
     md.save(FOUND, "m.json")
-    arguments = ["apply", "m.json", "in", "--column", "x", "--row", "id", "--key", "k.key"]
+    arguments = ["apply", "m.json", "in", "--column", "class", "--row", "id", "--key", "k.key"]
     assert main([*arguments, "-o", "out", "--receipt", "r.json"]) == 0
-    assert "1200 reports" in capsys.readouterr().out
+    assert "900 reports" in capsys.readouterr().out
     assert Path("r.json").exists()
-    assert main(["apply", "m.json", "in/*/*.parquet", "--column", "x", "-o", "in"]) == 2
+    assert main(["apply", "m.json", "in/*/*.parquet", "--column", "class", "-o", "in"]) == 2
     assert "apart" in capsys.readouterr().err
     assert main([*arguments[:-1], "out2/k.key", "-o", "out2"]) == 2
     found = capsys.readouterr().err
     assert "outside of the folder" in found
     assert "Traceback" not in found
-    assert main(["apply", "m.json", "none/*.csv", "--column", "x", "-o", "out2"]) == 2
+    assert main(["apply", "m.json", "none/*.csv", "--column", "class", "-o", "out2"]) == 2
     assert not Path("out2").exists()
 
 
 def test_estimates_take_the_folder_that_apply_wrote(data, capsys):
     md.save(FOUND, "m.json")
     md.save(OTHER, "other.json")
-    assert main(["apply", "m.json", "in", "--column", "x", "-o", "out"]) == 0
+    assert main(["apply", "m.json", "in", "--column", "class", "-o", "out"]) == 0
     capsys.readouterr()
-    assert main(["estimate", "m.json", "out", "--column", "x", "--json"]) == 0
+    assert main(["estimate", "m.json", "out", "--column", "class", "--json"]) == 0
     out, err = capsys.readouterr()
-    whole = pd.concat([read(f"out/{name}.parquet") for name in NAMES])
-    whole[["x"]].to_parquet("whole.parquet")
-    assert main(["estimate", "m.json", "whole.parquet", "--column", "x", "--json"]) == 0
-    alone = json.loads(capsys.readouterr().out)
-    found = json.loads(out)
-    assert [v for k, v in found.items() if k not in ("receipt", "note")] == [
-        v for k, v in alone.items() if k not in ("receipt", "note")
-    ]
+    write(whole()[["class"]], "whole.parquet")
+    assert main(["estimate", "m.json", "whole.parquet", "--column", "class", "--json"]) == 0
+    alone, found = json.loads(capsys.readouterr().out), json.loads(out)
     assert "no receipt" in alone.get("note", "")
-    assert "no receipt" not in found.get("note", "")
-    assert "no receipt" not in err
-    assert main(["estimate", "other.json", "out/*/*.parquet", "--column", "x"]) == 2
+    assert "no receipt" not in found.get("note", "") + err
+    for told in (alone, found):
+        for name in ("receipt", "note"):
+            told.pop(name, None)
+    assert found == alone
+    assert main(["estimate", "other.json", "out/*/*.parquet", "--column", "class"]) == 2
     assert "of another" in capsys.readouterr().err
     # Files of two mechanisms are no one column of reports.
-    release("in/day=1/part-0.parquet", "out/day=1/part-9.parquet", OTHER, ledger=False)
-    assert main(["estimate", "m.json", "out", "--column", "x"]) == 2
+    source = "in/day=1/part-0.parquet"
+    release(source, "out/day=1/part-9.parquet", mechanism=OTHER, ledger=False)
+    assert main(["estimate", "m.json", "out", "--column", "class"]) == 2
     assert "one mechanism in all files" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_counts_of_a_stopped_folder_say_so(data):
-    stopped()
-    with pytest.warns(LeftoverWarning, match="only some"):
-        found = counted_rows(ReportFile("out"), ["x"])
-    assert found.repeats.sum() == 800
+def test_from_a_folder_to_its_joint_table(data, capsys):
+    md.save(PLAN, "plan.json")
+    assert main(["apply", "plan.json", "in", "-o", "out"]) == 0
+    capsys.readouterr()
+    assert main(["estimate", "plan.json", "out", "--json"]) == 0
+    assert capsys.readouterr().out.count('"estimate"') == 8

@@ -17,6 +17,7 @@ import uuid
 import numpy as np
 import pytest
 from checks import for_each, refused
+from libraries import TABLES, arrow, frame_of
 from scipy.stats import chi2
 
 import mechdesign as md
@@ -29,7 +30,6 @@ from mechdesign.release.words import SeededWords, SystemWords
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
-duckdb = pytest.importorskip("duckdb")
 dataframe = pytest.importorskip("dask.dataframe")
 
 LABELS = ["a", "b", "c"]
@@ -50,45 +50,19 @@ def expected(table):
     return dict(zip(made["id"].tolist(), made["x"].tolist(), strict=True))
 
 
-def arrow(frame):
-    return pa.Table.from_pandas(frame, preserve_index=False)
-
-
-def relation(frame):
-    base = duckdb.connect()
-    base.register("people", arrow(frame))
-    return base.sql("SELECT * FROM people")
-
-
-def dask(frame):
-    return dataframe.from_pandas(frame, npartitions=4, sort=False)
-
-
-# Each as a table, and reports of what comes back as pairs of identity and report.
-WAYS = {
-    "pandas": (lambda f: f, lambda r: zip(r["id"], r["x"], strict=True)),
-    "polars": (pl.from_pandas, lambda r: r.select("id", "x").rows()),
-    "polars lazy": (
-        lambda f: pl.from_pandas(f).lazy(),
-        lambda r: r.select("id", "x").collect().rows(),
-    ),
-    "polars streaming": (
-        lambda f: pl.from_pandas(f).lazy(),
-        lambda r: r.select("id", "x").collect(engine="streaming").rows(),
-    ),
-    "arrow": (arrow, lambda r: zip(r["id"].to_pylist(), r["x"].to_pylist(), strict=True)),
-    "arrow reader": (
-        lambda f: arrow(f).to_reader(max_chunksize=777),
-        lambda r: WAYS["arrow"][1](r.read_all()),
-    ),
-    "batches": (
-        lambda f: arrow(f).to_batches(max_chunksize=1001),
-        lambda r: WAYS["arrow"][1](pa.Table.from_batches(r)),
-    ),
-    "duckdb": (relation, lambda r: r.project("id, x").fetchall()),
-    "dask": (dask, lambda r: WAYS["pandas"][1](r.compute(scheduler="synchronous"))),
+WAYS = {name: TABLES[name] for name in ("pandas", "polars", "polars lazy", "arrow", "arrow reader")}
+WAYS |= {
+    "batches": lambda f: arrow(f).to_batches(max_chunksize=1001),
+    "duckdb": TABLES["duckdb"],
+    "dask": TABLES["dask"],
 }
 ONCE = [name for name in WAYS if name not in ("arrow reader", "batches")]
+
+
+def read(made):
+    """Reports of what comes back as pairs of identity and report."""
+    frame = frame_of(made)
+    return zip(frame["id"], frame["x"], strict=True)
 
 
 def check_reports(found, expected):
@@ -103,7 +77,7 @@ def check_reports(found, expected):
 @for_each("kind", ["int64", "int16", "Int32", "object"])
 @for_each("name", WAYS)
 def test_the_same_key_gives_the_same_reports_in_every_library(name, kind, table, expected):
-    make, read = WAYS[name]
+    make = WAYS[name]
     if (name, kind) == ("dask", "object"):
         kind = "int32"  # Dask itself makes text of columns of objects.
     for frame in (table, table.sort_values("id"), table.iloc[:100]):
@@ -156,7 +130,7 @@ CASES = [(name, i) for name in PLANS for i in range(len(PLANS[name]))]
 
 @for_each(("name", "plan"), CASES)
 def test_no_plan_draws_a_report_anew(name, plan, table, expected):
-    make, read = WAYS[name]
+    make = WAYS[name]
     made = md.privatize(make(table), "x", FOUND, row="id", key=KEY)
     changed = PLANS[name][plan](made)
     for _ in range(2):
@@ -166,7 +140,7 @@ def test_no_plan_draws_a_report_anew(name, plan, table, expected):
 @for_each(("name", "plan"), CASES)
 def test_no_plan_draws_anew_what_was_drawn_once(name, plan, table):
     """Without identities a table is concrete: what it gives is what it gave."""
-    make, read = WAYS[name]
+    make = WAYS[name]
     made = md.privatize(make(table), "x", FOUND)
     once = {int(i): x for i, x in read(made)}
     assert len(once) == ROWS
@@ -178,7 +152,7 @@ def test_no_plan_draws_anew_what_was_drawn_once(name, plan, table):
 @pytest.mark.parametrize("name", ["polars lazy", "dask"])
 def test_words_that_are_not_repeatable_are_found_out(name, table, expected, monkeypatch):
     """A control for the three tests above: words by place, or fresh ones."""
-    make, read = WAYS[name]
+    make = WAYS[name]
 
     numbers = itertools.count()
 
@@ -226,7 +200,7 @@ def test_columns_of_every_text_type_of_arrow_keep_it(table, expected, kind):
     frame = pa.table({"id": table["id"].tolist(), "x": chunks})
     reports = md.privatize(frame, "x", FOUND, row="id", key=KEY)
     assert reports.schema.field("x").type == frame.schema.field("x").type
-    check_reports(WAYS["arrow"][1](reports), expected)
+    check_reports(read(reports), expected)
 
 
 @pytest.mark.parametrize("index", [[0] * ROWS, [float("nan")] * ROWS, list(range(ROWS))[::-1]])
@@ -235,7 +209,7 @@ def test_rows_of_pandas_frames_keep_an_index_with_repeats(table, expected, index
     made = md.privatize(frame, "x", FOUND, row="id", key=KEY)
     assert made.index.equals(frame.index)
     assert made["id"].tolist() == table["id"].tolist()
-    check_reports(WAYS["pandas"][1](made), expected)
+    check_reports(read(made), expected)
 
 
 def changing(table, change):
@@ -454,10 +428,10 @@ def test_what_is_no_identity_is_refused(values):
 
 
 def test_floats_are_refused_by_every_table(table):
-    for make, read in WAYS.values():
+    for make in WAYS.values():
         frame = make(table.astype({"id": float}))
         refused(
-            lambda f=frame, r=read: list(r(md.privatize(f, "x", FOUND, row="id"))),
+            lambda f=frame: list(read(md.privatize(f, "x", FOUND, row="id"))),
             "floating-point",
             error=DataError,
         )
@@ -466,7 +440,7 @@ def test_floats_are_refused_by_every_table(table):
 @for_each("name", ONCE)
 @for_each("row", [None, "id"])
 def test_tables_without_rows_are_refused_at_once(name, row, table):
-    empty = WAYS[name][0](table.iloc[:0])
+    empty = WAYS[name](table.iloc[:0])
     refused(lambda: md.privatize(empty, "x", FOUND, row=row), "at least one row", error=DataError)
 
 
@@ -475,7 +449,7 @@ def test_tables_without_rows_are_refused_at_once(name, row, table):
 
 @for_each("name", WAYS)
 def test_repeated_identities_are_refused_over_the_whole_table(name, table):
-    make, read = WAYS[name]
+    make = WAYS[name]
     twice = pd.concat([table, table.iloc[[0]].assign(x="c")], ignore_index=True)
     table_of = make(twice)
     if name == "arrow reader":
@@ -490,7 +464,7 @@ def test_repeated_identities_are_refused_over_the_whole_table(name, table):
 
 @for_each("name", WAYS)
 def test_a_person_has_one_report(name, table, expected):
-    make, read = WAYS[name]
+    make = WAYS[name]
     thrice = pd.concat([table, table, table.iloc[:10]], ignore_index=True)
     found = list(read(md.privatize(make(thrice), "x", FOUND, person="id", key=KEY)))
     assert len(found) == len(thrice)
@@ -604,10 +578,10 @@ def test_reports_by_identity_follow_the_kernel_and_are_independent():
 
 def test_undecided_words_of_an_identity_are_settled_with_the_right_chances(monkeypatch):
     """Kernels over other denominators need more than one word for some rows."""
-    from mechdesign.release import column
+    from mechdesign.release import drawing
     from mechdesign.release.sampler import AliasTable
 
-    monkeypatch.setattr(column, "draw_table", lambda mechanism: AliasTable(mechanism, bits=4))
+    monkeypatch.setattr(drawing, "draw_table", lambda mechanism: AliasTable(mechanism, bits=4))
     thirds = md.Mechanism.from_weights(np.array([[1, 1, 1]]), 2, ["a"], check=False)
     frame = pd.DataFrame({"id": range(30_000), "x": "a"})
     made = md.privatize(frame, "x", thirds, row="id", key=KEY)["x"]

@@ -333,7 +333,7 @@ def test_explain_names_the_method():
     refused = md.errors.NoMethodError
     with pytest.raises(refused, match="does not minimise the risk"):
         md.explain(ABC, Estimation(), md.LDP(1), solver="vertices")
-    with pytest.raises(refused, match="risk of estimates alone"):
+    with pytest.raises(refused, match="does not solve sub-convex"):
         md.explain(ABC, md.utility.MutualInformation(), md.LDP(1), solver="optimal-experiment")
 
 

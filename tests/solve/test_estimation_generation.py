@@ -166,8 +166,8 @@ def test_a_search_that_is_cut_short_says_how_good_its_kernel_is(counted_clock):
 
 
 def test_more_symbols_than_can_be_mixed_are_refused():
-    with pytest.raises(NoMethodError, match="above the 100"):
-        md.explain(md.Prior.uniform(101), Estimation(), md.LDP(1))
+    with pytest.raises(NoMethodError, match="above the 200"):
+        md.explain(md.Prior.uniform(201), Estimation(), md.LDP(1), solver="optimal-experiment")
 
 
 @pytest.mark.slow

@@ -13,13 +13,12 @@ import mechdesign as md
 from mechdesign.errors import CertificateError, GapWarning, NoMethodError, SolverError
 from mechdesign.privacy.constraint import Rounding
 from mechdesign.solve import (
+    LINEAR,
+    SUBLINEAR,
     Candidate,
     Duals,
-    Handles,
     Method,
     compile_program,
-    handles_linear,
-    handles_sublinear,
 )
 
 PRIOR = md.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"])
@@ -33,7 +32,7 @@ class SciPy(Method):
 
     name = "scipy"
     reason = "asked for by an object"
-    handles = handles_linear()
+    features = LINEAR
 
     def solve(self, program):
         compiled = compile_program(program)
@@ -187,19 +186,19 @@ def test_an_answer_that_is_no_candidate_is_an_error_in_one_line(answer):
 
 def test_a_method_that_does_not_say_what_it_is():
     class Nameless(Method):
-        handles = handles_linear()
+        features = LINEAR
 
         def solve(self, program):
             raise AssertionError("solved")
 
     class Silent(Nameless):
         name = "silent"
-        handles = None
+        features = None
 
-    for method, missing in ((Nameless(), "name"), (Silent(), "handles")):
+    for method, missing in ((Nameless(), "name"), (Silent(), "features")):
         for call in (md.explain, md.design):
             ask = partial(call, PRIOR, HAMMING, md.LDP(1), solver=method)
-            refused(ask, f"got one without {missing}", "handles_linear()")
+            refused(ask, f"got one without {missing}", "mechdesign.solve.LINEAR")
 
 
 def scaled(program, kernel, duals):
@@ -238,7 +237,7 @@ def test_dual_variables_of_sums_of_other_shapes_prove_nothing(notion, numbers):
     """As many numbers as symbols, and as outputs, would stand at the wrong ones."""
 
     class Summing(Edited):
-        handles = Handles(frozenset({"linear"}), sums=frozenset())
+        features = LINEAR | {"sums"}
 
     method = Summing(lambda program, k, d: (k, Duals(sums=((numbers,),))))
     for solver in (method, Summing(lambda program, k, d: (k, Duals(sums=((),))))):
@@ -251,7 +250,7 @@ def test_dual_variables_of_sums_of_other_shapes_prove_nothing(notion, numbers):
 def test_prices_beyond_floats_only_lose_the_bound(price):
     class Pricing(Method):
         name = "pricing"
-        handles = handles_sublinear()
+        features = SUBLINEAR
 
         def solve(self, program):
             return Candidate(program.constant_kernel, Duals(np.full(3, price)), "nothing")
@@ -265,7 +264,7 @@ def test_prices_beyond_floats_only_lose_the_bound(price):
 
 def test_an_object_may_refuse():
     class Sublinear(SciPy):
-        handles = handles_sublinear()
+        features = SUBLINEAR
 
     class Picky(SciPy):
         def condition(self, program):
@@ -285,7 +284,7 @@ def test_an_object_may_refuse():
 def test_an_object_for_informations():
     class Constant(Method):
         name = "constant kernel"
-        handles = handles_sublinear()
+        features = SUBLINEAR
 
         def solve(self, program):
             return Candidate(program.constant_kernel, Duals(), "nothing")

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import mechdesign as md
-from mechdesign.certificate import bounds
 from mechdesign.program.problem import state_problem
 from mechdesign.program.program import TwoSided
 from mechdesign.solve.interior_point import Structured
@@ -293,7 +292,7 @@ def test_a_warm_start_of_another_kind_does_no_harm(change):
     utility = md.utility.Matrix(np.random.default_rng(1).random((30, 30)))
     before = Structured().solve(state_problem(prior, utility, first(1.0)).program)
     program = state_problem(prior, utility, second(1.0)).program
-    near, cold = Structured().warm_solve(program, before), Structured().solve(program)
+    near, cold = Structured().solve(program, before), Structured().solve(program)
     values = [float((program.objective * c.kernel).sum()) for c in (near, cold)]
     assert values[0] == pytest.approx(values[1], abs=1e-7)
 
@@ -308,7 +307,7 @@ def test_a_warm_start_over_other_symbols_is_not_used():
         ).program
         for n in (10, 30)
     )
-    near = Structured().warm_solve(large, Structured().solve(small))
+    near = Structured().solve(large, Structured().solve(small))
     assert near.details["converged"] == "True"
 
 
@@ -330,13 +329,12 @@ def test_it_does_not_stop_before_scales_balance():
 
 @kinds
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 9), decades=st.integers(0, 12))
-def test_prices_agree_with_the_certificate_and_with_a_linear_program(kind, seed, n, decades):
+def test_prices_agree_with_a_linear_program(kind, seed, n, decades):
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(n)) * 10.0 ** -rng.uniform(0, decades, n)
     p /= p.sum()
     sides, reduced = SIDES[kind], p * rng.normal(size=(3, n))
     found = best_columns(reduced, p, sides)
-    np.testing.assert_allclose(found, bounds.supports(reduced.T, p, sides), rtol=1e-9, atol=1e-14)
     cone = cone_of(sides)
     # Over masses p_x k_x and t: l t ≤ k ≤ h t, where t = pᵀk = 1 or is free.
     rows = np.block([[np.eye(n), -cone.upper * p[:, None]], [-np.eye(n), cone.lower * p[:, None]]])
@@ -344,14 +342,6 @@ def test_prices_agree_with_the_certificate_and_with_a_linear_program(kind, seed,
     for w, support in zip(reduced, found, strict=True):
         best = linprog([*(-w / p), 0], rows, np.zeros(2 * n), equal, np.ones(len(equal)), (0, None))
         assert support == pytest.approx(-best.fun, abs=1e-6)
-
-
-@for_each("block", [1, 7, 50, 10**6])
-@kinds
-def test_pricing_in_blocks_changes_nothing(kind, block):
-    p, c = objectives(5, 9, 23)
-    whole = best_columns(c, p, SIDES[kind])
-    np.testing.assert_allclose(best_columns(c, p, SIDES[kind], block), whole, rtol=1e-13)
 
 
 @kinds

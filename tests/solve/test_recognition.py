@@ -148,6 +148,7 @@ def test_refuses_with_a_reason(gains, privacy, words):
     assert words in why
 
 
+@pytest.mark.slow
 @each
 def test_a_thousand_symbols(name):
     prior = md.Prior.from_counts(np.random.default_rng(0).dirichlet(np.ones(1000)))

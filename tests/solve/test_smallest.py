@@ -185,7 +185,7 @@ def test_levels_at_which_designs_fail_are_undecided():
 
 def test_a_solver_that_always_fails_is_not_a_proof():
     class Fails(md.solve.Method):
-        name, handles = "fails", md.solve.handles_linear()
+        name, features = "fails", md.solve.LINEAR
 
         def solve(self, program):
             raise SolverError("as always")

@@ -169,7 +169,7 @@ def test_a_warm_start_changes_nothing():
     method = Structured()
     near = method.solve(state_problem(prior, utility, md.PML(0.9)).program)
     program = state_problem(prior, utility, md.PML(1.0)).program
-    warm, cold = method.warm_solve(program, near), method.solve(program)
+    warm, cold = method.solve(program, near), method.solve(program)
     values = [float((program.objective * c.kernel).sum()) for c in (warm, cold)]
     assert values[0] == pytest.approx(values[1], abs=1e-7)
 

@@ -74,6 +74,7 @@ def resealed(content):
 # What is answered
 
 
+@pytest.mark.slow
 @for_each("name", ASKED)
 def test_public_forms_answer_what_the_design_answers_to_the_last_bit(designs, tmp_path, name):
     found = designs[name]

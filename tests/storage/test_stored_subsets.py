@@ -20,6 +20,11 @@ def grouped():
     return md.subset_selection(prior, [md.LDP(1), md.PML(0.9)])
 
 
+def near():
+    masses = [40, 33, 20, 9, 8, 7, 3, 2, 1]
+    return md.subset_selection(md.Prior.from_counts(masses, list("abcdefghi")), md.LDP(1))
+
+
 def selections():
     return [
         md.subset_selection(1000, md.LDP(1)),
@@ -28,6 +33,7 @@ def selections():
         md.subset_selection(50, md.ALIP(2, 0.5)),
         md.subset_selection(12, md.PML(1.2)),
         grouped(),
+        near(),
         md.subset_selection(100_000, md.PML(1)),
     ]
 
@@ -133,6 +139,18 @@ def forged():
             (["prior", "weights", 0], "5"),
             (["achieved"], [[0.1], [0.1]]),
             (["fingerprint"], "0" * 64),
+        ]
+    )
+    groups = content(near)["groups"]
+    yield from (
+        (near, path, value)
+        for path, value in [
+            *((["groups"], value) for value in (groups[::-1], groups[1:], [0] * 9, [10**12] * 9)),
+            (["groups", 0], 1.0),
+            *((["prices", "sizes"], value) for value in ([9], [1] * 8, [-1] * 9, ["1"] * 9)),
+            *((["prices", "weights", 0], value) for value in (1e-9, 2.0, -1.0, "x", math.nan)),
+            (["bound_exact"], "100/3"),
+            (["prior", "weights", 0], "41"),
         ]
     )
 

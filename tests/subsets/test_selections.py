@@ -52,6 +52,7 @@ MADE = [
     ([3, 3, 3, 1, 1, 1, 1], [md.LDP(1)], [(2, 2), (2, 2)]),
     ([2] * 5 + [1] * 4, [md.PML(0.8)], [(3, 2), (3, 2)]),
     ([9] + [3] * 2 + [1] * 5, [md.LIP(1)], [(1, 1), (2, 1), (7, 1)]),
+    ([40, 33, 20, 9, 8, 7, 3, 2, 1], [md.LDP(1)], None),
 ]
 
 
@@ -135,7 +136,7 @@ def test_the_estimate_is_unbiased_and_its_errors_and_moments_are_those_of_the_ma
         assert selection.variances(truth) == pytest.approx(expected, rel=rel, abs=1e-12)
         assert expected.max() <= selection.worst_variance * (1 + rel)
     assert selection.risk == pytest.approx(float((second @ even - even**2).sum()), rel=1e-9)
-    assert selection.certificate.risk_exact >= selection.certificate.bound_exact * (1 - 10**-12)
+    assert selection.certificate.risk_exact >= selection.certificate.least_exact * (1 - 10**-12)
     # Some distributions have next to the largest variance.
     share = np.linspace(0, 1, 2001)[:, None, None]
     worst = share * second.diagonal()[:, None] + (1 - share) * second - share**2
@@ -194,6 +195,7 @@ def ye_barg(n, epsilon):
     )
 
 
+@pytest.mark.slow
 def test_the_risk_is_the_least():
     """Under LDP that of the best size, elsewhere that of dense designs, which search no subsets."""
     for size, epsilon in product([5, 13, 60], [0.2, 1, 4]):
@@ -212,7 +214,7 @@ def test_the_risk_is_the_least():
         dense = md.design(prior, md.utility.Estimation(), notions)
         assert dense.gap < 1e-8
         assert selection.risk == pytest.approx(dense.risk, rel=1e-6)
-        assert dense.risk * (1 - 1e-6) <= selection.bound <= dense.risk * (1 + 1e-9)
+        assert dense.risk * (1 - 1e-6) <= -selection.bound <= dense.risk * (1 + 1e-9)
         assert selection.gap < (1e-9 if len(set(counts)) == 1 else 1e-5)
 
 
@@ -286,7 +288,7 @@ def test_levels_above_all_that_floats_hold_reveal_everything(notion):
         found = md.subset_selection(prior, notion)
         open_risk = 1 - float((prior.probabilities**2).sum())
         assert found.risk == pytest.approx(open_risk, rel=1e-9)
-        assert found.bound <= found.risk
+        assert -found.bound <= found.risk * (1 + 1e-9)
         assert 0 <= found.gap <= 1e-9
 
 
@@ -367,7 +369,10 @@ def test_what_cannot_be_is_refused_in_one_line():
     for tolerance in (-1, math.nan, "0"):
         with pytest.raises(InputError):
             md.subset_selection(20, md.LDP(1), tolerance=tolerance)
-    for masses, said in ((range(1, 9), "at most 6 masses"), ([2, 1, 0], "without mass out")):
+    for masses, said in (
+        (range(1, 9), "at most 6 different masses"),
+        ([2, 1, 0], "without mass out"),
+    ):
         with pytest.raises(InputError, match=said):
             md.subset_selection(md.Prior.from_counts(masses), md.PML(1))
     assert md.subset_selection(md.Prior.uniform(["a", "b"]), md.PML(1)).inputs == ("a", "b")

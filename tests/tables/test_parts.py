@@ -10,11 +10,10 @@ from checks import for_each, pairwise_cases
 
 import mechdesign as md
 from mechdesign.errors import DataError
-from mechdesign.release.bin_codes import encoder_of
-from mechdesign.release.codes import ABSENT, Encoder, Policy
+from mechdesign.release.codes import ABSENT, Policy
+from mechdesign.release.codings import Binned, Names
 from mechdesign.release.receipts import receipts_of
 from mechdesign.tables import parts as parts_module
-from mechdesign.tables.counting import distinct_values
 from mechdesign.tables.parts import ROWS, parts_of, side_by_side
 
 pa = pytest.importorskip("pyarrow")
@@ -83,8 +82,8 @@ def test_a_single_part_takes_no_thread():
 @pytest.fixture
 def short_parts(monkeypatch):
     """Parts of seven rows, so that a short column has many."""
-    monkeypatch.setattr("mechdesign.release.codes.ROWS", 7)
-    monkeypatch.setattr("mechdesign.release.codes._SHORT", 1)
+    monkeypatch.setattr("mechdesign.release.codings.ROWS", 7)
+    monkeypatch.setattr("mechdesign.release.codings._SHORT", 1)
 
 
 VALUES = {
@@ -142,7 +141,7 @@ def naive(values, policy):
 @for_each("kind, values, policy", pairwise_cases(KINDS, VALUES, POLICIES))
 def test_codes_of_parts_are_those_of_each_value(kind, values, policy):
     column, policy = KINDS[kind](VALUES[values]), POLICIES[policy]
-    encoder = Encoder("x", LABELS, policy)
+    encoder = Names("x", LABELS, policy)
     expected = naive(VALUES[values], policy)
     if isinstance(expected, list):
         assert encoder.encode(column).tolist() == expected
@@ -151,7 +150,7 @@ def test_codes_of_parts_are_those_of_each_value(kind, values, policy):
         encoder.encode(column, 1000)
     # All rows are told of, those of other parts too, as where the column is read as one.
     with pytest.raises(DataError) as whole:
-        Encoder("x", LABELS, policy).look_up(*distinct_values(column), 1000)
+        Names("x", LABELS, policy).encode(column.to_pylist(), 1000)
     assert str(problem.value) == str(whole.value)
 
 
@@ -159,32 +158,32 @@ def test_codes_of_parts_are_those_of_each_value(kind, values, policy):
 def test_a_dictionary_may_name_what_no_row_has():
     indices = pa.array([0, 2, None, 0] * 20, pa.int8())
     column = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "nobody", "c"]))
-    encoder = Encoder("x", LABELS, Policy(missing="keep"))
+    encoder = Names("x", LABELS, Policy(missing="keep"))
     assert encoder.encode(column).tolist() == [1, 2, -1, 1] * 20
 
 
 @pytest.mark.usefixtures("short_parts")
 def test_missing_values_are_an_input_where_one_is_null():
-    encoder = Encoder("x", ["a", None, "b"], Policy())
+    encoder = Names("x", ["a", None, "b"], Policy())
     for kind in KINDS.values():
         assert encoder.encode(kind(["b", None, "a"] * 20)).tolist() == [2, 1, 0] * 20
 
 
 @pytest.mark.usefixtures("short_parts")
 def test_cells_of_text_files_match_by_their_text():
-    encoder = Encoder("x", [1, "2.0", "a"], Policy(), texts=True)
+    encoder = Names("x", [1, "2.0", "a"], Policy(), texts=True)
     column = pa.array(["1", "1.0", " a ", "2.0", "a", "1"] * 10)
     assert encoder.encode(column).tolist() == [0, 0, 2, 1, 2, 0] * 10
     # In a data frame text is no number.
     with pytest.raises(DataError):
-        Encoder("x", [1, "a"], Policy()).encode(pa.array(["1", "a"] * 10))
+        Names("x", [1, "a"], Policy()).encode(pa.array(["1", "a"] * 10))
 
 
 @pytest.mark.usefixtures("short_parts")
 def test_a_number_is_never_the_label_of_a_bin():
     """Text that is equal to a label lies in the bin that its number says."""
     bins = md.bins(edges=[0, 1, 2, 10], labels=["5", "x", "y"])
-    encoder = encoder_of("n", ("5", "x", "y"), Policy(), texts=True, bins=bins)
+    encoder = Binned("n", ("5", "x", "y"), Policy(), bins, texts=True)
     column = pa.array(["5", "0.5", "1.5", "x"] * 10)
     assert encoder.encode(column).tolist() == [2, 0, 1, 1] * 10
 
@@ -194,12 +193,12 @@ def test_codes_of_many_inputs_do_not_run_over(size):
     labels = [f"v{i}" for i in range(size)]
     column = pa.array([labels[-1], None, labels[0]])
     for values in (column, column.dictionary_encode()):
-        encoder = Encoder("x", labels, Policy(missing="keep"))
+        encoder = Names("x", labels, Policy(missing="keep"))
         assert encoder.encode(values).tolist() == [size - 1, -1, 0]
 
 
 def test_no_value_of_the_data_is_kept_by_a_copy():
-    encoder = Encoder("x", LABELS, Policy(unseen="null"))
+    encoder = Names("x", LABELS, Policy(unseen="null"))
     encoder.encode(pa.array(["a", "secret"]).dictionary_encode())
     assert "secret" in str(encoder._last)
     assert "secret" not in str(encoder.__getstate__())
@@ -216,7 +215,7 @@ def test_reports_and_receipts_do_not_depend_on_the_size_of_parts(rows, monkeypat
     whole = md.privatize(table, "x", found, rng=5)
     receipt = receipts_of(whole)["x"]
     monkeypatch.setattr(parts_of, "__defaults__", (rows + 1,))
-    monkeypatch.setattr("mechdesign.release.codes.ROWS", rows + 1)
+    monkeypatch.setattr("mechdesign.release.codings.ROWS", rows + 1)
     again = md.privatize(table, "x", found, rng=5)
     assert whole["x"].to_pylist() == again["x"].to_pylist()
     assert receipt == receipts_of(again)["x"]

@@ -104,6 +104,7 @@ def parquet(path):
 
 
 FORMS = {
+    "sep.csv": lambda p: p.write_text("sep=;\n" + text_of(";")),
     "a.csv": lambda p: p.write_text(text_of()),
     "b.csv": lambda p: p.write_text(text_of(";", "\r\n")),
     "c.tsv": lambda p: p.write_text(text_of("\t")),

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
 import json
+import sys
+from decimal import Decimal
+from pathlib import Path
 
 import pytest
+from engines import needed, spark_session
 from test_reading import packed, workbook
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.tables.reading import read_columns
+from mechdesign.errors import DataError
+from mechdesign.tables import files
+from mechdesign.tables.reading import open_table, read_columns
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.parquet")
@@ -32,68 +39,101 @@ def text(sep):
     return buffer.getvalue()
 
 
+def halves(folder):
+    """Two files of one table."""
+    folder.mkdir()
+    for i, part in enumerate((FRAME[:50], FRAME[50:])):
+        part.to_parquet(folder / f"{i}.parquet")
+
+
+def stream(path):
+    table = pa.Table.from_pandas(FRAME)
+    with pa.ipc.new_stream(str(path), table.schema) as writer:
+        writer.write_table(table, max_chunksize=32)
+
+
+# How a table is written, how it is named, and the ending of its reports.
 FORMS = {
-    "a.csv": lambda p: p.write_bytes(text(",").encode("utf-8-sig")),
-    "b.csv": lambda p: p.write_bytes(text(";").encode("latin-1")),
-    "c.tsv.gz": lambda p: packed(p, text("\t").encode()),
-    "d.csv.zst": lambda p: packed(p, text("|").encode("utf-16")),
-    "e.parquet": lambda p: FRAME.to_parquet(p),
-    "f.feather": lambda p: FRAME.to_feather(p),
-    "g.xlsx": lambda p: workbook(p, [NAMES, *ROWS]),
+    "a.csv": (lambda p: p.write_bytes(text(",").encode("utf-8-sig")), "", ".csv"),
+    "b.csv": (lambda p: p.write_bytes(text(";").encode("latin-1")), "", ".parquet"),
+    "c.tsv.gz": (lambda p: packed(p, text("\t").encode()), "", ".feather"),
+    "d.csv.zst": (lambda p: packed(p, text("|").encode("utf-16")), "", ".csv.gz"),
+    "e.parquet": (lambda p: FRAME.to_parquet(p), "", ".arrows"),
+    "f.feather": (lambda p: FRAME.to_feather(p), "", ".tsv"),
+    "g.xlsx": (lambda p: workbook(p, [NAMES, *ROWS]), "", ".parquet"),
+    "h.arrows": (stream, "", ".csv.zst"),
+    "i": (halves, "", ""),
+    "j": (halves, "*.parquet", ""),
+    "k.csv": (lambda p: p.write_text(text(",")), "-", ".csv"),
 }
-OUTPUTS = (".csv", ".parquet", ".feather", ".csv.gz", ".arrows", ".tsv", ".parquet")
+FRAMES = {
+    "pandas": lambda: FRAME,
+    "polars": lambda: pl.from_pandas(FRAME),
+    "polars, lazy": lambda: pl.from_pandas(FRAME).lazy(),
+    "Arrow": lambda: pa.Table.from_pandas(FRAME),
+    "Arrow batches": lambda: pa.Table.from_pandas(FRAME).to_batches(50),
+    "DuckDB": lambda: needed("duckdb").from_arrow(pa.Table.from_pandas(FRAME)),
+    "Dask": lambda: needed("dask.dataframe").from_pandas(FRAME, npartitions=2),
+    "Spark": lambda: spark_session().createDataFrame(FRAME),
+}
 
 
 def run(*words):
     assert main([str(word) for word in words]) == 0, words
 
 
-def test_a_survey_in_every_form_has_one_design_and_one_set_of_reports(tmp_path, capsys):
-    md.release_key(tmp_path / "key")
+SPARK = [pytest.mark.slow, pytest.mark.filterwarnings("default", "ignore::ResourceWarning")]
+
+
+@pytest.mark.parametrize("is_spark", [False, pytest.param(True, marks=SPARK)])
+def test_a_survey_in_every_form_has_one_design_and_one_set_of_reports(
+    is_spark, tmp_path, capsys, monkeypatch
+):
+    """Of the command line and of Python: 7 and "7" are one person, who has one report."""
+    key, saved = tmp_path / "key", tmp_path / "m.json"
+    md.release_key(key)
     expected = md.design(md.Prior.from_counts(JOBS), md.utility.Estimation(), md.LDP(1.5))
-    by_key = {"row": "id", "key": tmp_path / "key"}
+    by_key = {"row": "id", "key": key}
     drawn = md.privatize(FRAME, "job", expected, **by_key)["job"].tolist()
+    shares = md.estimate(drawn, expected).values.tolist()
+    asked = ["--column", "job", "-p", "ldp:1.5", "-u", "estimation", "--output", saved, "--force"]
     estimates = []
-    for (name, write), ending in zip(FORMS.items(), OUTPUTS, strict=True):
-        path, out, saved = tmp_path / name, tmp_path / f"out-{name}{ending}", tmp_path / "m.json"
+    for name, (write, pattern, ending) in FORMS.items() if not is_spark else ():
+        path, out = tmp_path / name, tmp_path / f"out-{name}{ending}"
         write(path)
         said = ["--encoding", "latin-1"] if name == "b.csv" else []
-        asked = [
-            "--column",
-            "job",
-            "-p",
-            "ldp:1.5",
-            "-u",
-            "estimation",
-            "--output",
-            saved,
-            "--force",
-        ]
-        run("design", path, *asked, *said)
+        table = path / pattern if "*" in pattern else pattern or path
+        files._copied_input.cache_clear()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text(";").encode())))
+        run("design", table, *asked, *said)
         assert md.load(saved).mechanism == expected.mechanism
-        ledger = ["--ledger", tmp_path / f"{name}.ledger", "--row", "id", "--key", tmp_path / "key"]
-        run("apply", saved, path, "--column", "job", "-o", out, *ledger, *said)
-        # 7 and "7" are one person, so that a file of text has the same reports.
+        ledger = ["--ledger", tmp_path / f"{name}.ledger", "--row", "id", "--key", key]
+        source = path if pattern == "-" else table
+        run("apply", saved, source, "--column", "job", "-o", out, *ledger, *said)
         reports, ids = read_columns(out, ["job", "id"])
-        assert (reports, [*map(int, ids)]) == (drawn, FRAME["id"].tolist())
+        assert (reports, [*map(int, ids)]) == (drawn, FRAME["id"].tolist()), name
         capsys.readouterr()
         run("estimate", saved, out, "--column", "job", "--json")
         told = json.loads(capsys.readouterr().out)
         estimates.append([told[part] for part in ("rows", "kernel", "reports", "shrunk")])
-        # The same in Python.
-        found = md.Prior.from_data(path, "job", encoding=said[-1] if said else None)
-        assert found == expected.prior
-        again = md.estimate(out, expected, "job")
-        assert [row["estimate"] for row in told["rows"]] == pytest.approx(again.values.tolist())
+        # The same in Python, and of several files.
+        encoding = said[-1] if said else None
+        parts = [*path.iterdir()] if path.is_dir() else table
+        assert md.Prior.from_data(table, "job", encoding=encoding) == expected.prior
+        assert md.Prior.from_data(parts, "job", encoding=encoding) == expected.prior
+        assert md.estimate(out, expected, "job").values.tolist() == pytest.approx(shares)
     assert estimates == estimates[:1] * len(estimates)
-    for frame in (
-        FRAME,
-        pl.from_pandas(FRAME),
-        pa.Table.from_pandas(FRAME),
-        pl.from_pandas(FRAME).lazy(),
-    ):
-        made = md.privatize(frame, "job", expected, **by_key)
-        assert read_columns(made, ["job"]) == [drawn]
+    assert all([row["estimate"] for row in each[0]] == pytest.approx(shares) for each in estimates)
+    for name in FRAMES:
+        if (name == "Spark") == is_spark:
+            made = md.privatize(FRAMES[name](), "job", expected, **by_key)
+            made = list(made) if name == "Arrow batches" else made
+            assert read_columns(made, ["job"]) == [drawn], name
+            assert md.Prior.from_data(FRAMES[name](), "job") == expected.prior
+            assert md.estimate(made, expected, "job").values.tolist() == pytest.approx(shares)
+            if is_spark:
+                made.sparkSession.stop()
+    files._copied_input.cache_clear()
 
 
 def test_reports_that_are_symbols_keep_the_categories_and_their_order(tmp_path):
@@ -113,6 +153,77 @@ def test_reports_that_are_symbols_keep_the_categories_and_their_order(tmp_path):
     pa.parquet.write_table(table, tmp_path / "t.parquet")
     md.privatize_file(tmp_path / "t.parquet", tmp_path / "o.parquet", "x", made, ledger=False)
     assert md.Prior.from_data(tmp_path / "o.parquet", "x").labels == tuple(levels)
+
+
+def test_frames_of_text_have_the_labels_of_a_design_of_dates_times_and_decimals(tmp_path):
+    """pandas reads dates as text, decimals as floats, and integers as floats where some miss."""
+    columns = {
+        "day": [dt.date(2024, 2, 29), dt.date(1999, 1, 1), dt.date(2024, 3, 1)],
+        "at": [dt.datetime(2024, 2, 29, 12, 30), dt.datetime(2024, 2, 29), dt.datetime(1999, 1, 1)],
+        "zoned": [dt.datetime(2024, 2, 29, hour, tzinfo=dt.UTC) for hour in (0, 5, 7)],
+        "clock": [dt.time(8), dt.time(9, 30), dt.time(23, 59, 59)],
+        "paid": [Decimal("0.10"), Decimal("1.25"), Decimal("7")],
+        "n": [1, 2, 30],
+    }
+    table = {"id": range(30)} | {name: values * 10 for name, values in columns.items()}
+    frame, key = pd.DataFrame(table), md.release_key(tmp_path / "key")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    read, parsed = (
+        pd.read_csv(tmp_path / "t.csv", parse_dates=dates) for dates in ([], ["day", "at"])
+    )
+    for name, labels in columns.items():
+        made = md.randomised_response(md.Prior.uniform(labels), 2)
+        out = md.privatize(frame, name, made, row="id", key=key)
+        drawn = out[name].tolist()
+        for other in (read, parsed, pl.from_pandas(read), pa.Table.from_pandas(parsed)):
+            again = md.privatize(other, name, made, row="id", key=key)
+            assert [*map(made.outputs.index, read_columns(again, [name])[0])] == [
+                *map(made.outputs.index, drawn)
+            ], (name, type(other))
+        expected = md.estimate(out, made, name).values
+        out.to_csv(tmp_path / "out.csv", index=False)
+        reports = pd.read_csv(tmp_path / "out.csv")
+        if name == "n":
+            reports[name] = reports[name].astype(float)
+        md.save_receipt(out, tmp_path / "said.json", overwrite=True)
+        for said in (tmp_path / "said.json", None):
+            told = md.estimate(reports, made, name, receipt=said)
+            assert told.values.tolist() == expected.tolist()
+        for wrong in ("2024-02-30", "snan", "", "x", 5.5, b"1"):
+            with pytest.raises(DataError, match="expected"):
+                md.privatize(pd.DataFrame({name: [wrong]}), name, made)
+
+
+def test_the_order_of_categories_is_kept_in_text(tmp_path):
+    """The note beside a text file tells it."""
+    levels = ["low", "medium", "high"]
+    made = md.randomised_response(md.Prior.uniform(sorted(levels)), 1)
+    frame = pd.DataFrame(
+        {"x": pd.Categorical(["high", "low", "medium"] * 90, levels, ordered=True)}
+    )
+    frame.to_parquet(tmp_path / "t.parquet")
+    for name in ("o.csv", "p.tsv.gz"):
+        out = tmp_path / name
+        md.privatize_file(tmp_path / "t.parquet", out, "x", made, ledger=False, rng=1)
+        assert md.Prior.from_data(out, "x").labels == tuple(levels)
+        table = open_table(out)
+        assert table.schema.field("x").type.ordered
+        assert md.estimate(out, made, "x").values.sum() == pytest.approx(1)
+        # What was not written with it is refused, and quoted nowhere.
+        note = Path(f"{out}.receipt.json")
+        told = json.loads(note.read_text())
+        assert told["types"] == {"x": {"ordered": levels}}
+        for wrong in (
+            {"ordered": ["low", "high"]},
+            {"ordered": ["a", "a"]},
+            {"ordered": [1]},
+            {},
+            7,
+        ):
+            note.write_text(json.dumps(told | {"types": {"x": wrong}}))
+            with pytest.raises(DataError, match="expected") as refused:
+                md.Prior.from_data(out, "x")
+            assert "medium" not in str(refused.value)
 
 
 def test_every_command_is_told_how_text_is_written(tmp_path, capsys):

@@ -114,7 +114,10 @@ def test_a_distance_too_large_for_floats_is_refused():
 )
 def test_unknown_distances_name_the_nearest(name, near):
     found = refused(
-        lambda: Distance(name), "absolute, discrete, euclidean, squared", repr(name), error=UnknownNameError
+        lambda: Distance(name),
+        "absolute, discrete, euclidean, squared",
+        repr(name),
+        error=UnknownNameError,
     )
     assert found.remedy == (f"did you mean {near!r}?" if near else "choose one of these")
 

@@ -8,12 +8,12 @@ their upper lift bound fit, nor what they leave to the one that lies between its
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,13 +119,25 @@ def staircases(prior: Prior, ratio: Fraction) -> Iterator[Staircase]:
 
     They are the extreme columns under a bound on the ratio alone ([Kairouz2016]).
     """
-    n, excess = len(prior), ratio - 1
-    for bits in range(1, (1 << n) - 1):
-        upper = tuple(bool(bits >> x & 1) for x in range(n))
-        weight = sum(w for w, up in zip(prior.weights, upper, strict=True) if up)
-        mass = Fraction(weight, prior.total)
-        scale = 1 + excess * mass
-        yield Staircase(upper, mass, excess * (1 - mass) / scale, -excess * mass / scale)
+    above, below = (ratio - 1).as_integer_ratio()
+    whole, symbols = prior.total, range(len(prior))
+    for bits, weight in enumerate(subset_sums(prior.weights)):
+        if 0 < bits < (1 << len(prior)) - 1:
+            scale = below * whole + above * weight
+            yield Staircase(
+                tuple(bool(bits >> x & 1) for x in symbols),
+                Fraction(weight, whole),
+                Fraction(above * (whole - weight), scale),
+                Fraction(-above * weight, scale),
+            )
+
+
+def subset_sums(values: Iterable[Any]) -> list[Any]:
+    """The sum over every set of places, whose bits are the position."""
+    sums: list[Any] = [0]
+    for value in values:
+        sums += [value + one for one in sums]
+    return sums
 
 
 def listed_columns(prior: Prior, sides: TwoSided) -> Iterator[Deviations]:

@@ -250,7 +250,7 @@ class QuadraticPricing:
         except SolverError:  # a bound more or less; nothing rests on it
             return None
         for step in range(rounds + 1):
-            barrier.maximise(near, deadline)
+            barrier.follow(near, deadline)
             found, before = barrier.design, -math.inf if best is None else best.value
             if best is None or found.value > before:
                 best = found
@@ -356,12 +356,12 @@ class QuadraticPricing:
         relaxation = Relaxation(coordinates, matrix, size)
         best, before = math.inf, math.inf
         for step in range(_ROUNDS + 1):
-            relaxation.minimise(_COARSE * size, deadline)
+            relaxation.follow(_COARSE * size, deadline)
             helps = relaxation.least > 0 and (not step or relaxation.value < _HELPS * before)
             last = step == _ROUNDS or not helps
             before = relaxation.value
             if last:
-                relaxation.minimise(_FINE * size, deadline)
+                relaxation.follow(_FINE * size, deadline)
             majorant = Majorant.of(form, box, level, relaxation.point, ratios)
             best = min(best, relaxed_bound(majorant, ratios))
             if best <= level or last or clock.now() > deadline:

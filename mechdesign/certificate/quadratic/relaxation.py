@@ -21,17 +21,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ... import clock
 from ...errors import SolverError
+from .barrier import Barrier, curvature, log_determinant
 from .cuts import Cuts, violated
 from .forms import UNIT, Array, FloatBox, Form
 
-_MOST_NEWTON, _CENTRED = 40, 0.3
-_FALL, _RESTART, _ENOUGH = 0.2, 1e-3, 0.1
-# Cuts that are kept, for each symbol.
-_KEPT = 8
+# A point of the middle of the path has a μ above this share of the values that matter.
+_MIDDLE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +159,7 @@ class Relaxed:
     moments: Array
 
 
-class Relaxation:
+class Relaxation(Barrier):
     """min v such that v E₀₀ − Q − Σ y_k sym(a_k b_kᵀ) ⪰ 0, y ≥ 0 but for chords under LDP.
 
     Parameters
@@ -172,26 +169,30 @@ class Relaxation:
     size : of the values that matter
     """
 
-    def __init__(self, coordinates: Coordinates, form: Array, size: float) -> None:
-        self.coordinates, self.form = coordinates, form
-        n = len(coordinates.low)
-        self.free = n if coordinates.binary else 0
-        self.cuts = Cuts.none(len(coordinates.scale))
-        self.one, self.two = coordinates.low, coordinates.high
-        self.unit = max(float(np.abs(form).max()), 1e-300)
-        self.value, self.y = self._start()
-        self.mu = self.value / (coordinates.size + 1)
-        # A point of the path from which cuts are taken in: near the end there is no room to move.
-        self._middle = _RESTART * size / coordinates.size
-        self._before = self.mu, self.value, self.y
+    fall, enough, ridge, kept = 0.2, 0.1, 1e-15, 8
 
-    def _slack(self, value: float, y: Array) -> Array:
-        product = (self.one * y[:, None]).T @ self.two
+    def __init__(self, coordinates: Coordinates, form: Array, size: float) -> None:
+        n = len(coordinates.low)
+        super().__init__(coordinates, 1 + n if coordinates.binary else 1, 1 + n)
+        self.form = form
+        self.unit = max(float(np.abs(form).max()), 1e-300)
+        self.x = self._start()
+        self.mu = self.value / (coordinates.size + 1)
+        self.middle = _MIDDLE * size / coordinates.size
+        self._before = self.mu, self.x
+
+    @property
+    def value(self) -> float:
+        """V."""
+        return float(self.x[0])
+
+    def _slack(self, x: Array) -> Array:
+        product = (self.one * x[1:, None]).T @ self.two
         slack = -self.form - (product + product.T) / 2
-        slack[0, 0] += value
+        slack[0, 0] += x[0]
         return slack
 
-    def _start(self) -> tuple[float, Array]:
+    def _start(self) -> Array:
         """Multipliers within the interior: the products of one symbol are concave together."""
         c = self.coordinates
         for y in starts(c):
@@ -203,145 +204,43 @@ class Relaxation:
         else:
             raise SolverError("no multipliers with which the relaxation is bounded were found")
         y = y * (2 * max(float(np.linalg.eigvalsh(self.form[1:, 1:])[-1]), self.unit) / least)
-        value = float(np.abs(self.form[0]).sum() + y.sum())
-        while not _is_positive(self._slack(value, y)):
-            value *= 2
-        return 2 * value, y
-
-    def minimise(self, accuracy: float, deadline: float = math.inf) -> None:
-        """Follow the central path until v is within ``accuracy`` of the least, or time is up."""
-        last = accuracy / (self.coordinates.size + len(self.y))
-        while True:
-            self._centre(deadline)
-            if self.mu > self._middle:
-                self._before = self.mu, self.value, self.y
-            if self.mu <= last or clock.now() > deadline:
-                return
-            self.mu = max(self.mu * _FALL, last)
+        x = np.append(float(np.abs(self.form[0]).sum() + y.sum()), y)
+        while log_determinant(self._slack(x)) == -math.inf:
+            x[0] *= 2
+        x[0] *= 2
+        return x
 
     @property
     def least(self) -> float:
         """What v is at least, up to how well the point is centred."""
-        return self.value - 2 * self.mu * (self.coordinates.size + len(self.y))
+        return self.value - 2 * self.mu * (self.coordinates.size + len(self.x) - 1)
 
-    def _centre(self, deadline: float) -> None:
-        """Newton's method on v/μ − log det S − Σ log y."""
-        one, two, free = self.one, self.two, self.free
-        k = len(self.y)
-        for _ in range(_MOST_NEWTON):
-            inverse = np.linalg.inv(self._slack(self.value, self.y))
-            inverse = (inverse + inverse.T) / 2
-            left, right = inverse @ one.T, inverse @ two.T
-            mixed = one @ right
-            hessian = np.empty((k + 1, k + 1))
-            hessian[1:, 1:] = ((one @ left) * (two @ right) + mixed * mixed.T) / 2
-            hessian[0, 1:] = hessian[1:, 0] = -left[0] * right[0]
-            hessian[0, 0] = inverse[0, 0] ** 2
-            gradient = np.empty(k + 1)
-            gradient[0] = 1 / self.mu - inverse[0, 0]
-            gradient[1:] = np.diagonal(mixed)
-            positive = self.y[free:]
-            gradient[1 + free :] -= 1 / positive
-            places = np.arange(1 + free, k + 1)
-            hessian[places, places] += 1 / positive**2
-            scale = np.sqrt(np.maximum(np.diagonal(hessian), 1e-200))
-            scaled = hessian / scale / scale[:, None]
-            scaled[np.diag_indices_from(scaled)] += 1e-15
-            step = solution(scaled, -gradient / scale)
-            if step is None:
-                return
-            step /= scale
-            decrement = math.sqrt(max(-float(gradient @ step), 0.0))
-            if not self._move(step, decrement) or decrement < _CENTRED:
-                return
-            if clock.now() > deadline:
-                return
+    def inner(self, x: Array) -> float:
+        """v/μ − log det S."""
+        return float(x[0]) / self.mu - log_determinant(self._slack(x))
 
-    def _merit(self, value: float, y: Array) -> float:
-        """The barrier function, infinite outside of the interior."""
-        positive = y[self.free :]
-        if positive.min(initial=1.0) <= 0:
-            return math.inf
-        try:
-            factor = np.linalg.cholesky(self._slack(value, y))
-        except np.linalg.LinAlgError:
-            return math.inf
-        determinant = 2 * float(np.log(np.diagonal(factor)).sum())
-        return value / self.mu - determinant - float(np.log(positive).sum())
+    def derivatives(self) -> tuple[Array, Array]:
+        """Of v/μ − log det S."""
+        inverse = np.linalg.inv(self._slack(self.x))
+        slopes, block = curvature(inverse, self.one, self.two)
+        left, right = self.one @ inverse[0], self.two @ inverse[0]
+        gradient = np.append(1 / self.mu - inverse[0, 0], slopes)
+        hessian = np.empty((len(gradient), len(gradient)))
+        hessian[1:, 1:], hessian[0, 0] = block, inverse[0, 0] ** 2
+        hessian[0, 1:] = hessian[1:, 0] = -left * right
+        return gradient, hessian
 
-    def _move(self, step: Array, decrement: float) -> bool:
-        falling = step[1 + self.free :] / self.y[self.free :]
-        length = min(1.0, 0.95 / max(float(-falling.min(initial=0.0)), 1e-300))
-        now = self._merit(self.value, self.y)
-        rounding = 1e-12 * (abs(self.value) / self.mu + len(self.y))
-        while length > 1e-10:
-            value, y = float(self.value + length * step[0]), self.y + length * step[1:]
-            # A step that only just stays inside would leave no room for the next ones.
-            if self._merit(value, y) <= now - _ENOUGH * length * decrement**2 + rounding:
-                self.value, self.y = value, y
-                return True
-            length *= 0.6
-        return False
+    @property
+    def moments(self) -> Array:
+        """S⁻¹, with mass one."""
+        moments = np.linalg.inv(self._slack(self.x))
+        return np.asarray(moments / moments[0, 0])
 
     @property
     def point(self) -> Relaxed:
         """Where the method stands."""
-        moments = np.linalg.inv(self._slack(self.value, self.y))
-        n = len(self.coordinates.low)
-        return Relaxed(self.value, self.y[:n], self.cuts, self.y[n:], moments / moments[0, 0])
-
-    def cut(self) -> int:
-        """Add the products that the moments violate most, drop those that do not matter; how many
-        were added.
-        """
-        n = len(self.coordinates.low)
-        new = self.coordinates.violated(self.point.moments, self.cuts)
-        if not len(new):
-            return 0
-        kept = np.sort(np.argsort(-self.y[n:], kind="stable")[: _KEPT * n])
-        self.mu, self.value, self.y = self._before
-        if len(kept) < len(self.cuts):
-            self._keep(kept)
-        self._set(self.cuts.join(new))
-        added = np.full(len(new), self.mu)
-        while not _is_positive(self._slack(self.value, np.concatenate([self.y, added]))):
-            added *= 0.3
-        self.y = np.concatenate([self.y, added])
-        return len(new)
-
-    def _keep(self, kept: NDArray[np.intp]) -> None:
-        """Drop the other cuts, where that leaves a point of the interior."""
-        n = len(self.coordinates.low)
-        cuts, y = self.cuts, np.concatenate([self.y[:n], self.y[n:][kept]])
-        self._set(cuts.take(kept))
-        if _is_positive(self._slack(self.value, y)):
-            self.y = y
-        else:
-            self._set(cuts)
-
-    def _set(self, cuts: Cuts) -> None:
-        c, self.cuts = self.coordinates, cuts
-        one, two = c.factors(cuts)
-        self.one, self.two = np.vstack([c.low, one]), np.vstack([c.high, two])
-
-
-def solution(matrix: Array, right: Array) -> Array | None:
-    """The solution of linear equations; ``None`` where floats have none."""
-    if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
-        return None
-    try:
-        found = np.asarray(np.linalg.solve(matrix, right), dtype=float)
-    except np.linalg.LinAlgError:
-        return None
-    return found if np.isfinite(found).all() else None
-
-
-def _is_positive(matrix: Array) -> bool:
-    try:
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+        own, more = np.split(self.x[1:], [self.before - 1])
+        return Relaxed(self.value, own, self.cuts, more, self.moments)
 
 
 @dataclass(frozen=True, eq=False)

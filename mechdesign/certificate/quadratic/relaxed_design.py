@@ -19,15 +19,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ... import clock
 from ...errors import SolverError
-from .cuts import Cuts
+from .barrier import Barrier, curvature, log_determinant
 from .forms import Array, FloatBox
-from .relaxation import Coordinates, Relaxed, solution, starts
+from .relaxation import Coordinates, Relaxed, starts
 
-_MOST_NEWTON, _CENTRED = 40, 0.3
-_FALL, _FIRST, _RESTART = 0.15, 1.0, 0.1
 _RANK = 1e-11
+# A point of the middle of the path has a μ above this share of the first.
+_MIDDLE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +47,8 @@ class RelaxedDesign:
     point: Relaxed
 
 
-class DesignBarrier:
-    """Barrier method for the dual of the relaxed design.
+class DesignBarrier(Barrier):
+    """Barrier method for the dual of the relaxed design; f is minus its value.
 
     Parameters
     ----------
@@ -59,11 +58,13 @@ class DesignBarrier:
     ratios : the ends of πᵀr of columns with pᵀr = 1
     """
 
+    fall, enough, ridge = 0.15, 0.3, 1e-13
+
     def __init__(
         self, box: FloatBox, truth: Array, loss: Array, ratios: tuple[float, float]
     ) -> None:
-        self.coordinates = c = Coordinates.of(box, truth, ratios)
-        n = len(truth)
+        c, n = Coordinates.of(box, truth, ratios), len(truth)
+        super().__init__(c, len(c.low) if c.binary else 0, len(c.low))
         moved = c.scale[:, None] * c.basis
         # Rows of the inverse of (1, T): the truth, and what takes r to ξ.
         self.back = np.linalg.inv(np.column_stack([np.ones(n), moved]))[1:].T
@@ -73,14 +74,10 @@ class DesignBarrier:
         self.root = vectors[:, some] * np.sqrt(shares[some])
         self.of_root = (vectors[:, some] / np.sqrt(shares[some])).T
         self.truth = truth
-        self.free = len(c.low) if c.binary else 0
-        self.cuts, self.one, self.two = Cuts.none(n), c.low, c.high
-        self.y = self._start()
-        value, _ = self._value(self.y)
-        self.mu = _FIRST * abs(value) / (c.size + n)
-        # Cuts are taken in from here: near the end of the path there is no room to move.
-        self._middle = _RESTART * self.mu
-        self._before = self.mu, self.y
+        self.x = self._start()
+        self.mu = abs(self._value(self.x)[0]) / (c.size + n)
+        self.middle = _MIDDLE * self.mu
+        self._before = self.mu, self.x
 
     def _start(self) -> Array:
         for y in starts(self.coordinates):
@@ -117,61 +114,21 @@ class DesignBarrier:
         corner = float(parts[1][0, 0])
         return 2 * root + corner, (root, corner)
 
-    def _merit(self, y: Array) -> float:
-        value, _ = self._value(y)
-        positive = y[self.free :]
-        if value == -math.inf or positive.min(initial=1.0) <= 0:
-            return -math.inf
-        determinant = float(np.linalg.slogdet(self._matrix(y)[1:, 1:])[1])
-        return value / self.mu + determinant + float(np.log(positive).sum())
+    def inner(self, x: Array) -> float:
+        """Minus the value over μ, less log det M without its first row."""
+        value, _ = self._value(x)
+        return -value / self.mu - log_determinant(self._matrix(x)[1:, 1:])
 
-    def maximise(self, accuracy: float, deadline: float = math.inf) -> None:
-        """Follow the central path until the value is within a share of ``accuracy`` of the largest,
-        or time is up.
-        """
-        while True:
-            last = accuracy * abs(self._value(self.y)[0]) / (self.coordinates.size + len(self.y))
-            self._centre(deadline)
-            if self.mu > self._middle:
-                self._before = self.mu, self.y
-            if self.mu <= last or clock.now() > deadline:
-                return
-            self.mu = max(self.mu * _FALL, last)
+    def last(self, accuracy: float) -> float:
+        """μ at which the value is within a share of ``accuracy`` of the largest."""
+        return super().last(accuracy * abs(self._value(self.x)[0]))
 
-    def _centre(self, deadline: float) -> None:
-        for _ in range(_MOST_NEWTON):
-            gradient, hessian = self._derivatives()
-            size = np.sqrt(np.maximum(np.diagonal(hessian), 1e-200))
-            scaled = hessian / size / size[:, None]
-            scaled[np.diag_indices_from(scaled)] += 1e-13
-            step = solution(scaled, gradient / size)
-            if step is None:
-                return
-            step /= size
-            decrement = math.sqrt(max(float(gradient @ step), 0.0))
-            if not self._move(step, decrement) or decrement < _CENTRED:
-                return
-            if clock.now() > deadline:
-                return
-
-    def _move(self, step: Array, decrement: float) -> bool:
-        falling = step[self.free :] / self.y[self.free :]
-        length = min(1.0, 0.95 / max(float(-falling.min(initial=0.0)), 1e-300))
-        now = self._merit(self.y)
-        while length > 1e-10:
-            y = self.y + length * step
-            if self._merit(y) >= now + 0.3 * length * decrement**2 - 1e-12 * abs(now):
-                self.y = y
-                return True
-            length *= 0.6
-        return False
-
-    def _derivatives(self) -> tuple[Array, Array]:
-        """Of the barrier function over μ, and minus the second ones."""
-        parts = self._parts(self.y)
+    def derivatives(self) -> tuple[Array, Array]:
+        """Of :meth:`inner`."""
+        parts = self._parts(self.x)
         assert parts is not None
         matrix, schur, onto = parts
-        k, f = len(self.y), self.root.shape[1]
+        f = self.root.shape[1]
         inner = self.root.T @ schur[1:, 1:] @ self.root
         squares, turn = np.linalg.eigh((inner + inner.T) / 2)
         omega = np.sqrt(np.maximum(squares, 1e-30 * squares[-1]))
@@ -192,40 +149,13 @@ class DesignBarrier:
             rest = (e1[:, None] * second + e2[:, None] * first) / 2 / np.sqrt(omega)
             bent = np.column_stack([corner, rest])
             hessian += 2 / matrix[last, last] * (bent @ bent.T)
-        gradient, hessian = gradient / self.mu, hessian / self.mu
-        inverse = np.linalg.inv(matrix[1:, 1:])
-        inverse = (inverse + inverse.T) / 2
-        left, right = inverse @ self.one[:, 1:].T, inverse @ self.two[:, 1:].T
-        mixed = self.one[:, 1:] @ right
-        hessian += ((self.one[:, 1:] @ left) * (self.two[:, 1:] @ right) + mixed * mixed.T) / 2
-        gradient -= np.diagonal(mixed)
-        positive = self.y[self.free :]
-        gradient[self.free :] += 1 / positive
-        places = np.arange(self.free, k)
-        hessian[places, places] += 1 / positive**2
-        return gradient, hessian
-
-    def cut(self) -> int:
-        """Add the products that the moments violate most; how many."""
-        new = self.coordinates.violated(self.moments, self.cuts)
-        if not len(new):
-            return 0
-        cuts = self.cuts.join(new)
-        self.mu, y = self._before
-        one, two = self.coordinates.factors(cuts)
-        self.one = np.vstack([self.coordinates.low, one])
-        self.two = np.vstack([self.coordinates.high, two])
-        self.cuts = cuts
-        added = np.full(len(new), self.mu)
-        while self._parts(np.concatenate([y, added])) is None:
-            added *= 0.3
-        self.y = np.concatenate([y, added])
-        return len(new)
+        slopes, block = curvature(np.linalg.inv(matrix[1:, 1:]), self.one[:, 1:], self.two[:, 1:])
+        return slopes - gradient / self.mu, block + hessian / self.mu
 
     @property
     def moments(self) -> Array:
         """Second moments of z under the relaxed measure."""
-        parts = self._parts(self.y)
+        parts = self._parts(self.x)
         assert parts is not None
         matrix, schur, onto = parts
         inner = self.root.T @ schur[1:, 1:] @ self.root
@@ -241,7 +171,7 @@ class DesignBarrier:
     @property
     def design(self) -> RelaxedDesign:
         """V and λ where the method stands."""
-        parts = self._parts(self.y)
+        parts = self._parts(self.x)
         assert parts is not None
         schur = parts[1]
         inner = self.root.T @ schur[1:, 1:] @ self.root
@@ -255,5 +185,5 @@ class DesignBarrier:
             inverse,
             prices,
             2 * float(omega.sum()) + float(schur[0, 0]),
-            Relaxed(0.0, self.y[:n], self.cuts, self.y[n:], parts[0]),
+            Relaxed(0.0, self.x[:n], self.cuts, self.x[n:], parts[0]),
         )

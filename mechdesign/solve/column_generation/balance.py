@@ -16,7 +16,6 @@ from ... import clock
 from ...errors import SolverError
 
 Vector = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 _STEPS = 60
 # Mean deviation that counts as zero, in units of the largest deviation of a symbol.
@@ -24,8 +23,6 @@ _ZERO = 1e-14
 # Where the mean can no longer be told from zero by the dual value, whole steps are taken.
 _DECREASE, _SHORTEST = 1e-4, 1e-6
 _RIDGE = 1e-12
-# Pivots below this share of the largest are rounding; shares above this are not negative.
-_DEPENDENT, _NEGATIVE = 1e-9, 1e-12
 
 
 def balanced_shares(table: Vector, weights: Vector, deadline: float) -> Vector:
@@ -72,53 +69,3 @@ def _dual(logs: Vector) -> tuple[float, Vector]:
     weights = np.exp(logs - most)
     total = float(weights.sum())
     return most + float(np.log(total)), weights / total
-
-
-def basic_shares(table: Vector, shares: Vector, masses: Vector) -> tuple[Places, Vector]:
-    """Which of balanced columns are enough, at most as many as there are symbols, and their shares.
-
-    A column outside of a basis gives its share to the columns of the basis, or enters it when one
-    of those has none left. Columns are returned as they are where no basis is found.
-    """
-    from scipy.linalg import lapack
-
-    everything = np.arange(len(shares)), shares
-    # One mean follows from the others, as deviations have mean zero over the masses.
-    others = np.delete(table, int(np.argmax(masses)), axis=1)
-    rows = np.concatenate([np.ones((len(table), 1)), others], axis=1)
-    rows /= np.maximum(np.abs(rows).max(axis=0), 1e-300)
-    count = rows.shape[1]
-    if len(rows) <= count:
-        return everything
-    factors, swaps, _ = lapack.dgetrf(rows)
-    pivots = np.abs(np.diagonal(factors))
-    if not pivots.min() > _DEPENDENT * pivots.max():
-        return everything
-    order = np.arange(len(rows))
-    for i, other in enumerate(swaps):
-        order[[i, other]] = order[[other, i]]
-    basis, outside = order[:count].copy(), order[count:]
-    held = shares[basis]
-    moves = np.linalg.solve(rows[basis].T, rows[outside].T)
-    for j, column in enumerate(outside):
-        along, left = moves[:, j], shares[column]
-        loses = np.flatnonzero(along < 0)
-        room = held[loses] / -along[loses]
-        least = int(np.argmin(room)) if loses.size else -1
-        if least < 0 or room[least] >= left:
-            held = held + left * along
-            continue
-        i = int(loses[least])
-        held = held + room[least] * along
-        held[i] = left - room[least]
-        basis[i] = column
-        entering = moves[i, j + 1 :] / along[i]
-        moves[:, j + 1 :] -= np.outer(along, entering)
-        moves[i, j + 1 :] = entering
-    wanted = np.eye(count)[0]
-    held = np.linalg.solve(rows[basis].T, wanted)
-    held += np.linalg.solve(rows[basis].T, wanted - rows[basis].T @ held)
-    if not held.min() > -_NEGATIVE:
-        return everything
-    kept = np.flatnonzero(held > 0)
-    return basis[kept], held[kept]

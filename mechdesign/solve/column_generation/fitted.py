@@ -29,8 +29,9 @@ from ...certificate.columns.pricing import Heuristics
 from ...errors import SolverError
 from ...program.duals import Candidate, Duals
 from ...program.program import SEARCHING, SublinearProgram
-from ..method import Method, handles_information
-from .balance import balanced_shares, basic_shares
+from ..estimation.basic_solution import basic_solution
+from ..method import INFORMATION, Method
+from .balance import balanced_shares
 from .continuum import Pattern, Patterns, best_patterns, fraction, large_groups
 from .master import mixed_kernel
 from .method import within_floats
@@ -58,7 +59,7 @@ class FittedColumns(Method):
     """f-informations under one lift box or one ratio, many symbols of different mass."""
 
     name = "fitted-columns"
-    handles = handles_information()
+    features = INFORMATION
     reason = (
         "many symbols of different mass: columns fitted to the mass that the best columns have at "
         "their upper lift bound come within rounding of what a continuum would have"
@@ -100,11 +101,15 @@ class FittedColumns(Method):
         single = _single(family)
         fitting = _Fitting(family, single, found)
         table, balanced = fitting.mixture(found, deadline)
-        kept, shares = basic_shares(table, balanced, single.groups.masses)
+        # As many columns as symbols suffice; one mean follows from the others.
+        others = np.delete(table, int(np.argmax(single.groups.masses)), axis=1)
+        basic = basic_solution(np.column_stack([np.ones(len(table)), others]).T, balanced)
+        shares = balanced if basic is None else basic
+        kept = shares > 0
         details = {"columns": str(len(table)), "patterns": str(len(found.patterns))}
         prices = family.groups.spread(found.prices)
         return Candidate(
-            mixed_kernel(table[kept], shares), Duals(prices), "fitted columns", details
+            mixed_kernel(table[kept], shares[kept]), Duals(prices), "fitted columns", details
         )
 
 

@@ -16,13 +16,19 @@ from numpy.typing import NDArray
 
 from ... import clock
 from ...certificate.columns.branch_and_bound import WorkLimit, universal_bound
-from ...certificate.columns.families import Columns, Family, beyond_floats, family_of
+from ...certificate.columns.families import (
+    Columns,
+    Family,
+    StaircaseFamily,
+    beyond_floats,
+    family_of,
+)
 from ...certificate.columns.pricing import Pricer
 from ...errors import SolverError
 from ...program.duals import Candidate, Duals
 from ...program.program import SEARCHING, SublinearProgram
 from ...progress import approaching
-from ..method import Method, handles_information
+from ..method import INFORMATION, Method
 from .master import Master, Mixture, basic_mixture, exact_shares, merged, mixed_kernel
 
 Vector = NDArray[np.float64]
@@ -34,6 +40,8 @@ _PATIENCE = 6
 # Symbols up to which a search that does not end by quick means is left to the listing of all
 # extreme columns, and the rounds it may take.
 _FEW, _FEW_ROUNDS = 10, 60
+# Different masses above which fitted columns come before a search, and above which windows do.
+_MANY_MASSES, _MOST_SEARCHED = 100, 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +147,11 @@ def generate(pricer: Pricer, deadline: float) -> Generated:
     if upper <= 0:
         prices = np.zeros(len(groups))
         return Generated(np.zeros((1, n)), np.ones(1), prices, 0.0, 0.0, 0, 1)
-    found = search(pricer, pricer.first(), upper, deadline)
+    first = pricer.first()
+    if n <= _FEW and isinstance(pricer.family, StaircaseFamily):
+        counts = np.indices([int(size) + 1 for size in groups.sizes]).reshape(len(groups), -1).T
+        first = Columns.whole(counts[1:-1].astype(float))  # every set of symbols
+    found = search(pricer, first, upper, deadline)
     deviations, shares = found.restricted.unfolded(found.mixture)
     columns = len(found.restricted.master)
     value = found.mixture.value
@@ -208,7 +220,7 @@ class ColumnGeneration(Method):
     """Separable sub-convex utilities, columns in one two-sided cone."""
 
     name = "column-generation"
-    handles = handles_information()
+    features = INFORMATION
     reason = (
         "extreme columns are generated as prices ask for them, and an exact search proves that "
         "none is missing"
@@ -219,6 +231,13 @@ class ColumnGeneration(Method):
         """Applies to f-informations under one lift box or one ratio."""
         family = family_of(program)
         return family if isinstance(family, str) else None
+
+    def lateness(self, program: SublinearProgram) -> int:
+        """Behind columns that are fitted where masses are many, behind windows where a search
+        would hardly begin.
+        """
+        masses = len(set(program.prior.weights))
+        return int(masses > _MANY_MASSES) + int(masses > _MOST_SEARCHED)
 
     def solve(self, program: SublinearProgram) -> Candidate:
         """Generate columns until the bound meets the value."""

@@ -28,7 +28,7 @@ from ...errors import SolverError
 from ...privacy.constraint import Rounding
 from ...program.duals import Candidate, Duals
 from ...program.program import SublinearProgram
-from ..method import Method, handles_sublinear
+from ..method import SUBLINEAR, Method
 from .master import basic_mixture, exact_shares, merged, mixed_kernel
 
 Vector = NDArray[np.float64]
@@ -48,13 +48,17 @@ class Vertices(Method):
     """Any sublinear utility, any bounds, few symbols."""
 
     name = "vertices"
-    handles = handles_sublinear()
+    features = SUBLINEAR
     reason = "few symbols: every extreme column is listed and a linear program mixes the best"
     source = "Kairouz2016"
 
     def condition(self, program: SublinearProgram) -> str | None:
         """Applies up to a stated number of symbols."""
         return too_large(program, program.sides)
+
+    def lateness(self, program: SublinearProgram) -> int:
+        """Last."""
+        return 2
 
     def solve(self, program: SublinearProgram) -> Candidate:
         """One linear program over all extreme columns, exact where they are few.

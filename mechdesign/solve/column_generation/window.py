@@ -21,7 +21,7 @@ from ...certificate.columns.families import (
 )
 from ...program.duals import Candidate, Duals
 from ...program.program import SublinearProgram
-from ..method import Method, handles_information
+from ..method import INFORMATION, Method
 from .master import merged, mixed_kernel
 
 Vector = NDArray[np.float64]
@@ -106,7 +106,7 @@ class Window(Method):
     """f-informations under one lift box or one ratio, at any size."""
 
     name = "window"
-    handles = handles_information()
+    features = INFORMATION
     is_exact = False
     reason = (
         "many symbols of different mass: a window of high lifts moves around the symbols and comes "
@@ -117,6 +117,10 @@ class Window(Method):
         """Applies to f-informations under one lift box with an upper side, or one ratio."""
         family = bounded_family_of(program)
         return family if isinstance(family, str) else None
+
+    def lateness(self, program: SublinearProgram) -> int:
+        """Behind what comes to the optimum."""
+        return 1
 
     def solve(self, program: SublinearProgram) -> Candidate:
         """At most 2n windows; the bound is the universal one."""

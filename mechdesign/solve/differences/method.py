@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +10,13 @@ from ...errors import SolverError
 from ...linear.threads import one_thread
 from ...program.duals import Candidate, Duals
 from ...program.program import LinearProgram
-from ..method import Method, handles_linear
+from ..method import Method
 from .dense import Dense
-from .graph import Array, Graph, graph_of
+from .graph import Graph, graph_of
 from .newton import Elimination, GraphOptions, Newton
 from .path import Path, line_order
 from .remapped import remapped
-from .symmetry import Generator, generators, given, symmetry_of
+from .symmetry import generators, symmetry_of
 
 #: Bytes of the factors that are kept, and arcs times outputs.
 MOST_MEMORY, MOST_ARCS = 4 * 2**30, 2 * 10**8
@@ -30,30 +29,14 @@ class Differences(Method):
     Parameters
     ----------
     options : heuristics
-    symmetry : list of permutations of the symbols, optional
-        Mappings from labels to labels, where those left out stay, or the labels in another order,
-        that leave prior, utility and bounds alone; with them one output of each orbit is solved
-        for. Left out, they are searched for, where fixing eight symbols separates all others; an
-        empty list uses none. The certificate is that of the whole kernel and knows of no symmetry.
-
-    Raises
-    ------
-    InputError
-        While designing, for a permutation that does not leave the problem alone.
-
-    Examples
-    --------
-    >>> import mechdesign as md
-    >>> from mechdesign.solve import Differences
-    >>> prior, line = md.Prior.from_counts([1, 2, 2, 1]), md.MetricPrivacy(1.0, "absolute")
-    >>> mirrored = Differences(symmetry=[[3, 2, 1, 0]])
-    >>> md.design(prior, md.utility.Distance("absolute"), line, solver=mirrored).status
-    'optimal'
+    symmetry : whether permutations of the symbols that leave prior, utility and bounds alone are
+        looked for, so that one output of each orbit is solved for. The certificate is that of the
+        whole kernel and knows of no symmetry.
     """
 
     name = "differences"
     # One bound on all ratios has methods of its own.
-    handles = handles_linear("general")
+    features = frozenset({"linear", "general"})
     is_sharpened = False
     reason = (
         "the bounds compare two symbols each, or few mixtures of them such as the prior: an "
@@ -62,7 +45,7 @@ class Differences(Method):
     )
     source = "Mehrotra1992"
 
-    def __init__(self, options: GraphOptions = DEFAULTS, symmetry: Any = None) -> None:
+    def __init__(self, options: GraphOptions = DEFAULTS, symmetry: bool = True) -> None:
         self.options, self.symmetry = options, symmetry
 
     def condition(self, program: LinearProgram) -> str | None:
@@ -87,7 +70,7 @@ class Differences(Method):
         width = program.gain_range or 1.0
         shift = program.objective.max(axis=1)
         c = (program.objective - shift[:, None]) / width
-        closed = remapped(c, graph.arcs) if self.symmetry is None else None
+        closed = remapped(c, graph.arcs) if self.symmetry else None
         if closed is not None and closed.gap <= self.options.tolerance:
             return Candidate(
                 closed.columns,
@@ -98,7 +81,7 @@ class Differences(Method):
                 "geometric mechanism with its reports mapped to the best outputs",
                 {"iterations": "0", "converged": "True", "outputs": str(program.shape[1])},
             )
-        symmetry = symmetry_of(c, self._generators(program, c, graph))
+        symmetry = symmetry_of(c, generators(c, graph.arcs) if self.symmetry else [])
         rows, chosen = symmetry.rows, symmetry.outputs
         first = graph.first
         options = self.options
@@ -138,8 +121,3 @@ class Differences(Method):
                 "outputs": str(len(chosen)),
             },
         )
-
-    def _generators(self, program: LinearProgram, c: Array, graph: Graph) -> list[Generator]:
-        if self.symmetry is None:
-            return generators(c, graph.arcs)
-        return given(self.symmetry, program.prior.labels, c, graph.arcs)

@@ -9,15 +9,12 @@ one series of fixed symbols to another is checked entry by entry [McKay2014].
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError, is_iterable, quote
-from ...labels import Label
 from .graph import Arcs, Array, Places, Rows
 from .path import line_order
 
@@ -40,7 +37,7 @@ def generators(c: Array, arcs: Arcs) -> list[Generator]:
         mirror = np.empty_like(order)
         mirror[order] = order[::-1]
         found = search.with_outputs(mirror)
-        return [] if isinstance(found, str) else [found]
+        return [] if found is None else [found]
     return search.run()
 
 
@@ -48,65 +45,6 @@ def _is_connected(arcs: Arcs) -> bool:
     paired = arcs.over >= 0
     pairs = np.stack([arcs.over[paired], arcs.under[paired]])
     return len(np.unique(np.sort(pairs, axis=0), axis=1).T) == arcs.symbols - 1
-
-
-def given(permutations: Any, labels: Sequence[Label], c: Array, arcs: Arcs) -> list[Generator]:
-    """Generators from permutations of the symbols, each checked against objective and arcs.
-
-    A permutation is a mapping from labels to labels, where those that it leaves out stay, or the
-    labels in another order. Which outputs are exchanged follows from the objective.
-
-    Raises
-    ------
-    InputError
-        For what is no permutation of the labels, and for one that changes the problem.
-    """
-    search = _Search(c, arcs)
-    return [_checked(search, one, labels) for one in _several(permutations)]
-
-
-def _several(permutations: Any) -> list[Any]:
-    several = is_iterable(permutations) and not isinstance(permutations, (str, bytes, Mapping))
-    if not several:
-        raise _no_symmetry("a list of permutations of the symbols", quote(permutations))
-    return list(permutations)
-
-
-def _checked(search: _Search, permutation: Any, labels: Sequence[Label]) -> Generator:
-    place = {label: i for i, label in enumerate(labels)}
-    if isinstance(permutation, Mapping):
-        pairs = list(permutation.items())
-    elif is_iterable(permutation) and not isinstance(permutation, (str, bytes)):
-        images = list(permutation)
-        if len(images) != len(labels):
-            raise _no_symmetry(f"{len(labels)} labels in another order", f"{len(images)} labels")
-        pairs = list(zip(labels, images, strict=True))
-    else:
-        raise _no_symmetry("a mapping from labels to labels, or labels in another order", "another")
-    symbols = np.arange(len(labels))
-    for label, image in pairs:
-        for one in (label, image):
-            if not isinstance(one, Hashable) or one not in place:
-                raise _no_symmetry(
-                    f"symbols that have mass, such as {quote(labels[0])}", quote(one)
-                )
-        symbols[place[label]] = place[image]
-    if len(np.unique(symbols)) != len(symbols):
-        raise _no_symmetry("every symbol as the image of one", "some as the image of several")
-    generator = search.with_outputs(symbols)
-    if isinstance(generator, str):
-        raise InputError(
-            "symmetry",
-            expected="permutations that leave prior, utility and bounds alone",
-            got=f"one that changes {generator}",
-            remedy="leave it out; symmetries that are not given are found",
-        )
-    return generator
-
-
-def _no_symmetry(expected: str, got: str) -> InputError:
-    remedy = "write for example symmetry=[{'a': 'b', 'b': 'a'}]"
-    return InputError("symmetry", expected=expected, got=got, remedy=remedy)
 
 
 class _Search:
@@ -171,30 +109,28 @@ class _Search:
         symbols, outputs = (_matched(a, b) for a, b in pairs)
         if symbols is None or outputs is None:
             return None
-        return None if self.changes(symbols, outputs) else (symbols, outputs)
+        return (symbols, outputs) if self.leaves_alone(symbols, outputs) else None
 
-    def changes(self, symbols: Places, outputs: Places) -> str:
-        """What permutations of symbols and outputs do not leave alone; empty for nothing."""
+    def leaves_alone(self, symbols: Places, outputs: Places) -> bool:
+        """Whether bounds and objective are the same after permutations of symbols and outputs."""
         changes = (
             self.levels[np.ix_(symbols, symbols)] - self.levels,
             self.marks[symbols] - self.marks,
+            self.c[np.ix_(symbols, outputs)] - self.c,
         )
-        if max(float(np.abs(change).max(initial=0.0)) for change in changes) > _SAME:
-            return "the bounds"
-        same = np.abs(self.c[np.ix_(symbols, outputs)] - self.c).max() <= _SAME
-        return "" if same else "prior or utility"
+        return max(float(np.abs(change).max(initial=0.0)) for change in changes) <= _SAME
 
-    def with_outputs(self, symbols: Places) -> Generator | str:
-        """A permutation of symbols with that of the outputs; or what it does not leave alone."""
+    def with_outputs(self, symbols: Places) -> Generator | None:
+        """A permutation of symbols with that of the outputs, where it leaves all alone."""
         mixed = _mixed(np.arange(len(symbols), dtype=np.uint64))
         before, after = (
             _mixed(self.gains * codes[:, None]).sum(axis=0, dtype=np.uint64)
             for codes in (mixed, mixed[np.argsort(symbols)])
         )
         outputs = _matched(before, after)
-        if outputs is None:
-            return "prior or utility"
-        return self.changes(symbols, outputs) or (symbols, outputs)
+        if outputs is None or not self.leaves_alone(symbols, outputs):
+            return None
+        return symbols, outputs
 
     def refined(self, fixed: list[int]) -> tuple[Colours, Colours]:
         """Colours of symbols and outputs, with some symbols told apart from all others."""

@@ -1,8 +1,8 @@
 """Estimation designs with at most so many outputs.
 
 The best design without the limit bounds the risk. What it uses is brought down to the number by
-leaving out rare columns and, apart from that, by merging outputs that tell nearly the same; then
-columns that pay most are exchanged for those in use while that helps. As so few columns need not be
+merging outputs that tell nearly the same, or, under bounds on ratios, to sets of a block design;
+then columns that pay most are exchanged for those in use while that helps. As so few need not be
 extreme ones, all entries are moved at the end, from there and from starts at random. Nothing says
 that no other kernel is better: the gap to the bound says what that could bring at most.
 """
@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from ... import clock
 from ...certificate.columns.exact_columns import near_sides
 from ...certificate.columns.families import StaircaseFamily, make_family
-from ...certificate.estimation import MOST_LISTED, treats_alike
+from ...certificate.estimation import MOST_LISTED
 from ...certificate.repair import repair_kernel
 from ...errors import SolverError
 from ...exact import DENOMINATOR_BITS
@@ -30,21 +29,19 @@ from ...privacy.constraint import Rounding
 from ...program.duals import Candidate
 from ...program.program import EstimationProgram
 from ...program.worst import WorstTruthProgram
-from ..method import Handles, Method
+from ..method import ESTIMATION, Method
 from .block_designs import block_design
 from .descent import descend, risk_of
 from .fewer import is_partial, mixed_masses
 from .generation import Columns
 from .method import OptimalExperiment, kernel_of, listed
-from .orbit import block_of, extreme_columns
 from .told_alone import told_alone
 from .worst_truth import LeastFavourable, mixed_at_worst
 
 Vector = NDArray[np.float64]
 
-# How many rare columns are left out at once, as a share of those that are too many; how many of the
-# rarest are tried.
-_STEP, _RAREST = 4, 4
+# How many of the rarest columns are tried to be left out.
+_RAREST = 4
 # Columns that are tried in the place of others, how often, in how many choices, and the share of
 # the time limit that this may take.
 _PAYING, _ROUNDS, _STARTS, _EXCHANGING = 8, 25, 2, 0.15
@@ -66,8 +63,6 @@ _MOVED, _MOST_ROWS, _MOVING = 900, 1000, 0.2
 # together, and from how many of them the best must come back for no more to be made.
 _RANDOM, _FOR_ENTRIES, _AGAIN = 24, 4000, 40
 _SPREAD, _INSIDE = (0.1, 0.3, 1.0), 0.1
-# How near to a bound is on it, as a share of a column, and what rounding leaves of a bound.
-_TIGHT, _ROUNDED = 1e-8, 1e-14
 # Weights of the barrier at first: a small one ends near its start, a large one forgets it.
 _WEIGHTS = (1e-6, 1e-4, 1e-2)
 # What is added to columns that are drawn, so that every symbol has some output.
@@ -79,7 +74,7 @@ class FewOutputs(Method):
     """Risks of estimates, or the worst of several, with at most so many outputs."""
 
     name = "few-outputs-experiment"
-    handles = Handles(frozenset({"estimation", "worst estimation"}), few_outputs=True)
+    features = ESTIMATION | {"worst estimation", "few outputs"}
     is_exact = False
     reason = (
         "the best design with any number of outputs bounds the risk, and is brought down to the "
@@ -88,7 +83,9 @@ class FewOutputs(Method):
     source = "Pukelsheim2006"
 
     def condition(self, program: EstimationProgram) -> str | None:
-        """Applies where the design without the limit is known."""
+        """Applies where there is a limit, and the design without it is known."""
+        if program.most_outputs is None:
+            return "any number of outputs may occur"
         return _relaxed(program)[0].refusal(_relaxed(program)[1])
 
     def solve(self, program: EstimationProgram) -> Candidate:
@@ -150,7 +147,7 @@ def _kernels(
     if most >= len(one.prior):
         moved = _moved(one, bounds, mixed if chosen is not None else None, kernel, most, in_time)
         if moved is not None:
-            yield _tidied(program, moved, bounds)
+            yield moved
 
 
 def _least(program: EstimationProgram, kernel: Vector) -> Fraction | None:
@@ -158,45 +155,6 @@ def _least(program: EstimationProgram, kernel: Vector) -> Fraction | None:
     weights, _ = repair_kernel(kernel, program.cone, keep_rare=True)
     ends = program.enclose(weights, DENOMINATOR_BITS)
     return None if ends is None else -ends.low
-
-
-def _tidied(program: EstimationProgram, kernel: Vector, bounds: Vector) -> Vector:
-    """A kernel on the bounds that an interior point method left it next to, where that costs
-    nothing: entries that are next to zero are zero.
-    """
-    found = _on_bounds(kernel, bounds)
-    if found is None:
-        return kernel
-    before, after = _least(program, kernel), _least(program, found)
-    is_as_good = after is not None and (before is None or after * _SAME <= before)
-    return found if is_as_good else kernel
-
-
-def _on_bounds(kernel: Vector, bounds: Vector) -> Vector | None:
-    """The nearest kernel with a·k = 0 for all bounds that nearly are so; ``None`` where it breaks
-    others.
-    """
-    n = len(kernel)
-    room = bounds @ kernel / np.abs(bounds).max(axis=1)[:, None]
-    tight = room <= _TIGHT * kernel.mean(axis=0)
-    # Bounds on single entries come last.
-    zero = tight[-n:]
-    # Rows of the kernel sum to one, and the tight bounds of columns are met.
-    every = slice(None)
-    equal: list[tuple[Any, Any]] = [((x, every), 1.0) for x in range(n)]
-    equal += [((every, y), bounds[a]) for a, y in zip(*np.nonzero(tight[:-n]), strict=True)]
-    table = np.zeros((len(equal), *kernel.shape))
-    for row, (where, factors) in zip(table, equal, strict=True):
-        row[where] = factors
-    table, start = table[:, ~zero], kernel[~zero]
-    right = np.arange(len(equal)) < n
-    for _ in range(2):
-        step, *_ = np.linalg.lstsq(table * start, right - table @ start, rcond=1e-13)
-        start = start * (1 + step)
-    found = np.zeros(kernel.shape)
-    found[~zero] = start
-    left = (bounds @ found).min()
-    return found if np.isfinite(start).all() and left > -_ROUNDED and start.min() > 0 else None
 
 
 def _bounds(program: EstimationProgram, most: int) -> Vector | None:
@@ -308,8 +266,6 @@ class _Search:
         starts = self._blocks()
         starts.append(self._merged(self.most, deadline))
         if clock.now() < deadline:
-            starts.append(self._dropped(deadline))
-        if clock.now() < deadline:
             starts.append(self._merged(fewer, deadline))
         deadline = clock.now() + _EXCHANGING * self.program.time_limit
         found = [choice for choice in starts if choice is not None]
@@ -339,29 +295,6 @@ class _Search:
         target = np.zeros(len(rows))
         target[0] = 1.0
         return bool(linprog(np.zeros(rows.shape[1]), A_eq=rows, b_eq=target).status == 0)
-
-    def _dropped(self, deadline: float) -> _Choice | None:
-        """The start without its rarest columns, a few at a time; ``None`` where time is up."""
-        choice = self._mixed(self.start)
-        while choice is not None and len(choice.masses) > self.most:
-            if clock.now() > deadline:
-                return None
-            choice = self._without_some(choice)
-        return choice
-
-    def _without_some(self, choice: _Choice) -> _Choice | None:
-        order = np.argsort(choice.masses, kind="stable")
-        several = max(1, (len(order) - self.most) // _STEP)
-        best: _Choice | None = None
-        for number, places in enumerate([order[:several], *order[: 4 * _RAREST, None]]):
-            if best is not None and (several > 1 or number > _RAREST):
-                break
-            rest = np.ones(len(order), dtype=bool)
-            rest[places] = False
-            found = self._mixed(choice.columns[rest])
-            if found is not None and (best is None or found.risk < best.risk):
-                best = found
-        return best
 
     def _merged(self, count: int, deadline: float) -> _Choice | None:
         """The start with pairs of outputs merged that tell nearly the same, one after another while
@@ -401,29 +334,12 @@ class _Search:
         return self._mixed(Columns.of(lifts.T, self.truth))
 
     def _blocks(self) -> list[_Choice | None]:
-        """Sets of block designs, in randomised response those of one symbol."""
-        prior, n = self.program.prior, len(self.truth)
+        """Sets of block designs under bounds on ratios, in randomised response of one symbol."""
         sides = near_sides(self.program.cone)
-        family = None if sides is None else make_family(prior, sides, np.abs)
-        if isinstance(family, StaircaseFamily):
-            columns = self._on_sets(family.excess)
-        elif sides is not None and treats_alike(self.program):
-            pairs = [(block_of(lifts), lifts) for lifts in extreme_columns(prior, sides)]
-            columns = [
-                np.where(sets.T, float(max(lifts) - 1), float(min(lifts) - 1))
-                for sets, lifts in pairs
-                if sets is not None and sets.shape[1] <= self.most
-            ]
-        else:
-            found = [block_design(n, size) for size in range(1, n) if n <= self.most]
-            place = {row.tobytes(): i for i, row in enumerate(self.pool.deviations > 0)}
-            columns = [
-                self.pool.deviations[[place[row.tobytes()] for row in sets.T]]
-                for sets in found
-                if sets is not None
-                and sets.shape[1] <= self.most
-                and all(row.tobytes() in place for row in sets.T)
-            ]
+        family = None if sides is None else make_family(self.program.prior, sides, np.abs)
+        if not isinstance(family, StaircaseFamily):
+            return []
+        columns = self._on_sets(family.excess)
         return [self._mixed(Columns(each, 1 + each @ self.truth)) for each in columns]
 
     def _on_sets(self, excess: float) -> list[Vector]:

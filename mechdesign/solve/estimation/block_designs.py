@@ -3,11 +3,11 @@
 As outputs of subset selection they estimate as well as all sets of d symbols: each symbol is in r
 sets and each two symbols are together in λ = r(d − 1)/(N − 1). There are at least N of them
 (Fisher). Those of N sets, the symmetric ones, are translates of a difference set: points of
-projective spaces ([Singer1938]), quadratic and quartic residues, twin primes, and quadratic forms
-over GF(2); or rows of Hadamard matrices ([Paley1933]). Of a symmetric design the symbols outside of
-one set, and those within it, make designs of one set less: affine spaces come of projective ones.
-Rows of a Hadamard matrix of order N and their complements are 2N − 2 halves. Each design is checked
-before it is returned.
+projective spaces ([Singer1938]), quadratic residues, and quadratic forms over GF(2); or rows of
+Hadamard matrices ([Paley1933]). Of a symmetric design the symbols outside of one set, and those
+within it, make designs of one set less: affine spaces come of projective ones. Rows of a Hadamard
+matrix of order N and their complements are 2N − 2 halves. Each design is checked before it is
+returned.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from .finite_fields import is_prime, powers, prime_power
+from .finite_fields import powers, prime_power
 
 Incidence = NDArray[np.bool_]
 
@@ -79,15 +79,8 @@ def _frozen(sets: Incidence) -> Incidence:
 def _candidates(n: int, d: int) -> Iterator[Incidence]:
     if d == 1:
         yield np.eye(n, dtype=bool)
-    if 2 * d == n - 1 and n % 4 == 3:
-        if power := prime_power(n):
-            yield _field_translates(*power, 2)
-        for p in range(3, isqrt(n) + 1):
-            if p * (p + 2) == n and is_prime(p) and is_prime(p + 2):
-                yield _translates(n, _twin_primes(p))
-    if is_prime(n) and n % 4 == 1 and d in ((n - 1) // 4, (n + 3) // 4):
-        quartic = {pow(x, 4, n) for x in range(1, n)}
-        yield _translates(n, quartic | {0} if 4 * d == n + 3 else quartic)
+    if 2 * d == n - 1 and n % 4 == 3 and (power := prime_power(n)):
+        yield _field_translates(*power, 2)
     for q in range(2, isqrt(n) + 1):
         power = prime_power(q)
         size, points = 3, q * q + q + 1
@@ -152,20 +145,6 @@ def _translates(n: int, base: set[int]) -> Incidence:
     column = np.zeros(n, dtype=bool)
     column[sorted(base)] = True
     return np.column_stack([np.roll(column, shift) for shift in range(n)])
-
-
-def _twin_primes(p: int) -> set[int]:
-    """Where the quadratic characters modulo p and p + 2 agree, and the multiples of p + 2."""
-    n, one, two = p * (p + 2), _squares(p), _squares(p + 2)
-    found = set(range(0, n, p + 2))
-    for x in range(n):
-        if x % p and x % (p + 2) and (x % p in one) is (x % (p + 2) in two):
-            found.add(x)
-    return found
-
-
-def _squares(p: int) -> set[int]:
-    return {x * x % p for x in range(1, p)}
 
 
 def _bent(m: int) -> Incidence:

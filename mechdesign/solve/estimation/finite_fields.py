@@ -17,11 +17,6 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 
 
-def is_prime(number: int) -> bool:
-    """Whether an integer is a prime."""
-    return number > 1 and all(number % k for k in range(2, isqrt(number) + 1))
-
-
 def prime_power(n: int) -> tuple[int, int] | None:
     """(p, k) with n = p^k."""
     p = next((p for p in range(2, isqrt(n) + 1) if n % p == 0), n)

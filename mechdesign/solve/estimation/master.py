@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ... import clock
 from ...errors import SolverError, UntoldError
+from ..interior_point.predictor_corrector import reach
 
 Vector = NDArray[np.float64]
 _Step = Callable[[Vector, Vector, Vector, Vector], tuple[Vector, Vector, Vector]]
@@ -278,8 +279,8 @@ class _InteriorPoint:
                 break
             dw, dy, ds = newton(dual, primal, missing, -w * z)
             dz = (-w * z - z * dw) / w
-            reach = min(1.0, _reach(w, dw), _reach(z, dz))
-            after = float((w + reach * dw) @ (z + reach * dz))
+            length = min(1.0, reach((w, dw), (z, dz)))
+            after = float((w + length * dw) @ (z + length * dz))
             if since >= _STALLED:
                 # Corrections of second order may go round in circles; centred steps without do not.
                 bent, crossed, target = dual, missing, 0.5 * gap / m - w * z
@@ -292,7 +293,7 @@ class _InteriorPoint:
             dz = (target - z * dw) / w
             if not (np.isfinite(dw).all() and np.isfinite(dz).all()):
                 break
-            length = min(1.0, _NEAR * min(_reach(w, dw), _reach(z, dz)))
+            length = min(1.0, _NEAR * reach((w, dw), (z, dz)))
             w, z = w + length * dw, z + length * dz
             multipliers, solution = multipliers + length * dy, solution + length * ds
             matrix = (points.T * w) @ points
@@ -392,18 +393,18 @@ def _cholesky(matrix: Vector) -> Vector:
 
 
 def _forward(lower: Vector, right: Vector) -> Vector:
-    from scipy.linalg import solve_triangular
-
-    return np.asarray(solve_triangular(lower, right, lower=True))
+    return _triangular(lower, right, 0)
 
 
 def _backward(lower: Vector, right: Vector) -> Vector:
-    from scipy.linalg import solve_triangular
-
-    return np.asarray(solve_triangular(lower.T, right, lower=False))
+    return _triangular(lower, right, 1)
 
 
-def _reach(values: Vector, step: Vector) -> float:
-    """The largest step that keeps all values at or above zero."""
-    falling = step < 0
-    return float(np.min(-values[falling] / step[falling], initial=1e300))
+def _triangular(lower: Vector, right: Vector, transposed: int) -> Vector:
+    """By LAPACK itself: the wrapper of SciPy takes longer than small systems do."""
+    from scipy.linalg.lapack import dtrtrs
+
+    found, failed = dtrtrs(lower, right, lower=1, trans=transposed)
+    if failed or not np.isfinite(found).all():
+        raise np.linalg.LinAlgError("a triangular system has no solution in floats")
+    return np.asarray(found)

@@ -25,15 +25,15 @@ from ...privacy.constraint import Rounding
 from ...program.duals import Candidate, Duals
 from ...program.program import SEARCHING, EstimationProgram
 from ..column_generation.master import mixed_kernel
-from ..method import Method, handles_estimation
+from ..method import ESTIMATION, Method
 from .fewer import fewer_columns, is_partial
 from .generation import Columns, generate
 from .master import UNTOLD, UNTOLD_BY_ALL, optimal_masses
 
 Vector = NDArray[np.float64]
 
-#: Symbols above which a step of the interior point method takes minutes.
-MOST_SYMBOLS = 100
+#: Symbols above which a step of the interior point method takes minutes, and gigabytes.
+MOST_SYMBOLS = 200
 # Columns of less mass than a share of the largest are left out: the first share that costs nothing.
 _NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-6, 1e-9)
 # What leaving them out may cost of the value.
@@ -53,7 +53,7 @@ class OptimalExperiment(Method):
     """Risks of estimates under bounds on likelihood ratios."""
 
     name = "optimal-experiment"
-    handles = handles_estimation(apart=True)
+    features = ESTIMATION | {"apart"}
     reason = (
         "extreme columns are mixed for the least error of estimates, as in the optimal design of "
         "an experiment"
@@ -72,8 +72,8 @@ class OptimalExperiment(Method):
             return None
         return (
             f"{n} symbols are above the {MOST_SYMBOLS} up to which their columns are mixed "
-            "(numbers can be put into bins; md.subset_selection(prior, privacy) takes more "
-            "symbols, of at most six different masses)"
+            "(put numbers into bins, or group rare symbols under one name; every frequency under "
+            "LDP is designed for with any number of symbols)"
         )
 
     def solve(self, program: EstimationProgram) -> Candidate:
@@ -145,20 +145,24 @@ def check_told(program: EstimationProgram) -> None:
 
 
 def listed(program: EstimationProgram) -> Columns:
-    """Every extreme column, inside the bounds."""
+    """Every extreme column once, inside the bounds."""
     exact = _listed_exactly(program)
     if program.apart:
         _check_mixture(program, exact)
     if not exact:
         raise UntoldError(UNTOLD_BY_ALL, is_proved=True)
-    lifts = np.array([[float(1 + d) for d in column] for column in exact])
-    return Columns(np.array(exact, dtype=float), lifts @ program.survey.masses)
+    # A few numbers stand for many symbols of a column.
+    known = {id(d): d for column in exact for d in column}
+    floats = {place: (float(d), float(1 + d)) for place, d in known.items()}
+    table = np.array([[floats[id(d)] for d in column] for column in exact])
+    table = np.array(list({row.tobytes(): row for row in table}.values()))  # each column once
+    return Columns(table[:, :, 0], table[:, :, 1] @ program.survey.masses)
 
 
 def _listed_exactly(program: EstimationProgram) -> list[Deviations]:
     cone = program.cone
-    found = dict.fromkeys(columns_of_cone(cone, near_sides(cone), Rounding.INSIDE))
-    return [column for column in found if program.keeps_apart([1 + d for d in column])]
+    found = columns_of_cone(cone, near_sides(cone), Rounding.INSIDE)
+    return [column for column in found if program.keeps_apart(column)]
 
 
 def _check_mixture(program: EstimationProgram, columns: list[Deviations]) -> None:

@@ -25,7 +25,7 @@ from ...errors import SolverError
 from ...prior import Prior
 from ...program.duals import Candidate, Duals
 from ...program.program import EstimationProgram, TwoSided
-from ..method import Method, handles_estimation
+from ..method import ESTIMATION, Method
 from .block_designs import Incidence, block_design
 from .cyclic_designs import cyclic_design, most_outputs
 from .generation import Columns
@@ -43,7 +43,7 @@ class Orbit(Method):
     """Risks that treat all symbols alike, under one box of lifts or one ratio."""
 
     name = "orbit"
-    handles = handles_estimation()
+    features = ESTIMATION
     reason = "all symbols count alike: the permutations of one extreme column are optimal"
     source = "YeBarg2018 for LDP"
 

@@ -17,7 +17,7 @@ import numpy as np
 from ...program.duals import Candidate
 from ...program.program import EstimationProgram
 from ...program.worst import WorstTruthProgram
-from ..method import Handles, Method
+from ..method import ANY_CONE, Method
 from .orbit import Orbit
 
 
@@ -25,7 +25,7 @@ class UniformTruth(Method):
     """The worst of all truths, where the bounds treat all symbols alike."""
 
     name = "uniform-truth"
-    handles = Handles(frozenset({"worst estimation"}))
+    features = ANY_CONE | {"worst estimation"}
     reason = (
         "bounds and loss treat all symbols alike: the uniform truth is least favourable, and "
         "the permutations of one extreme column are optimal"

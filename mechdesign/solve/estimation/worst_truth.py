@@ -26,7 +26,8 @@ from ...program.program import SEARCHING, EstimationProgram
 from ...program.worst import WorstTruthProgram
 from ...utility.truths import ColumnRisks, RiskPoint
 from ..column_generation.master import mixed_kernel
-from ..method import Handles, Method
+from ..interior_point.predictor_corrector import reach
+from ..method import ANY_CONE, Method
 from .master import HIDDEN, UNTOLD, optimal_masses
 from .method import OptimalExperiment, balanced, check_told, listed
 
@@ -57,7 +58,7 @@ class LeastFavourable(Method):
     """The worst of several risks, any cone."""
 
     name = "least-favourable"
-    handles = Handles(frozenset({"worst estimation"}))
+    features = ANY_CONE | {"worst estimation"}
     reason = (
         "the kernel of the least worst risk and the least favourable truth are found together, as "
         "a saddle point"
@@ -321,18 +322,17 @@ class _Saddle:
                 moves = step(centre - q * z, centre - w * v)
             else:
                 dq, _, dw, _, dz, dv = step(-q * z, -w * v)
-                reach = min(1.0, _reach(q, dq), _reach(z, dz), _reach(w, dw), _reach(v, dv))
-                after = float((q + reach * dq) @ (z + reach * dz))
-                after += float((w + reach * dw) @ (v + reach * dv))
+                length = min(1.0, reach((q, dq), (z, dz), (w, dw), (v, dv)))
+                after = float((q + length * dq) @ (z + length * dz))
+                after += float((w + length * dw) @ (v + length * dv))
                 centre *= max((after / gap) ** 3, _LEAST_CENTRE)
                 moves = step(centre - q * z - dq * dz, centre - w * v - dw * dv)
             if not all(np.isfinite(part).all() for part in moves):
                 break
             dq, dy, dw, de, dz, dv = moves
-            length = _reach(q, dq), _reach(z, dz), _reach(w, dw), _reach(v, dv)
-            reach = min(1.0, _NEAR * min(length))
-            q, z, w, v = q + reach * dq, z + reach * dz, w + reach * dw, v + reach * dv
-            y, eta = y + reach * dy, eta + reach * float(de[0])
+            length = min(1.0, _NEAR * reach((q, dq), (z, dz), (w, dw), (v, dv)))
+            q, z, w, v = q + length * dq, z + length * dz, w + length * dw, v + length * dv
+            y, eta = y + length * dy, eta + length * float(de[0])
             points = self._points(q, w)
         assert best is not None
         if best.gap > _ENOUGH:
@@ -451,9 +451,3 @@ def _kernel(program: WorstTruthProgram, deviations: Vector, found: _Point) -> Ve
             if ends is not None and ends[1] <= Fraction(found.value * (1 + _COST)):
                 return kernel
     return kernel
-
-
-def _reach(values: Vector, step: Vector) -> float:
-    """The largest step that keeps all values at or above zero."""
-    falling = step < 0
-    return float(np.min(-values[falling] / step[falling], initial=1e300))

@@ -4,11 +4,9 @@ In: a linear program whose outputs all have the same cone, so that only the row 
 Out: a candidate: a kernel, dual prices of the rows, and a warm start for nearby levels.
 
 Columns are eliminated from every Newton system, which leaves one N×N system in the prices.
-:class:`~.structured.Structured` does that in closed form for one two-sided cone,
-:class:`~.blockwise.Blockwise` by a factorisation per output for any other bounds.
+:class:`~.structured.Structured` does that in closed form for one two-sided cone.
 """
 
-from .blockwise import Blockwise
 from .structured import Structured
 
-__all__ = ["Blockwise", "Structured"]
+__all__ = ["Structured"]

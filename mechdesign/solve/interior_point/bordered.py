@@ -34,7 +34,7 @@ Places = NDArray[np.intp]
 # and limits lack by now, or at the other number.
 _SOLUTIONS, _REFINED, _EXACT = 5, 1e-3, 1e-12
 # Steps to the central path that a point inside may take, and what it may lack of rows and limits.
-_CENTRINGS, _FEASIBLE = 10, 1e-9
+_CENTRINGS, _FEASIBLE = 40, 1e-9
 # Coefficients from this share of all places on are multiplied as a dense matrix.
 _DENSE = 0.1
 

@@ -1,4 +1,4 @@
-"""What both methods share: Mehrotra's predictor-corrector iteration, and when it ends.
+"""What interior point methods share: Mehrotra's predictor-corrector iteration, and when it ends.
 
 Each iteration solves one factorised Newton system twice [Mehrotra1992]: for the affine direction,
 towards complementarity products of zero, whose step lengths give the centring parameter σ; and for
@@ -26,7 +26,7 @@ SHORTEST = 1e-7
 
 @dataclass(frozen=True)
 class Options:
-    """Heuristics of both methods; ``python -m benchmarks ablation-interior-point`` measures them.
+    """Heuristics of a method; ``python -m benchmarks ablation-interior-point`` measures them.
 
     Attributes
     ----------
@@ -80,6 +80,12 @@ def centring_parameter(affine: float, gap: float) -> float:
 def longest_step(change: float) -> float:
     """The step that leads to the boundary, by the least change relative to a variable."""
     return -1 / change if change < 0 else math.inf
+
+
+def reach(*pairs: tuple[Array, Array]) -> float:
+    """The longest step that keeps all values at or above zero, of values with their steps."""
+    ends = [-values[step < 0] / step[step < 0] for values, step in pairs]
+    return float(np.min(np.concatenate(ends), initial=math.inf))
 
 
 def cholesky(system: Array, regularisation: float) -> Array:

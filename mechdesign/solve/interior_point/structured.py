@@ -17,7 +17,7 @@ from ...linear.threads import one_thread
 from ...program.duals import Candidate, Duals
 from ...program.gains import LARGE
 from ...program.program import LinearProgram, TwoSided
-from ..method import Method, handles_linear
+from ..method import WARM_START, Method
 from .double import DoubleCone, DoubleNewton, DoublePoint, central_double
 from .entrywise import EntrywiseNewton
 from .growing import GROWING, Growing, Rows, columns_of_rows, first_outputs
@@ -228,13 +228,14 @@ def warm_point(cone: Cone, old: Point) -> Point:
     return Point(cone, slacks, z, old.scales.copy(), link, old.prices.copy())
 
 
+_SHAPES = ("upper lift", "lift", "ratio", "lift and ratio")
+
+
 class Structured(Method):
     """Interior point for one two-sided cone, eliminating columns; see :mod:`.newton`."""
 
     name = "structured"
-    handles = handles_linear(
-        "upper lift", "lift", "ratio", "lift and ratio", forbidden=True, limits=True
-    )
+    features = frozenset({"linear", "zeros", "limits", WARM_START, *_SHAPES})
     reason = (
         "the bounds form one two-sided cone: a structured interior-point method eliminates every "
         "column and factorises one N×N matrix per iteration"
@@ -258,23 +259,17 @@ class Structured(Method):
             return f"e^ε is above {LARGEST_FACTOR:g}, too wide for this method's arithmetic"
         return refusal(program)
 
-    def solve(self, program: LinearProgram) -> Candidate:
+    def solve(self, program: LinearProgram, start: Candidate | None = None) -> Candidate:
         """Solve, price the outputs that were left out, and repeat with those that would pay.
 
-        The objective is shifted row by row and divided by the utility range.
+        The objective is shifted row by row and divided by the utility range. The solution for
+        nearby levels lends a point passed early on the way to it. Where none was kept: the outputs
+        used there and those that nearly paid at its prices. Under zeros and limits nothing.
         """
         if program.is_restricted:
             return _Run(program, self.options).solve_restricted()
-        return few_outputs(program, self.options) or _Run(program, self.options).solve_all()
-
-    def warm_solve(self, program: LinearProgram, start: Candidate) -> Candidate:
-        """Start from a point passed early on the way to the solution at nearby levels.
-
-        Where none was kept: from the outputs used there and those that nearly paid at its prices.
-        Under zeros and limits from the beginning.
-        """
-        if program.is_restricted:
-            return self.solve(program)
+        if start is None:
+            return few_outputs(program, self.options) or _Run(program, self.options).solve_all()
         run = _Run(program, self.options)
         warm = start.warm_start
         if isinstance(warm, WarmStart) and run.fits(warm):
@@ -283,7 +278,7 @@ class Structured(Method):
                 return found
         prices = start.duals.prices
         if prices is None or start.kernel.shape != program.shape:
-            return self.solve(program)
+            return run.solve_all()
         used = np.flatnonzero(run.p @ start.kernel > _USED)
         values = best_columns(run.c - (prices - run.shift) / run.width, run.p, run.sides)
         paying = np.argsort(-values, kind="stable")[: max(20, len(used))]

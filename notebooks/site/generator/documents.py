@@ -18,6 +18,7 @@ PLACES = {
 BENCHMARKS = {
     "results": "Time to design, beside other solvers",
     "sampling": "Reports drawn per second",
+    "releases": "What tables, keys and accounts cost",
     "estimation": "Reports needed, beside other protocols",
     "large_alphabets": "Large alphabets",
     "places": "Places of a map",
