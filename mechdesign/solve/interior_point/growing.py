@@ -57,7 +57,7 @@ class GrowingOptions:
     dense: float = 0.5
     dense_from: float = 1e-2
     turns_back: int = 8
-    enough: float = 2e-7
+    enough: float = 5e-8
     patience: int = 10
     iterations: int = 300
 

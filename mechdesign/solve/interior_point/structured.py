@@ -39,6 +39,8 @@ _PAYING = 1e-8
 _ROUNDS = 20
 # What rows may lack when the last step restores them, in units of the utility range.
 _RESTORED = 1e-9
+# Steps that restore the rows of an optimum from few outputs, of which each may be short.
+_RESTORES = 20
 # Outputs of at least this mass were used.
 _USED = 1e-9
 
@@ -323,7 +325,7 @@ def few_outputs(program: LinearProgram, options: StructuredOptions) -> Candidate
                 return None
         else:
             return None
-        if options.restores_rows:
+        for _ in range(_RESTORES):
             path.newton.restore_rows()
     found = path.newton.point
     columns = np.maximum(columns_of_rows(path.newton), 0.0)
