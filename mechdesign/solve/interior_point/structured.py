@@ -304,7 +304,7 @@ def sides_of(cone: Cone | DoubleCone) -> TwoSided:
 
 
 def few_outputs(program: LinearProgram, options: StructuredOptions) -> Candidate | None:
-    """An optimum from few outputs at the start; ``None`` where that is not worth it, or dense."""
+    """An optimum from few outputs at the start; ``None`` for small programs and dense optima."""
     sides = program.sides
     assert sides is not None
     cone = cone_of(sides)
