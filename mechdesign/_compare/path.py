@@ -155,7 +155,7 @@ class _Path:
         mine, its = problem.program, None if self.first is None else self.first.program
         if isinstance(mine, LinearProgram) and isinstance(its, LinearProgram):
             # One array of gains serves all.
-            problem = replace(problem, program=replace(mine, gains=its.gains))
+            problem = replace(problem, program=replace(mine, stated=its.stated))
         self.first = self.first or problem
         kept = None if self.store is None else self.store.get(problem, task.solver)
         found = self.walk.step(problem) if kept is None else kept

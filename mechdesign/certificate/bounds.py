@@ -227,7 +227,7 @@ def without_limits(program: LinearProgram, duals: Array) -> Priced | None:
         return None
     off = np.where(counts > 0, off, 0.0)
     lost = Fraction(float(off.max(axis=1).sum())) * (1 + Fraction(_UNIT) * (n + 4))
-    return Priced(replace(program, gains=gains, limits=()), constant + lost)
+    return Priced(replace(program, stated=gains, limits=()), constant + lost)
 
 
 def clamped_prices(program: LinearProgram, prices: Array) -> Array:
@@ -394,7 +394,9 @@ def price_bound(program: LinearProgram, prices: Array, sides: TwoSided) -> Fract
         # Differences of floats are rounded in their order: no other is larger.
         ends = [np.abs(end - per_mass) for end in program.extremes]
         largest = max(float(np.max(ends)), _SMALLEST)
-        blocks = ((y, difference(gains, per_mass[:, None])) for y, gains in program.blocks())
+        blocks: Iterator[tuple[slice, tuple[Array, Array]]] = (
+            (y, difference(gains, per_mass[:, None])) for y, gains in program.blocks()
+        )
         if program.forbidden is not None:
             high, low = _kept_out(*next(blocks)[1], program.forbidden)
             largest = max(float(np.abs(high).max()), _SMALLEST)

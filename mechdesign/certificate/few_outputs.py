@@ -161,7 +161,7 @@ class _Search:
 
         Without a proof none, and the part keeps the bound that holds for any kernel.
         """
-        bare = replace(part, gains=np.zeros(part.shape))
+        bare = replace(part, stated=np.zeros(part.shape))
         found = slack_duals(bare)
         if found is None:
             return Duals()

@@ -78,7 +78,7 @@ class Compared:
     under: NDArray[Any]
     over_total: int
     under_total: int
-    level: Fraction
+    level: Fraction | float
 
 
 @dataclass(frozen=True)

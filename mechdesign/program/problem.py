@@ -317,7 +317,7 @@ def state_problem(
         some = (
             replace(gains, symbols=symbols) if isinstance(gains, GainsByOutput) else gains[symbols]
         )
-        program = LinearProgram(*common, some, forbidden, held, few, convex)  # type: ignore[arg-type]
+        program = LinearProgram(*common, some, forbidden, held, few, convex)
         if isinstance(gains, GainsByOutput):
             # Every gain is looked at once, and must be finite.
             _check_largest(program.largest_gain, utility)

@@ -358,7 +358,8 @@ class LinearProgram(Program):
 
     Attributes
     ----------
-    gains : ``(n, M)``, u; where they are stated by output, that array is made when it is first read
+    stated : ``(n, M)``, u, or the utility that is asked for it by output; :attr:`gains` is the
+        array, which is then made when it is first read
     forbidden : ``(n, M)``, entries that must be zero, with those that follow in the cone; ``None``
         for none
     limits : on sums over entries
@@ -366,40 +367,33 @@ class LinearProgram(Program):
     convex : convex constraints of one's own, in floats; all symbols are designed for with them
     """
 
-    gains: Array
+    stated: Array | GainsByOutput
     forbidden: NDArray[np.bool_] | None = None
     limits: tuple[Limit, ...] = ()
     most_outputs: int | None = None
     convex: tuple[Convex, ...] = ()
 
-    def __post_init__(self) -> None:
-        if isinstance(self.gains, GainsByOutput):
-            self.__dict__["by_output"] = self.__dict__.pop("gains")
-
-    def __getattr__(self, name: str) -> Any:
-        """The array of gains that are stated by output."""
-        if name != "gains" or "by_output" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        gains = np.concatenate([block for _, block in self.blocks()], axis=1)
-        self.__dict__["gains"] = gains
-        return gains
+    @cached_property
+    def gains(self) -> Array:
+        """``(n, M)``, u as an array."""
+        if not isinstance(self.stated, GainsByOutput):
+            return self.stated
+        return np.concatenate([block for _, block in self.blocks()], axis=1)
 
     @property
     def is_by_output(self) -> bool:
         """Whether gains are stated by output and no array of them has been made."""
-        return "gains" not in self.__dict__
+        return isinstance(self.stated, GainsByOutput) and "gains" not in self.__dict__
 
     @property
     def positions(self) -> Array | None:
         """Where outputs lie, ``(M, d)``, if gains fall with the distance from there."""
-        source = self.__dict__.get("by_output")
-        return None if source is None else source.positions
+        return self.stated.positions if isinstance(self.stated, GainsByOutput) else None
 
     def columns(self, outputs: Sequence[int] | NDArray[np.intp]) -> Array:
         """Gains of some outputs, ``(n, k)``."""
-        if self.is_by_output:
-            found: Array = self.__dict__["by_output"].columns(outputs)
-            return found
+        if isinstance(self.stated, GainsByOutput) and self.is_by_output:
+            return self.stated.columns(outputs)
         return self.gains[:, outputs]
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
@@ -441,7 +435,7 @@ class LinearProgram(Program):
         Bounds on what it can reach do not hold for all outputs.
         """
         values = {f.name: getattr(self, f.name) for f in fields(Program)}
-        return LinearProgram(**values, gains=self.columns(outputs))
+        return LinearProgram(**values, stated=self.columns(outputs))
 
     @property
     def is_restricted(self) -> bool:
@@ -478,7 +472,7 @@ class LinearProgram(Program):
     def with_gains(self, gains: Array) -> LinearProgram:
         """The linear program of other gains, with all else as it is."""
         values = {f.name: getattr(self, f.name) for f in fields(LinearProgram)}
-        return LinearProgram(**{**values, "gains": gains})
+        return LinearProgram(**{**values, "stated": gains})
 
     @property
     def without_objective(self) -> LinearProgram:
@@ -488,7 +482,7 @@ class LinearProgram(Program):
     @property
     def shape(self) -> tuple[int, int]:
         """Symbols n and outputs M."""
-        found = self.__dict__["by_output"] if self.is_by_output else self.gains
+        found = self.stated if self.is_by_output else self.gains
         return found.shape[0], found.shape[1]
 
     @cached_property
@@ -616,7 +610,7 @@ class LinearProgram(Program):
                 remedy="design again",
             )
         lost = Fraction(float(np.abs(low).max()))
-        return Shifted(replace(self, gains=gains), offset, power, lost)
+        return Shifted(replace(self, stated=gains), offset, power, lost)
 
     @cached_property
     def exact_constant_value(self) -> Fraction:
@@ -775,7 +769,7 @@ class EstimationProgram(Program):
         """All that is asked of kernels with zeros where one has them, without an objective."""
         values = {f.name: getattr(self, f.name) for f in fields(Program)}
         return LinearProgram(
-            **values, gains=np.zeros(kernel.shape), forbidden=self.cone.closed(kernel <= 0)
+            **values, stated=np.zeros(kernel.shape), forbidden=self.cone.closed(kernel <= 0)
         )
 
     @property

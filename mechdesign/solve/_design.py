@@ -322,11 +322,11 @@ def _is_subset_design(
     prior: Prior, utility: Any, privacy: Any, outputs: Any, solver: Any, subject_to: Any
 ) -> bool:
     """Whether no program is stated for a design, as :func:`is_subset_design` says."""
+    check_solver(solver)
     if not isinstance(utility, Estimation) and solver != SUBSETS:
         return False  # what stands there is checked where the problem is stated
     from .estimation.many_symbols import is_subset_design
 
-    check_solver(solver)
     is_restricted = outputs is not None or bool(as_requirements(subject_to))
     return is_subset_design(as_prior(prior), utility, as_notions(privacy), is_restricted, solver)
 

@@ -102,7 +102,7 @@ def sweep(
         mine, its = problem.program, first.program
         if isinstance(mine, LinearProgram) and isinstance(its, LinearProgram):
             # One array of gains serves all points, and one is sent to each process.
-            problem = replace(problem, program=replace(mine, gains=its.gains))
+            problem = replace(problem, program=replace(mine, stated=its.stated))
         problems.append(problem)
     pieces = _pieces(problems, jobs)
     if len(pieces) == 1:

@@ -384,7 +384,7 @@ class _Task:
         """The stakes of a program, or ``None`` when gains are of another kind."""
         least, count = program.extremes[0], 0
         for _, block in program.blocks():
-            count += np.count_nonzero(block > least[:, None])
+            count += int(np.count_nonzero(block > least[:, None]))
             if count > min(program.shape):
                 return None
         if not count:

@@ -141,7 +141,7 @@ def test_nothing_that_is_possible_is_proved_impossible(data):
     """With any dual variables a utility of zero is not below zero where there is a kernel."""
     key = data.draw(st.sampled_from(list(found_designs())))
     found, problem = found_designs()[key]
-    program = replace(problem.program, gains=np.zeros(problem.program.shape))
+    program = replace(problem.program, stated=np.zeros(problem.program.shape))
     count = len(program.limits)
     eta = np.array(data.draw(st.lists(numbers(), min_size=count, max_size=count)), dtype=float)
     duals = found.certificate.duals

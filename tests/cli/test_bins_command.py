@@ -88,7 +88,7 @@ def test_dates_in_every_table_have_one_design_and_a_mean(place, capsys):
     frame.to_csv("semi.csv", index=False, sep=";")
     frame.to_parquet("t.parquet")
     asked = ["-u", "estimation", "-p", "ldp:3", "-o", "m.json", "--force", "--bins"]
-    for words, labels in {
+    for stated, labels in {
         "1950-01-01,1975-01-01,31.12.1999": (
             "1950-01-01 to 1974-12-31",
             "1975-01-01 to 1999-12-31",
@@ -102,8 +102,8 @@ def test_dates_in_every_table_have_one_design_and_a_mean(place, capsys):
             ("t.csv", "born"), ("t.csv", "day"), ("semi.csv", "on"), ("t.parquet", "born"),
             ("t.parquet", "day"), ("t.parquet", "on"),
         ):  # fmt: skip
-            code, _, err = run(capsys, "design", path, "--column", column, *asked, words)
-            assert (code, err) == (0, "saved m.json\n"), (words, path, column)
+            code, _, err = run(capsys, "design", path, "--column", column, *asked, stated)
+            assert (code, err) == (0, "saved m.json\n"), (stated, path, column)
             found.append((md.load("m.json").prior.labels, md.load("m.json").prior.weights))
         assert found == found[:1] * len(found)
         assert found[0][0] == labels
@@ -113,11 +113,11 @@ def test_dates_in_every_table_have_one_design_and_a_mean(place, capsys):
         told = [md.tables.reading.read_columns(f"told.{end}", ["on"]) for end in ("csv", "parquet")]
         assert told[0] == told[1]
         ask = ["estimate", "m.json", "told.csv", "--column", "on", "--histogram", "--json"]
-        code, out, err = run(capsys, *ask, *(["--mean"] if words != "weekday" else []))
+        code, out, err = run(capsys, *ask, *(["--mean"] if stated != "weekday" else []))
         assert code == 0, err
         shown = json.loads(out)
         assert [bar["label"] for bar in shown["histogram"]] == list(labels)
-        if words != "weekday":
+        if stated != "weekday":
             assert str(shown["numbers"][0]["value"])[:2] == "19"
     code, out, err = run(capsys, *ask, "--mean")
     assert (code, out) == (2, "")

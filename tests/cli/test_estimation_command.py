@@ -66,7 +66,7 @@ def test_what_is_asked_is_what_is_designed_for(tmp_path, options, text, question
         ["-u", "estimation", "--of", "[" * 100_000 + "]"],
         ["-u", "estimation", "--of", '{"a": 1, "b": }'],
         ["-u", "estimation", "--truth", "a=1,b=2,c=3,b=3"],
-        ["-u", "estimation", "--truth", '{"a": 1, "b": "2", "c": 3}'],
+        ["-u", "estimation", "--truth", '{"a": 1, "b": "two", "c": 3}'],
         ["-u", "estimation", "--truth", "[1, 2, [3]]"],
         ["-u", "estimation", "--of-weights", "1,x"],
         ["-u", "estimation", "--of-weights", "1,2"],
@@ -143,7 +143,7 @@ def test_masses_below_zero_are_those_of_a_truth(capsys):
     asked = ["design", "--prior", "a=.4,b=.6", "-p", "pml:1", "-u", "estimation"]
     assert main([*asked, "--truth", "a=1,b=-1"]) != 0
     told = capsys.readouterr().err
-    assert "truth of an estimation: expected non-negative numbers" in told
+    assert "--truth: expected finite non-negative numbers" in told
     assert "prior:" not in told
 
 

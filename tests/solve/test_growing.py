@@ -155,11 +155,10 @@ def test_gains_by_output_are_those_of_all_at_once():
     """Bounds, ranges and values are the same to the last bit, whether an array is made or not."""
     prior = square(4)
     problem = state_problem(prior, md.utility.Distance("euclidean"), md.LIP(1))
-    lazy, whole = problem.program, replace(problem.program)
-    assert not whole.is_by_output
-    assert lazy.gains is not None  # made by the copy above
-    lazy = state_problem(prior, md.utility.Distance("euclidean"), md.LIP(1)).program
+    lazy = problem.program
+    whole = replace(lazy, stated=replace(lazy).gains)
     assert lazy.is_by_output
+    assert not whole.is_by_output
     assert lazy.gain_range == whole.gain_range
     assert lazy.exact_constant_value == whole.exact_constant_value
     assert lazy.revealed_value == pytest.approx(whole.revealed_value, abs=1e-15)
