@@ -552,7 +552,7 @@ _SCHEMAS: dict[int, _Form] = {
     1: {"properties": {"requirements": False}},
     2: {"required": ["requirements"]},
 }
-#: The whole of it, which ``design.schema.json`` holds for readers of other languages.
+#: The whole of it, which ``--schema`` prints for readers in other languages.
 FORM = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "A file saved by mechdesign",

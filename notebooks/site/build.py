@@ -44,10 +44,10 @@ def gather(sources: Path) -> None:
         ]
         (notebooks / path.name).write_text(json.dumps(content), encoding="utf-8")
     shutil.copytree(ROOT / "notebooks" / "pictures", sources / "pictures")
-    for path in (file_format.SCHEMA, file_format.FOLDER / "verify.py"):
-        shutil.copy(path, sources / "look-up")
+    shutil.copy(file_format.FOLDER / "verify.py", sources / "look-up")
     made = {f"look-up/python/{name}.rst": text for name, text in reference.pages().items()}
     made |= documents.copies(ROOT)
+    made[f"look-up/{file_format.NAME}"] = json.dumps(file_format.SCHEMA, indent=1)
     made["look-up/command-line.md"] = commands.page()
     made["look-up/bibliography.md"] = bibliography.page()
     made["look-up/file-format.md"] = documents.with_links(

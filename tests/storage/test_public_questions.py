@@ -10,7 +10,6 @@ import copy
 import json
 import pickle
 import warnings
-from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -44,10 +43,7 @@ ASKED = {
     "truth": (COUNTED, Estimation(MEAN, truth=PILOT)),
     "function": (UNIFORM, Estimation([lambda x: ord(x), {x: x for x in LABELS}])),
 }
-FOLDER = Path(verify.__file__).parent
-VALIDATOR = jsonschema.Draft202012Validator(
-    json.loads((FOLDER / "design.schema.json").read_text(encoding="utf-8"))
-)
+VALIDATOR = jsonschema.Draft202012Validator(json.loads(json.dumps(verify.FORM)))
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import mechdesign
+from mechdesign.certificate import verify
 
 FOLDER = Path(mechdesign.__file__).parent / "certificate"
-SCHEMA = FOLDER / "design.schema.json"
+#: The form of files as JSON Schema, which the page offers under this name.
+NAME, SCHEMA = "design.schema.json", verify.FORM
 
 
 def kind(value: dict | bool) -> str:
@@ -41,20 +43,17 @@ def rows(value: dict) -> str:
 
 def page() -> str:
     """What FORMAT.md says, then the schema."""
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     text = (FOLDER / "FORMAT.md").read_text(encoding="utf-8").rstrip()
     text += "\n\n## JSON Schema\n\nThe form alone, for programs: "
-    text += (
-        "{download}`design.schema.json <design.schema.json>` (draft 2020-12). Every file has\n\n"
-    )
-    text += rows(schema)
-    for part in schema["allOf"]:
+    text += f"{{download}}`{NAME} <{NAME}>` (draft 2020-12). Every file has\n\n"
+    text += rows(SCHEMA)
+    for part in SCHEMA["allOf"]:
         asked = part["if"]["properties"].get("kind")
         if asked:
             names = asked.get("enum", [asked.get("const")])
             text += f"\nand of kind {' or '.join(f'*{name}*' for name in names)} also\n\n"
             text += rows(part["then"])
-    for name, value in schema["$defs"].items():
+    for name, value in SCHEMA["$defs"].items():
         text += f"\n(schema-{name})=\n### `{name}`\n\n"
         text += rows(value) if "properties" in value else kind(value) + "\n"
     return text
