@@ -190,10 +190,16 @@ class JointEstimate(TableEstimate):
         ratios, every = self.values.ravel()[cells] / below, self.cells
         if every is not None:
             # Shares are answers beside the cells, of the same reports.
-            parts: Any = {"origin": np.append(every.origin, one.origin)}
+            # Numbers are measured from amid them, so that cells are no differences of large ones.
+            places = np.unravel_index(np.arange(size), self.values.shape)
+            own, middle = places[k], np.broadcast_to(other.origin, self.values.shape[1 - k])
+            far = middle[places[1 - k]]
+            parts: Any = {"origin": np.append(every.origin - far * one.origin[own], one.origin)}
             for name in ("scores", "values"):
                 pair = [getattr(one, name), np.ones((len(getattr(other, name)), 1))]
-                parts[name] = np.hstack([getattr(every, name), outer(*pair[:: 1 - 2 * k])])
+                shares_of = outer(*pair[:: 1 - 2 * k])
+                cells_of = getattr(every, name) - far * shares_of[:, own]
+                parts[name] = np.hstack([cells_of, shares_of])
             joined, eye = replace(every, **parts), np.eye(size + len(rows))
             sums = eye[:, cells.ravel()], eye[:, size + np.repeat(known, cells.shape[1])]
             error = joined.ratios(*sums)[1]
@@ -208,7 +214,8 @@ class JointEstimate(TableEstimate):
 
         def ends(alpha: float) -> Any:
             if every is not None and every.kernel.size <= _MOST_ENTRIES:
-                return joined.ratio_limits(*sums, alpha)
+                back = np.tile(middle, len(known))
+                return tuple(end + back for end in joined.ratio_limits(*sums, alpha))
             # What cells and shares leave with half the risk each.
             lower, upper = (end[cells] for end in self.answers.limits(alpha / 2))
             least, most = (end[known, None] for end in one.whole.limits(alpha / 2))

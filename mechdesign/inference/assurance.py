@@ -45,7 +45,7 @@ MOST, ROUNDING = 10**15, 1e-9
 # hundredth of that.
 _FINEST = 1e-7
 # Answers with a variance of this share of the largest have intervals that are about the widest.
-_NEAR = 0.9
+NEAR = 0.9
 # How much farther intervals reach as surveys of more than two outputs vary in other ways besides.
 _MORE = 1.003
 # Less than this share of the spread is rounding; to this part of a report their number is found.
@@ -64,9 +64,11 @@ class Promise:
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
-        finite_number(self.assurance, "assurance", 0.5, 0.9999, remedy="pass 0.9 for 90 %")
+        sure = finite_number(self.assurance, "assurance", 0.5, 0.9999, remedy="pass 0.9 for 90 %")
+        object.__setattr__(self, "assurance", sure)
         if self.error is not None:
-            finite_number(self.error, "error of a plan", 0, remedy=_REMEDY)
+            error = finite_number(self.error, "error of a plan", 0, remedy=_REMEDY)
+            object.__setattr__(self, "error", error)
         if self.reports is not None and not is_whole(self.reports, 1, MOST):
             raise InputError(
                 "reports of a plan",
@@ -117,6 +119,7 @@ class Expected:
         they are left out
     told : ``(F,)`` which answers the reports tell; the others have infinite errors
     origin : ``(F,)`` what was taken off the numbers that are asked for
+    alike : how many answers have about the widest intervals, where not all of them are here
     """
 
     asked: Promise
@@ -126,6 +129,7 @@ class Expected:
     masses: Vector | None
     told: NDArray[np.bool_] | bool = True
     origin: Vector | float = 0.0
+    alike: int = 0
 
     def __post_init__(self) -> None:
         error, farthest = self.asked.error, float(np.ptp(self.values, axis=0).max()) or 1.0
@@ -214,7 +218,7 @@ class Expected:
 
         # Answers of about the widest intervals share what may fail; two symbols have one.
         v = np.nan_to_num(self.variances, posinf=0)
-        near = (v >= _NEAR * v.max()).sum() if len(self.values) > 2 else 1
+        near = self.alike or ((v >= NEAR * v.max()).sum() if len(self.values) > 2 else 1)
         # Directions of variance one, or none, that frequencies are moved in.
         f, a = self._frequencies, self._centred / np.sqrt(np.where(v > 0, v, np.inf))[:, None]
         wide = a**2 - (f * a**2).sum(axis=1, keepdims=True)

@@ -194,7 +194,10 @@ def answered(
         )
 
     def cross(i: int, j: int) -> tuple[Vector, int]:
-        return (made[i].covariance, 0) if i == j else units.between(i, j)
+        if i == j:
+            return made[i].covariance, 0
+        # Of these people reports are drawn one by one, whoever lives together.
+        return units.between(i, j) if is_drawn else (np.zeros_like(made[i].covariance), 0)
 
     return GroupEstimates(survey.by_group or "", tuple(names), tuple(made), cross)
 

@@ -55,6 +55,8 @@ _NOBODY = 1e-200
 # Moments that differ less, relative to the largest, are the same.
 _ROUNDING = 1e-14
 _SAME = 1e-9
+# The largest probability beyond an end of an interval.
+_HALF = 0.5 - 1e-7
 
 
 def matrix_moments(
@@ -339,6 +341,8 @@ class Answers:
         # One side alone, so that the skewness of secrets that are what they are is not overlooked.
         fixed = np.where(above, moments[UP], -moments[DOWN])
         third = how.skewness * ((1 - how.fraction) * whole + how.fraction * fixed)
+        # Of one half both quantiles are nought, and their ratio that of densities.
+        tail = min(tail, _HALF)
         m = how.size * (ndtri(tail) / stdtrit(how.freedom, tail)) ** 2 + np.zeros(len(t))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if how.variance is not None:

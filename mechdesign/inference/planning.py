@@ -25,7 +25,7 @@ from ..solve._design import Design, find_design
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked, Estimation
 from ..utility.questions import Question
-from .assurance import ASSURANCE, MOST, ROUNDING, Expected, Promise
+from .assurance import ASSURANCE, MOST, NEAR, ROUNDING, Expected, Promise
 from .references import CONFIDENCE, asked_for, refuse_other_than
 from .widest import Widest, narrowest
 
@@ -306,11 +306,12 @@ def _largest_of_many(
     moment, given the symbol, and given the others.
     """
     share = plain = 0.5
-    variance = mechanism.worst_variance
+    variance, alike = mechanism.worst_variance, [len(mechanism.inputs)] * 2
     own = variance + 0.75
     if assumed is not None:
         p = assumed.probabilities
         variances = mechanism.variances(p)
+        alike = [int((v >= NEAR * v.max()).sum()) for v in (variances, p * (1 - p))]
         x = variances.argmax()
         share, plain, variance = p[x], p[(p * (1 - p)).argmax()], variances[x]
         own = mechanism.variances(np.arange(len(p)) == x)[x] + 1
@@ -320,8 +321,11 @@ def _largest_of_many(
     v, scores = np.eye(2)[:, :1], middle + half * np.array([[1.0], [-1.0]])
     first = np.clip((v - scores[1]) / (2 * half), 0, 1)
     return (
-        Expected(asked, np.hstack([first, 1 - first]), v, scores, np.array([share, 1 - share])),
-        Expected(asked, np.eye(2), v, v, np.array([plain, 1 - plain])),
+        Expected(
+            *(asked, np.hstack([first, 1 - first]), v, scores, np.array([share, 1 - share])),
+            alike=alike[0],
+        ),
+        Expected(asked, np.eye(2), v, v, np.array([plain, 1 - plain]), alike=alike[1]),
     )
 
 

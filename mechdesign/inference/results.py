@@ -19,6 +19,7 @@ from .likelihood import Convergence
 from .number_answers import NumberAnswers
 from .observed import FromOthers, arms_of, roots
 from .rows import Intervals, Limited, Vector
+from .surveys import at_least
 
 #: What intervals are about.
 ALL, THESE = "all who might be asked", "those who reported"
@@ -196,7 +197,10 @@ class GroupEstimates:
         i, j = self._place(first), self._place(second)
         one, other = self.estimates[i], self.estimates[j]
         cross, both = self.cross(i, j)
-        found = one.covariance + other.covariance - cross - cross.T
+        apart = one.covariance + other.covariance - cross - cross.T
+        # People of one cluster may be alike; what the kernel adds is not.
+        found = at_least(apart, one.observed.noise + other.observed.noise)
+        cross = cross - (found - apart) / 2
 
         def arms(alpha: float) -> Vector:
             return self._arms(alpha)[:, [j, i]]

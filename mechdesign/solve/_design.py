@@ -321,7 +321,7 @@ def matrix_design(*asked: Any, **named: Any) -> Design:
 def _is_subset_design(
     prior: Prior, utility: Any, privacy: Any, outputs: Any, solver: Any, subject_to: Any
 ) -> bool:
-    """Whether no program is stated for a design, as :func:`is_subset_design` says."""
+    """Whether a design is a subset selection, for which no program is stated."""
     check_solver(solver)
     if not isinstance(utility, Estimation) and solver != SUBSETS:
         return False  # what stands there is checked where the problem is stated

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -78,17 +80,17 @@ def feature_question(
             remedy="pass for example {'a': 1, 'b': 0}",
         )
     values = values_at(feature, symbols, DataError)
-    numeric = [isinstance(v, (int, float)) and not isinstance(v, bool) for v in values]
-    if all(numeric):
-        numbers = np.array(values, dtype=float)
-        if not bool(np.isfinite(numbers).all()):
+    numbers = (int, float, Fraction, Decimal)
+    if all(isinstance(v, numbers) and not isinstance(v, bool) for v in values):
+        found = np.array(values, dtype=float)
+        if not bool(np.isfinite(found).all()):
             raise DataError(
                 "feature",
                 expected="finite numbers",
                 got=str(values),
                 remedy="give every input a finite value",
             )
-        return Question(("mean",), numbers[:, None])
+        return Question(("mean",), found[:, None])
     return _shares(values)
 
 

@@ -100,10 +100,10 @@ def level_of(word: Any) -> Any:
         if kind == "fraction":
             return min(value, Fraction(LARGEST_LEVEL))
         need(kind in ("ln", "bits"), "a level in words")
-        # So near that no kernel over 2^53 lies between it and the logarithm.
+        # Above the logarithm, as a kernel of rationals may have it, and so near that no other does.
         base = value if kind == "ln" else Fraction(2)
         log = near.divide(Decimal(base.numerator), Decimal(base.denominator)).ln(near)
-        return Fraction(log) * (1 if kind == "ln" else value)
+        return Fraction(near.next_plus(near.next_plus(log))) * (1 if kind == "ln" else value)
     need(type(word) in (int, float) and 0 <= word < math.inf, "a level")
     return min(float(word), LARGEST_LEVEL)
 

@@ -76,7 +76,7 @@ def test_estimates_are_unbiased_of_least_variance_and_have_the_errors_of_all_rep
         assert_allclose(one.errors**2, whole.diagonal(), rtol=1e-7, atol=1e-10)
         assert_allclose(one.noise**2, noise.diagonal() / size, rtol=1e-7, atol=1e-10)
     ends = values.min(axis=0), values.max(axis=0)
-    np.testing.assert_array_equal(one.projected, np.clip(one.values, *ends))
+    assert_allclose(one.projected, np.clip(one.values, *ends), rtol=1e-14, atol=1e-14)
     # No distribution is likelier, by the slopes of the likelihood.
     used, q = f > 0, likely @ kernel
     assert (kernel[:, used] @ (f / np.where(used, q, 1))[used]).max() <= 1 + 2e-9

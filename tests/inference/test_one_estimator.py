@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign import published
@@ -225,3 +227,59 @@ def test_intervals_of_others_have_some_width_where_answers_are_at_an_end():
     given = md.estimate_joint(table, [flip, flip], misfit="warn").conditional("first")
     assert given.values.max() > 1
     assert ((given.lower >= 0) & (given.upper <= 1) & (given.lower < given.upper)).all()
+
+
+@for_each("target, population", [("sample", None), ("population", None), ("population", 400)])
+def test_groups_of_one_household_differ_by_what_the_kernel_adds(target, population):
+    """Two groups of the same secrets in pairs: what is asked of these people is asked one by one,
+    and no difference has less than the noise of both groups, however alike the pairs report.
+    """
+    kernel = md.Mechanism([[0.9, 0.1], [0.1, 0.9]], ["a", "b"], ["a", "b"])
+    rng, missed, errors = np.random.default_rng(7), 0, []
+    options = {"by_group": "g", "clusters": "c", "target": target, "population": population}
+    for _ in range(40):
+        secret = rng.random(100) < 0.5
+        drawn = np.where(secret[:, None] ^ (rng.random((100, 2)) < 0.1), "b", "a").ravel()
+        table = pd.DataFrame({"x": drawn, "g": list("mf") * 100, "c": np.repeat(range(100), 2)})
+        found = md.estimate(table, kernel, "x", **options)
+        difference = found.difference("m", "f")
+        missed += not difference.lower[0] <= 0 <= difference.upper[0]
+        noise = np.hypot(*(each.noise for each in found.estimates))
+        assert (difference.errors >= noise * (1 - 1e-9)).all()
+        errors.append(difference.errors[0])
+    assert missed <= 5
+    assert np.mean(errors) == pytest.approx(0.053, rel=0.1)
+    same = pd.DataFrame(
+        {"x": np.repeat(list("ab"), 40), "g": list("mf") * 40, "c": np.repeat(range(40), 2)}
+    )
+    alike = md.estimate(same, kernel, "x", **options).difference("m", "f")
+    assert alike.errors[0] > 0.08
+    assert alike.upper[0] > 0.15
+
+
+def test_any_number_is_a_number():
+    flip = md.Mechanism([[0.9, 0.1], [0.1, 0.9]], ["a", "b"], ["a", "b"])
+    told = {"a": 60, "b": 40}
+    for one, three in ((Fraction(1), Fraction(3)), (Decimal(1), Decimal(3)), (1, 3.0)):
+        assert md.estimate(told, flip, feature={"a": one, "b": three}).values == [1.75]
+    exact = md.plan(flip, error=Fraction(1, 50), assurance=Fraction(9, 10))
+    assert exact.reports == md.plan(flip, error=0.02).reports
+    found = md.estimate(told, flip)
+    ends = [found.limits(rate, side="upper")[1] for rate in (0.5, 0.5 + 1e-6)]
+    np.testing.assert_allclose(*ends, atol=1e-6)
+    assert (ends[0] > found.values).all()
+
+
+def test_conditional_means_far_from_zero_are_those_near_it():
+    flip = md.Mechanism([[0.9, 0.1], [0.1, 0.9]], ["a", "b"], ["a", "b"])
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({name: rng.choice(list("ab"), 300) for name in "uv"})
+    near, far = (
+        md.estimate_joint(
+            table, [flip, flip], ("u", "v"), features=[None, {"a": off, "b": off + 1}]
+        ).conditional("u")
+        for off in (0, 1e9)
+    )
+    np.testing.assert_allclose(far.errors, near.errors, rtol=1e-6)
+    np.testing.assert_allclose(far.lower - 1e9, near.lower, atol=1e-6)
+    np.testing.assert_allclose(far.upper - 1e9, near.upper, atol=1e-6)

@@ -281,3 +281,17 @@ def test_the_commands(tmp_path, capsys):
         "a positive integer": "--reports 0",
     }.items():
         assert fragment in said(f"{level} {options}", 2)
+
+
+def test_shares_of_a_selection_that_are_alike_share_what_may_fail():
+    """The number is for all intervals, not for that of one share of three hundred."""
+    selection = md.subset_selection(300, md.LDP(3))
+    prior = md.Prior.uniform(300)
+    reports = int(md.plan(selection, error=0.03, prior=prior).reports)
+    fewer = int(md.plan(selection, error=0.03, prior=prior, assurance=0.5).reports)
+    assert 1.1 * fewer < reports < 1.5 * fewer
+    rng, held = np.random.default_rng(3), 0
+    for seed in range(10):
+        drawn = md.Sampler(selection, seed).draw_codes(rng.integers(0, 300, reports))
+        held += reach_of(md.estimate(drawn, selection)).max() <= 0.03
+    assert held >= 6

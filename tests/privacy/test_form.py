@@ -42,6 +42,7 @@ OTHER_INDICES = (
     "certificate/quadratic/listed.py",
     "requirement/convex.py",
     "certificate/infeasible.py",
+    "solve/column_generation/method.py",
     "release/identities.py",
     "tables/counting.py",
     "tables/writing.py",
