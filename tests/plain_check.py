@@ -106,6 +106,10 @@ def exp_between(level: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     """Rationals below and above e^level."""
     if level == 0:
         return Fraction(1), Fraction(1)
+    if getattr(level, "base", None) is not None:  # a logarithm
+        assert level.times.denominator == 1
+        return (level.base**level.times.numerator,) * 2
+    level = Fraction(level)
     ends = []
     for rounding, sign in ((ROUND_FLOOR, -1), (ROUND_CEILING, 1)):
         context = Context(prec=digits, rounding=rounding, Emin=-(10**6), Emax=10**6)

@@ -459,7 +459,7 @@ def confirmed_solver(name: str) -> str:
     for before in _BEFORE:
         alone = alone.removeprefix(before)
     by_cvxpy = alone.startswith("cvxpy ") and alone.removeprefix("cvxpy ") in known_solvers()
-    return name if by_cvxpy or alone in _SOLVERS else UNKNOWN_METHOD
+    return name if by_cvxpy or {name, alone} & _SOLVERS else UNKNOWN_METHOD
 
 
 def _solve(problem: Problem, choice: Choice, start: Candidate | None) -> Candidate:
