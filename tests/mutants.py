@@ -50,6 +50,10 @@ SURVIVORS = {
     "a database are divided by their sum",
     "theory.databases._near: small / max(size - 1, 1) → small * max(size - 1, 1)": "any small mass "
     "elsewhere approaches the supremum",
+    "theory.databases._near: size - 1 → size + 1": "any small mass elsewhere approaches the "
+    "supremum",
+    "theory.counting_queries._log_tail: -math.inf → math.inf": "no caller asks for a tail without "
+    "outcomes",
     "theory.databases._rising: bits - 1 → bits - 2": "the largest weight may be a quarter as well",
     "theory.leakage.TwoSides.room: np.abs(apart).max() → np.abs(apart).min()": "the equalities "
     "that are read hold, so that both are zero",

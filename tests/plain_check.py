@@ -106,9 +106,11 @@ def exp_between(level: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     """Rationals below and above e^level."""
     if level == 0:
         return Fraction(1), Fraction(1)
-    if getattr(level, "base", None) is not None:  # a logarithm
-        assert level.times.denominator == 1
-        return (level.base**level.times.numerator,) * 2
+    if (base := getattr(level, "base", None)) is not None:  # so many times a logarithm
+        if level.times.denominator == 1:
+            return (base**level.times.numerator,) * 2
+        log = Context(prec=2 * digits).divide(Decimal(base.numerator), Decimal(base.denominator))
+        level = level.times * Fraction(log.ln(Context(prec=2 * digits)))
     level = Fraction(level)
     ends = []
     for rounding, sign in ((ROUND_FLOOR, -1), (ROUND_CEILING, 1)):

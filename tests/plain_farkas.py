@@ -121,7 +121,7 @@ def is_asked(
 ) -> bool:
     """Whether μᵀk ≤ e^level νᵀk follows from what was asked at one outcome."""
     least = known.get((tuple(mu), tuple(nu)))
-    if mu == nu or (least is not None and least <= level):
+    if mu == nu or (least is not None and _at_most(least, level)):
         return True
     # A row a⁺ k ≤ a⁻ k of a requirement on every outcome, as a ratio of its two sides.
     for a in of_every_output(case):
@@ -200,3 +200,8 @@ def _masses(distribution: Any, n: int) -> list[Fraction]:
     for x, mass in zip(distribution.support, distribution.masses, strict=True):
         found[x] = mass
     return found
+
+
+def _at_most(least: Any, level: Any) -> bool:
+    """Whether a level is at most another; of rationals and logarithms the latter know how."""
+    return bool(least <= level if isinstance(level, Fraction) else level >= least)

@@ -23,7 +23,7 @@ from mechdesign.errors import (
     SolverError,
     UntoldError,
 )
-from mechdesign.exact import Verdict
+from mechdesign.exact import Verdict, exp_bounds
 from mechdesign.storage import from_json, to_json
 from mechdesign.utility import Estimation
 
@@ -299,7 +299,7 @@ def test_a_bound_holds_for_the_factor_itself():
     for _ in range(200):
         most = float(np.exp(rng.uniform(0, 60)))
         (bound,) = R.ratio("a", "b", most).bounds(ABC)
-        assert bound.ratio == Fraction(most)
+        assert exp_bounds(bound.level()) == (Fraction(most), Fraction(most))
         outside, inside = (float(bound.factors(way)[0]) for way in reversed(md_roundings()))
         assert inside < most <= outside <= math.nextafter(most, math.inf)
 

@@ -181,5 +181,5 @@ def test_selections_of_groups_are_measured_where_their_matrix_can_be_written():
     told = md.determined_prior(many)
     assert not told.is_measured
     assert str(told) == "not measured, as the kernel is too large"
-    with pytest.warns(CountsWarning, match="which symbols have equal masses"):
+    with pytest.warns(CountsWarning, match="which symbols have equal or near masses"):
         md.public_form(many)
