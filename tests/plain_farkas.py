@@ -15,6 +15,8 @@ from exact_program import DIGITS
 from plain_check import exp_between, pairs_of, rays_of
 from plain_requirements import Case
 
+from mechdesign.exact import level_bounds
+
 Table = list[list[Fraction]]
 
 
@@ -203,5 +205,5 @@ def _masses(distribution: Any, n: int) -> list[Fraction]:
 
 
 def _at_most(least: Any, level: Any) -> bool:
-    """Whether a level is at most another; of rationals and logarithms the latter know how."""
-    return bool(least <= level if isinstance(level, Fraction) else level >= least)
+    """Whether a level is at most another, by rationals around logarithms."""
+    return level_bounds(least)[0] <= level_bounds(level)[1]
