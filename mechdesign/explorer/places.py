@@ -14,7 +14,7 @@ import mechdesign as md
 
 from ..arguments import read_bounds, read_cells, read_nats
 from ..errors import InputError
-from ..solve._design import matrix_design
+from ..solve import matrix_design
 from ..views.html import escape, number
 from .settings import message, parse_number
 

@@ -11,12 +11,14 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import mechdesign as md
 
 from ..arguments import estimation_arguments, is_json
 from ..errors import InputError, MechdesignError
+from ..exact import read_fraction
 from ..labels import shorten
 
 #: Kinds of questions by name, with how they are offered.
@@ -135,9 +137,13 @@ class Asked:
         return tuple(shorten(label, _SYMBOL) for label in found.labels)
 
     def python(self, prior: md.Prior) -> str:
-        """Python that makes the utility."""
+        """Python that makes the utility; ``Fraction`` is in it where :meth:`has_fractions`."""
         given = [f"{name}={_short(value)!r}" for name, value in self.arguments(prior).items()]
         return f"md.utility.Estimation({', '.join(given)})"
+
+    def has_fractions(self, prior: md.Prior) -> bool:
+        """Whether a true share is no whole number."""
+        return _has_fraction(_short(self.arguments(prior).get("truth")))
 
     # In words
 
@@ -261,9 +267,10 @@ def numbers_text(numbers: Mapping[str, float]) -> str:
     ('a=1,b=0.5', '{"a, b": 1, "c": 0}')
     """
     short = {name: _short(v) for name, v in numbers.items()}
+    short = {name: str(v) if isinstance(v, Fraction) else v for name, v in short.items()}
     if any("," in name or ";" in name or name != name.strip() for name in short):
         return _json(short)
-    return ",".join(f"{name}={v!r}" for name, v in short.items())
+    return ",".join(f"{name}={v}" for name, v in short.items())
 
 
 def _spaced(text: str, most: int) -> str:
@@ -277,8 +284,17 @@ def _short(value: Any) -> Any:
         return {key: _short(v) for key, v in value.items()}
     if isinstance(value, list):
         return [_short(v) for v in value]
-    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE
+    is_whole = isinstance(value, (float, Fraction)) and value == value // 1 and abs(value) < _WHOLE
     return int(value) if is_whole else value
+
+
+def _has_fraction(value: Any) -> bool:
+    """Whether a number is a fraction, or one in a list or object is."""
+    if isinstance(value, dict):
+        return any(map(_has_fraction, value.values()))
+    return (
+        any(map(_has_fraction, value)) if isinstance(value, list) else isinstance(value, Fraction)
+    )
 
 
 def _json(value: Any) -> str:
@@ -314,4 +330,9 @@ def _pairs(text: str) -> dict[str, float] | None:
     parts = [part.rpartition("=") for part in text.split(",")]
     if ";" in text or not all(equals for _, equals, _ in parts):
         return None
-    return {name.strip(): float(value) for name, _, value in parts}
+    return {name.strip(): _number(value) for name, _, value in parts}
+
+
+def _number(text: str) -> Any:
+    """A number of a text; one with a bar is exact."""
+    return read_fraction(text) if "/" in text else float(text)

@@ -15,7 +15,7 @@ import numpy as np
 import mechdesign as md
 
 from ..labels import listing
-from ..solve._design import matrix_design
+from ..solve import matrix_design
 from .settings import NotionSetting, Settings, message
 
 #: Levels of a frontier in nats: the ends of the sliders, and even steps of the logarithm between.

@@ -10,6 +10,7 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from urllib.parse import urlencode
 
 import mechdesign as md
@@ -23,6 +24,7 @@ from ..errors import (
     UnknownNameError,
     quote,
 )
+from ..exact import read_fraction
 from ..labels import Label, label_text, parse_labels
 from ..tables import csv_text
 from .questions import Asked
@@ -224,8 +226,11 @@ class Settings:
         return tuple(weight / total for weight in self.weights)
 
     def prior(self) -> md.Prior:
-        """The prior; raises :class:`PriorError` for names that are read as one number."""
-        found = md.Prior.from_counts(self.weights, self.labels)
+        """The prior, of the masses as they are written: 0.1 is a tenth, as on the command line.
+
+        Raises :class:`PriorError` for names that are read as one number.
+        """
+        found = md.Prior.from_counts(list(map(_exact, self.weights)), self.labels)
         return found.with_schema(self.columns or None)
 
     def objective(self) -> md.utility.Utility:
@@ -539,14 +544,18 @@ def python_lines(settings: Settings) -> str:
         if chosen.required
     ]
     privacy = notions[0] if len(notions) == 1 else f"[{', '.join(notions)}]"
-    utility = UTILITIES[settings.utility].call
+    utility, known = UTILITIES[settings.utility].call, settings.prior()
     if settings.shows_risk:
-        utility = settings.asked.python(settings.prior())
+        utility = settings.asked.python(known)
+    prior = _prior_call(settings)
+    has_fractions = settings.source is None and not all(map(_is_float, settings.weights))
+    has_fractions = has_fractions or (settings.shows_risk and settings.asked.has_fractions(known))
     return "\n".join(
         [
+            *(["from fractions import Fraction", ""] if has_fractions else []),
             "import mechdesign as md",
             "",
-            f"prior = {_prior_call(settings)}",
+            f"prior = {prior}",
             f"found = md.design(prior, {utility}, {privacy})",
             f'md.save(found, "{FILE}")',
         ]
@@ -605,13 +614,26 @@ def _table_lines(settings: Settings) -> tuple[str, Column]:
 def _prior_call(settings: Settings) -> str:
     source = settings.source
     if source is None:
-        masses = ", ".join(map(repr, settings.weights))
+        masses = ", ".join(
+            repr(mass) if _is_float(mass) else f"Fraction({str(mass)!r})"
+            for mass in settings.weights
+        )
         found = f"md.Prior([{masses}], {settings.labels!r})"
         return found + (f".with_schema({list(settings.joined)!r})" if settings.joined else "")
     column = source.column if isinstance(source.column, str) else list(source.column)
     arguments = [repr(source.table), repr(column)]
     arguments += [f"{name}={value!r}" for name, value in source.options.items()]
     return f"md.Prior.from_csv({', '.join(arguments)})"
+
+
+def _exact(mass: float) -> Fraction:
+    """A mass as it is written."""
+    return read_fraction(str(mass))
+
+
+def _is_float(mass: float) -> bool:
+    """Whether a mass as it is written is what its float stands for."""
+    return _exact(mass) == Fraction(mass)
 
 
 def _python_number(level: float) -> str:

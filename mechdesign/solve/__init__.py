@@ -10,6 +10,8 @@ what methods say they handle) → a :class:`Method` → certificate. A method of
 :func:`compile_program` gives it the sparse program of a linear utility.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ..linear.compiled import SparseProgram, compile_program
 from ..program.duals import Candidate, Duals
 from ..program.program import (
@@ -22,6 +24,9 @@ from ..program.program import (
 )
 from .differences import Differences
 from .method import ESTIMATION, GENERAL, INFORMATION, LINEAR, SUBLINEAR, Method
+
+if TYPE_CHECKING:
+    from ._design import matrix_design as matrix_design
 
 __all__ = [
     "ESTIMATION",
@@ -42,3 +47,13 @@ __all__ = [
     "TwoSided",
     "compile_program",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Bound on first use: designs need methods, which need this package.
+    if name != "matrix_design":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._design import matrix_design
+
+    globals()[name] = matrix_design
+    return matrix_design

@@ -225,7 +225,7 @@ MISTAKES = {
     "a module that needs another": ("-u", "needing:Nearest", "No module named 'no_such_library'"),
     "a name that is taken": ("-p", "taken:PML:1", "expected a class name that is not taken"),
     "a notion without levels": ("-p", "mine.notions:AgainstUniform", "expected 1 level"),
-    "a notion with bad levels": ("-p", "mine.notions:AgainstUniform:x", "expected a number of nat"),
+    "a notion with bad levels": ("-p", "mine.notions:AgainstUniform:x", "expected a level such"),
     "an unregistered notion": ("-p", "mine.notions:Unregistered:1", "without register=False"),
     "no notion": ("-p", "mine.utilities:Nearest:1", "derives from PrivacyNotion"),
     "a misspelt notion": ("-p", "lddp:much", "did you mean 'ldp'?"),

@@ -169,7 +169,7 @@ def test_a_result_is_what_the_library_says(name, utility):
     levels = (0.7,) * len(NOTIONS[name].level_fields)
     settings = replace(NUMBERS, notions=(NotionSetting(name, levels, True),), utility=utility)
     found = compute(settings)
-    prior = md.Prior([0.5, 0.3, 0.2], [1, 2, 4])
+    prior = md.Prior.from_counts([5, 3, 2], [1, 2, 4])  # masses are what is written
     goal = {
         "hamming": md.utility.Hamming(),
         "absolute": md.utility.Distance("absolute"),

@@ -689,7 +689,7 @@ def test_an_address_begins_with_its_question(visiting):
                 "utility=estimation&of=%22%27%26%3D1%2C%E2%80%AE%3D2",
                 "expected symbols of the prior",
             ),
-            ("utility=estimation&truth=NaN%2C1%2C1%2C1", "finite numbers"),
+            ("utility=estimation&truth=NaN%2C1%2C1%2C1", "finite non-negative numbers"),
             ("utility=estimation&of=" + "x" * 30_000, "at most 20,000 characters"),
             ("utility=estimation&of=%2Fetc%2Fpasswd", "a number for each symbol"),
             ("of=a", "utility=estimation"),

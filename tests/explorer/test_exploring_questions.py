@@ -49,6 +49,7 @@ ASKED = [
     (ABC, (None, "1,2,3", "any"), Estimation(None, [1, 2, 3], "any")),
     (ABC, (None, None, "a=1,b=2,c=3"), Estimation(truth=[1, 2, 3])),
     (ABC, (None, None, "0,1,2"), Estimation(truth=[1, 2, 4])),
+    (ABC, (None, None, "a=1/3,b=0.1,c=2"), Estimation(truth=[10, 3, 60])),
     (
         ABC,
         ("a=0,b=0,c=1", None, "1,2,3;3,2,1"),
@@ -150,14 +151,14 @@ def test_columns_of_any_name_are_read_back(columns):
         ((None, "1,2"), "3, one for each answer"),
         ((None, "nan,1,1"), "non-negative number"),
         ((None, None, "1,2"), "over the symbols 'a', 'b', 'c'"),
-        ((None, None, "a=nan,b=1,c=1"), "finite numbers"),
+        ((None, None, "a=nan,b=1,c=1"), "finite non-negative numbers"),
         ((None, None, "a=-1,b=1,c=1"), "non-negative"),
-        ((None, None, "truth.json"), "numbers separated by commas"),
+        ((None, None, "truth.json"), "or 1/3, separated by commas"),
         ((None, None, "any;1,2,3"), "any alone"),
         ((None, None, "0.2,0.8,0"), "'c' with mass in the prior alone"),
         ((None, None, f"a=1,b=1,{EVIL}=1"), "<script>"),
         ((None, None, ";".join(["1,2,3"] * 21)), "at most 20 distributions"),
-        ((None, None, ""), "numbers separated by commas"),
+        ((None, None, ""), "or 1/3, separated by commas"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_and_no_file_is_read(
@@ -273,6 +274,9 @@ def test_a_question_follows_its_symbols():
     assert json.loads(renamed.asked.truth) == {"a": 2, "x, y": 1, "c": 3}
     assert renamed.with_name(1, "b").asked == asked.asked
     assert asked.without_symbol(1).asked == Asked("a=1,c=0.5", None, "a=2,c=3")
+    thirds = asking(ABC, None, None, "a=1/3,b=0.5,c=2")
+    assert thirds.with_name(1, "d").asked.truth == "a=1/3,d=0.5,c=2"
+    assert json.loads(thirds.with_name(1, "x, y").asked.truth) == {"a": "1/3", "x, y": 0.5, "c": 2}
     # A new symbol has a zero in the question; its true share nobody has said.
     assert asked.with_new_symbol().asked == Asked("a=1,b=-1,c=0.5,d=0")
     assert asked.with_share(0, 0.1).asked == asked.asked
@@ -358,7 +362,7 @@ def test_addresses_of_before_and_of_others_are_taken():
         ({"utility": "estimation", "of": "x" * 1_000_000}, "at most 20,000"),
         ({"utility": "estimation", "of": "a=NaN,b=0,c=0"}, "finite numbers"),
         ({"utility": "estimation", "of": "/etc/passwd.json"}, "a number for each symbol"),
-        ({"utility": "estimation", "truth": "/etc/passwd.json"}, "numbers separated by commas"),
+        ({"utility": "estimation", "truth": "/etc/passwd.json"}, "1/3, separated by commas"),
         ({"utility": "estimation", "truth": f'{{"{"a" * 5000}": 1}}'}, "over the symbols"),
         ({"utility": "estimation", "of-weights": "1,1,1e999"}, "non-negative number"),
         ({"utility": "hamming", "of": "a=1,b=0,c=0"}, "utility=estimation"),
