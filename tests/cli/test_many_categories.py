@@ -232,7 +232,7 @@ def test_any_categories_are_designed_for_and_estimated(place, capsys, label, siz
 def test_two_columns_with_many_combinations_are_one_secret(place, capsys):
     """Their names stand in the file and in what others have of it."""
     rng = np.random.default_rng(4)
-    frame = pd.DataFrame({name: rng.binomial(10, 0.4, 9000) for name in ("a", "b")})
+    frame = pd.DataFrame({name: rng.binomial(12, 0.4, 9000) for name in ("a", "b")})
     frame.to_csv("two.csv", index_label="id")
     asked = [*DESIGN, "two.csv", "--column", "a", "--column", "b", "-p", "ldp:2", "-o", "d.json"]
     assert run(capsys, *asked, "--public", "p.json")[0] == 0

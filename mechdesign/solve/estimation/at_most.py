@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,8 @@ _MOVED, _MOST_ROWS, _MOVING = 900, 1000, 0.2
 # together, and from how many of them the best must come back for no more to be made.
 _RANDOM, _FOR_ENTRIES, _AGAIN = 24, 4000, 40
 _SPREAD, _INSIDE = (0.1, 0.3, 1.0), 0.1
+# How near to a bound is on it, as a share of a column, and what rounding leaves of a bound.
+_TIGHT, _ROUNDED = 1e-8, 1e-14
 # Weights of the barrier at first: a small one ends near its start, a large one forgets it.
 _WEIGHTS = (1e-6, 1e-4, 1e-2)
 # What is added to columns that are drawn, so that every symbol has some output.
@@ -147,7 +150,7 @@ def _kernels(
     if most >= len(one.prior):
         moved = _moved(one, bounds, mixed if chosen is not None else None, kernel, most, in_time)
         if moved is not None:
-            yield moved
+            yield _tidied(program, moved, bounds)
 
 
 def _least(program: EstimationProgram, kernel: Vector) -> Fraction | None:
@@ -155,6 +158,45 @@ def _least(program: EstimationProgram, kernel: Vector) -> Fraction | None:
     weights, _ = repair_kernel(kernel, program.cone, keep_rare=True)
     ends = program.enclose(weights, DENOMINATOR_BITS)
     return None if ends is None else -ends.low
+
+
+def _tidied(program: EstimationProgram, kernel: Vector, bounds: Vector) -> Vector:
+    """A kernel on the bounds that an interior point method left it next to, where that costs
+    nothing: entries that are next to zero are zero.
+    """
+    found = _on_bounds(kernel, bounds)
+    if found is None:
+        return kernel
+    before, after = _least(program, kernel), _least(program, found)
+    is_as_good = after is not None and (before is None or after * _SAME <= before)
+    return found if is_as_good else kernel
+
+
+def _on_bounds(kernel: Vector, bounds: Vector) -> Vector | None:
+    """The nearest kernel with a·k = 0 for all bounds that nearly are so; ``None`` where it breaks
+    others.
+    """
+    n = len(kernel)
+    room = bounds @ kernel / np.abs(bounds).max(axis=1)[:, None]
+    tight = room <= _TIGHT * kernel.mean(axis=0)
+    # Bounds on single entries come last.
+    zero = tight[-n:]
+    # Rows of the kernel sum to one, and the tight bounds of columns are met.
+    every = slice(None)
+    equal: list[tuple[Any, Any]] = [((x, every), 1.0) for x in range(n)]
+    equal += [((every, y), bounds[a]) for a, y in zip(*np.nonzero(tight[:-n]), strict=True)]
+    table = np.zeros((len(equal), *kernel.shape))
+    for row, (where, factors) in zip(table, equal, strict=True):
+        row[where] = factors
+    table, start = table[:, ~zero], kernel[~zero]
+    right = np.arange(len(equal)) < n
+    for _ in range(2):
+        step, *_ = np.linalg.lstsq(table * start, right - table @ start, rcond=1e-13)
+        start = start * (1 + step)
+    found = np.zeros(kernel.shape)
+    found[~zero] = start
+    left = (bounds @ found).min()
+    return found if np.isfinite(start).all() and left > -_ROUNDED and start.min() > 0 else None
 
 
 def _bounds(program: EstimationProgram, most: int) -> Vector | None:
