@@ -284,8 +284,9 @@ def _short(value: Any) -> Any:
         return {key: _short(v) for key, v in value.items()}
     if isinstance(value, list):
         return [_short(v) for v in value]
-    is_whole = isinstance(value, (float, Fraction)) and value == value // 1 and abs(value) < _WHOLE
-    return int(value) if is_whole else value
+    if isinstance(value, (float, Fraction)) and value == value // 1 and abs(value) < _WHOLE:
+        return int(value)
+    return value
 
 
 def _has_fraction(value: Any) -> bool:
