@@ -284,9 +284,11 @@ def _short(value: Any) -> Any:
         return {key: _short(v) for key, v in value.items()}
     if isinstance(value, list):
         return [_short(v) for v in value]
-    if isinstance(value, (float, Fraction)) and value == value // 1 and abs(value) < _WHOLE:
-        return int(value)
-    return value
+    if isinstance(value, Fraction):
+        is_whole = value.denominator == 1
+    else:
+        is_whole = isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole and abs(value) < _WHOLE else value
 
 
 def _has_fraction(value: Any) -> bool:
