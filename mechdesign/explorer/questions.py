@@ -284,7 +284,8 @@ def _short(value: Any) -> Any:
         return {key: _short(v) for key, v in value.items()}
     if isinstance(value, list):
         return [_short(v) for v in value]
-    is_whole = isinstance(value, (float, Fraction)) and value == value // 1 and abs(value) < _WHOLE
+    is_number = isinstance(value, (float, Fraction))
+    is_whole = is_number and value == value // 1 and abs(value) < _WHOLE
     return int(value) if is_whole else value
 
 
