@@ -1800,6 +1800,7 @@ def _strange_selections(unreadable: set[str]) -> Iterator[Case]:
     for path, value in (
         (("groups",), [0, 2, 2, 2]), (("groups",), [1, 1, 1, 1]), (("groups",), [0, 0, 0, 0]),
         (("labels",), ["a", "b", "c"]), (("labels",), ["a", "b", "c", "c"]), (("groups", 0), 9),
+        (("attributes",), [{"name": "x"}, {"name": "y"}]),
     ):  # fmt: skip
         data = in_bytes(changed(public, path, value))
         yield Case(f"public selection, {path[0]} {value}", data, unreadable)
