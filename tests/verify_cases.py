@@ -1800,6 +1800,7 @@ def _strange_selections(unreadable: set[str]) -> Iterator[Case]:
     for path, value in (
         (("groups",), [0, 2, 2, 2]), (("groups",), [1, 1, 1, 1]), (("groups",), [0, 0, 0, 0]),
         (("labels",), ["a", "b", "c"]), (("labels",), ["a", "b", "c", "c"]), (("groups", 0), 9),
+        (("attributes",), [{"name": "x"}, {"name": "y"}]),
     ):  # fmt: skip
         data = in_bytes(changed(public, path, value))
         yield Case(f"public selection, {path[0]} {value}", data, unreadable)
@@ -1853,6 +1854,60 @@ OPTIONAL = {
     "value_exact", "bound_exact", "arithmetic", "bound_source", "gains", "method", "agreement",
     "solver", "merged", "mixed", "rounds", "loss",
 }  # fmt: skip
+
+
+def level_cases() -> Iterator[Case]:
+    """Levels that are no doubles, and kernels over any number, under fingerprints of others."""
+    refuted, unreadable = {"refuted"}, {"unreadable"}
+    quarters = md.Mechanism.from_weights([[3, 1], [1, 3]], 2)
+    public = json.loads(in_bytes(md.PublicDesign.of(quarters, [md.LDP(md.ratio(3))])))
+    level = ("notions", 0, "parameters", "epsilon")
+    fine = Fraction(3) - Fraction(1, 10**30)
+    for word, state in (
+        ({"ln": "3"}, "proved"), ({"ln": str(fine)}, "refuted"), ({"bits": "3/2"}, "refuted"),
+        ({"bits": "8/5"}, "proved"), ({"fraction": "11/10"}, "proved"),
+        ({"fraction": "12/11"}, "refuted"),
+    ):  # fmt: skip
+        data = in_bytes(changed(public, level, word))
+        yield Case(f"level {word}", data, {state, *refuted}, {"privacy: LDP": state})
+    beyond = Fraction((1 << 1001) * 3 + 1, 3)
+    for word in (
+        {"ln": "6/2"}, {"ln": "7/1"}, {"ln": "14/4"}, {"ln": "2/3"}, {"ln": "1"}, {"ln": "0"},
+        {"bits": "2"}, {"bits": "6/4"}, {"fraction": "7/2"}, {"fraction": "2/6"},
+        {"fraction": str(beyond)}, {"bits": str(beyond)},
+    ):  # fmt: skip
+        yield Case(f"level {word}"[:60], in_bytes(changed(public, level, word)), unreadable)
+    below = (1 << 8200) + 1
+    weights = [["3", str(below - 3)], ["1", str(below - 1)]]
+    for rows, word, state in (
+        (weights, {"ln": "3"}, "proved"),
+        (weights[::-1], {"ln": str(fine)}, "refuted"),
+        ([[weights[0][1], "3"], [weights[1][1], "1"]], {"ln": "3"}, "proved"),
+    ):
+        data = changed(_over(public, str(below), rows), level, word)
+        yield Case(f"long, {word}", in_bytes(data), refuted, {"rows": "proved", "privacy": state})
+    rows = [["2", "1"], ["1", "2"]]
+    even = md.Mechanism.over(np.array([[2, 1], [1, 2]]), 3)
+    thirds = json.loads(in_bytes(md.PublicDesign.of(even, [md.LDP(md.ratio(2))])))
+    assert thirds["mechanism"]["denominator"] == "3"
+    yield Case("thirds", in_bytes(thirds), {"proved"})
+    uneven = _over(thirds, "3", [["2", "1"], ["1", "1"]])
+    yield Case("thirds, a row that is off", in_bytes(uneven), refuted, {"rows": "refuted"})
+    for one in ("0", "1", "2", "4", "-3"):
+        yield Case(f"a denominator of {one}", in_bytes(_over(public, one, rows)), unreadable)
+    both = changed(public, ("mechanism", "denominator"), "3")
+    yield Case("two denominators", in_bytes(both), unreadable)
+    found = json.loads(in_bytes(designed(*LINEAR["ldp"])))
+    mechanism = found["mechanism"]
+    most = [[str(3 * int(w)) for w in row] for row in mechanism["weights"]]
+    other = _over(found, str(3 << mechanism["denominator_bits"]), most)
+    yield Case("a design over no power of two", in_bytes(other), unreadable)
+
+
+def _over(content: dict[str, Any], one: str, rows: list[list[str]]) -> dict[str, Any]:
+    """A file with the kernel of these weights over that number."""
+    kept = {key: v for key, v in content["mechanism"].items() if key != "denominator_bits"}
+    return changed(content, ("mechanism",), {**kept, "denominator": one, "weights": rows})
 
 
 def inference_cases() -> Iterator[Case]:
@@ -1943,7 +1998,7 @@ def all_cases() -> tuple[Case, ...]:
     makers: tuple[Callable[[], Iterator[Case]], ...] = (
         honest_cases, broken_cases, false_cases, shaken_cases, estimate_cases, listed_cases,
         cut_cases, searched_cases, subset_cases, named_cases, plan_cases, inference_cases,
-        group_cases, bin_cases, stranger_cases,
+        group_cases, bin_cases, level_cases, stranger_cases,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OpenBinWarning)

@@ -63,6 +63,7 @@ EQUIVALENT = (
     ("_has_risk", "len(prior.n) > MOST_TOLD", "of many symbols it takes longer, and is as true"),
     ("_risk", "2 * off * size", "the other way is exact, where there are few symbols"),
     ("_risk", "risk - room", "the other way is exact, where there are few symbols"),
+    ("_check_groups", "_need(len(numbers) == len(weights)", "lists that differ make no pairs"),
     ("_grid", "_need([len(row)", "products of other shapes are none, here as everywhere"),
     ("_check_risk", "holds is not False", "of few symbols the value is known exactly"),
     ("_has_risk", "low == math.inf", "how it is told is the business of other tests"),
