@@ -129,8 +129,15 @@ def test_surveys_are_what_all_pairs_of_people_say(survey, more, target):
         contrast = np.hstack([np.eye(count), -np.eye(count)])
         assert_allclose(found.values, contrast @ values.ravel(), atol=1e-12)
         expected = contrast @ made.covariance @ contrast.T
+        raised = -expected.diagonal()
+        # However alike people are, what the kernel adds to both is left.
+        floor = sum(one.observed.noise for one in made.estimates)
+        sizes, ways = np.linalg.eigh(expected - floor)
+        expected = floor + (ways * np.maximum(sizes, 0)) @ ways.T
+        raised = raised + expected.diagonal()
         assert_allclose(found.covariance, expected, atol=1e-12)
-        cross = apart[:count, count:].diagonal() / (each[0].errors * each[1].errors)
+        shared = apart[:count, count:].diagonal() - raised / 2
+        cross = shared / (each[0].errors * each[1].errors)
         both = len(np.intersect1d(*(people["c"][people["g"] == g] for g in (0, 1))))
         room = np.ptp(asked, axis=0)
         arms = np.moveaxis(arms_of([one.observed for one in each], 0.05), 1, 0)
