@@ -61,10 +61,14 @@ SURVIVORS = {
     "nothing",
     "theory.counting_queries.laplace_count_bound: min(level, log_bounds(1 / c)[1]) → "
     "max(level, log_bounds(1 / c)[1])": "not seen yet: a bound, which is compared from one side",
-    "theory.counting_queries.laplace_count_leakage: n + 1 → n + 2": "a fraction beyond all is nearest to no answer",
-    "theory.counting_queries.laplace_count_leakage.log_density: size + 1 → size + 2": "a count beyond all has no chance",
-    "theory.disclosure.easier_feature: (threshold + 1) / 2 → (threshold + 1) * 2": "not seen yet: any threshold that is above one serves",
-    "theory.rules.ldp_information: level * high - low → level * high + low": "not seen yet: a bound, which is compared from one side",
+    "theory.counting_queries.laplace_count_leakage: n + 1 → n + 2": "a fraction beyond "
+    "all is nearest to no answer",
+    "theory.counting_queries.laplace_count_leakage.log_density: size + 1 → size + 2": "a count "
+    "beyond all has no chance",
+    "theory.disclosure.easier_feature: (threshold + 1) / 2 → (threshold + 1) * 2": "not seen "
+    "yet: any threshold that is above one serves",
+    "theory.rules.ldp_information: level * high - low → level * high + low": "not seen yet: a "
+    "bound, which is compared from one side",
     "theory.databases._rising: bits - 1 → bits - 2": "the largest weight may be a quarter as well",
     "theory.leakage.TwoSides.room: np.abs(apart).max() → np.abs(apart).min()": "the equalities "
     "that are read hold, so that both are zero",
