@@ -476,7 +476,7 @@ _DEFINED: dict[str, _Form] = {
     ),
     "parameter": _any(_BASIC, _list(_VALUE), _only({"text": _ENDLESS}), _of("typed")),
     "typed": _any(
-        _only({"fraction": _of("fraction")}),
+        _FRACTION,
         *(
             _only({name: {"type": "string", "pattern": f"^{form}$"}})
             for name, (_, form) in _WRITTEN.items()
