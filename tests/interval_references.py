@@ -92,9 +92,17 @@ REFERENCES = {
     # Sampled without replacement, secrets are skewed 1 − 2f times as much.
     "half of them": (lambda: limits(FLIP, [10, 10], in_pairs(0.5)), (0.289680, 0.710320)),
     "weights": (lambda: limits(response(2, 8), [30, 0], weighted(), symbol=1), (0, 0.151542)),
+    # Quantiles of one half are nought: their ratio is that of the densities there.
+    "one half": (lambda: lower_half(), 0.486203),
     "difference": (lambda: difference(0.0), (0.024378, 0.344387)),
     "paired": (lambda: difference(0.5 * 100 / 104), (0.069956, 0.303217)),
 }
+
+
+def lower_half():
+    """The lower limit that misses in one half of all surveys."""
+    found = answers(FLIP, [10, 10], in_pairs(0.5))
+    return found.limits(0.5, sides=(True, False))[0][0]
 
 
 def difference(correlation):

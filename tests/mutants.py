@@ -228,7 +228,10 @@ def source_of(module: str) -> str:
 
 
 def sample(count: int, reached: set[tuple[str, str, int]]) -> list[Mutant]:
-    """So many changes of functions that some check reaches, spread over files and functions."""
+    """So many changes of functions that some check reaches, spread over files and functions.
+
+    One more stands for each kind of change that is not among them.
+    """
     rng = random.Random(20)
     by_function: dict[tuple[str, str], list[Mutant]] = {}
     for module in FILES:
@@ -240,6 +243,7 @@ def sample(count: int, reached: set[tuple[str, str, int]]) -> list[Mutant]:
                 by_function.setdefault((module, mutant.function), []).append(mutant)
     for group in by_function.values():
         rng.shuffle(group)
+    every = [mutant for group in by_function.values() for mutant in group]
     picked: list[Mutant] = []
     seen: set[str] = set()
     while len(picked) < count and any(by_function.values()):
@@ -250,7 +254,9 @@ def sample(count: int, reached: set[tuple[str, str, int]]) -> list[Mutant]:
                     seen.add(mutant.id)
                     picked.append(mutant)
                     break
-    return picked
+    kinds = {mutant.kind for mutant in picked}
+    others = {mutant.kind: mutant for mutant in every if mutant.kind not in kinds}
+    return picked + list(others.values())
 
 
 def _function_lines(module: str) -> dict[str, int]:
