@@ -298,6 +298,7 @@ def test_files_that_cannot_be_read(write, tmp_path):
     refused(lambda: count_labels(tmp_path / "no.csv", ["x"]), "existing file", "no.csv")
     refused(lambda: count_labels("titanik", ["x"]), "shipped table", "titanik")
     refused(lambda: count_labels(tmp_path / "none", ["x"]), "existing file")
+    refused(lambda: count_labels(write("{}", "d.json"), ["x"]), "name the table", "saved design")
     refused(lambda: count_labels("a" * 300, ["x"]), "readable file")
     refused(lambda: count_labels(write(""), ["x"]), "an empty file")
     refused(lambda: count_labels(write("x,y\n"), ["x"]), "at least one row")
@@ -338,6 +339,8 @@ def test_matrix_with_labels(write):
         ("u,a,b\nx,1,2,3\n", ["3 cells in every row", "got 4, in line 2"]),
         ("u,a,b\nx,1,2\ny,1,two\n", ["numbers in line 3", "other text in cell 3"]),
         ("u,a,b\nx,1,\n", ["numbers in line 2", "other text in cell 3"]),
+        ("u;a;b\nx;1;0\ny;0;0,25\n", ["numbers in line 3", "decimal comma in cell 3", "0.5"]),
+        ("u,a,b\nx,1/0,1\n", ["numbers in line 2", "a fraction over zero in cell 2"]),
     ],
 )
 def test_bad_matrices_name_line_and_cell(write, text, words):
