@@ -93,16 +93,13 @@ def test_receipts_of_files_name_the_mechanism(people, name):
 def test_counts_of_a_file_are_those_of_labels(tmp_path):
     """Cells of a text file name labels by their text, and blank ones are missing reports."""
     texts = md.Mechanism(np.eye(2), ["none", "b"], ["none", "b"])
-    kernels, path = (
-        {"n": md.Mechanism(np.eye(3), [1, 2, 3], [1, 2, 3]), "w": texts},
-        tmp_path / "r.csv",
-    )
+    numbers, path = md.Mechanism(np.eye(3), [1, 2, 3], [1, 2, 3]), tmp_path / "r.csv"
     path.write_text("n,w\n1,b\n1.0, b\n2,none\nNA,none\n2,\n")
-    told = sample_of(path, kernels, missing="drop", fewest=0)
+    told = sample_of(path, {"n": numbers, "w": texts}, missing="drop", fewest=0)
     assert told.tally(3, 2).tolist() == [[0, 2], [1, 0], [0, 0]]
     refused(lambda: sample_of(path, {"w": texts}), "got 1 row without", error=DataError)
     path.write_text("n\n1\n4\n5\n")
-    found = refused(lambda: sample_of(path, {"n": kernels["n"]}), "2 other values", error=DataError)
+    found = refused(lambda: sample_of(path, {"n": numbers}), "2 other values", error=DataError)
     assert "4" not in str(found)
 
 
@@ -148,7 +145,7 @@ def test_batches_are_longer_where_all_rows_have_the_same_size(tmp_path):
     [
         (["a", "b"], 'x,y\na,"1,5"\nNA,2\n,3\nb,4\n', 'x,y\na,"1,5"\n,2\n,3\nb,4\n'),
         (["a", "b"], "x\na\nb\n", None),
-        ([1.0, 2.5], "x,y\n1,a\n2.5,b\n 1.0 ,c\n", "x,y\n1.0,a\n2.5,b\n1.0,c\n"),
+        ([1.0, 2.5], "x,y\n1,a\n2.5,b\n 1.0 ,c\n", "x,y\n1,a\n2.5,b\n1,c\n"),
     ],
 )
 def test_cells_of_text_are_read_by_value_and_written_as_they_were(tmp_path, labels, before, after):
