@@ -72,22 +72,16 @@ def test_the_output_is_of_the_kind_that_its_name_says(tmp_path, capsys):
 
 
 @pytest.mark.slow
-@for_each("place", [0, 1, 30_000, 59_999])
+@for_each("place", [0, 30_000, 59_999])
 def test_a_row_longer_than_a_block_is_kept_and_nothing_is_drawn_twice(tmp_path, place):
     lines = text(60_000).splitlines(keepends=True)
-    head, cells = lines[place + 1].rstrip("\n").rsplit(",", 1)
-    lines[place + 1] = f'{head},"{cells}\n{"y" * 1_500_000}"\n'
+    head, note = lines[place + 1].rstrip().rsplit(",", 1)
+    lines[place + 1] = f'{head},"{note}\n{"y" * 1_500_000}"\n'
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("".join(lines))
-    receipt = md.privatize_file(source, target, "x", FOUND, row="id", ledger=False)
-    assert receipt.rows == 60_000
-    made = target.read_text().splitlines(keepends=True)
-    assert len(made) == len(lines) + 1
-    plain = [line for i, line in enumerate(made) if i not in (place + 1, place + 2)]
-    kept = [line for i, line in enumerate(lines) if i != place + 1]
-    assert [(a.split(",")[0], a.split(",")[2]) for a in plain] == [
-        (a.split(",")[0], a.split(",")[2]) for a in kept
-    ]
+    assert md.privatize_file(source, target, "x", FOUND, row="id", ledger=False).rows == 60_000
+    before, after = (read_columns(path, ["id", "note"]) for path in (source, target))
+    assert before == after
 
 
 CHILD = """
