@@ -32,6 +32,7 @@ from .errors import (
     OpenBinWarning,
     UnknownNameError,
     asked_by,
+    check_choice,
     is_iterable,
     listed,
     quote,
@@ -117,7 +118,7 @@ class Bins:
         given = listed(edges, "edges of bins", "increasing numbers", InputError, "pass a list")
         if of is None:
             of = "dates" if any(map(_is_date, given)) else "numbers"
-        _check_choice("what bins are of", of, KINDS)
+        check_choice("what bins are of", of, KINDS)
         object.__setattr__(self, "of", of)
         found = tuple(_edge(value, place, len(given), of) for place, value in enumerate(given))
         if not 2 <= len(found) <= _MOST + 1:
@@ -135,8 +136,8 @@ class Bins:
                     got=f"{self._text(left)} before {self._text(right)}",
                     remedy="sort them, and name each once",
                 )
-        _check_choice("closed side of bins", closed, _SIDES)
-        _check_choice("origin of edges", origin, ORIGINS)
+        check_choice("closed side of bins", closed, _SIDES)
+        check_choice("origin of edges", origin, ORIGINS)
         truth_value(whole, "whole")
         for name, value in (
             ("edges", found),
@@ -575,7 +576,7 @@ def bins(
         known = [*(edges or []), *(ends if is_iterable(ends) else [])]
         is_of_dates = any(map(_is_date, known)) or (sample is not None and _holds_dates(sample))
         of = "dates" if is_of_dates else "numbers"
-    _check_choice("what bins are of", of, KINDS)
+    check_choice("what bins are of", of, KINDS)
     asked = {"edges": edges, "quantiles": quantiles, "k": k}
     given = [name for name, value in asked.items() if value is not None]
     each = of in PARTS and not given
@@ -605,7 +606,7 @@ def bins(
         if chosen and quantiles is None:  # equal widths between ends that are given need no numbers
             chosen = any(isinstance(end, float) for end in limits)
         origin = "the secrets" if chosen else "public"
-    _check_choice("origin of edges", origin, ORIGINS)
+    check_choice("origin of edges", origin, ORIGINS)
     if each:
         edges = _each(of, numbers, limits)
     elif edges is None:
@@ -641,11 +642,6 @@ def _each(of: str, numbers: NDArray[np.float64] | None, limits: tuple[Edge, Edge
         )
         first, last = Fraction(known.min()), Fraction(known.max())
     return [*range(math.ceil(first), math.floor(last) + 1), math.floor(last) + Fraction(1, 2)]
-
-
-def _check_choice(what: str, value: Any, known: Sequence[str]) -> None:
-    if not isinstance(value, str) or value not in known:
-        raise UnknownNameError(what, value, known)
 
 
 def _checked_count(name: str, value: Any) -> int:

@@ -91,8 +91,7 @@ def privatize_batch(batch: Any, release: Release) -> Any:
             array = array.combine_chunks()
         named = field.with_type(array.type).with_name(str(target.column))
         batch = batch.set_column(place, named, array)
-    gone = left_out(release)
-    return batch.drop_columns(gone) if gone else batch
+    return batch.drop_columns(left_out(release))
 
 
 def left_out(release: Release) -> list[Any]:
@@ -232,8 +231,7 @@ def privatize_pandas(frame: Any, release: Release, *, part: bool = False) -> Any
         made[target.source] = values.set_axis(frame.index)
         if target.column != target.source:
             made = made.rename(columns={target.source: target.column})
-    if gone := left_out(release):
-        made = made.drop(columns=gone)
+    made = made.drop(columns=left_out(release))
     carried = receipts_of(frame)
     carried |= {one.column: one for one in release.receipts(rows=not part)}
     made.attrs = {**frame.attrs, KEY: receipts_to_text(carried)}

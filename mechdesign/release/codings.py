@@ -24,7 +24,7 @@ from .._bins import MISSING, OUTSIDE, Bins
 from ..errors import DataError, asked_by, quote
 from ..labels import Label, listing, tidy
 from ..place_sets import PlaceSet, degrees
-from ..tables.counting import dictionary_places, distinct_values, row_codes
+from ..tables.counting import dictionary_places, distinct_values
 from ..tables.frames import listed_values
 from ..tables.parts import ROWS, parts_of, side_by_side
 from .codes import ABSENT, Codebook, Policy, may_quote
@@ -502,22 +502,6 @@ class Combinations:
         codes, ordered = self.join(parts), self._known[self._order]
         at = np.searchsorted(ordered, codes).clip(max=len(ordered) - 1)
         return np.where(ordered[at] == codes, self._order[at], ABSENT)
-
-
-def distinct_rows(
-    columns: Sequence[Any], names: Sequence[Any]
-) -> tuple[list[Any], NDArray[np.int64]]:
-    """Distinct tuples of values of several columns, with null the last, and the place of each row.
-
-    >>> import pyarrow as pa
-    >>> distinct_rows([pa.array(["a", "b", None]), pa.array([1, 1, 2])], ["x", "y"])
-    ([('a', 1), ('b', 1), (None, 2), None], array([0, 1, 2]))
-    """
-    found = [distinct_values(values, name) for values, name in zip(columns, names, strict=True)]
-    codes = row_codes([places for _, places in found], [len(values) + 1 for values, _ in found])
-    _, first, places = np.unique(codes, return_index=True, return_inverse=True)
-    cells = [map([*values, None].__getitem__, own[first].tolist()) for values, own in found]
-    return [*zip(*cells, strict=True), None], places
 
 
 def unseen_combination(columns: Sequence[Any], where: str) -> DataError:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import EXAMPLES
-from ..errors import AlikeWarning, DataError, UnknownNameError, asked_by, quote, warn
+from ..errors import AlikeWarning, DataError, asked_by, check_choice, quote, warn
 from ..exact import fraction, is_whole, read_fraction
 from ..labels import Label, alike, counted, parse_labels, tidy
 from .frames import column_values, listed_values
@@ -70,8 +70,7 @@ def is_missing(value: Any) -> bool:
 
 def check_missing_policy(missing: str, known: Sequence[str] = _POLICIES) -> None:
     """Raise :class:`UnknownNameError` for a policy that is not known."""
-    if not isinstance(missing, str) or missing not in known:
-        raise UnknownNameError("policy for missing values", missing, known)
+    check_choice("policy for missing values", missing, known)
 
 
 def refuse_missing(
@@ -226,34 +225,38 @@ def distinct_rows(parts: Iterable[Sequence[Any]], names: Sequence[Any]) -> Rows:
     """The distinct rows of a table that comes part by part, each a list of columns."""
     found = Rows(categories=[{} for _ in names])
     for part in parts:
-        lengths = {len(column) for column in part}
-        if len(lengths) > 1:
+        if len(set(map(len, part))) > 1:
             raise DataError(
                 "columns",
                 expected="as many values in each",
                 got=" and ".join(str(len(column)) for column in part),
                 remedy="pass columns of one table",
             )
-        if lengths == {0}:
-            continue
         for known, column in zip(found.categories, part, strict=True):
             known.update(categories_of(column))
-        coded = [distinct_values(c, name) for c, name in zip(part, names, strict=True)]
-        if len(coded) == 1:
-            ((values, places),) = coded
-            for value, times in zip([*values, None], np.bincount(places).tolist(), strict=False):
-                if times:
-                    found.counts[tidy(value),] += times
-            continue
-        codes = row_codes([places for _, places in coded], [len(own) + 1 for own, _ in coded])
-        _, first, repeats = np.unique(codes, return_index=True, return_counts=True)
-        cells = (
-            map([*map(tidy, own), None].__getitem__, places[first].tolist())
-            for own, places in coded
-        )
-        for row, count in zip(zip(*cells, strict=True), repeats.tolist(), strict=True):
-            found.counts[row] += count
+        rows, places = row_places(part, names)
+        for row, times in zip(rows, np.bincount(places).tolist(), strict=False):
+            if times:
+                found.counts[tuple(map(tidy, row))] += times
     return found
+
+
+def row_places(
+    columns: Sequence[Any], names: Sequence[Any]
+) -> tuple[list[tuple[Any, ...]], NDArray[Any]]:
+    """Distinct tuples of values of columns, with ``None`` for null, and the place of each row.
+
+    >>> row_places([["b", "a", "b"], [1, 1, 2]], ["x", "y"])
+    ([('b', 1), ('b', 2), ('a', 1)], array([0, 2, 1]))
+    """
+    coded = [distinct_values(values, name) for values, name in zip(columns, names, strict=True)]
+    if len(coded) == 1:
+        ((values, places),) = coded
+        return [(value,) for value in (*values, None)], places
+    codes = row_codes([places for _, places in coded], [len(values) + 1 for values, _ in coded])
+    _, first, places = np.unique(codes, return_index=True, return_inverse=True)
+    cells = (map([*values, None].__getitem__, own[first].tolist()) for values, own in coded)
+    return list(zip(*cells, strict=True)), places
 
 
 def row_codes(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.int64]:

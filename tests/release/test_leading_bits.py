@@ -117,7 +117,7 @@ def test_an_undecided_word_of_another_denominator_is_settled_by_its_row():
 
 def test_the_system_keeps_the_leading_bits_and_draws_the_others():
     words = SystemWords()
-    position, leading = words.claim_leading(1000, 16)
+    position, leading = words.claim(1000, words.next_leading, 16)
     assert (position, leading.dtype, words.position) == (0, np.uint16, 1000)
     others = words.following(np.arange(1000), 16, 48)
     # 48 further bits: no two rows agree in them.
@@ -132,4 +132,4 @@ def test_words_of_a_seed_come_whole():
     """Their position decides, so that reports of a seed stay what they were."""
     assert not SeededWords(1).in_parts
     with pytest.raises(NotImplementedError, match="parts"):
-        SeededWords(1).claim_leading(1, 16)
+        SeededWords(1).next_leading(1, 16)
