@@ -130,16 +130,6 @@ def test_parquet_files_keep_their_other_columns_types_and_statistics(tmp_path):
     assert {path.partition(".")[0] for path in told} == set(table.schema.names)
 
 
-def test_batches_are_longer_where_all_rows_have_the_same_size(tmp_path):
-    rows = (1 << 17) + 5
-    table = pa.table({"n": np.arange(rows), "x": pa.array(["a", "b"]).take(np.arange(rows) % 2)})
-    pq.write_table(table, tmp_path / "in.parquet")
-    for coded, longest in (("x", 1 << 17), (None, 1 << 16)):
-        read = open_table(tmp_path / "in.parquet", coded=coded)
-        found = [batch.num_rows for batch in read.batches()]
-        assert (max(found), sum(found), read.rows) == (longest, rows, rows)
-
-
 @for_each(
     "labels, before, after",
     [
