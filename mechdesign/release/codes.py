@@ -132,12 +132,6 @@ class Codebook:
         places = (self._places.get(meant, ABSENT) for meant in _meanings(value))
         return next((place for place in places if place != ABSENT), ABSENT)
 
-    def texts_of_labels(self) -> dict[str, int]:
-        """Texts that certainly are labels, with their positions, in that order."""
-        if self.texts:
-            return self._texts
-        return {x: i for i, x in enumerate(self.labels) if isinstance(x, str)}
-
     def places(self, values: Sequence[Any]) -> NDArray[Any]:
         """Positions of several values."""
         return np.fromiter(map(self.place, values), dtype=np.int64, count=len(values))

@@ -377,16 +377,11 @@ def _sheet_column(cells: list[Any]) -> Any:
     """Cells of a sheet: numbers, truth values or dates where all of them are, else text."""
     import pyarrow as pa
 
-    values = [None if cell == "" else cell for cell in cells]
+    # All numbers of a sheet are floats.
+    whole = [int(c) if isinstance(c, float) and c.is_integer() else c for c in cells]
+    values = [None if cell == "" else cell for cell in whole]
     known = {type(value) for value in values if value is not None}
-    if known <= {int, float}:
-        whole = all(value is None or float(value).is_integer() for value in values)
-        kind = pa.int64() if whole and known else pa.float64() if known else pa.null()
-        return pa.array([None if v is None else int(v) if whole else v for v in values], kind)
-    if len(known) == 1:
-        return pa.array(values)
-    return pa.array([None if value is None else _cell_text(value) for value in values])
-
-
-def _cell_text(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if len(known) > 1:
+        kind = float if known == {int, float} else str
+        values = [None if value is None else kind(value) for value in values]
+    return pa.array(values)
