@@ -87,7 +87,7 @@ class Words(ABC):
         """Several words for each of the next positions, ``(number, each)``, none of them in
         :meth:`more_bits`.
         """
-        raise NotImplementedError(f"words of the {self.source} come one for each row")
+        return self.next_words(number * each).reshape(number, each)
 
     @abstractmethod
     def more_bits(self, position: int) -> Iterator[bytes]:
@@ -131,10 +131,6 @@ class SystemWords(Words):
         if bits == 8:
             return self.next_leading(len(positions), bits)
         return self.next_words(len(positions)) >> np.uint64(_WORD_BITS - bits)
-
-    def next_several(self, number: int, each: int) -> NDArray[np.uint64]:
-        """Words that nobody has seen."""
-        return self.next_words(number * each).reshape(number, each)
 
     def more_bits(self, position: int) -> Iterator[bytes]:
         """Further bytes from the operating system."""
@@ -201,10 +197,6 @@ class GeneratorWords(Words):
         """Words of the generator, from wherever it stands."""
         top = np.iinfo(np.uint64).max
         return self._rng.integers(0, top, number, dtype=np.uint64, endpoint=True)
-
-    def next_several(self, number: int, each: int) -> NDArray[np.uint64]:
-        """Words of the generator, from wherever it stands."""
-        return self.next_words(number * each).reshape(number, each)
 
     def more_bits(self, position: int) -> Iterator[bytes]:
         """Further bytes from the generator."""
