@@ -246,6 +246,10 @@ def _pandas_reports(drawn: NDArray[Any], target: Target, column: Any) -> Any:
     if isinstance(dtype, pd.ArrowDtype):
         found = _arrow_labels(drawn, target, dtype.pyarrow_dtype, pandas_values(column))
         values = pd.Series(pd.arrays.ArrowExtensionArray(found))
+    elif getattr(dtype, "storage", "") == "pyarrow" and all(isinstance(y, str) for y in outputs):
+        import pyarrow as pa
+
+        values = pd.Series(dtype.__from_arrow__(_arrow_labels(drawn, target, pa.large_string())))
     elif isinstance(outputs, range):
         absent = drawn == ABSENT
         values = pd.Series(drawn)
@@ -258,24 +262,11 @@ def _pandas_reports(drawn: NDArray[Any], target: Target, column: Any) -> Any:
             places = np.arange(len(outputs))
         codes = np.append(places, ABSENT)[drawn]
         values = pd.Series(pd.Categorical.from_codes(codes, dtype=dtype))
-    elif (arrow := _arrow_of_pandas(labels := _pandas_labels(outputs, dtype))) is not None:
-        values = pd.Series(labels.dtype.__from_arrow__(_taken(arrow, drawn)))
     else:
         # Positions that are not there become null.
+        labels = _pandas_labels(outputs, dtype)
         values = labels.reindex(drawn) if (drawn == ABSENT).any() else labels.take(drawn)
     return values
-
-
-def _arrow_of_pandas(labels: Any) -> Any:
-    """The Arrow array of a series of text that is kept as one; ``None`` for others."""
-    import pandas as pd
-
-    if not isinstance(labels.dtype, pd.StringDtype) or labels.dtype.storage != "pyarrow":
-        return None
-    import pyarrow as pa
-
-    found = pa.Array.from_pandas(labels)
-    return found.combine_chunks() if hasattr(found, "chunks") else found
 
 
 def _pandas_labels(outputs: Sequence[Any], dtype: Any) -> Any:
