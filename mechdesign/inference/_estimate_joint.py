@@ -14,8 +14,7 @@ from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, 
 from ..labels import Label, listing, short_names
 from ..mechanism import kernel_of
 from ..release._identifiability import ask_as_designed
-from ..release.receipts import trace
-from ..release.reports import sample_of
+from ..release.reports import sample_of, traced
 from ..solve.columns_plan import KernelPlan
 from .estimator import Options
 from .intervals import Answers, Sampling
@@ -23,7 +22,6 @@ from .likelihood import Convergence, maximise_table
 from .many import Columns, large_columns
 from .observed import FromOthers, Observed, around, roots
 from .references import refuse_other_than
-from .results import joined_notes
 from .rows import Limited, number_rows
 from .surveys import Survey
 
@@ -307,10 +305,7 @@ def estimate_joint(
     kernels = {name: kernel_of(design) for name, design in designs.items()}
     read = Columns(designs, questions, sample_of(reports, kernels, (), missing), options)
     n, sides = read.sample.size, [kernel.matrix for kernel in read.kernels]
-    notes = [
-        trace(reports, name, kernel, receipt, n, f"reports in column {name!r}")[1]
-        for (name, kernel), receipt in zip(kernels.items(), receipts, strict=True)
-    ]
+    note = traced(reports, kernels, dict(zip(kernels, receipts, strict=True)), n)[1]
     table = read.sample.tally(*(side.shape[1] for side in sides)) / n
     made: Any
     if large_columns(designs, None) is None:
@@ -346,6 +341,6 @@ def estimate_joint(
         margins=margins,
         cells=cells,
         answers=made.answers,
-        note=joined_notes(notes),
+        note=note,
         **options.told,
     )
