@@ -116,7 +116,10 @@ def test_any_number_is_a_number():
         np.testing.assert_allclose(found.limits(confidence), (found.lower, found.upper), atol=1e-7)
         planned = md.plan(flip, reports=99, confidence=confidence)
         np.testing.assert_allclose(planned.errors, rate, atol=1e-7)
-        assert type(same.confidence) is type(planned.confidence) is float
+        table = pd.DataFrame({"x": list("ab") * 50, "y": range(100)})
+        slopes = md.regress(table, flip, "x", response="y", confidence=confidence)
+        for made in (same, planned, slopes):
+            assert type(made.confidence) is float
     ends = [found.limits(rate, side="upper")[1] for rate in (0.5, 0.5 + 1e-6)]
     np.testing.assert_allclose(*ends, atol=1e-6)
     assert (ends[0] > found.values).all()
