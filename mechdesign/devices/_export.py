@@ -15,6 +15,7 @@ from ..release._identifiability import warn_of_untold
 from ..release.codings import joined
 from ..release.drawing import check_order
 from ..solve.columns_plan import KernelPlan
+from .bins_sql import check_numbers
 from .javascript import client_module
 from .sql import sql_script
 
@@ -239,6 +240,9 @@ def _published(designed: Any) -> Mechanism | PublicDesign:
             remedy="draw its reports with mechdesign apply (md.privatize), or export the kernel "
             "alone (found.mechanism.with_schema(None)) and snap before",
         )
+    for name in () if found.schema is None else found.schema.names:
+        if (bins := found.schema.bins_of(name)) is not None:
+            check_numbers(bins, f"bins of column {quote(name)}")
     warn_of_untold(designed)
     made = public_form(designed)
     assert isinstance(made, Mechanism)

@@ -262,3 +262,11 @@ def test_a_time_limit_is_that_of_each_design(monkeypatch):
     assert set(asked) == {7}
     with pytest.raises(md.errors.InputError, match="a positive number of seconds"):
         md.plan_columns(priors, total=md.LDP(2), time_limit=-1)
+
+
+def test_columns_of_one_value_have_no_risk_and_a_plan_of_nothing_else_is_refused():
+    table = {"x": ["a"] * 4, "y": ["u"] * 4, "z": ["k", "l"] * 2}
+    for total in (md.LDP(2), md.PML(0.5)):
+        assert md.plan_columns(table, ["x", "z"], total)["x"].risk == 0
+        with pytest.raises(md.errors.DataError, match="some column of several values"):
+            md.plan_columns(table, ["x", "y"], total)
