@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
@@ -20,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
-from sqlalchemy.dialects import postgresql, sqlite
 
 from ..errors import InputError, StorageError
 from ..extras import brought_by
@@ -30,8 +30,10 @@ from .kernels import Collected
 SCHEMA = 1
 #: Seconds that a process waits for the other one's transaction.
 PATIENCE = 60
-_LOCK = 0x6D656368  # names the creation of tables among PostgreSQL's advisory locks
+_LOCK = 0x6D656368  # names writing among PostgreSQL's advisory locks
 _PAGE = 1 << 16
+# Nonces that are looked for at once.
+_ASKED = 1000
 # Kibibytes of pages that SQLite keeps in memory, and pages of its log before it is worked in.
 _CACHE, _LOG = 1 << 17, 10_000
 
@@ -67,6 +69,12 @@ _COUNTS = sql.Table(
     sqlite_with_rowid=False,
 )
 
+# What is added where there are counts of an output already.
+_ADDED = (
+    " ON CONFLICT (kernel, output) DO UPDATE SET reports = mechdesign_counts.reports"
+    " + excluded.reports"
+)
+
 
 class Outcome(Enum):
     """What became of a report."""
@@ -95,18 +103,16 @@ class Store:
 
     def __init__(self, place: str | Path) -> None:
         url = _url(place)
+        self._is_sqlite = url.get_backend_name() == "sqlite"
         self.shown = url.render_as_string(hide_password=True)
-        self._insert: Any = sqlite.insert
         options: dict[str, Any] = {"pool_pre_ping": True}
-        if url.get_backend_name() == "sqlite":
+        if self._is_sqlite:
             self.shown = url.database or ""
             _prepare(Path(self.shown))
             options = {"connect_args": {"timeout": PATIENCE}}
-        else:
-            self._insert = postgresql.insert
         with brought_by("postgresql"):
             self._engine = sql.create_engine(url, **options)
-        if self._engine.dialect.name == "sqlite":
+        if self._is_sqlite:
             sql.event.listen(self._engine, "connect", _configure)
             sql.event.listen(self._engine, "begin", _begin)
         with self._reporting():
@@ -135,15 +141,17 @@ class Store:
             self._engine.connect().execution_options(writes=True) as connection,
             connection.begin(),
         ):
+            if not self._is_sqlite:
+                # One writer at a time, as in SQLite: all of them change the same counts.
+                connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK)))
             yield connection
 
     def _create(self) -> str:
         """Make what is missing, as one of several processes; the name of the database."""
         with self._writing() as connection:
-            if self._engine.dialect.name == "postgresql":
-                connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK)))
             there = set(sql.inspect(connection).get_table_names())
-            if there and _COLLECTOR.name not in there and self._engine.dialect.name == "sqlite":
+            is_new = _COLLECTOR.name not in there
+            if there and is_new and self._is_sqlite:
                 raise InputError(
                     "database",
                     expected="a new file, or one that a collector made",
@@ -151,14 +159,9 @@ class Store:
                     remedy="choose another file (--database)",
                 )
             _METADATA.create_all(connection)
-            connection.execute(
-                self._insert(_COLLECTOR)
-                .values(one=1, name=secrets.token_hex(16), schema_version=SCHEMA)
-                .on_conflict_do_nothing()
-            )
-            name, version = connection.execute(
-                sql.select(_COLLECTOR.c.name, _COLLECTOR.c.schema_version)
-            ).one()
+            if is_new:
+                self._insert(connection, _COLLECTOR, [(1, secrets.token_hex(16), SCHEMA)])
+            _, name, version = connection.execute(sql.select(_COLLECTOR)).one()
         if version != SCHEMA:
             raise InputError(
                 "database",
@@ -172,66 +175,56 @@ class Store:
         """Numbers of kernels, which stay theirs; new ones are written with their public form."""
         with self._reporting(), self._writing() as connection:
             for one in collected:
+                own = _KERNELS.c.digest == one.digest
                 # What is there may be of a version that told more.
-                connection.execute(
-                    self._insert(_KERNELS)
-                    .values(digest=one.digest, public=one.text)
-                    .on_conflict_do_update(index_elements=["digest"], set_={"public": one.text})
-                )
+                kept = connection.execute(_KERNELS.update().where(own).values(public=one.text))
+                if not kept.rowcount:
+                    new = _KERNELS.insert().values(digest=one.digest, public=one.text)
+                    connection.execute(new)
             found = connection.execute(sql.select(_KERNELS.c.digest, _KERNELS.c.kernel))
             numbers = dict(map(tuple, found))
         return [numbers[one.digest] for one in collected]
 
     def add(self, rows: Sequence[Row]) -> list[Outcome]:
         """Count reports in one transaction; when this returns, they are on disk."""
-        wanted: dict[bytes, Row] = {}
-        for row in rows:
-            wanted.setdefault(row.nonce, row)
-        # In one order in every process, so that none waits for another that waits for it.
-        asked = [wanted[nonce] for nonce in sorted(wanted)]
+        outcomes: list[Outcome] = []
         with self._reporting(), self._writing() as connection:
-            statement = self._insert(_REPORTS).on_conflict_do_nothing()
-            made = connection.execute(
-                statement.returning(_REPORTS.c.nonce),
-                [{"nonce": r.nonce, "kernel": r.kernel, "output": r.code} for r in asked],
-            )
-            counted = {bytes(nonce) for (nonce,) in made}
-            self._count(connection, [wanted[nonce] for nonce in counted])
-            there = self._find(connection, [r.nonce for r in asked if r.nonce not in counted])
-        outcomes = []
-        for row in rows:
-            kept = there.get(row.nonce) or (wanted[row.nonce].kernel, wanted[row.nonce].code)
-            if kept != (row.kernel, row.code):
-                outcomes.append(Outcome.OTHER)
-            elif row.nonce in counted:
-                counted.discard(row.nonce)
-                outcomes.append(Outcome.COUNTED)
-            else:
-                outcomes.append(Outcome.AGAIN)
+            kept = self._find(connection, [row.nonce for row in rows])
+            new: list[Row] = []
+            for row in rows:
+                known = kept.get(row.nonce)
+                if known is None:
+                    kept[row.nonce] = row
+                    new.append(row)
+                    outcomes.append(Outcome.COUNTED)
+                else:
+                    outcomes.append(Outcome.AGAIN if known == row else Outcome.OTHER)
+            if new:
+                # Sorted as they are kept, so that neighbours lie on one page.
+                self._insert(connection, _REPORTS, sorted(new))
+                counts = Counter((row.kernel, row.code) for row in new)
+                totals = [(*of, number) for of, number in sorted(counts.items())]
+                self._insert(connection, _COUNTS, totals, _ADDED)
         return outcomes
 
-    def _count(self, connection: Any, rows: Sequence[Row]) -> None:
-        new: dict[tuple[int, int], int] = {}
-        for row in rows:
-            new[row.kernel, row.code] = new.get((row.kernel, row.code), 0) + 1
-        if not new:
-            return
-        statement = self._insert(_COUNTS)
-        connection.execute(
-            statement.on_conflict_do_update(
-                index_elements=[_COUNTS.c.kernel, _COUNTS.c.output],
-                set_={"reports": _COUNTS.c.reports + statement.excluded.reports},
-            ),
-            [{"kernel": k, "output": code, "reports": n} for (k, code), n in sorted(new.items())],
-        )
+    def _marks(self, number: int) -> str:
+        """Places of parameters, for statements that the driver runs without SQLAlchemy."""
+        return ", ".join(["?" if self._is_sqlite else "%s"] * number)
 
-    def _find(self, connection: Any, nonces: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
-        """Kernel and output of nonces that were there before."""
-        found: dict[bytes, tuple[int, int]] = {}
-        for start in range(0, len(nonces), 1000):
-            query = sql.select(_REPORTS).where(_REPORTS.c.nonce.in_(nonces[start : start + 1000]))
-            for nonce, kernel, code in connection.execute(query):
-                found[bytes(nonce)] = (kernel, code)
+    def _insert(
+        self, connection: Any, table: sql.Table, rows: Sequence[tuple[Any, ...]], more: str = ""
+    ) -> None:
+        text = f"INSERT INTO {table.name} VALUES ({self._marks(len(table.columns))}){more}"
+        connection.exec_driver_sql(text, [tuple(row) for row in rows])
+
+    def _find(self, connection: Any, nonces: Sequence[bytes]) -> dict[bytes, Row]:
+        """Reports of nonces that were there before."""
+        found: dict[bytes, Row] = {}
+        for start in range(0, len(nonces), _ASKED):
+            some = tuple(nonces[start : start + _ASKED])
+            text = f"SELECT * FROM {_REPORTS.name} WHERE nonce IN ({self._marks(len(some))})"
+            for nonce, kernel, code in connection.exec_driver_sql(text, some):
+                found[bytes(nonce)] = Row(bytes(nonce), kernel, code)
         return found
 
     def counts(self, kernel: int) -> dict[int, int]:
