@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import refused
-from listed_words import Listed, Stream
+from listed_words import Stream
 from node_runs import MISSING, NODE, run_node, run_script
-from scipy.stats import chi2
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -138,36 +137,10 @@ def test_words_at_every_threshold_are_decided_as_in_python(mechanism, tmp_path):
     assert told == [table.draw(codes, Stream(stream)).tolist() for stream in streams]
 
 
-MANY = """
-const counts = kernel.inputs.map(() => kernel.outputs.map(() => 0));
-const bend = given.biased ? (part) => {
-  crypto.getRandomValues(part);
-  if (part[0] % 10 === 0) part.fill(0);
-} : undefined;
-for (let i = 0; i < given.draws; i++) {
-  const client = new Client({ storage: memory(), ...(bend && { random: bend }) });
-  for (const [x, label] of kernel.inputs.entries()) counts[x][await client.output(label)]++;
-}
-tell(counts);
-"""
 
 
-def chi_square(counts, mechanism):
-    """Its p-value over all rows, each with the draws that it had."""
-    expected = mechanism.kernel * np.sum(counts, axis=1, keepdims=True)
-    live = expected > 0
-    assert not np.asarray(counts)[~live].any()
-    statistic = ((counts - expected)[live] ** 2 / expected[live]).sum()
-    return float(chi2.sf(statistic, live.sum() - len(live)))
 
 
-def test_draws_of_the_device_have_the_chances_of_the_kernel(tmp_path):
-    kernel = md.Mechanism([[0.5, 0.3, 0.2, 0], [0.1, 0, 0.2, 0.7], [0.25] * 4])
-    counts = run_node(tmp_path, kernel, MANY, {"draws": 8000, "biased": False})
-    assert chi_square(counts, kernel) > 1e-6
-    # The control: a source that is wrong in one of ten words is found out.
-    biased = run_script(tmp_path, MANY, {"draws": 8000, "biased": True})
-    assert chi_square(biased, kernel) < 1e-6
 
 
 def test_no_draw_comes_from_anything_but_secure_entropy(tmp_path):
@@ -391,26 +364,6 @@ def test_a_report_is_remembered_and_what_is_stored_does_not_tell_the_value(tmp_p
     assert len(json.loads(told["entry"][1])["reports"]) == len(LABELS)
 
 
-def test_averaging_is_in_vain_with_the_memory_and_succeeds_without(tmp_path):
-    """Asked 400 times, the control's reports show the value; those of the memory are one report."""
-    body = """
-    const counts = { kept: {}, fresh: {} };
-    const storage = memory();
-    for (let i = 0; i < 400; i++) {
-      for (const [name, where] of [["kept", storage], ["fresh", memory()]]) {
-        const { report } = await new Client({ storage: where }).report("perhaps");
-        counts[name][report] = (counts[name][report] ?? 0) + 1;
-      }
-    }
-    tell(counts);
-    """
-    told = run_node(tmp_path, KERNELS["a design"], body)
-    assert list(told["kept"].values()) == [400]
-    fresh = np.array([told["fresh"].get(label, 0) for label in LABELS])
-    kernel = FOUND.mechanism.kernel
-    with np.errstate(divide="ignore", invalid="ignore"):
-        likelihood = np.nansum(np.where(fresh > 0, fresh * np.log(kernel), 0), axis=1)
-    assert LABELS[int(np.argmax(likelihood))] == "perhaps"
 
 
 def test_two_clients_at_once_have_one_report(tmp_path):
@@ -714,9 +667,3 @@ def test_from_a_terminal(tmp_path, monkeypatch, capsys):
     assert md.load("m.json").mechanism == FOUND.mechanism
 
 
-def test_the_table_of_the_tests_is_the_one_that_draws():
-    """A control of the comparison: other words give other draws."""
-    flip = md.Mechanism([[0.75, 0.25], [0.25, 0.75]])
-    table = AliasTable(flip)
-    drawn = [table.draw(np.array([0]), Listed([word]))[0] for word in (0, 2**63)]
-    assert drawn == [0, 1]
