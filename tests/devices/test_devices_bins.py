@@ -75,10 +75,6 @@ tell(found);
 """
 
 
-
-
-
-
 def test_equal_keys_give_the_reports_of_python_for_several_columns(tmp_path):
     pd = pytest.importorskip("pandas")
     ages = md.bins(edges=[0, 18, 65], whole=True)

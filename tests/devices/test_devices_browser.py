@@ -60,8 +60,6 @@ def opened(context, url):
     return page
 
 
-
-
 FORGET = """new Promise((done, failed) => {
   const asked = indexedDB.deleteDatabase("mechdesign");
   asked.onsuccess = done;
@@ -107,8 +105,6 @@ def test_two_tabs_at_once_have_one_report(context, url):
     assert len(set(first)) == len(LABELS)
 
 
-
-
 def test_equal_keys_give_the_reports_of_python(context, url, tmp_path):
     key = md.release_key(tmp_path / "release.key")
     codes = np.arange(60) % len(LABELS)
@@ -130,8 +126,6 @@ def test_equal_keys_give_the_reports_of_python(context, url, tmp_path):
 
 
 FULL = "() => { throw new Error('full'); }"
-
-
 
 
 REFUSED = {

@@ -111,5 +111,3 @@ def test_a_page_of_another_host_sends_where_it_may(collect, tmp_path):
         assert kind == "TypeError"
         assert not counts_of(other)
         browser.close()
-
-

@@ -251,5 +251,3 @@ def test_a_plan_from_a_terminal(ldp, tmp_path, monkeypatch, capsys):
         in capsys.readouterr().err
     )
     assert "weights" not in (tmp_path / "client.mjs").read_text().partition("sources")[0]
-
-

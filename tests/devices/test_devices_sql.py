@@ -88,8 +88,6 @@ def tables(cluster):
 # The kernel and the draws
 
 
-
-
 def chosen(word):
     """A UUID of version 4 whose 53 bits that decide are a word."""
     digits = f"{word << 3:014x}"
@@ -301,8 +299,6 @@ def test_values_that_are_no_inputs_stop_everything_and_are_not_quoted(cluster, t
         assert tables(cluster) == {"people"}
 
 
-
-
 @needs_postgresql
 def test_a_second_run_fails_and_leaves_the_first(cluster, tmp_path):
     fill(cluster, "people", [(i, LABELS[i % 3]) for i in range(50)])
@@ -328,8 +324,6 @@ def test_functions_of_others_are_not_called(cluster, tmp_path):
     )
     assert len(cluster.rows("SELECT DISTINCT x FROM people_reports")) == 4
     cluster.do("DROP SCHEMA trap CASCADE;")
-
-
 
 
 # Refusals
@@ -425,8 +419,6 @@ def test_from_a_terminal(tmp_path, monkeypatch, capsys):
         assert said.startswith("error: ")
         assert said.count("\n") == 1
     assert not (tmp_path / "a.sql").exists()
-
-
 
 
 @needs_postgresql
