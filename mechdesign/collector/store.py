@@ -37,43 +37,28 @@ _ASKED = 1000
 # Kibibytes of pages that SQLite keeps in memory, and pages of its log before it is worked in.
 _CACHE, _LOG = 1 << 17, 10_000
 
-_METADATA = sql.MetaData()
-_COLLECTOR = sql.Table(
-    "mechdesign_collector",
-    _METADATA,
-    sql.Column("one", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("name", sql.String(32), nullable=False),
-    sql.Column("schema_version", sql.Integer, nullable=False),
-)
-_KERNELS = sql.Table(
-    "mechdesign_kernels",
-    _METADATA,
-    sql.Column("kernel", sql.Integer, primary_key=True),
-    sql.Column("digest", sql.String(64), nullable=False, unique=True),
-    sql.Column("public", sql.Text, nullable=False),
-)
-_REPORTS = sql.Table(
-    "mechdesign_reports",
-    _METADATA,
-    sql.Column("nonce", sql.LargeBinary(16), primary_key=True),
-    sql.Column("kernel", sql.Integer, nullable=False),
-    sql.Column("output", sql.BigInteger, nullable=False),
-    sqlite_with_rowid=False,
-)
-_COUNTS = sql.Table(
-    "mechdesign_counts",
-    _METADATA,
-    sql.Column("kernel", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("output", sql.BigInteger, primary_key=True, autoincrement=False),
-    sql.Column("reports", sql.BigInteger, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-# What is added where there are counts of an output already.
-_ADDED = (
-    " ON CONFLICT (kernel, output) DO UPDATE SET reports = mechdesign_counts.reports"
-    " + excluded.reports"
-)
+# In the words of both databases, but for those in braces.
+_TABLES = """
+CREATE TABLE IF NOT EXISTS mechdesign_collector (one INTEGER PRIMARY KEY, name VARCHAR(32) NOT NULL,
+    schema_version INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS mechdesign_kernels (kernel {number} PRIMARY KEY,
+    digest VARCHAR(64) NOT NULL UNIQUE, public TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS mechdesign_reports (nonce {bytes} PRIMARY KEY, kernel INTEGER NOT NULL,
+    output BIGINT NOT NULL) {kept};
+CREATE TABLE IF NOT EXISTS mechdesign_counts (kernel INTEGER, output BIGINT,
+    reports BIGINT NOT NULL, PRIMARY KEY (kernel, output)) {kept}
+"""
+_SQLITE = {"number": "INTEGER", "bytes": "BLOB", "kept": "WITHOUT ROWID"}
+_POSTGRESQL = {"number": "SERIAL", "bytes": "BYTEA", "kept": ""}
+# What is there may be of a version that told more.
+_KERNEL_KEPT = """INSERT INTO mechdesign_kernels (digest, public) VALUES (?, ?)
+    ON CONFLICT (digest) DO UPDATE SET public = excluded.public"""
+_COUNTED = """INSERT INTO mechdesign_counts VALUES (?, ?, ?) ON CONFLICT (kernel, output)
+    DO UPDATE SET reports = mechdesign_counts.reports + excluded.reports"""
+_OTHERS = """SELECT k.kernel, digest, coalesce(sum(reports), 0) FROM mechdesign_kernels AS k
+    LEFT JOIN mechdesign_counts AS c ON c.kernel = k.kernel GROUP BY k.kernel, digest"""
+_PAGES = """SELECT nonce, output FROM mechdesign_reports WHERE kernel = ? AND nonce > ?
+    ORDER BY nonce LIMIT ?"""
 
 
 class Outcome(Enum):
@@ -150,18 +135,21 @@ class Store:
         """Make what is missing, as one of several processes; the name of the database."""
         with self._writing() as connection:
             there = set(sql.inspect(connection).get_table_names())
-            is_new = _COLLECTOR.name not in there
-            if there and is_new and self._is_sqlite:
+            if there and "mechdesign_collector" not in there and self._is_sqlite:
                 raise InputError(
                     "database",
                     expected="a new file, or one that a collector made",
                     got=f"{self.shown}, which holds other tables",
                     remedy="choose another file (--database)",
                 )
-            _METADATA.create_all(connection)
-            if is_new:
-                self._insert(connection, _COLLECTOR, [(1, secrets.token_hex(16), SCHEMA)])
-            _, name, version = connection.execute(sql.select(_COLLECTOR)).one()
+            for statement in _TABLES.format(**(_SQLITE if self._is_sqlite else _POSTGRESQL)).split(
+                ";"
+            ):
+                connection.exec_driver_sql(statement)
+            first = "INSERT INTO mechdesign_collector VALUES (1, ?, ?) ON CONFLICT DO NOTHING"
+            self._run(connection, first, (secrets.token_hex(16), SCHEMA))
+            text = "SELECT name, schema_version FROM mechdesign_collector"
+            name, version = self._run(connection, text).one()
         if version != SCHEMA:
             raise InputError(
                 "database",
@@ -171,17 +159,17 @@ class Store:
             )
         return str(name)
 
+    def _run(self, connection: Any, text: str, values: Any = ()) -> Any:
+        """A statement for one or, in a list, many rows, by the driver without SQLAlchemy."""
+        text = text if self._is_sqlite else text.replace("?", "%s")
+        return connection.exec_driver_sql(text, values)
+
     def register(self, collected: Sequence[Collected]) -> list[int]:
         """Numbers of kernels, which stay theirs; new ones are written with their public form."""
         with self._reporting(), self._writing() as connection:
             for one in collected:
-                own = _KERNELS.c.digest == one.digest
-                # What is there may be of a version that told more.
-                kept = connection.execute(_KERNELS.update().where(own).values(public=one.text))
-                if not kept.rowcount:
-                    new = _KERNELS.insert().values(digest=one.digest, public=one.text)
-                    connection.execute(new)
-            found = connection.execute(sql.select(_KERNELS.c.digest, _KERNELS.c.kernel))
+                self._run(connection, _KERNEL_KEPT, (one.digest, one.text))
+            found = self._run(connection, "SELECT digest, kernel FROM mechdesign_kernels")
             numbers = dict(map(tuple, found))
         return [numbers[one.digest] for one in collected]
 
@@ -201,65 +189,45 @@ class Store:
                     outcomes.append(Outcome.AGAIN if known == row else Outcome.OTHER)
             if new:
                 # Sorted as they are kept, so that neighbours lie on one page.
-                self._insert(connection, _REPORTS, sorted(new))
+                insert = "INSERT INTO mechdesign_reports VALUES (?, ?, ?)"
+                self._run(connection, insert, sorted(new))
                 counts = Counter((row.kernel, row.code) for row in new)
                 totals = [(*of, number) for of, number in sorted(counts.items())]
-                self._insert(connection, _COUNTS, totals, _ADDED)
+                self._run(connection, _COUNTED, totals)
         return outcomes
-
-    def _marks(self, number: int) -> str:
-        """Places of parameters, for statements that the driver runs without SQLAlchemy."""
-        return ", ".join(["?" if self._is_sqlite else "%s"] * number)
-
-    def _insert(
-        self, connection: Any, table: sql.Table, rows: Sequence[tuple[Any, ...]], more: str = ""
-    ) -> None:
-        text = f"INSERT INTO {table.name} VALUES ({self._marks(len(table.columns))}){more}"
-        connection.exec_driver_sql(text, [tuple(row) for row in rows])
 
     def _find(self, connection: Any, nonces: Sequence[bytes]) -> dict[bytes, Row]:
         """Reports of nonces that were there before."""
         found: dict[bytes, Row] = {}
         for start in range(0, len(nonces), _ASKED):
             some = tuple(nonces[start : start + _ASKED])
-            text = f"SELECT * FROM {_REPORTS.name} WHERE nonce IN ({self._marks(len(some))})"
-            for nonce, kernel, code in connection.exec_driver_sql(text, some):
+            marks = ", ".join("?" * len(some))
+            text = f"SELECT nonce, kernel, output FROM mechdesign_reports WHERE nonce IN ({marks})"
+            for nonce, kernel, code in self._run(connection, text, some):
                 found[bytes(nonce)] = Row(bytes(nonce), kernel, code)
         return found
 
     def counts(self, kernel: int) -> dict[int, int]:
         """How often each output of a kernel was reported, by its position."""
-        query = sql.select(_COUNTS.c.output, _COUNTS.c.reports).where(_COUNTS.c.kernel == kernel)
+        text = "SELECT output, reports FROM mechdesign_counts WHERE kernel = ? ORDER BY output"
         with self._reporting(), self._engine.connect() as connection:
-            return dict(map(tuple, connection.execute(query.order_by("output"))))
+            return dict(map(tuple, self._run(connection, text, (kernel,))))
 
     def others(self, numbers: Sequence[int]) -> dict[str, int]:
         """Digests of other kernels in the database, and how many reports of each there are."""
-        total = sql.func.coalesce(sql.func.sum(_COUNTS.c.reports), 0)
-        query = (
-            sql.select(_KERNELS.c.digest, total)
-            .select_from(_KERNELS.outerjoin(_COUNTS, _KERNELS.c.kernel == _COUNTS.c.kernel))
-            .where(_KERNELS.c.kernel.not_in(numbers))
-            .group_by(_KERNELS.c.digest)
-        )
         with self._reporting(), self._engine.connect() as connection:
-            return {digest: int(count) for digest, count in connection.execute(query)}
+            found = self._run(connection, _OTHERS)
+            return {digest: int(count) for kernel, digest, count in found if kernel not in numbers}
 
     def pages(self, kernel: int) -> Iterator[list[tuple[bytes, int]]]:
         """Nonces and positions of outputs of all reports of a kernel, in constant memory.
 
         In the order of the nonces, which are random: nothing is left of the order of arrival.
         """
-        query = (
-            sql.select(_REPORTS.c.nonce, _REPORTS.c.output)
-            .where(_REPORTS.c.kernel == kernel)
-            .order_by(_REPORTS.c.nonce)
-            .limit(_PAGE)
-        )
         last = b""
         while True:
             with self._reporting(), self._engine.connect() as connection:
-                found = connection.execute(query.where(_REPORTS.c.nonce > last)).all()
+                found = self._run(connection, _PAGES, (kernel, last, _PAGE)).all()
             if not found:
                 return
             yield [(bytes(nonce), code) for nonce, code in found]
