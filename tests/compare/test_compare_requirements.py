@@ -149,14 +149,6 @@ def test_an_audit_measures_what_a_kernel_breaks(name):
     assert f"{requirement}: {check.verdict}; {said}" in repr(report)
 
 
-def test_a_verdict_is_about_all_that_was_asked():
-    good, bad = require.zero("a", "c"), require.zero("a", "b")
-    assert str(md.audit(KERNEL, ABC, md.PML(5), good).verdict) == "yes"
-    assert str(md.audit(KERNEL, ABC, md.PML(5), [good, bad]).verdict) == "no"
-    assert str(md.audit(KERNEL, ABC, md.PML(0.1), good).verdict) == "no"
-    assert md.audit(KERNEL, ABC).verdict is None
-
-
 @for_each(
     "requirement",
     [
@@ -169,9 +161,3 @@ def test_a_verdict_is_about_all_that_was_asked():
 )
 def test_requirements_of_other_kernels_are_refused(requirement):
     refused(lambda: md.audit(KERNEL, ABC, requirements=requirement), error=RequirementError)
-
-
-def test_reports_have_their_own_rows_for_them(tmp_path):
-    md.write_report(KERNEL, tmp_path / "p.html", prior=ABC, requirements=require.zero("a", "b"))
-    page = (tmp_path / "p.html").read_text(encoding="utf-8")
-    assert "broken by 0.25 at P(b | a)" in page
