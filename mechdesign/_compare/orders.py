@@ -11,13 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..channels._refines import refines
 from ..exact import Verdict
-
-if TYPE_CHECKING:
-    from .comparison import FrontierPoint
 
 # Kernels up to so many entries of two post-processings, for tens of pairs in a second.
 _MOST_ENTRIES = 2000
@@ -46,13 +43,13 @@ class Order:
     verdict: Verdict
 
 
-def orders_of(group: Sequence[FrontierPoint]) -> Iterator[Order]:
-    """Every ordered pair of the kernels at one target of one panel."""
+def orders_of(group: Sequence[Any]) -> Iterator[Order]:
+    """Every ordered pair of the kernels of points at one target of one panel."""
     for one, two in permutations(group, 2):
         yield Order(one.prior, one.utility, one.target, one.notion, two.notion, _verdict(one, two))
 
 
-def _verdict(one: FrontierPoint, two: FrontierPoint) -> Verdict:
+def _verdict(one: Any, two: Any) -> Verdict:
     if any(getattr(one, name) < getattr(two, name) * (1 - _ROOM) - _ROOM for name in _MONOTONE):
         return Verdict.NO
     n, m = one.design.mechanism.shape
