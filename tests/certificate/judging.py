@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from flint import fmpq, fmpq_mat
 from forging import Forgery, digest, fingerprint, label, typed
 from plain_check import (
     SUMS,
@@ -903,30 +904,23 @@ def truths_of(utility: Any, symbols: Symbols) -> list[list[Fraction]] | str:
 def exact_risk_of(rows: Any, truth: list[Fraction], loss: Any) -> Fraction | None:
     """tr(A J⁻¹) − πᵀAπ on live symbols; ``None`` where J is singular."""
     live = [x for x, m in enumerate(truth) if m]
-    masses, part = [truth[x] for x in live], [[loss[x][z] for z in live] for x in live]
-    kept = [rows[x] for x in live]
-    total, n = -sum(
-        (p * v * q for (p, row) in zip(masses, part, strict=True)
-         for v, q in zip(row, masses, strict=True)), ZERO), len(live)  # fmt: skip
-    columns = [k for k in zip(*kept, strict=True) if any(k)]
+    n, masses = len(live), [truth[x] for x in live]
     table = [[ZERO] * n for _ in live]
-    for k in columns:
+    for k in zip(*(rows[x] for x in live), strict=True):
         share = sum((p * v for p, v in zip(masses, k, strict=True)), ZERO)
         for x, z in product(range(n), repeat=2):
-            table[x][z] += k[x] * k[z] / share
-    # Elimination of [J | A].
-    whole = [[*table[x], *part[x]] for x in range(n)]
-    for i in range(n):
-        pivot = next((r for r in range(i, n) if whole[r][i]), None)
-        if pivot is None:
-            return None
-        whole[i], whole[pivot] = whole[pivot], whole[i]
-        whole[i] = [v / whole[i][i] for v in whole[i]]
-        for r in range(n):
-            if r != i and whole[r][i]:
-                lead = whole[r][i]
-                whole[r] = [a - lead * b for a, b in zip(whole[r], whole[i], strict=True)]
-    return total + sum((whole[x][n + x] for x in range(n)), ZERO)
+            table[x][z] += k[x] * k[z] / share if share else 0
+
+    def matrix(entries: Any) -> Any:
+        return fmpq_mat(n, n, [fmpq(v.numerator, v.denominator) for v in entries])
+
+    information = matrix(v for row in table for v in row)
+    if information.det() == 0:
+        return None
+    found = matrix(loss[x][z] for x in live for z in live) * information.inv()
+    trace = sum((found[x, x] for x in range(n)), fmpq(0))
+    mean = sum((truth[x] * loss[x][z] * truth[z] for x in live for z in live), ZERO)
+    return Fraction(int(trace.p), int(trace.q)) - mean
 
 
 _known: dict[bytes, Any] = {}
