@@ -79,7 +79,7 @@ def test_fifty_symbols_that_count_alike_are_proved_by_symmetry(notion):
 
 @pytest.mark.slow
 def test_a_hundred_symbols_that_count_alike_have_the_risk_of_the_best_subsets():
-    found = designed(md.Prior.uniform(100), md.LDP(1))
+    found = md.design(md.Prior.uniform(100), Estimation(), md.LDP(1), solver="orbit")
     assert found.method == "orbit"
     assert found.mechanism.shape[1] <= 5000
     assert found.risk == pytest.approx(best_subsets(100, 1.0), rel=1e-9)
