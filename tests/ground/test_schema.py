@@ -80,7 +80,7 @@ NAMES = [{"name": "class"}, {"name": "sex"}]
 @for_each("given", [[], [{}], [NAMES[0]] * 2, [*NAMES, {"name": "age"}], "class", NAMES[0], None])
 def test_files_carry_it_and_one_with_other_attributes_is_refused(given):
     """``None`` are those of a kernel that names other columns than its prior."""
-    found = md.design(prior(), md.utility.MutualInformation(), md.LDP(1))
+    found = md.design(prior(), md.utility.Hamming(), md.LDP(1))
     told = md.PublicDesign.of(found.mechanism, found.notions)
     for made in (found, told):
         again = from_json(json.loads(json.dumps(to_json(made))))
