@@ -88,7 +88,7 @@ def design(
 ) -> None:
     """Design the best mechanism for a column, certify it, and say what it leaks.
 
-    For the frequencies (-u estimation) of more than a hundred symbols a report is a subset of them,
+    For the frequencies (-u estimation) of more than seventy symbols a report is a subset of them,
     without a matrix.
     """
     from .._audit import audit as run_audit
