@@ -122,7 +122,7 @@ def test_one_that_is_not_registered_is_not_written(tmp_path):
 def test_a_file_that_names_it_needs_its_module(tmp_path):
     found = md.design(ABC, HAMMING, md.LDP(1.5), subject_to=LiesLittle(1.4))
     md.save(found, tmp_path / "d.json")
-    command = [sys.executable, "-m", "mechdesign", "show", str(tmp_path / "d.json")]
+    command = [sys.executable, "-m", "mechdesign", "check", str(tmp_path / "d.json")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 2
     assert "the requirement 'LiesLittle' is not known here; import the module" in done.stderr
