@@ -10,7 +10,8 @@ import typer
 
 from ..errors import InputError
 from ..progress import waiting
-from .options import Force, Kernel, note
+from .options import Force, Kernel
+from .output import note
 
 
 def export(
@@ -63,7 +64,10 @@ def export(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write a file by which a device or a database draws reports of a kernel, without the prior."""
+    """Write a file by which a device or a database draws reports.
+
+    It holds the kernel and no prior.
+    """
     from ..devices._export import export as run_export
     from ..kernel_files import load_release
     from .options import check_distinct

@@ -62,7 +62,7 @@ def serve(
         typer.Option(help="File with the token for estimates and exports; the other by default."),
     ] = None,
 ) -> None:
-    """Collect reports that devices draw, and show the estimate as it runs.
+    """Collect reports that devices draw, and show the estimate.
 
     POST /reports takes {"kernel", "report", "nonce"} or a list of them; a report is stored when it
     is acknowledged, and counts once however often it is sent. GET / is a page with the estimate,

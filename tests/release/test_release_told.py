@@ -246,8 +246,6 @@ def test_reports_under_another_name_are_not_privatised_again():
     refused(lambda: md.privatize(renamed, "y", USEFUL), "by the receipt", error=DataError)
 
 
-
-
 # The public form
 
 
@@ -255,7 +253,7 @@ def test_the_public_form_holds_no_prior(run, tmp_path):
     counts = {"a": 1601, "b": 207, "c": 193}
     found = md.design(md.Prior.from_counts(counts), md.utility.Hamming(), md.LDP(3))
     md.save(found, "d.json")
-    code, _, err = run("show", "d.json", "--public", "public.json")
+    code, _, err = run("check", "d.json", "--public", "public.json")
     assert code == 0
     assert "saved public.json" in err
     text = (tmp_path / "public.json").read_text()
@@ -296,14 +294,10 @@ def test_what_a_public_form_cannot_tell_is_said(run):
     assert "holds none" in err
     assert run("audit", "public.json", "--privacy", "ldp:2")[0] == 0
     assert run("audit", "public.json", "--prior", "a=0.5,b=0.3,c=0.2")[0] == 0
-    assert "stated by its maker" in run("show", "public.json")[1]
+    assert "stated by its maker" in run("check", "public.json")[1]
     code, out, _ = run("compose", "public.json")
     assert code == 0
     assert "PML" not in out
-
-
-
-
 
 
 def test_shares_of_the_very_counts_are_warned_of(run):
@@ -326,7 +320,7 @@ def test_a_public_form_whose_kernel_tells_the_masses_is_warned_of(run):
     with pytest.warns(CountsWarning, match="one share of the prior to 3 digits, which are all"):
         md.save(found, "public.json", public=True)
     md.save(found, "d.json")
-    assert "one share of the prior to 3 digits" in run("show", "d.json", "--public", "p.json")[2]
+    assert "one share of the prior to 3 digits" in run("check", "d.json", "--public", "p.json")[2]
     free = md.design(prior, md.utility.Hamming(), md.LDP(1))
     md.save(free, "free.json", public=True)  # a control: warnings are errors here
 
