@@ -43,7 +43,7 @@ def file_ending(path: str | Path, *, written: bool = False) -> str:
         remedy = "name it so" if written else "convert it, or pass a data frame in Python"
         if not written and name.endswith(".json"):
             remedy = (
-                "name the table of people; a saved design goes to mechdesign show, audit, apply or "
+                "name the table of people; a saved design goes to mechdesign check, apply or "
                 "estimate"
             )
         raise DataError(

@@ -272,9 +272,9 @@ def test_altered_public_forms_are_refused(public, change):
 def test_the_command_line_makes_and_shows_it(titanic, tmp_path, capsys):
     plan, other = str(tmp_path / "plan.json"), str(tmp_path / "public.json")
     md.save(titanic, plan)
-    assert main(["show", plan, "--public", other]) == 0
+    assert main(["check", plan, "--public", other]) == 0
     capsys.readouterr()
-    assert main(["show", other]) == 0
+    assert main(["check", other]) == 0
     assert "public form of a plan for LDP(2) of class, sex together" in capsys.readouterr().out
     assert main(["verify", other]) == 0
     assert main(["verify", plan]) == 0  # the optima of its designs, too
