@@ -204,12 +204,12 @@ class JointEstimate(TableEstimate):
         def ends(alpha: float) -> Any:
             if self.cells is not None and self.cells.kernel.size <= _MOST_ENTRIES:
                 both = pairs(scores, other.scores), pairs(values, other.values)
-                parts = dict(zip(("scores", "values"), both, strict=True))
+                parts: Any = dict(zip(("scores", "values"), both, strict=True))
                 sums = np.eye(count * (width + 1)).reshape(-1, count, width + 1)
                 above, under = sums[:, :, :-1], np.repeat(sums[:, :, -1:], width, axis=2)
                 found = replace(self.cells, **parts, origin=0 * sums[0].ravel())
-                flat = (part.reshape(len(sums), -1) for part in (above, under))
-                return tuple(end + back for end in found.ratio_limits(*flat, alpha))
+                asked = above.reshape(len(sums), -1), under.reshape(len(sums), -1)
+                return tuple(end + back for end in found.ratio_limits(*asked, alpha))
             # What cells and shares leave with half the risk each.
             lower, upper = map(cells_of, self.answers.limits(alpha / 2))
             least, most = (end[shown, None] for end in one.answers().limits(alpha / 2))
@@ -316,10 +316,9 @@ def estimate_joint(
         remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"
         refuse_other_than("so large a joint table", remedy, intervals=(intervals, "binomial"))
         made, cells = read.many(Survey()), None
-        p, convergence = maximise_table(*sides, table)
+        p, convergence = maximise_table(sides[0], sides[1], table)
         if method == "likelihood":
-            first, second = (question.weights for question in questions)
-            held = (first.T @ p @ second).ravel()
+            held = np.ravel(questions[0].weights.T @ p @ questions[1].weights)
             made = replace(made, values=held, answers=around(made.answers, held))
     margins = []
     for k, question in enumerate(questions):
@@ -328,12 +327,16 @@ def estimate_joint(
         how = Sampling(n, fraction=float(target == "sample")), question.origin
         told: Any = {"is_likely": method == "likelihood"}
         margins.append(Observed(sides[k], f, likely, likely, *parts, *how, **told))
-    first, second = (question.labels for question in questions)
+    shape = [len(question.labels) for question in questions]
     numbers = made.values, made.errors, made.lower, made.upper
+    values, errors, lower, upper = np.reshape(numbers, (4, *shape))
     return JointEstimate(
-        first,
-        second,
-        *np.reshape(numbers, (4, len(first), len(second))),
+        questions[0].labels,
+        questions[1].labels,
+        values,
+        errors,
+        lower,
+        upper,
         names=tuple(designs),
         reports=n,
         convergence=convergence,

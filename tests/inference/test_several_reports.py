@@ -90,6 +90,9 @@ def test_large_joint_tables_are_those_of_small_ones(monkeypatch, target):
     small = md.estimate_joint(*call, target=target)
     monkeypatch.setattr("mechdesign.inference.many.MOST_ENTRIES", 1)
     large, half = (md.estimate_joint(*call, target=target, confidence=c) for c in (0.95, 0.975))
+    best = md.estimate_joint(*call, method="likelihood", confidence=1e-6)
+    assert_allclose(best.values, best.distribution, atol=1e-9)
+    assert ((best.lower <= best.values) & (best.values <= best.upper)).all()
     given, share = large.conditional("y"), half.marginal("y")
     for one, other in ((small, large), (small.conditional("y"), given)):
         assert_allclose(other.values, one.values, atol=1e-9)
@@ -170,7 +173,8 @@ def test_rounds_are_added_up_with_the_least_variance(seed, number):
 
 def test_the_same_people_report_to_both_mechanisms_at_once():
     first, last = response(1.5, ABC), response(0.7, ABC)
-    drawn = np.random.default_rng(13).choice(ABC, (2, 3000), p=[0.5, 0.3, 0.2])
+    secrets = np.random.default_rng(13).choice(ABC, 3000, p=[0.6, 0.3, 0.1])
+    drawn = [md.Sampler(one, rng=seed).draw(secrets) for seed, one in enumerate((first, last))]
     frame = pd.DataFrame(dict(zip(("one", "two"), drawn, strict=True)))
     found = md.estimate_rounds(frame, [first, last], ["one", "two"], people="same")
     assert (found.rounds, found.leaked) == ((3000, 3000), md.compose(first, last))
@@ -178,7 +182,7 @@ def test_the_same_people_report_to_both_mechanisms_at_once():
     alone = md.estimate(counts, first.parallel(last))
     assert_allclose(parts_of(found), parts_of(alone), atol=1e-9)
     # Two reports of one person tell less than reports of two people.
-    apart = md.estimate_rounds(drawn.tolist(), [first, last])
+    apart = md.estimate_rounds(drawn, [first, last])
     assert np.trace(found.covariance) > 1.05 * np.trace(apart.covariance)
     assert apart.leaked == md.compose(first, last, people="different")
 
