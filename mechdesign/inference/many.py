@@ -33,8 +33,8 @@ from ..subsets import SubsetSelection
 from ..utility.questions import Question
 from .estimator import Options, answered, warn_of_half
 from .intervals import Answers, Mixed, Sampling
-from .likelihood import Fitted, chance_of_distance
-from .references import check_confidence, prior_of, reference_of, weights_note
+from .likelihood import Fitted, fit_of
+from .references import prior_of, rate_of, reference_of, weights_note
 from .results import ALL, THESE, GroupEstimates, joined_notes
 from .rows import Limited, Rows, number_rows, sides_of
 from .surveys import Drawn, Survey, check_single, design_covariance, drawn_by
@@ -115,7 +115,7 @@ class ManyEstimates(Limited, Rows):
 
         Their intervals hold for all N symbols at once, as in :meth:`top`.
         """
-        check_confidence(confidence)
+        confidence = rate_of(confidence)
         which, tail = np.flatnonzero(self.values > 0), (1 - confidence) / 2 / len(self.labels)
         chance = self.answers.tails(np.zeros(len(which)), which, which >= 0, tail)
         return self._together(which[chance < tail], confidence)
@@ -213,10 +213,8 @@ def _fit_of_directions(mechanism: SubsetSelection, codes: Integers, counts: Inte
     groups = min(_GROUPS, lines)
     ends = np.array([-(-k * lines // groups) for k in range(groups + 1)])
     place = np.searchsorted(ends, directions, side="right") - 1
-    share, expected = np.bincount(place, counts, groups) / counts.sum(), np.diff(ends) / lines
-    used = share > 0
-    distance = float((share[used] * np.log(share[used] / expected[used])).sum())
-    return chance_of_distance(int(counts.sum()) * distance, groups)
+    total, expected = int(counts.sum()), np.diff(ends)[None] / lines
+    return fit_of(expected, np.bincount(place, counts, groups) / total, np.ones(1), total)
 
 
 # Combinations of values

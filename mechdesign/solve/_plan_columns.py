@@ -34,7 +34,6 @@ from ..schema import Schema
 from ..utility.estimation import Estimation
 from ._design import Design, find_design
 from .columns_plan import ColumnsPlan, Split, check_together, large_lifts, product_rows
-from .estimation.many_symbols import FEW_SYMBOLS
 from .estimation.method import relaxed_risk
 from .product_lifts import leaks_in_floats
 
@@ -53,6 +52,8 @@ _LEAST_SHARE = 1e-3
 _FINE, _PRICES = 4000, 28.0
 # Symbols up to which a joint design is made unasked.
 _JOINT_SYMBOLS = 16
+# Symbols of a column that a matrix is designed for.
+_MOST_SYMBOLS = 100
 # Symbols of a column above which a search goes by a relaxation: a design takes seconds to minutes.
 _MOST_DESIGNED = 20
 # Seconds for the design of a column of more than so many symbols where no limit is asked for: with
@@ -131,10 +132,10 @@ def plan_columns(
     known, priors, weights = _asked(data, columns, total, missing, max_symbols, bins)
     check_limit(time_limit)
     for name, prior in priors.items():
-        if (symbols := len(prior.restricted())) > FEW_SYMBOLS:
+        if (symbols := len(prior.restricted())) > _MOST_SYMBOLS:
             raise InputError(
                 f"column {quote(name)} of a plan",
-                expected=f"at most {FEW_SYMBOLS} symbols",
+                expected=f"at most {_MOST_SYMBOLS} symbols",
                 got=f"{symbols:,}",
                 remedy="put numbers into bins, group rare symbols under one name, or design for it "
                 "alone (md.design), for any number of symbols under LDP",
