@@ -319,6 +319,12 @@ class UnknownNameError(InputError):
         super().__init__(kind, expected=expected, got=quote(name) + also, remedy=remedy)
 
 
+def check_choice(what: str, value: Any, known: Sequence[str]) -> None:
+    """Raise :class:`UnknownNameError` for an option that is none of the known ones."""
+    if not isinstance(value, str) or value not in known:
+        raise UnknownNameError(what, value, known)
+
+
 class NoMethodError(MechdesignError):
     """No method applies to the problem; ``refusals`` maps each method to its reason."""
 
