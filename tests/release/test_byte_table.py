@@ -203,8 +203,6 @@ def test_words_about_every_change_give_what_the_definition_says(data):
     assert drawn.tolist() == expected
 
 
-
-
 def test_reports_do_not_depend_on_how_a_column_is_cut():
     rng = np.random.default_rng(1)
     mechanism = exact_mechanism(random_kernel(rng, 7, 30), bits=53)

@@ -324,8 +324,6 @@ def test_a_warning_names_each_release_by_the_people_it_was_about(keyed, recwarn)
         )
 
 
-
-
 def test_errors_of_a_survey_name_the_row(place):
     """A survey reads batch by batch, as the draws do: of a CSV file, four megabytes at once."""
     rows = [f"{i:0100},{'a' if i != 60_000 else 'z'}" for i in range(60_001)]
@@ -682,8 +680,6 @@ def test_the_own_ledger_is_where_it_is_said_to_be(monkeypatch, tmp_path):
     assert default_ledger().is_relative_to(tmp_path)
     assert default_ledger().name == "ledger.jsonl"
     assert list(tmp_path.iterdir()) == []
-
-
 
 
 NASTY_LABELS = {

@@ -169,8 +169,6 @@ def test_identities_that_look_alike_are_different_and_equal_ones_are_one(by_pers
             assert ("for 1 of them" if by_person else "1 row whose") in told
 
 
-
-
 def test_a_folder_that_takes_no_file_is_a_message(tmp_path):
     rows = [([f"p{n}" for n in range(60)], np.zeros(60, dtype=int))]
     with (

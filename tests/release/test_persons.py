@@ -86,8 +86,6 @@ def test_averaging_over_rounds_fails_with_memory_and_succeeds_without():
     assert guessed(fresh) > 0.97
 
 
-
-
 # Levels over time
 
 
@@ -120,8 +118,6 @@ def test_another_key_kernel_or_column_is_a_new_draw(place):
     assert len(found.entries) == 4
     assert found.level == pytest.approx(3.5, abs=0.01)
     assert {draw["column"] for draw in found.entries} == {"x", "y"}
-
-
 
 
 def test_accounts_are_those_of_a_list_of_all_draws(place):
@@ -202,8 +198,6 @@ def test_a_budget_keeps_people_from_more(place):
     # A fresh draw by another key, where all have had their share.
     with pytest.raises(DataError, match="4 of 4 persons"):
         release("one.csv", "r4.csv", key=md.release_key(), budget=1.5)
-
-
 
 
 def test_a_kernel_that_rules_values_out_is_beyond_every_budget(place):
@@ -370,8 +364,6 @@ def test_a_kill_between_both_files_counts_and_goes_on(place):
     assert [len(Ledger().person(i).entries) for i in (1, 2, 3, 4)] == [1, 1, 1, 1]
 
 
-
-
 # From a terminal
 
 
@@ -401,8 +393,6 @@ def test_persons_from_a_terminal(run, place):
     assert code == 2
     assert "expected a ledger, got none" in problem
     assert not Path("none.jsonl.key").exists()
-
-
 
 
 # What reports really told

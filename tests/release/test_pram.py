@@ -201,10 +201,6 @@ def test_every_stratum_has_the_kernel_of_its_own_frequencies(people):
     assert stacked.notions == ()
 
 
-
-
-
-
 def test_a_pooled_kernel_is_one_and_says_where_it_leaks_more(people):
     with pytest.warns(NoGuaranteeWarning, match=r"does not hold in \d of 2 strata of 'sex'"):
         found = found_for(people, strata="sex", pooled=True)
@@ -463,8 +459,6 @@ def test_a_requirement_that_does_not_fit_one_stratum_names_it(people):
         "stratum 'm'",
         error=RequirementError,
     )
-
-
 
 
 def test_no_records_have_no_risk(people):

@@ -87,14 +87,6 @@ def test_the_same_key_gives_the_same_reports_in_every_library(name, kind, table,
         assert len(found) == len(frame)
 
 
-
-
-
-
-
-
-
-
 def test_lazy_tables_stay_lazy_only_with_identities(table):
     lazy = pl.from_pandas(table).lazy()
     assert "PYTHON" in md.privatize(lazy, "x", FOUND, row="id").explain().upper()
@@ -345,8 +337,6 @@ def test_what_is_no_identity_is_refused(values):
     refused(lambda: encode_identities(values, "id"), "'id'", "identit", error=DataError)
 
 
-
-
 @for_each("name", ONCE)
 @for_each("row", [None, "id"])
 def test_tables_without_rows_are_refused_at_once(name, row, table):
@@ -435,16 +425,6 @@ def test_a_seed_with_identities_is_for_research(table):
 
 
 # Draws
-
-
-
-
-
-
-
-
-
-
 
 
 def test_undecided_words_of_an_identity_are_settled_with_the_right_chances(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from checks import for_each, refused, slow_but
 
 import mechdesign as md
-from mechdesign.errors import DataError, InputError, LevelError, PrecisionWarning, StorageError
+from mechdesign.errors import DataError, InputError, LevelError, StorageError
 from mechdesign.release.codes import Codebook
 from mechdesign.release.ledger import Ledger
 from mechdesign.theory._composition import bounded_levels, largest_ratios
@@ -95,10 +95,6 @@ def test_texts_of_labels():
 
 
 # Joint estimates on the command line
-
-
-
-
 
 
 def test_an_open_quote_does_not_hide_rows(run, tmp_path):
@@ -198,8 +194,6 @@ def test_each_design_is_asked_under_its_own_prior():
 def test_mistakes_in_compositions():
     refused(lambda: md.compose(FLIP, notions=["pml:1"]), "PML(0.5)", error=LevelError)
     refused(lambda: md.compose(FLIP, times=True), "True", error=InputError)
-
-
 
 
 def test_mistakes_in_joint_estimates():

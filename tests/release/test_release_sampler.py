@@ -92,8 +92,6 @@ def test_every_word_of_a_small_kernel_gives_each_outcome_its_weight(data):
     np.testing.assert_array_equal(every_part(mechanism, bits, low), mechanism.weights)
 
 
-
-
 # Kernels over another denominator
 
 
@@ -184,10 +182,6 @@ def test_a_kernel_changed_by_one_per_cent_is_found_out(mechanism):
             p_values(mechanism, codes, drawn)
     else:
         assert p_values(mechanism, codes, drawn)[3] < 1e-4
-
-
-
-
 
 
 # Words
