@@ -619,17 +619,6 @@ def test_a_file_that_appears_meanwhile_stays_as_it_is(place, monkeypatch):
     assert [r["finished"] for r in Ledger().releases()] == [False]
 
 
-def test_files_are_made_exclusively_where_there_are_no_links(place, monkeypatch):
-    def none(*_):
-        raise OSError(1, "no links here")
-
-    monkeypatch.setattr(os, "link", none)
-    md.save(FOUND, "one.json")
-    assert md.load("one.json").value == FOUND.value
-    with pytest.raises(StorageError, match="exists"):
-        md.save(FOUND, "one.json")
-
-
 @pytest.mark.skipif(os.name != "posix", reason="SKIPPED: modes are those of POSIX")
 def test_what_holds_counts_is_for_its_owner_only(place):
     md.save(FOUND, "d.json")
