@@ -66,7 +66,7 @@ class Dense:
         sides: Array,
         counts: Array,
         total: Array,
-        is_rough: bool = False,
+        is_rough: bool,
     ) -> Array:
         """Factor all blocks, and do with each factor what is to be done while it is at hand.
 

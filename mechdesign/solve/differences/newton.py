@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from ..interior_point.predictor_corrector import (
     cholesky,
     longest_step,
 )
+from .dense import Dense
 from .graph import Arcs, Array, Places, Rows
 
 # Slacks above this share of w k_v are computed from columns; those below have lost digits there.
@@ -86,31 +87,6 @@ class GraphOptions(Options):
     threads: int = 2
 
 
-class Elimination(Protocol):
-    """Blocks of a Newton system for some outputs."""
-
-    def set_arcs(self, arcs: Arcs) -> None:
-        """The pairs whose bounds are taken into account."""
-
-    def eliminate(
-        self,
-        ratios: Array,
-        k: Array,
-        reduced: Array,
-        products: Array,
-        sides: Array,
-        counts: Array,
-        total: Array,
-        is_rough: bool,
-    ) -> Array:
-        """H_y⁻¹ f_y for right-hand sides f, with Σ_y count_y A H_y⁻¹ Aᵀ added to one triangle of a
-        matrix; see :meth:`.dense.Dense.eliminate`. Raises ``LinAlgError``.
-        """
-
-    def solve(self, sides: Array) -> Array:
-        """H_y⁻¹ f_y for ``(n, m)`` right-hand sides f."""
-
-
 class Block:
     """Some outputs: their columns, slacks and multipliers."""
 
@@ -121,7 +97,7 @@ class Block:
         outputs: Places,
         arcs: Arcs,
         first: NDArray[np.bool_],
-        elimination: Elimination,
+        elimination: Dense,
         start: tuple[float, float],
         options: GraphOptions,
     ) -> None:
@@ -280,7 +256,6 @@ class Newton:
     arcs : all bounds
     first : ``(A,)`` those that come in from the start
     rows : how symbols are added up in the row sums
-    eliminate : makes the elimination for so many outputs
     """
 
     def __init__(
@@ -290,7 +265,6 @@ class Newton:
         arcs: Arcs,
         first: NDArray[np.bool_],
         rows: Rows,
-        eliminate: Callable[[int], Elimination],
         options: GraphOptions,
         block: int,
         pool: ThreadPoolExecutor,
@@ -312,7 +286,7 @@ class Newton:
                 np.arange(i, min(i + step, m)),
                 arcs,
                 first,
-                eliminate(min(step, m - i)),
+                Dense(len(c), min(step, m - i), rows),
                 start,
                 options,
             )
