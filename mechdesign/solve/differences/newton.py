@@ -26,11 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...progress import approaching
 from ..interior_point.predictor_corrector import (
+    SHORTEST,
+    Iterate,
     Options,
+    Stopping,
     centring_parameter,
     cholesky,
+    follow,
     longest_step,
 )
 from .dense import Dense
@@ -39,9 +42,6 @@ from .graph import Arcs, Array, Places, Rows
 # Slacks above this share of w k_v are computed from columns; those below have lost digits there.
 _CLEAR = 1e-9
 _LEAST = 1e-16
-_ITERATIONS = 200
-# Steps shorter than this lead nowhere.
-_SHORTEST = 1e-7
 # Row sums that are met up to this need no refinement.
 _SMALL_LACK = 1e-13
 # With fewer symbols half the digits save no time.
@@ -49,6 +49,8 @@ _MANY = 128
 # Gaps that count as converged when rounding lets them come no closer, and what it leaves open for
 # each product.
 _ACCEPTED, _ROUNDING = 1e-7, 2e-14
+# Gaps below which points are kept, and steps without progress counted.
+_KEPT = 1e-5
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,7 @@ class Point:
     gap: float
 
 
-class Newton:
+class Newton(Iterate):
     """Predictor-corrector iterations over blocks of outputs.
 
     Parameters
@@ -309,24 +311,11 @@ class Newton:
 
     def run(self) -> tuple[int, bool]:
         """Step until the tolerance is reached or no more digits come; steps, and whether it was."""
-        since = 0
-        for taken in range(_ITERATIONS):
-            error = self.error()
-            approaching(error, self.tolerance)
-            if error <= self.tolerance:
-                return taken, True
-            # While arcs come in, errors rise and fall; nearer the end they only rise where digits
-            # are lost.
-            since = since + 1 if self.best is not None and error > self.best.gap else 0
-            if since == self.options.patience or (since and self._is_near()):
-                break
-            try:
-                moved = self.step()
-            except np.linalg.LinAlgError:
-                break
-            if not moved >= _SHORTEST:
-                break
-        return taken, self._is_near()
+        # While arcs come in, errors rise and fall; nearer the end they only rise where digits
+        # are lost.
+        stopping = Stopping(self.options.tolerance, self.options.patience, enough=_KEPT)
+        taken, converged = follow(self, stopping)
+        return taken, converged or self._is_near()
 
     def _is_near(self) -> bool:
         return self.best is not None and self.best.gap <= _ACCEPTED
@@ -349,9 +338,10 @@ class Newton:
         if not math.isfinite(open_gap):
             return math.inf
         self.open_gap = open_gap
-        if open_gap < 1e-5 and (self.best is None or open_gap < self.best.gap):
+        if open_gap < _KEPT and (self.best is None or open_gap < self.best.gap):
             self.best = self._point(open_gap)
-        return open_gap
+        # In units of the tolerance that rounding allows.
+        return open_gap * self.options.tolerance / self.tolerance
 
     def _look(self, primal: float) -> float:
         """A step such that all arcs are kept to; those near then come in next.
@@ -363,7 +353,7 @@ class Newton:
         while True:
             step = primal
             limit = float(min(self._each(lambda b, step=step: b.look(step, test))))  # type: ignore[misc]
-            if limit >= primal or primal < _SHORTEST:
+            if limit >= primal or primal < SHORTEST:
                 return primal
             primal = max(0.0, self.options.step_share * limit)
 
@@ -405,6 +395,8 @@ class Newton:
         from scipy.linalg.lapack import dpotrs
 
         options = self.options
+        if self.stalled and self._is_near():
+            return 0.0
         self._is_rough &= self.open_gap > options.rough
         try:
             factor = self._factor()
