@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from ...errors import SolverError
@@ -85,7 +83,7 @@ class Differences(Method):
         first = graph.first
         options = self.options
         block = max(1, options.block // max(1, int(first.sum())))
-        with one_thread(), ThreadPoolExecutor(options.threads) as pool:
+        with one_thread():
             newton = Newton(
                 c[:, chosen],
                 symmetry.counts,
@@ -94,7 +92,6 @@ class Differences(Method):
                 rows,
                 options,
                 block,
-                pool,
             )
             iterations, converged = newton.run()
         point = newton.point()

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +69,6 @@ class GraphOptions(Options):
     entering : products of arcs that are taken in, as a share of the mean
     largest : their multipliers at most, as a share of the mean one of their output
     block : entries of slacks that a block of outputs has at first
-    threads : that work on blocks side by side
     """
 
     tolerance: float = 1e-8
@@ -86,7 +84,6 @@ class GraphOptions(Options):
     entering: float = 0.1
     largest: float = 0.01
     block: int = 20_000
-    threads: int = 2
 
 
 class Block:
@@ -269,10 +266,9 @@ class Newton(Iterate):
         rows: Rows,
         options: GraphOptions,
         block: int,
-        pool: ThreadPoolExecutor,
     ) -> None:
         m = c.shape[1]
-        self.rows, self.counts, self.options, self.pool = rows, counts, options, pool
+        self.rows, self.counts, self.options = rows, counts, options
         self.c = c
         means = rows.add_up(c @ counts) / rows.sizes / counts.sum()
         self.prices = means[rows.orbits]
@@ -280,7 +276,7 @@ class Newton(Iterate):
         entry = 1 / counts.sum()
         least = min(1.0, float(arcs.factors[arcs.over >= 0].min()) - 1) * entry
         start = entry, options.start * deviation * least
-        step = max(1, min(block, -(-m // options.threads)))
+        step = max(1, min(block, m))
         self.blocks = [
             Block(
                 np.ascontiguousarray(c[:, i : i + step]),
@@ -301,8 +297,8 @@ class Newton(Iterate):
         self._tests = arcs.shrunk(options.near), arcs.shrunk(options.blocking)
 
     def _each(self, work: Callable[[Block], Any]) -> list[Any]:
-        """The results for all blocks, in their order, computed side by side."""
-        return list(self.pool.map(work, self.blocks))
+        """The results for all blocks, in their order."""
+        return [work(b) for b in self.blocks]
 
     def _sum(self, parts: Iterable[Array]) -> Array:
         """Sums over orbits of what blocks contribute."""
@@ -379,16 +375,10 @@ class Newton(Iterate):
 
     def _factor(self) -> Array:
         """Eliminate all columns, and factor what is left. Raises ``LinAlgError``."""
-        threads = self.options.threads
-
-        def eliminated(number: int) -> Array:
-            total = np.zeros((self.rows.size, self.rows.size))
-            for b in self.blocks[number::threads]:
-                b.eliminate(self.prices, total, self._is_rough)
-            return total
-
-        system = sum(self.pool.map(eliminated, range(threads)), np.zeros((1, 1)))
-        return cholesky(np.ascontiguousarray(system).T, self.options.regularisation)
+        system = np.zeros((self.rows.size, self.rows.size))
+        for b in self.blocks:
+            b.eliminate(self.prices, system, self._is_rough)
+        return cholesky(system.T, self.options.regularisation)
 
     def step(self) -> float:
         """One predictor-corrector step; the shorter of both step lengths."""
