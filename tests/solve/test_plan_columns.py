@@ -272,9 +272,9 @@ def test_altered_public_forms_are_refused(public, change):
 def test_the_command_line_makes_and_shows_it(titanic, tmp_path, capsys):
     plan, other = str(tmp_path / "plan.json"), str(tmp_path / "public.json")
     md.save(titanic, plan)
-    assert main(["show", plan, "--public", other]) == 0
+    assert main(["check", plan, "--public", other]) == 0
     capsys.readouterr()
-    assert main(["show", other]) == 0
+    assert main(["check", other]) == 0
     assert "public form of a plan for LDP(2) of class, sex together" in capsys.readouterr().out
     assert main(["verify", other]) == 0
     assert main(["verify", plan]) == 0  # the optima of its designs, too
@@ -322,3 +322,11 @@ def test_the_checker_agrees_with_a_sum_over_pairs(twins):
         content["total"]["parameters"]["epsilon"] = level
         assert told(sealed(content))[0]["privacy"] == state
         content["digest"] = ""
+
+
+def test_columns_of_one_value_have_no_risk_and_a_plan_of_nothing_else_is_refused():
+    table = {"x": ["a"] * 4, "y": ["u"] * 4, "z": ["k", "l"] * 2}
+    for total in (md.LDP(2), md.PML(0.5)):
+        assert md.plan_columns(table, ["x", "z"], total)["x"].risk == 0
+        with pytest.raises(md.errors.DataError, match="some column of several values"):
+            md.plan_columns(table, ["x", "y"], total)
