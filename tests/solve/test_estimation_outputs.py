@@ -159,6 +159,14 @@ def test_two_outputs_answer_one_question_as_well_as_any_two_can():
     assert steps == [answer * steps[0] for answer in answers.astype(int).tolist()]
 
 
+@pytest.mark.parametrize(("n", "most"), [(5, 4), (8, 3)])
+def test_a_question_is_answered_where_mixtures_of_so_few_columns_do_not(n, most):
+    """What these answer hangs on the last digits, and that ended the search."""
+    prior = md.Prior.from_counts([1000 // (x + 1) for x in range(n)])
+    found = limited(prior, md.PML(1), most, [list(range(n))])
+    assert found.risk <= 2 * md.design(prior, Estimation([list(range(n))]), md.PML(1)).risk
+
+
 # Labels
 
 

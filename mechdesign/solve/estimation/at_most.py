@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from ... import clock
 from ...certificate.columns.exact_columns import near_sides
 from ...certificate.columns.families import StaircaseFamily, make_family
 from ...certificate.repair import repair_kernel
-from ...errors import SolverError
+from ...errors import SolverError, UntoldError
 from ...exact import DENOMINATOR_BITS
 from ...linear.threads import one_thread
 from ...privacy.constraint import Rounding
@@ -41,10 +40,10 @@ Vector = NDArray[np.float64]
 
 # Sets of symbols that are drawn, sizes of them that are tried, and how many are mixed.
 _DRAWN, _SIZES, _DESIGNS = 1000, 3, 3
-# Shares of the time limit for the design without a limit of outputs, and for choices to begin with.
-_RELAXING, _STARTING = 0.4, 0.2
-# Outputs above which many pairs are merged at once, what share of them at most, and no time left.
-_MANY, _AT_ONCE, _INSTANT = 200, 0.2, 1e-9
+# The share of the time limit for the design without a limit of outputs.
+_RELAXING = 0.4
+# Outputs for each pair that is merged at once.
+_AT_ONCE = 50
 # The gap at which mixtures are compared.
 _ROUGH = 1e-5
 # A smaller gain than this share of the risk is none; mixtures of extreme columns are preferred.
@@ -57,8 +56,8 @@ _MOVED, _MOST_ROWS, _MOVING = 900, 1000, 0.2
 # together, and from how many of them the best must come back for no more to be made.
 _RANDOM, _FOR_ENTRIES, _AGAIN = 24, 4000, 40
 _SPREAD, _INSIDE = (0.1, 0.3, 1.0), 0.1
-# How near to a bound is on it, as a share of a column, and what rounding leaves of a bound.
-_TIGHT, _ROUNDED = 1e-8, 1e-14
+# Entries below this share of their column are next to zero.
+_NOTHING = 1e-8
 # Weights of the barrier at first: a small one ends near its start, a large one forgets it.
 _WEIGHTS = (1e-6, 1e-4, 1e-2)
 # What is added to columns that are drawn, so that every symbol has some output.
@@ -89,7 +88,6 @@ class FewOutputs(Method):
         assert program.most_outputs is not None
         method, relaxed = _relaxed(program)
         candidate = method.solve(relaxed)
-        deadline = clock.now() + _STARTING * program.time_limit
         kernel = candidate.kernel[:, candidate.kernel.any(axis=0)]
         details = {**candidate.details, "without limit": str(kernel.shape[1])}
         if kernel.shape[1] > program.most_outputs:
@@ -100,7 +98,7 @@ class FewOutputs(Method):
             with one_thread():
                 found = [
                     (risk, place, each)
-                    for place, each in enumerate(_kernels(program, relaxed, one, kernel, deadline))
+                    for place, each in enumerate(_kernels(program, relaxed, one, kernel))
                     if (risk := _least(program, each)) is not None
                 ]
             if not found:
@@ -117,19 +115,22 @@ def _kernels(
     relaxed: EstimationProgram,
     one: EstimationProgram,
     kernel: Vector,
-    deadline: float,
 ) -> Iterator[Vector]:
     """Kernels of at most so many outputs: mixtures of extreme columns, and moved ones."""
     most = program.most_outputs
     assert most is not None
     search = _Search(one, kernel, most)
-    choices = search.choices(deadline)
+    choices = search.choices()
     if choices:
         best = search.mixed(choices[0].columns, None) or choices[0]
-        mixed = kernel_of(one, best.columns, best.masses, best.risk)
-        if isinstance(relaxed, WorstTruthProgram):
-            mixed = mixed_at_worst(relaxed, best.columns.deviations, mixed)
-        yield mixed
+        try:
+            mixed = kernel_of(one, best.columns, best.masses, best.risk)
+        except UntoldError:
+            pass  # what so few columns answer hangs on the last digits; other kernels may answer
+        else:
+            if isinstance(relaxed, WorstTruthProgram):
+                mixed = mixed_at_worst(relaxed, best.columns.deviations, mixed)
+            yield mixed
     bounds = _bounds(one, most)
     if bounds is None:
         return
@@ -145,7 +146,7 @@ def _kernels(
     if most >= len(one.prior):
         moved = _moved(one, bounds, [each.kernel for each in choices], kernel, most, in_time)
         if moved is not None:
-            yield _tidied(program, moved, bounds)
+            yield _tidied(program, moved)
 
 
 def _least(program: EstimationProgram, kernel: Vector) -> Fraction | None:
@@ -155,43 +156,15 @@ def _least(program: EstimationProgram, kernel: Vector) -> Fraction | None:
     return None if ends is None else -ends.low
 
 
-def _tidied(program: EstimationProgram, kernel: Vector, bounds: Vector) -> Vector:
-    """A kernel on the bounds that an interior point method left it next to, where that costs
-    nothing: entries that are next to zero are zero.
+def _tidied(program: EstimationProgram, kernel: Vector) -> Vector:
+    """A kernel whose entries next to zero, where an interior point method left them, are zero;
+    where that costs nothing.
     """
-    found = _on_bounds(kernel, bounds)
-    if found is None:
-        return kernel
+    found = np.where(kernel <= _NOTHING * kernel.mean(axis=0), 0.0, kernel)
+    found = found / found.sum(axis=1, keepdims=True)
     before, after = _least(program, kernel), _least(program, found)
     is_as_good = after is not None and (before is None or after * _SAME <= before)
     return found if is_as_good else kernel
-
-
-def _on_bounds(kernel: Vector, bounds: Vector) -> Vector | None:
-    """The nearest kernel with a·k = 0 for all bounds that nearly are so; ``None`` where it breaks
-    others.
-    """
-    n = len(kernel)
-    room = bounds @ kernel / np.abs(bounds).max(axis=1)[:, None]
-    tight = room <= _TIGHT * kernel.mean(axis=0)
-    # Bounds on single entries come last.
-    zero = tight[-n:]
-    # Rows of the kernel sum to one, and the tight bounds of columns are met.
-    every = slice(None)
-    equal: list[tuple[Any, Any]] = [((x, every), 1.0) for x in range(n)]
-    equal += [((every, y), bounds[a]) for a, y in zip(*np.nonzero(tight[:-n]), strict=True)]
-    table = np.zeros((len(equal), *kernel.shape))
-    for row, (where, factors) in zip(table, equal, strict=True):
-        row[where] = factors
-    table, start = table[:, ~zero], kernel[~zero]
-    right = np.arange(len(equal)) < n
-    for _ in range(2):
-        step, *_ = np.linalg.lstsq(table * start, right - table @ start, rcond=1e-13)
-        start = start * (1 + step)
-    found = np.zeros(kernel.shape)
-    found[~zero] = start
-    left = (bounds @ found).min()
-    return found if np.isfinite(start).all() and left > -_ROUNDED and start.min() > 0 else None
 
 
 def _bounds(program: EstimationProgram, most: int) -> Vector | None:
@@ -295,9 +268,9 @@ class _Search:
         self.start = Columns.of(kernel / shares, self.truth)
         self.masses = shares
 
-    def choices(self, deadline: float) -> list[_Choice]:
+    def choices(self) -> list[_Choice]:
         """Those that are found, of least risk first; none where none answers."""
-        found = [*self._rotations(), self._merged(deadline)]
+        found = [*self._rotations(), self._merged()]
         return sorted((c for c in found if c is not None), key=lambda one: one.risk)
 
     def mixed(self, columns: Columns, gap: float | None = _ROUGH) -> _Choice | None:
@@ -320,15 +293,15 @@ class _Search:
         target[0] = 1.0
         return bool(linprog(np.zeros(rows.shape[1]), A_eq=rows, b_eq=target).status == 0)
 
-    def _merged(self, deadline: float) -> _Choice | None:
-        """The start with pairs of outputs merged that tell nearly the same, one after another while
-        there is time, else many at once.
+    def _merged(self) -> _Choice | None:
+        """The start with pairs of outputs merged that tell nearly the same, of many several at
+        once.
         """
         kept = np.delete(np.arange(len(self.truth)), int(np.argmax(self.truth)))
         loss = self.program.survey.losses[np.ix_(kept, kept)]
         lifts, masses, count = 1 + self.start.deviations, self.masses.copy(), self.most
         while len(masses) > count:
-            began, shares = clock.now(), lifts @ self.truth
+            shares = lifts @ self.truth
             spread: Vector = (lifts / shares[:, None] - 1)[:, kept]
             weights = masses * shares
             matrix = (spread.T * weights) @ spread
@@ -341,13 +314,7 @@ class _Search:
             paid = _between(answers, spread)
             cost = factor * np.maximum(paid, 0.0) / left
             np.fill_diagonal(cost, np.inf)
-            pairs = 1
-            if len(masses) > _MANY:
-                # As many at once as it takes to be done in time.
-                took, rest = clock.now() - began, max(deadline - clock.now(), _INSTANT)
-                share = min((len(masses) - count) * took / rest, _AT_ONCE * len(masses))
-                pairs = math.ceil(share)
-                pairs = min(max(pairs, 1), len(masses) - count)
+            pairs = min(max(1, len(masses) // _AT_ONCE), len(masses) - count)
             gone = []
             for i, j in _disjoint(cost, pairs):
                 total = masses[i] + masses[j]
