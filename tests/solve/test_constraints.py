@@ -6,7 +6,6 @@ import math
 import warnings
 from dataclasses import dataclass
 
-import naive
 import numpy as np
 import pytest
 from checks import for_each, refused, slow_but
@@ -74,20 +73,6 @@ def test_a_linear_objective_has_the_optimum_of_the_design(name):
         told = md.certify(kernel, prior, md.utility.Matrix(gains), notion)
         assert told.value == pytest.approx(found.value, abs=REPAIRED)
         assert told.bound == pytest.approx(found.bound, abs=AGREED)
-
-
-@for_each("name", naive.ROWS)
-def test_the_optimum_is_that_of_a_dense_program(name):
-    for number in range(6):
-        rng = np.random.default_rng([62, number])
-        n, m = int(rng.integers(2, 6)), int(rng.integers(1, 6))
-        prior = md.Prior.from_counts(rng.integers(1, 9, n).tolist())
-        gains = random_gains(rng, n, m)
-        level = [float(rng.uniform(0.05, 3)) for _ in range(2 if name == "alip" else 1)]
-        rows = naive.ROWS[name](prior.probabilities, *level)
-        value, _, _ = best(prior, gains, NOTIONS[name](*level))
-        dense = naive.optimum(prior.probabilities, gains, rows)
-        assert value == pytest.approx(dense, abs=AGREED)
 
 
 def test_symbols_without_mass_keep_what_is_asked_of_them():
