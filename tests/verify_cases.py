@@ -796,7 +796,6 @@ def broken_cases() -> Iterator[Case]:
     given, saved = ("notions", 0, "parameters"), ("certificate",)
     saved_exact = (*saved, "bound_exact")
     one = first["mechanism"]["weights"][0]
-    less = [str(int(one[0]) - 1), *one[1:]]
     refuted = {"refuted"}
     lone = json.loads(in_bytes(designed(*LINEAR["ldp"]).mechanism))
     for path, value, told in (
@@ -814,10 +813,9 @@ def broken_cases() -> Iterator[Case]:
         yield Case(f"public, {path}", in_bytes(changed(public, path, value)), state)
     asking = {**public, **QUESTION}
     for path, value in (
-        (("questions", 0, 0), 1.1e60), (("questions", 0, 1), -9e-61), (("questions", 0, 2), True),
-        (("questions", 0, 2), "1"), (("questions", 0), [1, 2, 3, 4]), (("questions",), []),
-        (("questions",), None), (("answers",), ["a", "b"]), (("answers",), []),
-        (("answers",), "a"), (("answers",), None), (("answers", 0), {"float": "nan"}),
+        (("questions", 0, 0), 1.1e60), (("questions", 0, 1), -9e-61), (("questions",), []),
+        (("questions", 0), [1, 2, 3, 4]), (("answers",), ["a", "b"]),
+        (("answers", 0), {"float": "nan"}),
     ):  # fmt: skip
         data = in_bytes(changed(asking, path, value))
         yield Case(f"public, a question with {path} {value}", data, unreadable)
@@ -829,40 +827,25 @@ def broken_cases() -> Iterator[Case]:
     told = [{"name": "LDP", "parameters": {"epsilon": 0.5}}]
     data = in_bytes(changed(public, ("notions",), told))
     yield Case("public, a level", data, refuted, {"privacy: LDP": "refuted"})
-    yield of(two, (*weights, 0), less, refuted)
-    yield of(two, (*weights, 0), [*one, "0"])
-    yield of(two, (*weights, 0), ["-1", str(int(one[0]) + int(one[1]) + 1), "0"])
-    yield of(two, (*weights, 0), [str(-(1 << 80)), *one[1:]])
-    yield of(two, saved_exact, "1" * 400_001)
     others = {**good, **{name: json.loads(in_bytes(required(name))) for name in OTHERS}}
     parameters = ("requirements", 0, "parameters")
     for name, path, value in (
-        ("every output", (*parameters, "coefficients"), [["a", 1], ["b", -1.5], ["b", -1.5]]),
         ("sums", (*parameters, "shape"), [3, 2]),
         ("sums", (*parameters, "places"), [[0, 0], [8, 1]]),
         ("goals", (*parameters, "masses"), [1, 1, 1, 1]),
-        ("goals", ("utility", "parts", 1, "weight"), 0),
         ("goals", ("utility", "gains"), others["rows"]["utility"]["gains"]),
         ("symbols", ("utility", "parts"), others["symbols"]["utility"]["parts"] * 2),
         ("priors of use", ("utility", "parts", 0, "prior"), MORE),
         ("zero mass in use", ("utility", "parts", 0, "prior", "weights"), ["1", "1", "1"]),
-        ("euclidean", (*given, "distances"), "other"),
         ("cost", (*parameters, "costs"), [row[:2] for row in COSTS]),
-        ("rows", (*parameters, "sense"), "<"),
         ("rows", (*parameters, "right"), [1.4]),
-        ("rows", (*parameters, "more"), 1),
         ("nearly symmetric", (*parameters, "tolerance"), -0.1),
         ("within positions", ("mechanism", "outputs"), ["a", "b", "z"]),
         ("nearly symmetric", ("mechanism", "outputs"), ["a", "b", "z"]),
         ("rows", ("certificate", "duals", "limits"), [0.1]),
         ("goals", ("certificate", "duals", "mixture"), [0.1]),
-        ("rows", ("schema",), 1),
         ("graph", (*given, "distances"), ["graph", [[0, 1, 0], [1, 2, 0.5], [2, 3, 2]]]),
-        ("twins", (*given, "distances"), ["matrix", [[*row, 9] for row in TWINS]]),
         ("box", (*given, "priors"), ["box", [*map(list, BOX_ROWS), ["z", 0, 1]]]),
-        ("floor", (*given, "priors"), ["other", 0.1]),
-        ("discriminative", (*given, "levels_of", 0, 1), 0.0),
-        ("one way", (*given, "levels_of", 0, 2), 0.0),
     ):
         data = in_bytes(changed(others[name], path, value))
         yield Case(f"{name}, {path}: {value}"[:90], data, unreadable)
@@ -878,140 +861,90 @@ def broken_cases() -> Iterator[Case]:
         yield Case(f"metric, {name}", in_bytes(content), {state})
     moved = json.loads(json.dumps(good["entries"]).replace("[0, 1, 2, 3]", "[3, 2, 1, 0]"))
     yield Case("entries of other counts", in_bytes(resealed(moved)), unreadable)
-    lone_more = changed(lone, ("mechanism", "weights", 0), [*lone["mechanism"]["weights"][0], "0"])
-    yield Case("a longer row", in_bytes(lone_more), unreadable)
-    lone_less = changed(lone, ("mechanism", "weights"), lone["mechanism"]["weights"][:2])
-    yield Case("a row less", in_bytes(lone_less), unreadable)
-    for digits in ("0x10", "+" + one[0], " " + one[0], "0" + one[0], one[0][0] + "_" + one[0][1:]):
-        yield of(two, (*weights, 0, 0), digits)
-    for path in (weights, ("notions",), ("mechanism", "inputs"), ("utility", "gains")):
-        yield of(two, path, {})
-    yield of(two, (*weights, 0, 0), 1.5)
-    yield of(two, (*weights, 0, 0), "1" * 400_001)
-    yield of(two, weights, first["mechanism"]["weights"][:2])
-    for bits in (-1, 1 << 21, "x", 1.0, True):
-        yield of(two, ("mechanism", "denominator_bits"), bits)
-    yield of(two, ("mechanism", "denominator_bits"), 52, refuted)
     words = json.loads(json.dumps(good["adjacent"]).replace("[0, 1, 2, 3]", '["0", "1", "2", "3"]'))
     assert words["prior"]["labels"] == ["0", "1", "2", "3"]
     yield Case("numbers in quotes", in_bytes(resealed(words)), unreadable)
-    for place in (("mechanism", "inputs"), ("mechanism", "outputs"), ("prior", "labels")):
-        yield of(two, place, ["a", "b", "b"])
-        yield of(two, place, [])
-    yield of(two, ("mechanism", "inputs"), ["b", "a", "c"])
-    yield of(two, ("mechanism", "inputs", 0), {"tuple": ["a"]})
-    yield of(two, ("mechanism", "outputs", 0), "z", refuted)
-    for value in (["1", "1"], ["0", "0", "0"], ["-1", "1", "1"], ["1/2", "1", "1"]):
-        yield of(two, ("prior", "weights"), value)
-    yield of(two, ("prior", "weights"), ["1", "1", "1"], refuted)
-    yield of(two, ("prior", "probabilities", 0), 0.25, refuted)
-    for schema in (0, 2, True, 1.0, "1"):
-        yield of(two, ("schema",), schema)
-    yield of(two, ("format",), "other")
-    yield of(two, ("kind",), "other")
-    yield of(two, ("kind",), "mechanism")
-    for level in (-0.5, True, None, "x", [1], {"text": "x"}):
-        yield of(two, ("notions", 0, "parameters", "epsilon"), level)
-    yield of(two, ("notions", 0, "parameters"), {"epsilon": 1.0, "delta": 0})
-    yield of(two, ("notions",), [])
-    yield of(two, ("notions", 0, "name"), "Unheard", refuted)
     low = {**first["certificate"], "bound_exact": "-" + "1" * 400}
     data = in_bytes(changed(first, saved, {**low, "bound": low["value"]}))
     yield Case("a bound below floats", data, refuted, {"bound, rounded": "proved"})
     data = in_bytes(changed(first, ("notions", 0, "name"), "Unheard"))
     yield Case("unheard", data, refuted, {"privacy: Unheard": "not proved here"})
-    yield of(two, (*saved, "verdicts"), ["yes"])
-    yield of(two, (*saved, "verdicts", 0), "no")
-    yield of(two, (*saved, "achieved"), [[1.0]])
-    yield of(two, (*saved, "achieved", 0), None)
-    yield of(two, (*saved, "achieved", 0), [1.0, 1.0])
-    yield of(two, (*saved, "fingerprint"), "0" * 64, refuted)
-    yield of(two, (*saved, "optimal"), False, refuted)
-    yield of(two, (*saved, "optimal"), 1)
-    yield of(two, (*saved, "repair", "constant"), True, refuted)
     alike = json.loads(in_bytes(designed(*LINEAR["ldp, nothing"])))
     data = in_bytes(changed(alike, (*saved, "repair", "constant"), True))
     yield Case("rows alike by repair", data, {"proved"}, {"constant": "proved"})
-    for part, value in (
-        ("constant", 0), ("constant", "x"),
+    for path, value in (
+        ((*weights, 0), [str(int(one[0]) - 1), *one[1:]]), (("prior", "weights"), ["1"] * 3),
+        (("mechanism", "denominator_bits"), 52), (("mechanism", "outputs", 0), "z"),
+        (("prior", "probabilities", 0), 0.25), ((*saved, "fingerprint"), "0" * 64),
+        ((*saved, "optimal"), False), ((*saved, "repair", "constant"), True),
+        (("utility", "gains", 0, 0), 0.99),
     ):  # fmt: skip
-        yield of(two, (*saved, "repair", part), value)
-    for claim in ("value", "bound", "gap", "gain_gap"):
-        for value in (True, "x", [1]):
-            yield of(two, (*saved, claim), value)
-    for claim in ("value_exact", "bound_exact"):
-        for value in ("x", "1/0", "1/-2", "1//2", [1], True, "0.5"):
-            yield of(two, (*saved, claim), value)
-    gains = ("utility", "gains")
-    for value in (
-        [[1.0, 0.0, 0.0]],
-        [[1.0]] * 3,
-        [[1.0, 0.0, 0.0, 0.0]] * 3,
-        [[1e151, 0.0, 0.0]] * 3,
-        [["1", 0.0, 0.0]] * 3,
-    ):
-        yield of(two, gains, value)
-    yield of(two, (*gains, 0, 0), 0.99, refuted)
-    duals = (*saved, "duals")
-    for value in ([0.1], "x", [True, 0.1, 0.1]):
-        yield of(two, (*duals, "prices"), value)
-    for power in (1, -1101, 0.5, True):
-        yield of(two, (*duals, "power"), power)
-    yield of(two, (*duals, "offset"), True)
-    shares = (*duals, "multipliers")
-    yield of(two, shares, first["certificate"]["duals"]["multipliers"][:1])
+        yield of(two, path, value, refuted)
+    duals, shares = (*saved, "duals"), (*saved, "duals", "multipliers")
     matrix = {"shape": [3, 3], "rows": [0], "columns": [0], "values": [0.5]}
-    for part, value in (
-        ("shape", [3, 2]), ("shape", [2, 3]), ("rows", [3]), ("rows", [-1]), ("columns", [3]),
-        ("columns", [-1]), ("rows", [0, 1]), ("rows", [True]), ("columns", [0.0]),
-        ("values", ["1"]), ("values", [0.5, 0.5]),
-    ):  # fmt: skip
-        yield of(two, (*shares, 0, 0), {**matrix, part: value})
     twice = {"shape": [3, 3], "rows": [0, 0], "columns": [0, 0], "values": [0.5, 0.5]}
-    yield of(two, (*shares, 0, 0), twice)
-    yield of(two, (*shares, 0), [matrix])
-    yield of(
-        "line", (*shares, 0), [*good["line"]["certificate"]["duals"]["multipliers"][0], matrix]
-    )
+    line = good["line"]["certificate"]["duals"]["multipliers"][0]
+    yield of("line", (*shares, 0), [*line, matrix])
+    alone = ["a", "b", "b"]
+    for path, *values in (
+        ((*weights, 0), [*one, "0"], ["-1", str(int(one[0]) + int(one[1]) + 1), "0"]),
+        ((*weights, 0, 0), "0x10", "0" + one[0], f"{one[0][0]}_{one[0][1:]}", 1.5, "1" * 400_001),
+        (weights, first["mechanism"]["weights"][:2]), (("schema",), 2, True),
+        (("format",), "other"),
+        (("kind",), "other", "mechanism"), (("mechanism", "denominator_bits"), -1, 1 << 21, True),
+        (("mechanism", "inputs"), alone, [], ["b", "a", "c"]),
+        (("mechanism", "outputs"), alone, []),
+        (("mechanism", "inputs", 0), {"tuple": ["a"]}), (("prior", "labels"), alone),
+        (("prior", "weights"), ["1", "1"], ["0"] * 3, ["-1", "1", "1"], ["1/2", "1", "1"]),
+        (("notions",), {}, []), (("notions", 0, "parameters", "epsilon"), -0.5, True, None, "x"),
+        (("notions", 0, "parameters"), {"epsilon": 1.0, "delta": 0}),
+        ((*saved, "verdicts"), ["yes"]), ((*saved, "verdicts", 0), "no"),
+        ((*saved, "achieved"), [[1.0]]), ((*saved, "achieved", 0), None, [1.0, 1.0]),
+        ((*saved, "optimal"), 1), ((*saved, "repair", "constant"), 0), ((*saved, "value"), "x"),
+        ((*saved, "gap"), True), ((*saved, "gain_gap"), [1]),
+        (saved_exact, "x", "1/0", "1/-2", "0.5", True, "1" * 400_001),
+        (("utility", "gains"), [[1.0, 0.0, 0.0]], [[1.0] * 4] * 3, [[1e151, 0.0, 0.0]] * 3),
+        ((*duals, "prices"), [0.1], [True, 0.1, 0.1]), ((*duals, "power"), 1, -1101, 0.5),
+        ((*duals, "offset"), True), ((*shares, 0), [matrix]), ((*shares, 0, 0), twice),
+        (shares, first["certificate"]["duals"]["multipliers"][:1]),
+        *(
+            ((*shares, 0, 0), {**matrix, part: value})
+            for part, value in (
+                ("shape", [3, 2]), ("shape", [2, 3]), ("rows", [3]), ("columns", [-1]),
+                ("rows", [0, 1]), ("values", ["1"]), ("values", [0.5, 0.5]),
+            )
+        ),
+    ):  # fmt: skip
+        for value in values:
+            yield of(two, path, value)
     for name, key, values in (
-        ("adjacent", "neighbours", ["other", [[0, 9]], [[0]], 5]),
-        ("hamming", "neighbours", ["adjacent"]),
-        ("line", "distances", ["hamming", "euclidean", "other", ["matrix", [[0]]], 5]),
+        ("adjacent", "neighbours", [[[0, 9]]]),
+        ("line", "distances", ["other", ["matrix", [[0]]]]),
         ("matrix", "distances", [
             ["matrix", [[0, 1, 1, 1], [2, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]],
-            ["matrix", [[1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]],
-            ["matrix", [[0, 1], [1, 0], [1, 1], [1, 1]]],
             ["matrix", [[0, -1, 1, 1], [-1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]],
-            ["other", []],
         ]),
-        ("graph", "distances", [["graph", [[0, 1, 0]]], ["graph", [[0, 9, 1]]]]),
-        ("entries", "entries", [2, 4, 3.0, True, 10**12]),
-        ("entries", "low", [-0.1, 0.9, 1.1]),
-        ("entries", "high", [0.1, 1.1, None]),
-        ("feature", "feature", [[["a", [[0, 1]]]],
-                                [["a", [[0, 0]]], ["b", [[0, 1]]], ["c", [[0, 1]]]],
+        ("graph", "distances", [["graph", [[0, 9, 1]]]]),
+        ("entries", "entries", [2, 10**12]),
+        ("entries", "low", [-0.1, 0.9]),
+        ("entries", "high", [1.1]),
+        ("feature", "feature", [[["a", [[0, 0]]], ["b", [[0, 1]]], ["c", [[0, 1]]]],
                                 [["a", [[0, 2], [1, -1]]], ["b", [[0, 1]]], ["c", [[0, 1]]]]]),
         ("secrets", "secrets", [[["s", [["z", 1]]], ["t", [["b", 1]]]],
-                                [["s", [["a", 1.5]]], ["t", [["b", 1]]]],
-                                [["s", [["a", -0.5]]], ["t", [["b", 1]]]]]),
-        ("secrets", "pairs", [[["s", "u"]], None]),
-        ("secrets, priors", "priors", [[[["a", 0.5]]], [[["z", 1]]], [[["a", 2], ["b", -1]]]]),
-        ("vertices", "priors", [["other", []], ["vertices", []], ["vertices", [[["a", 0.5]]]]]),
-        ("floor", "priors", [["floor", -0.1], ["floor", 0.4], ["floor", 1.1]]),
+                                [["s", [["a", 1.5]]], ["t", [["b", 1]]]]]),
+        ("secrets", "pairs", [[["s", "u"]]]),
+        ("secrets, priors", "priors", [[[["a", 0.5]]], [[["a", 2], ["b", -1]]]]),
+        ("vertices", "priors", [["vertices", [[["a", 0.5]]]]]),
+        ("floor", "priors", [["floor", -0.1], ["floor", 0.4]]),
         ("box", "priors", [
-            ["box", [["a", 0, 1], ["b", 0, 1]]],
-            ["box", [["a", 0, 1], ["b", 0, 1], ["z", 0, 1]]],
             ["box", [["a", 0, 1], ["b", 0.5, 0.4], ["c", 0, 1]]],
-            ["box", [["a", 0, 1], ["b", 0, 1.1], ["c", 0, 1]]],
-            ["box", [["a", -0.1, 1], ["b", 0, 1], ["c", 0, 1]]],
             ["box", [["a", 0.5, 1], ["b", 0.5, 1], ["c", 0.5, 1]]],
             ["box", [["a", 0, 0.2], ["b", 0, 0.2], ["c", 0, 0.2]]],
         ]),
         ("ball", "priors", [["ball", [["a", 0.5], ["b", 0.25], ["c", 0.25]], 2.5],
-                            ["ball", [["a", 1.5], ["b", -0.5]], 1.5],
                             ["ball", [["a", 0.5], ["b", 0.25], ["c", 0.25]], -0.5],
                             ["ball", [["a", 0.5], ["b", 0.25], ["c", 0.5]], 0.5]]),
-        ("approximate", "delta", [-0.1, 1.1, True]),
+        ("approximate", "delta", [-0.1, 1.1]),
     ):  # fmt: skip
         for value in values:
             yield of(name, (*given, key), value)
