@@ -33,7 +33,6 @@ from ..program.enclosures import (
     sums_up,
 )
 from ..program.program import SEARCHING, SublinearProgram, TwoSided
-from ..utility.estimation import as_rational
 from ..utility.sublinear import FInformation
 from ..utility.survey import as_rational
 from .columns.branch_and_bound import WorkLimit, universal_bound
