@@ -111,7 +111,6 @@ CHANCES = {
     "devices/test_devices_sql.py::test_functions_of_others_are_not_called": some_is_missing(
         200, [1 / 4] * 4
     ),
-    # Hoeffding's inequality for the shares of three reports.
     # Two runs, one of them in another process, draw two files of 300 reports that are all the same,
     # of one column, and pairs of two: at most the chance of the values themselves.
     "release/test_release_folders.py::test_a_control_another_run_draws_other_reports": (
