@@ -64,15 +64,12 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "pmc": (ABC, GAINS, md.PMC(0.7)),
     "lip": (ABC, GAINS, md.LIP(0.7)),
     "alip": (ABC, WIDE, md.ALIP(0.9, 0.3)),
-    "alip, one side": (ABC, GAINS, md.ALIP(math.inf, 0.3)),
     "ldp": (ABC, WIDE, md.LDP(0.8)),
     "ldp, nothing": (ABC, HAMMING, md.LDP(0)),
     "ratio": (ABC, WIDE, md.LDP(md.ratio("7/3"))),
     "bits and nats": (ABC, GAINS, md.ALIP(md.bits("1.5"), Fraction(1, 3))),
     "steps": (GRID, ABSOLUTE, md.MetricPrivacy(md.ratio(3), "absolute")),
-    "large level": (ABC, HAMMING, [md.LDP(800), md.PML(1)]),
     "huge level": (ABC, HAMMING, [md.LDP(3000), md.PMC(0.5)]),
-    "unbounded": (ABC, HAMMING, md.PML(math.inf)),
     "ratio twice": (ABC, WIDE, [md.LDP(0.8), md.LDP(0.5), md.LDP(0.9)]),
     "lift twice": (ABC, WIDE, [md.LIP(0.8), md.LIP(0.4), md.LIP(0.9)]),
     "free lunch": (PAIRS, HAMMING, md.FreeLunch(0.4)),
@@ -85,7 +82,6 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "equal gains": (ABC, md.utility.Matrix(np.ones((3, 2))), md.LDP(1)),
     "adjacent": (GRID, ABSOLUTE, md.DP(1.0, "adjacent")),
     "hamming": (PAIRS, HAMMING, md.DP(1.0, "hamming")),
-    "all": (GRID, ABSOLUTE, md.DP(0.5, "all")),
     "listed neighbours": (GRID, HAMMING, md.DP(0.7, [(0, 2), (3, 1), (2, 0)])),
     "one pair": (GRID, HAMMING, [md.DP(0.7, [(0, 1)]), md.PML(0.4)]),
     "line": (GRID, md.utility.Distance("squared"), md.MetricPrivacy(1.0, "absolute")),
@@ -105,8 +101,6 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "one way": (ABC, HAMMING, md.ContextAwareLDP(0.7, [("a", "b", 2.5), ("b", "c"), ("c", "a")])),
     "sensitive": (ABC, WIDE, md.UtilityOptimisedLDP(0.7, ["b", "a"])),
     "entries": (GRID, HAMMING, md.EntryPML(0.1, 3, 0.3)),
-    "entries, any": (GRID, HAMMING, md.EntryPML(0.3, 3, 0.0, 0.5)),
-    "entries, one chance": (GRID, HAMMING, md.EntryPML(0.3, 3, 0.25, 0.25)),
     "feature": (ABC, HAMMING, md.FeaturePML(0.4, FEATURE)),
     "feature cost": (ABC, HAMMING, md.FeaturePMC(0.4, FEATURE)),
     "conditional": (ABC, HAMMING, md.ConditionalPML(0.4, FEATURE)),
@@ -124,7 +118,6 @@ LINEAR: dict[str, tuple[Any, ...]] = {
     "box": (ABC, HAMMING, md.RobustPML.box(0.4, BOX)),
     "ball": (ABC, HAMMING, md.RobustPML.ball(0.4, ABC, 0.2)),
     "interval": (TWO, HAMMING, md.RobustPML.ball(0.4, TWO, 0.2)),
-    "interval, box": (TWO, HAMMING, md.RobustPML.box(0.4, {"no": (0.3, 0.9), "yes": (0.4, 0.6)})),
     "maximal": (ABC, HAMMING, md.MaximalLeakage(0.3)),
     "maximal cost": (ABC, GAINS, md.MaximalCostLeakage(0.7)),
     "inference": (ABC, HAMMING, md.InferenceCost(0.4, [[0, 1, 0.5], [2, 0, 0.5], [0.3, 1, 0.5]])),
@@ -148,23 +141,8 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         R.at_most(None, "b", 0.3),
     ),
     "zero": ((ABC, HAMMING, md.PML(0.6)), [R.zero("a", "c")], R.zero("a", "a")),
-    "zeros that follow": (
-        (ABC, GAINS3, [md.LDP(1), md.PMC(2)]),
-        [R.zero("a", "b")],
-        R.zero("b", "c"),
-    ),
-    "zeros of a set": (
-        (ABC, HAMMING, md.RobustPML.ball(0.6, ABC, 0.3)),
-        [R.zero("a", "c")],
-        R.zero("b", "b"),
-    ),
     "zeros of some neighbours": (
         (GRID, HAMMING, md.DP(1, [(0, 1), (2, 3)])),
-        [R.zero(0, 3)],
-        R.zero(3, 3),
-    ),
-    "zeros of neighbours": (
-        (GRID, HAMMING, md.DP(1, [(0, 1), (1, 2)])),
         [R.zero(0, 3)],
         R.zero(3, 3),
     ),
@@ -173,27 +151,12 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         [R.diagonal(at_least=0.5)],
         R.diagonal({"b": 0.9}, {"b": 1.0}),
     ),
-    "one of the diagonal": (
-        (ABC, HAMMING, md.LDP(1)),
-        [R.diagonal({"c": 0.55})],
-        R.diagonal(at_most=0.5),
-    ),
     "pattern": (
         (ABC, HAMMING, md.PML(0.6)),
         [R.zero(pattern=NOT_C)],
         R.zero(pattern=[[1, 1, 1], [1, 0, 1], [1, 1, 1]]),
     ),
     "within": ((GRID, ABSOLUTE, md.PML(0.5)), [R.zero(farther_than=2)], R.zero(farther_than=0.5)),
-    "within numbers": (
-        (UNEVEN, ABSOLUTE, md.PML(0.5)),
-        [R.zero(farther_than=2.5)],
-        R.zero(farther_than=0.5),
-    ),
-    "zeros of secrets": (
-        (ABC, HAMMING, md.Pufferfish(0.5, SECRETS)),
-        [R.zero("b", "a")],
-        R.zero("b", "b"),
-    ),
     "within numbers without end": (
         (ENDLESS, HAMMING, md.PML(2)),
         [R.zero(farther_than=1)],
@@ -273,7 +236,6 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         R.cost(COSTS, 0.7, each=True),
     ),
     "invariant": ((ABC, HAMMING, md.LDP(1)), [R.invariant()], R.at_least("a", "a", 0.99)),
-    "nearly invariant": ((ABC, HAMMING, md.LDP(1)), [R.invariant(0.01)], R.invariant(1e-3)),
     "share": (
         (ABC, HAMMING, md.LDP(1)),
         [R.output("c", 0.3, 0.5), R.at_least("a", "a", 0.3)],
@@ -299,16 +261,6 @@ REQUIRED: dict[str, tuple[tuple[Any, ...], list[Any], Any]] = {
         (EMPTY, HAMMING, md.LDP(1)),
         [R.at_least("c", "c", 0.5)],
         R.at_least("c", "c", 0.6),
-    ),
-    "sum and share": (
-        (ABC, HAMMING, md.MaximalLeakage(0.5)),
-        [R.output("c", 0.3)],
-        R.output("c", 0.4),
-    ),
-    "far gains, required": (
-        (ABC, md.utility.Matrix(1e9 + np.eye(3), ["a", "b", "c"]), md.LDP(1)),
-        [R.at_most("a", "a", 0.5)],
-        R.at_most("a", "a", 0.4),
     ),
 }
 W = md.utility.WorstCase
@@ -776,7 +728,7 @@ def broken_cases() -> Iterator[Case]:
 
     for text in (
         b"", b"{", b"[]", b"null", b'"mechdesign"', b"\xff", b"\xef\xbb\xbf{}", b"NaN", b"[1e999]",
-        b"[" * 70 + b"]" * 70, b"[" * 10**5, b"1" * 5000, b"[0." + b"1" * 5000 + b"]",
+        b"[" * 70 + b"]" * 70, b"[" * 10**5, b"1" * 5000,
         in_bytes(first).replace(b'"a"', b"NaN", 1),
         in_bytes(first).replace(b'"schema": 1', b'"schema": 1, "schema": 1', 1),
         in_bytes(first)[:-1], in_bytes(first) + b"x",
@@ -1183,21 +1135,17 @@ def _of_any_truth(saved: tuple[str], open_state: set[str], refuted: set[str]) ->
         data = in_bytes(changed(content, (*saved, "value"), value * (1 + share)))
         yield Case(f"any truth, value off by {share}", data, refuted, {"value": "refuted"})
     place = (*saved, "worst")
-    flat = ["1"] * 5
-    data = in_bytes(changed(content, place, flat))
     told = {"value": "not proved here", "bound": "proved"}
+    data = in_bytes(changed(content, place, ["1"] * 5))
     yield Case("any truth: another that is not the worst", data, open_state, told)
-    for given in (["0", *flat[1:]], ["-1", *flat[1:]], flat[1:], [*flat, "1"]):
+    for given in (["0", "1", "1", "1", "1"], ["1"] * 4):
         data = in_bytes(changed(content, place, given))
         yield Case(f"any truth: worst at {given}", data, {"unreadable"})
-    for given in ([1.0] * 4, [1.0] * 6, None):
-        data = in_bytes(changed(content, (*saved, "duals", "mixture"), given))
-        yield Case(f"any truth: mixture {given}", data, {"unreadable"})
+    data = in_bytes(changed(content, (*saved, "duals", "mixture"), [1.0] * 4))
+    yield Case("any truth: a mixture of four", data, {"unreadable"})
     less = json.loads(json.dumps(content))
     del less["certificate"]["worst"]
     yield Case("any truth: no worst", in_bytes(resealed(less)), open_state, told)
-    data = in_bytes(changed(changed(content, place, flat), (*saved, "value"), 2 * value))
-    yield Case("any truth, twice the value", data, refuted, {"value": "refuted"})
     sure = md.design(md.Prior([1.0], ["a"]), md.utility.Estimation(truth="any"), md.LDP(1))
     yield Case("any truth of one symbol", in_bytes(sure), {"proved"}, PROVED)
     found = without_mass(asked)
@@ -1289,17 +1237,14 @@ def subset_cases() -> Iterator[Case]:
                 data = in_bytes(changed(content, (*place, "profiles", 0), only))
                 told = {"weights": state}
                 yield Case(f"{n} symbols, {low} low", data, open_state | refuted, told)
-        for name in ("MaximalLeakage", "Mine"):
-            data = in_bytes(changed(content, ("notions", 0, "name"), name))
-            told = {"privacy": "not proved here"}
-            yield Case(f"{n} symbols, {notion} as {name}", data, open_state, told)
-        for given in ({"epsilon": 9.0, "more": 1.0}, {"epsilon": 9}, {}):
-            data = in_bytes(changed(content, ("notions", 0, "parameters"), given))
-            yield Case(f"{n} symbols, {notion} with {given}", data, {"unreadable"})
+        data = in_bytes(changed(content, ("notions", 0, "name"), "Mine"))
+        told = {"privacy": "not proved here"}
+        yield Case(f"{n} symbols, {notion} as another", data, open_state, told)
+        data = in_bytes(changed(content, ("notions", 0, "parameters"), {"epsilon": 9.0, "more": 1}))
+        yield Case(f"{n} symbols, {notion} with more", data, {"unreadable"})
         for path, value in (
-            (("base",), 1), (("base",), True), (("base",), 7.5), (("dimension",), True),
-            (("profiles",), part["profiles"] * 2), (("profiles", 0, "count"), 0),
-            (("profiles", 0, "count"), part["base"]), (("profiles", 0, "count"), True),
+            (("base",), 1), (("profiles",), part["profiles"] * 2), (("profiles", 0, "count"), 0),
+            (("profiles", 0, "count"), part["base"]),
         ):  # fmt: skip
             data = in_bytes(changed(content, (*place, *path), value))
             yield Case(f"{n} symbols, {notion}, {path} {value}"[:90], data, {"unreadable"})
@@ -1312,7 +1257,7 @@ def subset_cases() -> Iterator[Case]:
             for path, value in ((("placements", 0, "mass"), "0"), (("placements",), [])):
                 data = in_bytes(changed(content, (*place, *path), value))
                 yield Case(f"{n} symbols, {notion}, {path} {value}", data, {"unreadable"})
-        for name, value in (("high", 1 << 53), ("middle", 1 << 53), ("middle", -1), ("high", -1)):
+        for name, value in (("high", 1 << 53), ("middle", -1)):
             data = in_bytes(changed(content, (*place, "profiles", 0, name), str(value)))
             told = refuted if value > 0 else {"unreadable"}
             yield Case(f"{n} symbols, {notion}, {name} {value}", data, told)
@@ -1324,8 +1269,7 @@ def group_cases() -> Iterator[Case]:
     epsilon = ("notions", 0, "parameters", "epsilon")
     proved = {"weights": "proved", "rows": "proved", "privacy": "proved", "risk": "not proved here"}
     for masses, notion in (
-        ([3, 1, 1, 1], md.LDP(1)), ([1, 3, 3, 1, 1, 3], md.LDP(0.4)), ([5, 5, 1, 1, 1], md.PML(1)),
-        ([4, 2, 2, 1, 1, 1], md.LIP(0.7)), ([7, 1, 1, 1], md.ALIP(1, 0.5)),
+        ([3, 1, 1, 1], md.LDP(1)), ([5, 5, 1, 1, 1], md.PML(1)), ([7, 1, 1, 1], md.ALIP(1, 0.5)),
     ):  # fmt: skip
         found = md.subset_selection(md.Prior.from_counts(masses), notion, tolerance=0)
         content, name = json.loads(in_bytes(found)), f"groups {masses}, {notion}"
@@ -1359,11 +1303,10 @@ def group_cases() -> Iterator[Case]:
         yield Case(f"groups, type of {extra}", data, state, {"rows": "proved"})
     for path, value in (
         (first[:-1], [str(weight)]), (part[:-1], []), (("prior", "labels"), ["a", "b"]),
-        (("prior", "weights", 0), "-3"), (("prior", "weights", 1), "7"), ((*part, "base"), 1),
-        ((*part, "base"), True), ((*part, "base"), 3.0), ((*part, "dimension"), True),
-        ((*part, "dimension"), 2), ((*part, "profiles"), []), ((*part, "profiles", 0, "count"), 0),
-        ((*part, "profiles", 0, "count"), 3), ((*part, "profiles", 0, "count"), True),
-        ((*part, "profiles", 0, "high"), "-1"), ((*part, "placements"), []), (first, "-1"),
+        (("prior", "weights", 1), "7"), ((*part, "base"), 1), ((*part, "dimension"), 2),
+        ((*part, "profiles"), []), ((*part, "profiles", 0, "count"), 0),
+        ((*part, "profiles", 0, "count"), 3), ((*part, "profiles", 0, "high"), "-1"),
+        ((*part, "placements"), []), (first, "-1"),
     ):  # fmt: skip
         data = in_bytes(changed(content, path, value))
         yield Case(f"groups, {path} {value}"[:90], data, unreadable)
@@ -1423,11 +1366,8 @@ def bin_cases() -> Iterator[Case]:
         "whole": whole,
         "open": md.bins(edges=[-inf, 0, 0.1, 0.7, inf]),
         "whole, open, right": md.bins(edges=[-inf, 0, 18, 65, inf], whole=True, closed="right"),
-        "whole, fractions": md.bins(edges=[Fraction(1, 2), 3, Fraction(15, 2), 12], whole=True),
         "open at one end": md.bins(edges=[1, 2.5, inf]),
-        "open at the other": md.bins(edges=[-inf, 2.5, 4]),
         "halves": md.bins(edges=[-inf, 3, inf]),
-        "thirds": md.bins(edges=[Fraction(1, 3), Fraction(2, 3), 2, 7]),
         "days": md.bins(edges=[date(2019, 12, 31), date(2020, 2, 29), date(2021, 1, 1), inf]),
         "times": md.bins(edges=[datetime(1969, 1, 1, 7, 0, 0, 5), date(1970, 1, 2), date.max]),
         "years": md.bins(of="year", edges=[1990, 2000, 2001, 2003]),
@@ -1453,15 +1393,11 @@ def bin_cases() -> Iterator[Case]:
         found = from_json(content)
         public = json.loads(in_bytes(md.PublicDesign.of(found.mechanism, found.notions)))
         yield Case(f"bins {name}, public", in_bytes(public), {"proved"}, {"privacy": "proved"})
-    days = (
-        "2020-02-30", "2020-1-01", "20200229", "2020-02-29 00:00:00", "2020-02-29T00:00",
-        "2020-02-29T00:00:00.5", "2020-02-29T00:00:00+00:00", "18262", "2018-01-01",
-    )  # fmt: skip
+    days = "2020-02-30", "20200229", "2020-02-29T00:00:00+00:00", "18262", "2018-01-01"
     for name, place, value in (
         ("whole", "closed", "both"), ("whole", "whole", 1), ("whole", "edges", ["0", "18", "65"]),
-        ("whole", "edges", ["0", "65", "18", "120"]), ("whole", "edges", ["0", "18", "18", "120"]),
-        ("whole", "edges", ["0", "18", "65", "2020-01-01"]), ("whole", "of", "dates"),
-        ("whole", "of", "decade"), ("whole", "of", None), ("years", "whole", False),
+        ("whole", "edges", ["0", "65", "18", "120"]), ("whole", "of", "decade"),
+        ("whole", "edges", ["0", "18", "65", "2020-01-01"]), ("years", "whole", False),
         *(("days", "edges", ["2019-12-31", day, "2021-01-01", "inf"]) for day in days),
     ):  # fmt: skip
         data = told[name]
@@ -1714,10 +1650,8 @@ def _strange_selections(unreadable: set[str]) -> Iterator[Case]:
     (part,) = placed["types"][0]["parts"]
     assert "placements" in part
     for path, value in (
-        (("projective",), True), (("labels",), ["a", "b"]), (("symbols",), 29),
-        (("types", 0, "parts", 0, "dimension"), 2), (("types", 0, "chances"), []),
-        (("types", 0, "parts", 0, "profiles"), part["profiles"] * 2), (("types",), []),
-        (("types", 0, "parts"), [None]),
+        (("labels",), ["a", "b"]), (("symbols",), 29), (("types", 0, "chances"), []),
+        (("types", 0, "parts"), [None]), (("types",), []),
     ):  # fmt: skip
         data = in_bytes(changed(placed, path, value))
         yield Case(f"30 placed symbols, {path} {value}"[:60], data, unreadable)
@@ -1731,8 +1665,7 @@ def _strange_selections(unreadable: set[str]) -> Iterator[Case]:
     told = {"privacy: FeaturePML": "not proved here"}
     yield Case("public selection, stated", stated, {"not proved here"}, told)
     for path, value in (
-        (("groups",), [0, 2, 2, 2]), (("groups",), [1, 1, 1, 1]), (("groups",), [0, 0, 0, 0]),
-        (("labels",), ["a", "b", "c"]), (("labels",), ["a", "b", "c", "c"]), (("groups", 0), 9),
+        (("groups",), [0, 2, 2, 2]), (("groups",), [0, 0, 0, 0]), (("labels",), ["a", "b", "c"]),
         (("attributes",), [{"name": "x"}, {"name": "y"}]),
     ):  # fmt: skip
         data = in_bytes(changed(public, path, value))
@@ -1805,9 +1738,8 @@ def level_cases() -> Iterator[Case]:
         yield Case(f"level {word}", data, {state, *refuted}, {"privacy: LDP": state})
     beyond = Fraction((1 << 1001) * 3 + 1, 3)
     for word in (
-        {"ln": "6/2"}, {"ln": "7/1"}, {"ln": "14/4"}, {"ln": "2/3"}, {"ln": "1"}, {"ln": "0"},
-        {"bits": "2"}, {"bits": "6/4"}, {"fraction": "7/2"}, {"fraction": "2/6"},
-        {"fraction": str(beyond)}, {"bits": str(beyond)},
+        {"ln": "6/2"}, {"ln": "2/3"}, {"ln": "1"}, {"bits": "2"}, {"bits": "6/4"},
+        {"fraction": "7/2"}, {"fraction": str(beyond)}, {"bits": str(beyond)},
     ):  # fmt: skip
         yield Case(f"level {word}"[:60], in_bytes(changed(public, level, word)), unreadable)
     below = (1 << 8200) + 1
@@ -1826,7 +1758,7 @@ def level_cases() -> Iterator[Case]:
     yield Case("thirds", in_bytes(thirds), {"proved"})
     uneven = _over(thirds, "3", [["2", "1"], ["1", "1"]])
     yield Case("thirds, a row that is off", in_bytes(uneven), refuted, {"rows": "refuted"})
-    for one in ("0", "1", "2", "4", "-3"):
+    for one in ("0", "1", "4", "-3"):
         yield Case(f"a denominator of {one}", in_bytes(_over(public, one, rows)), unreadable)
     both = changed(public, ("mechanism", "denominator"), "3")
     yield Case("two denominators", in_bytes(both), unreadable)
@@ -1896,25 +1828,6 @@ def plan_cases() -> Iterator[Case]:
         data = in_bytes(changed(changed(public, kernel, uneven), bits, 54))
         state = "refuted" if isinstance(notion, md.LDP) else "not proved here"
         yield Case(f"public plan, {notion}, uneven", data, refuted, {"privacy": state})
-        for columns, level in ((2, 4.0), (40, 99.0)):
-            wide = []
-            for i in range(columns):
-                place = ("public", "mechanism", "attributes", 0, "name")
-                part = changed(public["columns"][0], place, f"column {i}")
-                part["public"] = resealed(part["public"])
-                wide.append({"name": f"column {i}", "public": part["public"]})
-            data = changed(public, ("columns",), wide)
-            total = {"name": "ApproximateLDP", "parameters": {"epsilon": level, "delta": 0.01}}
-            data = changed(data, ("achieved",), [level])
-            data = in_bytes(changed(data, ("total",), total))
-            state = "proved" if columns == 2 else "not proved here"
-            told = {"privacy": state}
-            yield Case(
-                f"public plan, {columns} columns, {notion}",
-                data,
-                {*open_state, "proved", "refuted"},
-                told,
-            )
 
 
 def _places(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
