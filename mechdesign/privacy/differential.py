@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ..errors import LevelError, UnknownNameError, is_iterable, quote
 from ..exact import fraction
 from ..labels import Label, tidy
+from ..numeric import float_array
 from ..prior import Prior
 from .constraint import Array, Bound, Hypotheses
 from .notion import LikelihoodBound
@@ -468,10 +469,8 @@ def _edge(edge: Any) -> tuple[Label, Label, Any]:
 
 
 def _matrix(values: Any) -> tuple[tuple[float, ...], ...]:
-    try:
-        matrix = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        matrix = np.zeros(0)
+    held = float_array(values)
+    matrix = np.zeros(0) if held is None else held
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise LevelError(
             "distances",

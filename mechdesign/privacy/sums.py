@@ -591,18 +591,11 @@ class InformationLimit(SumConstraint):
 
     def shares(self, kernel: Array) -> Array:
         """Share of each outcome in I(A; Y | C), ``(M,)`` in nats, in floating point."""
-        joint = np.array(self.joint, dtype=float)
-        table = joint @ kernel
-        shares = np.zeros(kernel.shape[1])
-        groups = np.array(self.groups)
-        for c in range(len(self.group_masses)):
-            part = table[groups == c]
-            mass = joint[groups == c].sum(axis=1, keepdims=True)
-            whole = part.sum(axis=0)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                log = np.log(part / mass) - np.log(whole / mass.sum())
-                shares += np.where(part > 0, part * log, 0.0).sum(axis=0)
-        return shares
+        given, whole, weights, _, _ = self._tables
+        own, common = given @ kernel, whole @ kernel
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(own) - np.log(common)
+        return np.asarray(weights @ np.where(own > 0, own * logs, 0.0))
 
     def evaluate(self, mechanism: Mechanism) -> Evaluation:
         """Enclose the sum of logarithms in ball arithmetic, ever tighter until it decides."""

@@ -27,6 +27,8 @@ from ..privacy.constraint import Bound
 from ..registry import register as register_class
 
 Array = NDArray[np.float64]
+#: A matrix as requirements hold it.
+Table = tuple[tuple[float, ...], ...]
 #: Positions x and y of entries, two rows or a pair.
 Places = NDArray[np.intp]
 
@@ -341,14 +343,12 @@ def checked_name(value: Any, subject: str) -> str:
     return value
 
 
-def rows_of_numbers(value: Any, subject: str) -> tuple[tuple[float, ...], ...]:
+def rows_of_numbers(value: Any, subject: str) -> Table:
     """A matrix as a tuple of rows of finite floats."""
     return tuple(map(tuple, finite_matrix(value, subject, error=RequirementError).tolist()))
 
 
-def fitting(
-    matrix: tuple[tuple[float, ...], ...], prior: Prior, outputs: Sequence[Label], subject: str
-) -> Array:
+def fitting(matrix: Table, prior: Prior, outputs: Sequence[Label], subject: str) -> Array:
     """A matrix as an array, of the shape of a kernel."""
     found = np.array(matrix)
     if found.shape != (len(prior), len(outputs)):

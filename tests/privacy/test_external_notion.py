@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 
 import naive
@@ -169,15 +167,6 @@ def test_external_notion_keeps_the_contract(part):
 # The pieces a notion is made of
 
 
-def test_mixtures_are_exact():
-    made = Hypotheses.mixtures([[1, 2, 1], [Fraction(1, 3), 0.5, 0]])
-    assert len(made) == 2
-    exact = [[Fraction(m, made.total) for m in row] for row in made.masses]
-    assert exact == [
-        [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)],
-        [Fraction(2, 5), Fraction(3, 5), Fraction(0)],
-    ]
-    np.testing.assert_allclose(made.matrix.toarray(), [[0.25, 0.5, 0.25], [0.4, 0.6, 0]])
 
 
 @for_each(
@@ -236,8 +225,3 @@ def test_disagreeing_methods_of_a_notion_withhold_the_kernel():
         md.design(md.Prior.uniform(4), md.utility.Distance("absolute"), Careless(0.5))
 
 
-def test_infinite_level_of_a_metric_asks_nothing():
-    prior = md.Prior.uniform(4)
-    found = md.design(prior, md.utility.Hamming(), LinePrivacy(math.inf))
-    assert found.value == pytest.approx(1.0)
-    assert found.certificate.checks[0].achieved == (math.inf,)

@@ -227,13 +227,6 @@ def registered():
     NOTIONS.update(before)
 
 
-@each
-def test_it_is_explained(cls):
-    chosen = md.explain(PRIOR, HAMMING, cls(0.2))
-    expected = {QuadraticLeakage: "epigraph-clarabel", RangeLeakage: "epigraph-highs"}[cls]
-    assert chosen.method.name == expected
-    why = md.explain(PRIOR, HAMMING, QuadraticLeakage(0.2)).refusals["epigraph-highs"]
-    assert why == f"{QuadraticLeakage(0.2)} needs second-order cones"
 
 
 @each

@@ -109,10 +109,6 @@ def test_it_is_audited_compared_saved_and_read_back(tmp_path):
     assert [m.target for m in table.missing] == [0.5]
 
 
-
-
-
-
 @pytest.mark.slow
 def test_the_command_line_names_it_by_its_path(tmp_path):
     text = """

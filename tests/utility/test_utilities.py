@@ -36,8 +36,6 @@ def test_hamming_refuses_outputs_that_never_match():
     refused(lambda: Hamming().gains(STEPS, ["0", "1"]), "['0', '1']", "[0, 1, 10]", "text")
 
 
-
-
 # Distance
 
 
@@ -87,8 +85,6 @@ def test_numeric_distances_need_finite_numeric_labels(name, labels, outputs):
     refused(lambda: Distance(name).gains(prior, outputs))
 
 
-
-
 def test_a_distance_too_large_for_floats_is_refused():
     wide = Prior([0.5, 0.5], [1e300, 0])
     refused(lambda: Distance("squared").gains(wide, [0]), "finite")
@@ -129,8 +125,6 @@ def test_named_columns_are_picked_by_name():
     assert named.gains(ABC, ["hi"]).tolist() == [[2], [4], [6]]
     assert named.gains(ABC, ["hi", "lo"]).tolist() == [[2, 1], [4, 3], [6, 5]]
     refused(lambda: named.gains(ABC, ["mid"]), "['lo', 'hi']", "'mid'")
-
-
 
 
 BAD_MATRICES = {
@@ -192,10 +186,6 @@ def test_bayes_gain_refusals():
 # What all share
 
 
-
-
-
-
 @pytest.mark.parametrize("goal", [Hamming(), Distance("discrete"), Matrix(np.eye(3))])
 def test_outputs_argument(goal):
     assert goal.labels_for(ABC, None) == ("a", "b", "c")
@@ -222,8 +212,6 @@ def test_specs_and_looks():
     assert repr(BayesGain(lambda x, w: 1.0, ["a"])) == "BayesGain(function)"
 
 
-
-
 def test_a_second_utility_of_the_same_name_is_refused():
     def define():
         class Hamming(LinearUtility):
@@ -232,8 +220,6 @@ def test_a_second_utility_of_the_same_name_is_refused():
 
     refused(define, "not taken", "Hamming")
     assert UTILITIES["hamming"] is Hamming
-
-
 
 
 @pytest.mark.parametrize("make", [lambda f: Distance(f), lambda f: BayesGain(f, ["a", "b"])])
