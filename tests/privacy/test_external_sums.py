@@ -227,8 +227,6 @@ def registered():
     NOTIONS.update(before)
 
 
-
-
 @each
 @for_each("level, also", [(0.0, []), (0.2, []), (0.5, [md.PML(0.6)])])
 def test_designs_are_certified(cls, level, also):

@@ -164,14 +164,11 @@ SUMS = {
     "wrong",
     [
         {"shape": (0, 3)},
-        {"shape": (3.0, 3)},
         {"places": ((0, 9),)},
         {"places": ((0, 0),)},
-        {"places": ((0, True),)},
         {"places": ((0,),)},
         {"values": ((1.0, math.nan),)},
         {"right": (1.0, 2.0)},
-        {"right": (math.inf,)},
         {"sense": ">="},
         {"tolerance": 1e-20},
     ],
@@ -245,8 +242,6 @@ def test_without_its_duals_the_bound_is_that_of_the_notions():
         )
 
 
-
-
 def test_what_clashes_is_proved():
     """Every kernel whose entries are this even has an accuracy below the floors."""
     even = own(lambda K: cp.norm(K - EVEN, "fro") <= 0.2, name="nearly even")
@@ -266,8 +261,6 @@ def test_what_clashes_is_proved():
         md.design(PRIOR, HAMMING, apart[1], subject_to=apart[0])
 
 
-
-
 def test_symbols_without_mass_and_other_outputs():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -279,8 +272,6 @@ def test_symbols_without_mass_and_other_outputs():
     found = md.design(PRIOR, HAMMING, md.PML(1), ["a", "b"], subject_to=narrow)
     assert np.linalg.norm(found.mechanism.kernel[:, 1]) <= 0.5 + 1e-8
     assert found.gap < 1e-6
-
-
 
 
 def test_other_methods_refuse():
@@ -318,15 +309,10 @@ PARAMETER = cp.Parameter(name="level", value=0.3)
     [
         (lambda K: cp.norm(K) >= 1, ["convex"]),
         (lambda K: cp.square(K) == 1, ["convex"]),
-        (lambda K: cp.multiply(K, K) <= 1, ["convex"]),
         (lambda K: K <= OTHER, ["another variable, other"]),
-        (lambda K: OTHER <= 1, ["another variable, other"]),
         (lambda K: K <= PARAMETER, ["a parameter, level"]),
         (lambda K: cp.Constant(1) <= 2, ["without it"]),
-        (lambda K: True, ["True"]),
-        (lambda K: [K], ["K"]),
         (lambda K: "K <= 1", ["constraints"]),
-        (lambda K: None, ["None"]),
         (lambda K: cp.norm_inf(K) <= 0.5, ["gradients", "cvxpy.max(cvxpy.abs(K))"]),
         (lambda K: cp.PowCone3D(K[0], K[1], K[2], 0.3), ["PowCone3D"]),
     ],

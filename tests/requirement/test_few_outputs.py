@@ -70,8 +70,6 @@ def test_the_best_of_every_choice_is_found_and_proved(seed, k, notion):
     assert found.certificate.kept[0].excess <= 0
 
 
-
-
 def test_a_search_that_is_cut_short_says_what_it_left_open(monkeypatch):
     from mechdesign.certificate import few_outputs
 

@@ -131,5 +131,3 @@ def test_prices_are_shown():
     assert "P(d | d) at least 0.9 (lower)" in repr(found)
     assert "limits of requirements carry one" in found._repr_html_()
     assert [row["end"] for row in found.limit_rows()].count("lower") == 1
-
-
