@@ -131,8 +131,9 @@ class PairLevels(LikelihoodBound, register=False):
 
 
 def both_ways(pairs: Iterable[tuple[int, int, Any]]) -> list[tuple[int, int, Any]]:
-    """Each pair, and the same the other way round."""
-    return [found for a, b, r in pairs for found in ((a, b, r), (b, a, r))]
+    """Each pair, and the same the other way round; without any, a symbol and itself."""
+    found = [pair for a, b, r in pairs for pair in ((a, b, r), (b, a, r))]
+    return found or [(0, 0, 1)]
 
 
 @dataclass(frozen=True)

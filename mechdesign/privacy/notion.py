@@ -297,7 +297,7 @@ class PrivacyNotion(ABC):
 Asked = tuple[int, float, Evaluation]
 
 
-class _Decided(PrivacyNotion, register=False):
+class DecidedNotion(PrivacyNotion, register=False):
     """A notion that is decided by evaluations, each of one of its levels."""
 
     @abstractmethod
@@ -333,7 +333,7 @@ def _gravity(asked: Asked) -> tuple[int, bool, float]:
     return GRAVEST.index(found.verdict), is_vacuous, -excess
 
 
-class LikelihoodBound(_Decided):
+class LikelihoodBound(DecidedNotion):
     """A notion that bounds likelihood ratios between pairs of hypotheses.
 
     A subclass gives :meth:`bounds`, the pairs, which are compiled and exactly checked, and
@@ -404,7 +404,7 @@ def _against(found: Evaluation, asked: float) -> str:
     return told if asked == math.inf else f"{told} against {shown_level(asked, 12)}"
 
 
-class AverageNotion(_Decided, register=False):
+class AverageNotion(DecidedNotion, register=False):
     """A notion that constrains sums over outcomes.
 
     A subclass gives :meth:`sums`, which are compiled and exactly checked, and a measurement of its
