@@ -112,7 +112,7 @@ class PairLevels(LikelihoodBound, register=False):
                 Hypotheses.points(prior, under),
                 self.epsilon if pairs else math.inf,
                 pairing="matched",
-                scales=None if set(scales) == {1} else scales,
+                scales=None if set(scales) == {1} else tuple(scales),
             )
         ]
 

@@ -307,7 +307,8 @@ class ColumnExtremes(SumConstraint):
 
     @property
     def _names(self) -> tuple[str, str]:
-        return ("one", f"the sum of {self.name}")[:: -self.sign]
+        total = f"the sum of {self.name}"
+        return (total, "one") if self.sign > 0 else ("one", total)
 
     def evaluate(self, mechanism: Mechanism) -> Evaluation:
         """Compare an exact sum of extremes with e^ε or e^−ε."""
@@ -317,7 +318,7 @@ class ColumnExtremes(SumConstraint):
             rows = rows.astype(object) * np.array(whole, dtype=object)[:, None]
         top, low = rows.max(axis=0), rows.min(axis=0)
         total = int((top if self.sign > 0 else low).astype(object).sum())
-        ratio = Fraction(total, one * self.over.total * mechanism.denominator)
+        ratio: Fraction | None = Fraction(total, one * self.over.total * mechanism.denominator)
         if self.sign < 0:
             ratio = 1 / ratio if ratio else None
         verdict, level = decided(ratio, mechanism.slack, self.epsilon)

@@ -124,8 +124,10 @@ class Limit:
         kept = self.values != 0
         if self.factors is not None:
             kept &= np.array([s != 0 for s in self.factors])[self.symbols]
-        parts = (part[kept] for part in (self.symbols, self.outputs, self.values))
-        return self if kept.all() else Limit(*parts, self.low, self.high, self.label, self.factors)
+        if kept.all():
+            return self
+        symbols, outputs, values = (a[kept] for a in (self.symbols, self.outputs, self.values))
+        return replace(self, symbols=symbols, outputs=outputs, values=values)
 
     def on(self, symbols: NDArray[np.intp], size: int) -> Limit:
         """The limit over some of the symbols, which hold all its entries."""
