@@ -15,10 +15,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import Flag, Number, Whole, checked
 from .errors import DisclosureWarning, KernelError, listed, quote, warn
-from .exact import common_integers, dyadic, fraction, is_whole, nearest_float
+from .exact import common_integers, dyadic, fraction, nearest_float
 from .labels import Label, check_labels, counted, near_miss, short_names, told_shape
-from .numeric import finite_matrix, finite_number, truth_value
+from .numeric import finite_matrix
 from .prior import Prior
 from .schema import Schema
 
@@ -30,6 +31,7 @@ _NEGATIVE_TOLERANCE = 1e-9
 _DISCLOSED = Fraction(999, 1000)
 #: Bits of a denominator.
 MOST_BITS = 1 << 20
+_SECOND = "pass the probability of the second mechanism"
 
 
 class Mechanism:
@@ -74,6 +76,7 @@ class Mechanism:
     #: Names of the columns that the inputs are made of, where they are known.
     schema: Schema | None = None
 
+    @checked(KernelError, normalise=Flag())
     def __init__(
         self,
         kernel: ArrayLike,
@@ -82,7 +85,6 @@ class Mechanism:
         *,
         normalise: bool = False,
     ) -> None:
-        normalise = truth_value(normalise, "normalise", error=KernelError)
         matrix = _checked_kernel(kernel, normalise)
         if inputs is None:
             inputs = _row_labels(kernel)
@@ -95,6 +97,7 @@ class Mechanism:
         self._fill(*found, inputs, outputs)
 
     @classmethod
+    @checked(KernelError, bits=Whole(0, MOST_BITS, remedy="pass the power of two of the weights"))
     def from_weights(
         cls,
         weights: NDArray[Any],
@@ -105,13 +108,6 @@ class Mechanism:
         check: bool = True,
     ) -> Mechanism:
         """The kernel ``weights / 2**bits`` from an ``(N, M)`` array of non-negative integers."""
-        if not is_whole(bits, 0, MOST_BITS):
-            raise KernelError(
-                "denominator of kernel weights",
-                expected=f"a number of bits from 0 to {MOST_BITS}",
-                got=quote(bits),
-                remedy="pass the power of two that the weights are over",
-            )
         return cls.over(weights, 1 << int(bits), inputs, outputs, check=check)
 
     @classmethod
@@ -386,6 +382,7 @@ class Mechanism:
         found = Mechanism.over(weights, self.denominator, self.inputs, new)
         return found.with_schema(self.schema)
 
+    @checked(KernelError, weight=Number(0, 1, "weight of a mixture", _SECOND))
     def mix(self, other: Mechanism, weight: Any) -> Mechanism:
         """With probability ``1 - weight`` run this mechanism, else ``other`` (same labels)."""
         other = mechanism_of(other, "second mechanism")
@@ -396,8 +393,6 @@ class Mechanism:
                 got="different labels",
                 remedy="relabel or merge first",
             )
-        remedy = "pass the probability of the second mechanism"
-        finite_number(weight, "weight of a mixture", 0, 1, error=KernelError, remedy=remedy)
         share = fraction(weight)
         mine, theirs, one = self._beside(other)
         mixed = mine * (share.denominator - share.numerator) + theirs * share.numerator

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._bins import bins_by_name
+from .checks import Number, Whole, checked
 from .discrete_laplace import discrete_laplace
 from .errors import PriorError, ZeroMassWarning, is_iterable, listed, nearest_name, quote, warn
 from .exact import fraction, is_whole
 from .labels import Label, check_labels, listing, near_miss, shorten, tidy
-from .numeric import finite_number
 from .schema import Schema
 from .tables.counting import count_labels
 from .tables.text import Dialect
@@ -390,6 +390,7 @@ class Prior:
 
     # What a kernel may give back of it
 
+    @checked(PriorError, digits=Whole(1, 15, "digits of a rounded prior", "pass 2 or 3"))
     def rounded(self, digits: int) -> Prior:
         """The prior whose masses are the nearest multiples of 10^−digits with sum one.
 
@@ -413,12 +414,12 @@ class Prior:
         >>> Prior.from_counts({"a": 1237, "b": 731, "c": 3}).rounded(2)
         Prior({a: 0.62, b: 0.37, c: 0.01})
         """
-        if not is_whole(digits, 1, 15) or 10**digits < len(self.support):
+        if 10**digits < len(self.support):
             raise PriorError(
                 "digits of a rounded prior",
-                expected="a whole number from 1 to 15, with at least as many multiples as symbols",
-                got=f"{quote(digits)} for {len(self.support)} symbols",
-                remedy="take more digits" if is_whole(digits, 1, 15) else "pass 2 or 3",
+                expected="at least as many multiples as symbols",
+                got=f"{digits} for {len(self.support)} symbols",
+                remedy="take more digits",
             )
         units = 10**digits
         quotas = [Fraction(weight * units, self.total) for weight in self.weights]
@@ -432,6 +433,7 @@ class Prior:
                 masses[x] += step
         return self._with_masses(masses)
 
+    @checked(PriorError, epsilon=Number(1e-9, subject="level of noise"))
     def with_noise(
         self, epsilon: float, *, people: int | None = None, seed: int | None = None
     ) -> Prior:
@@ -466,7 +468,7 @@ class Prior:
         >>> Prior.from_counts({"a": 1237, "b": 731, "c": 3}).with_noise(0.1, seed=2)
         Prior({a: 0.6232, b: 0.3763, c: 0.0005051})
         """
-        level = fraction(finite_number(epsilon, "level of noise", 1e-9, error=PriorError))
+        level = fraction(epsilon)
         total = self.counted if people is None else people
         if total is None or not is_whole(total, 1) or total % self.total:
             raise PriorError(
