@@ -466,12 +466,12 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism | SubsetSe
     if isinstance(found, KernelPlan):
         raise StorageError(
             f"{name}: expected one kernel, got a plan for {', '.join(found.names)}, which has one "
-            "for each; mechdesign show prints it, apply and estimate take it."
+            "for each; mechdesign check prints it, apply and estimate take it."
         )
     if isinstance(found, Infeasibility):
         raise StorageError(
             f"{name}: expected a kernel, got the proof that none satisfies "
-            f"{' and '.join(found.clash)}; mechdesign show prints it; what is asked has to change."
+            f"{' and '.join(found.clash)}; mechdesign check prints it; what is asked has to change."
         )
     return found
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import (
     CertificateError,
+    DataError,
     InputError,
     LevelError,
     NoMethodError,
@@ -139,6 +140,13 @@ def plan_columns(
                 remedy="put numbers into bins, group rare symbols under one name, or design for it "
                 "alone (md.design), for any number of symbols under LDP",
             )
+    if all(len(prior.restricted()) == 1 for prior in priors.values()):
+        raise DataError(
+            "columns of a plan",
+            expected="some column of several values",
+            got="one value in each",
+            remedy="name other columns, as these hold no secret",
+        )
     search = _Search(priors, weights, total, known, time_limit)
     shares = search.best(search.together)
     plan = _checked(search, shares)
@@ -423,6 +431,8 @@ class _Search:
             known = sorted((share, risk) for (p, share), risk in self.relaxed.items() if p == place)
         else:
             known = sorted((share, d.risk) for (p, share), d in self.made.items() if p == place)
+        if not any(risk for _, risk in known):
+            return np.zeros(len(shares))  # a column of one value, whose share is known
         # Straight in logarithms, as risks fall about as the square of a level; beyond them, too.
         x, y = np.log([share for share, _ in known]), np.log([risk for _, risk in known])
         at = np.log(shares)
