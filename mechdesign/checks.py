@@ -59,26 +59,28 @@ class Number:
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number between two ends; ``subject`` is what messages call it."""
+    """A whole number between two ends, or from one on; ``subject`` is what messages call it."""
 
     least: int
-    most: int
+    most: int | None = None
     subject: str = ""
     remedy: str = "correct the number"
 
     @property
     def bad(self) -> list[Any]:
         """Values that are refused."""
-        return [self.least - 1, self.most + 1, self.least + 0.5, math.nan, "1", True, 1j, [1], {}]
+        beyond = [] if self.most is None else [self.most + 1]
+        return [self.least - 1, *beyond, self.least + 0.5, math.nan, "1", True, 1j, [1], {}]
 
     def check(self, value: Any, name: str, error: type[InputError]) -> None:
         """Raise ``error`` for a value that is refused."""
         if not is_whole(value, self.least, self.most):
+            ends = f"of at least {self.least:,}"
+            if self.most is not None:
+                ends = f"from {self.least:,} to {self.most:,}"
+            expected = f"a whole number {ends}"
             raise error(
-                self.subject or name,
-                expected=f"a whole number from {self.least:,} to {self.most:,}",
-                got=quote(value),
-                remedy=self.remedy,
+                self.subject or name, expected=expected, got=quote(value), remedy=self.remedy
             )
 
 

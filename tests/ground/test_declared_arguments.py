@@ -20,6 +20,7 @@ CALLS = {
     "Mechanism.__init__": (md.Mechanism, {"kernel": [[1.0]]}),
     "Mechanism.from_weights": (md.Mechanism.from_weights, {"weights": [[1]], "bits": 0}),
     "Mechanism.mix": (FLIP.mix, {"other": FLIP, "weight": 0.5}),
+    "try_out": (md.try_out, {"data": PRIOR, "people": 300, "rng": 1}),
     "subset_selection": (md.subset_selection, {"symbols": 3, "privacy": md.LDP(1)}),
 }
 
