@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -24,7 +25,7 @@ from ..arguments import (
     read_utility,
     read_worst_case,
 )
-from ..errors import InputError, LevelError, quote
+from ..errors import InputError, LevelError, UnknownNameError, quote
 from ..extensions import check_name_or_module, find, is_import_path, make
 from ..labels import counted
 from ..progress import waiting
@@ -377,7 +378,7 @@ def read_notion(text: str) -> PrivacyNotion:
 
     That is ``package.module:Name:0.5``, or ``package.module:NAME`` for an instance.
     """
-    from ..privacy.notion import PrivacyNotion, parse_notion
+    from ..privacy.notion import NOTIONS, PrivacyNotion, parse_notion
 
     path, rest = _split_notion(text)
     if path:
@@ -391,7 +392,13 @@ def read_notion(text: str) -> PrivacyNotion:
                     remedy="leave them out, or name its class",
                 )
             return found
-    return parse_notion(name_notion(text))
+    try:
+        return parse_notion(name_notion(text))
+    except UnknownNameError as problem:
+        name = text.partition(":")[0].strip()
+        near = get_close_matches(name.lower(), NOTIONS, n=3, cutoff=0)
+        more = f"; {len(NOTIONS) - len(near)} more are known"
+        raise UnknownNameError("privacy notion", name, near, more) from problem
 
 
 def name_notion(text: str) -> str:
