@@ -113,7 +113,7 @@ def design(
 ) -> None:
     """Design the best mechanism for a column, with proof.
 
-    For the frequencies (-u estimation) of more than a hundred symbols a report is a subset of them,
+    For the frequencies (-u estimation) of more than seventy symbols a report is a subset of them,
     without a matrix. With --total a plan for several columns, each with a kernel of its own.
     """
     from .._audit import audit as run_audit

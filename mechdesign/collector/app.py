@@ -7,7 +7,6 @@ import re
 import sys
 import tempfile
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -26,6 +25,7 @@ from starlette.routing import Route
 
 from .. import __version__
 from ..errors import InputError, StorageError, visible
+from ..forms._write_form import PLACE, REPORTS, Form, content_policy
 from .estimates import Estimator
 from .exporting import write_reports
 from .gate import Limits, Rates, check_origin, check_token
@@ -34,8 +34,6 @@ from .kernels import Collected
 from .page import POLICY, page
 from .store import Outcome, Store
 
-# Reports of one transaction, at most.
-_BATCH = 20_000
 # Seconds for which it is known whether the database answers.
 _HEALTH = 1.0
 _HEADERS = {
@@ -55,69 +53,53 @@ class Committer:
 
     def __init__(self, store: Store, limits: Limits) -> None:
         self._store, self._most = store, limits.waiting
-        self._queue: deque[tuple[list[Row], asyncio.Future[list[Outcome]]]] = deque()
-        self._waiting = 0
-        self._wake = asyncio.Event()
-        self._ending = False
+        self._thread = ThreadPoolExecutor(1, "commit")
+        self._rows: list[Row] = []
+        self._done: asyncio.Future[list[Outcome]] | None = None
+        self._running: asyncio.Task[None] | None = None
 
     async def add(self, rows: list[Row]) -> list[Outcome]:
         """What became of each report, when that is on disk."""
-        if self._waiting + len(rows) > self._most and self._waiting:
+        start = len(self._rows)
+        if start + len(rows) > self._most and start:
             raise _busy("too many reports wait for the disk")
-        done: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
-        self._queue.append((rows, done))
-        self._waiting += len(rows)
-        self._wake.set()
-        return await done
+        if self._done is None:
+            self._done = asyncio.get_running_loop().create_future()
+        done = self._done
+        self._rows += rows
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._run())
+        # Those who wait with this one need the answer, whether it still does or not.
+        return (await asyncio.shield(done))[start : start + len(rows)]
 
-    def end(self) -> None:
-        """Commit what still waits, then leave :meth:`run`."""
-        self._ending = True
-        self._wake.set()
-
-    async def run(self) -> None:
-        """Commit until the end."""
+    async def _run(self) -> None:
+        """Commit as long as something waits."""
         loop = asyncio.get_running_loop()
-        with ThreadPoolExecutor(1, "commit") as thread:
-            while True:
-                await self._wake.wait()
-                self._wake.clear()
-                while self._queue:
-                    parts = self._take()
-                    rows = [row for some, _ in parts for row in some]
-                    try:
-                        found = await loop.run_in_executor(thread, self._store.add, rows)
-                    except Exception as problem:  # whatever it is, those who wait must know
-                        print(f"error: {visible(str(problem))}", file=sys.stderr, flush=True)
-                        _answer(parts, _busy("the database does not take them now"))
-                    else:
-                        _answer(parts, found)
-                    self._waiting -= len(rows)
-                if self._ending:
-                    return
+        while self._done is not None:
+            rows, done, self._rows, self._done = self._rows, self._done, [], None
+            try:
+                done.set_result(await loop.run_in_executor(self._thread, self._store.add, rows))
+            except Exception as problem:  # whatever it is, those who wait must know
+                print(f"error: {visible(str(problem))}", file=sys.stderr, flush=True)
+                done.set_exception(_busy("the database does not take them now"))
+                done.exception()  # is told to those who wait, if anybody does
 
-    def _take(self) -> list[tuple[list[Row], asyncio.Future[list[Outcome]]]]:
-        parts, count = [self._queue.popleft()], 0
-        count = len(parts[0][0])
-        while self._queue and count + len(self._queue[0][0]) <= _BATCH:
-            parts.append(self._queue.popleft())
-            count += len(parts[-1][0])
-        return parts
+    async def end(self) -> None:
+        """Commit what still waits."""
+        if self._running is not None:
+            await self._running
+        self._thread.shutdown()
 
 
-def _answer(
-    parts: Sequence[tuple[list[Row], asyncio.Future[list[Outcome]]]],
-    found: list[Outcome] | RefusedError,
-) -> None:
-    """Answer those who still wait, each about its own reports."""
-    start = 0
-    for rows, done in parts:
-        if not done.done():
-            if isinstance(found, RefusedError):
-                done.set_exception(found)
-            else:
-                done.set_result(found[start : start + len(rows)])
-        start += len(rows)
+def _form_files(form: Form) -> dict[str, tuple[str, str]]:
+    """Text and kind of each file of a form, by the end of its address."""
+    kinds = {"html": "text/html", "css": "text/css", "mjs": "text/javascript"}
+    texts = form.files(collector=REPORTS, folder=f"{PLACE}/")
+    texts[PLACE] = texts.pop("index.html")
+    return {
+        name: (text, kinds[name.rpartition(".")[2] if "." in name else "html"])
+        for name, text in texts.items()
+    }
 
 
 def _busy(why: str) -> RefusedError:
@@ -166,6 +148,7 @@ class Collector:
     limits : Limits
     token, reader_token : what whoever sends, or reads, must know; ``None`` for nothing
     origins : pages of other hosts that may send reports, ``"*"`` for all
+    form : the page on which the public answers, for kernels that are collected
     is_local : whether it listens to this machine only
     clock : seconds, for the rates
     """
@@ -179,6 +162,7 @@ class Collector:
         token: str | None = None,
         reader_token: str | None = None,
         origins: Sequence[str] = (),
+        form: Form | None = None,
         is_local: bool = True,
         clock: Callable[[], float] | None = None,
     ) -> None:
@@ -194,6 +178,7 @@ class Collector:
         }
         self.token, self.reader_token = token, reader_token or token
         self.origins, self.is_local = frozenset(origins), is_local
+        self.form = {} if form is None else _form_files(form)
         clock = clock or time.monotonic
         self.rates = Rates(self.limits.rate, clock)
         self.health = Health(partial(store.others, numbers), clock)
@@ -204,12 +189,9 @@ class Collector:
 
     async def post_reports(self, request: Request) -> Response:
         """Count reports; answers when they are on disk."""
-        check_token(request.headers, self.token, browser=False)
-        address = _address(request)
-        self.rates.spend(address, 1)
         rows, is_list = read_reports(await self._body(request), self.known)
         if len(rows) > 1:
-            self.rates.charge(address, len(rows) - 1)
+            self.rates.charge(_address(request), len(rows) - 1)
         assert self.committer is not None  # from start to end of the application
         outcomes = await self.committer.add(rows)
         wrong = [i + 1 for i, outcome in enumerate(outcomes) if outcome is Outcome.OTHER]
@@ -284,6 +266,12 @@ class Collector:
         text = await run_in_threadpool(page, found, others)
         return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
 
+    async def get_form(self, request: Request) -> Response:
+        """The page on which the public answers, and what it loads; it needs no token."""
+        text, kind = self.form[request.url.path.rpartition("/")[2]]
+        policy = f"{content_policy(REPORTS)}; frame-ancestors 'none'"
+        return Response(text, media_type=kind, headers={"Content-Security-Policy": policy})
+
     async def get_parquet(self, request: Request) -> Response:
         """All reports of one kernel as Parquet."""
         one = self._one(request)
@@ -346,17 +334,18 @@ class Collector:
 
     def app(self) -> Starlette:
         """The application for any ASGI server."""
-        reading = {
-            "/": self._read(self.get_page),
-            "/estimate": self._read(self.get_estimate),
-            "/counts": self._read(self.get_counts),
-            "/reports.parquet": self._read(self.get_parquet),
-            "/kernels": self._limited(self.get_kernels),
-            "/health": self.get_health,
-        }
-        routes = [Route("/reports", self._guarded(self.post_reports), methods=["POST"])]
-        routes += [
-            Route(path, self._guarded(answer), methods=["GET"]) for path, answer in reading.items()
+        routes = [
+            self._route("/reports", self.post_reports, self.token, method="POST"),
+            self._route("/", self.get_page, self.reader_token),
+            self._route("/estimate", self.get_estimate, self.reader_token),
+            self._route("/counts", self.get_counts, self.reader_token),
+            self._route("/reports.parquet", self.get_parquet, self.reader_token),
+            self._route("/kernels", self.get_kernels),
+            self._route("/health", self.get_health, is_limited=False),
+            *(
+                self._route(f"/{PLACE}" if name == PLACE else f"/{PLACE}/{name}", self.get_form)
+                for name in self.form
+            ),
         ]
         middleware = []
         if self.origins:
@@ -380,37 +369,28 @@ class Collector:
     @asynccontextmanager
     async def _life(self, _: Starlette) -> AsyncIterator[None]:
         self.committer = Committer(self.store, self.limits)
-        running = asyncio.create_task(self.committer.run())
         yield
-        self.committer.end()
-        await running
+        await self.committer.end()
         self.store.close()
 
-    def _read(self, answer: Callable[..., Any]) -> Callable[..., Any]:
-        limited = self._limited(answer)
-
-        async def read(request: Request) -> Response:
-            check_token(request.headers, self.reader_token, browser=True)
-            made: Response = await limited(request)
-            return made
-
-        return read
-
-    def _limited(self, answer: Callable[..., Any]) -> Callable[..., Any]:
-        async def limited(request: Request) -> Response:
-            self.rates.spend(_address(request), 1)
-            made: Response = await answer(request)
-            return made
-
-        return limited
-
-    def _guarded(self, answer: Callable[..., Any]) -> Callable[..., Any]:
+    def _route(
+        self,
+        path: str,
+        answer: Callable[..., Any],
+        token: str | None = None,
+        *,
+        method: str = "GET",
+        is_limited: bool = True,
+    ) -> Route:
         """The answer, or one line that says why there is none, with the same headers."""
 
         async def guarded(request: Request) -> Response:
             made: Response
             try:
                 check_origin(request.headers, self.origins, is_local=self.is_local)
+                check_token(request.headers, token, browser=method == "GET")
+                if is_limited:
+                    self.rates.spend(_address(request), 1)
                 made = await answer(request)
             except RefusedError as refusal:
                 made = _refused(refusal)
@@ -425,7 +405,7 @@ class Collector:
             made.raw_headers.extend(_RAW_HEADERS)
             return made
 
-        return guarded
+        return Route(path, guarded, methods=[method])
 
 
 def _address(request: Request) -> str:

@@ -14,7 +14,7 @@ from ..inference._estimate import Estimate, estimate
 from ..inference.estimator import MISFIT_REMEDY
 from ..inference.many import ManyEstimates
 from ..labels import counted
-from ..release._identifiability import FEWEST
+from ..release._identifiability import FEWEST, identifiability
 from ..release.report_counts import ReportCounts, report_text
 from ..subsets import SubsetSelection
 from ..views.plain import estimate_json, many_estimates_json
@@ -96,17 +96,8 @@ class Estimator:
         public = self.collected.public
         if isinstance(public, SubsetSelection):
             return "symbols"
-        even = dict.fromkeys((o for o in public.outputs if self._occurs(o)), FEWEST)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", MechdesignWarning)
-                estimate(even, public, misfit="warn")
-        except DataError:
-            return "blocks"
-        return "symbols"
-
-    def _occurs(self, output: Any) -> bool:
-        return self.collected.code(output) is not None
+        found = identifiability(public)
+        return "symbols" if found.is_complete or found.answers else "blocks"
 
     def _estimate(self, counts: ReportCounts) -> Running:
         if len(counts) < FEWEST:

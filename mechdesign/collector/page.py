@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from ..inference.many import ManyEstimates
 from ..labels import counted, label_text
@@ -19,38 +20,16 @@ from .estimates import Running
 #: Seconds between two looks.
 EVERY = 2
 _SHOWN = 40
-_STYLE = """
-:root { --ink: #1d2430; --soft: #5a6472; --line: #d9dee5; --blue: #0072b2; --bad: #a83c00;
-  --paper: #fff; }
-* { box-sizing: border-box; }
-body { margin: 0; color: var(--ink); background: var(--paper);
-  font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 1.5rem 1.25rem; }
-h1 { font-size: 1.5rem; margin: 0; }
-h2 { font-size: 1.15rem; margin: 2rem 0 .3rem; overflow-wrap: anywhere; }
-p { margin: .4rem 0; max-width: 46rem; }
-.soft, .hint { color: var(--soft); font-size: .9rem; overflow-wrap: anywhere; }
-.bad { color: var(--bad); }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .9rem; margin: .6rem 0; }
-caption { text-align: left; color: var(--soft); }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: left; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-svg { width: 100%; max-width: 44rem; height: auto; display: block; margin: .6rem 0; }
-svg text { font: 12px system-ui, sans-serif; fill: var(--ink); }
-svg .axis { stroke: var(--line); }
-svg .interval { stroke: var(--blue); stroke-width: 2; }
-svg .point { fill: var(--blue); }
-:focus-visible { outline: 3px solid #d55e00; outline-offset: 2px; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { color-scheme: dark; --ink: #e7ebf0; --soft: #aab4c0; --line: #3b4552; --blue: #5ab4e5;
-    --bad: #ff9a5c; --paper: #12171d; }
-}
-@media print {
-  body { font-size: 11pt; }
-  .scroll { overflow: visible; }
-  h2, svg, tr { break-inside: avoid; }
-}
+# That of the pages of reports, and what only this one shows.
+_REPORTS = (Path(__file__).parents[1] / "views/templates/base.html.j2").read_text(encoding="utf-8")
+_STYLE = f"""{_REPORTS.partition("<style>")[2].partition("</style>")[0]}
+h2, .hint {{ overflow-wrap: anywhere; }}
+.bad {{ color: var(--bad); }}
+svg {{ width: 100%; max-width: 44rem; height: auto; display: block; margin: .6rem 0; }}
+svg text {{ font: 12px system-ui, sans-serif; fill: var(--ink); }}
+svg .axis {{ stroke: var(--line); }}
+svg .interval {{ stroke: var(--blue); stroke-width: 2; }}
+svg .point {{ fill: var(--blue); }}
 """
 _SCRIPT = f"""
 "use strict";
@@ -103,9 +82,10 @@ def page(running: Sequence[Running], others: Mapping[str, int]) -> str:
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,"><title>mechdesign collector</title>'
-        f"<style>{_STYLE}</style></head><body><main><h1>What reports say so far</h1>"
-        '<p class="soft">Reports were made private before they were sent; no secret is here. '
-        "Intervals are for one look: who stops at a look that pleases is wrong more often.</p>"
+        f"<style>{_STYLE}</style></head><body><header><h1>What reports say so far</h1>"
+        '<p class="lead">Reports were made private before they were sent; no secret is here. '
+        "Intervals are for one look: stopping at a result that pleases makes errors more frequent."
+        "</p></header><main>"
         '<p id="state" class="bad" role="status"></p>'
         f'<div id="estimates">{"".join(parts)}</div>'
         f"</main><script>{_SCRIPT}</script></body></html>"
@@ -118,7 +98,7 @@ def _section(running: Running) -> str:
     parts = [
         f"<h2>{escape(collected.name)}</h2>",
         f'<p><b class="reports">{len(running.counts):,}</b> reports. {escape(kept)}.</p>',
-        f'<p class="soft">Kernel {escape(collected.digest)}</p>',
+        f'<p class="hint">Kernel {escape(collected.digest)}</p>',
     ]
     if designed_question(collected.public) is not None:
         parts.append('<p class="hint">The design was made for the answers below.</p>')

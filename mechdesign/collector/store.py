@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
@@ -20,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
-from sqlalchemy.dialects import postgresql, sqlite
 
 from ..errors import InputError, StorageError
 from ..extras import brought_by
@@ -30,42 +30,35 @@ from .kernels import Collected
 SCHEMA = 1
 #: Seconds that a process waits for the other one's transaction.
 PATIENCE = 60
-_LOCK = 0x6D656368  # names the creation of tables among PostgreSQL's advisory locks
+_LOCK = 0x6D656368  # names writing among PostgreSQL's advisory locks
 _PAGE = 1 << 16
+# Nonces that are looked for at once.
+_ASKED = 1000
 # Kibibytes of pages that SQLite keeps in memory, and pages of its log before it is worked in.
 _CACHE, _LOG = 1 << 17, 10_000
 
-_METADATA = sql.MetaData()
-_COLLECTOR = sql.Table(
-    "mechdesign_collector",
-    _METADATA,
-    sql.Column("one", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("name", sql.String(32), nullable=False),
-    sql.Column("schema_version", sql.Integer, nullable=False),
-)
-_KERNELS = sql.Table(
-    "mechdesign_kernels",
-    _METADATA,
-    sql.Column("kernel", sql.Integer, primary_key=True),
-    sql.Column("digest", sql.String(64), nullable=False, unique=True),
-    sql.Column("public", sql.Text, nullable=False),
-)
-_REPORTS = sql.Table(
-    "mechdesign_reports",
-    _METADATA,
-    sql.Column("nonce", sql.LargeBinary(16), primary_key=True),
-    sql.Column("kernel", sql.Integer, nullable=False),
-    sql.Column("output", sql.BigInteger, nullable=False),
-    sqlite_with_rowid=False,
-)
-_COUNTS = sql.Table(
-    "mechdesign_counts",
-    _METADATA,
-    sql.Column("kernel", sql.Integer, primary_key=True, autoincrement=False),
-    sql.Column("output", sql.BigInteger, primary_key=True, autoincrement=False),
-    sql.Column("reports", sql.BigInteger, nullable=False),
-    sqlite_with_rowid=False,
-)
+# In the words of both databases, but for those in braces.
+_TABLES = """
+CREATE TABLE IF NOT EXISTS mechdesign_collector (one INTEGER PRIMARY KEY, name VARCHAR(32) NOT NULL,
+    schema_version INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS mechdesign_kernels (kernel {number} PRIMARY KEY,
+    digest VARCHAR(64) NOT NULL UNIQUE, public TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS mechdesign_reports (nonce {bytes} PRIMARY KEY, kernel INTEGER NOT NULL,
+    output BIGINT NOT NULL) {kept};
+CREATE TABLE IF NOT EXISTS mechdesign_counts (kernel INTEGER, output BIGINT,
+    reports BIGINT NOT NULL, PRIMARY KEY (kernel, output)) {kept}
+"""
+_SQLITE = {"number": "INTEGER", "bytes": "BLOB", "kept": "WITHOUT ROWID"}
+_POSTGRESQL = {"number": "SERIAL", "bytes": "BYTEA", "kept": ""}
+# What is there may be of a version that told more.
+_KERNEL_KEPT = """INSERT INTO mechdesign_kernels (digest, public) VALUES (?, ?)
+    ON CONFLICT (digest) DO UPDATE SET public = excluded.public"""
+_COUNTED = """INSERT INTO mechdesign_counts VALUES (?, ?, ?) ON CONFLICT (kernel, output)
+    DO UPDATE SET reports = mechdesign_counts.reports + excluded.reports"""
+_OTHERS = """SELECT k.kernel, digest, coalesce(sum(reports), 0) FROM mechdesign_kernels AS k
+    LEFT JOIN mechdesign_counts AS c ON c.kernel = k.kernel GROUP BY k.kernel, digest"""
+_PAGES = """SELECT nonce, output FROM mechdesign_reports WHERE kernel = ? AND nonce > ?
+    ORDER BY nonce LIMIT ?"""
 
 
 class Outcome(Enum):
@@ -95,18 +88,16 @@ class Store:
 
     def __init__(self, place: str | Path) -> None:
         url = _url(place)
+        self._is_sqlite = url.get_backend_name() == "sqlite"
         self.shown = url.render_as_string(hide_password=True)
-        self._insert: Any = sqlite.insert
         options: dict[str, Any] = {"pool_pre_ping": True}
-        if url.get_backend_name() == "sqlite":
+        if self._is_sqlite:
             self.shown = url.database or ""
             _prepare(Path(self.shown))
             options = {"connect_args": {"timeout": PATIENCE}}
-        else:
-            self._insert = postgresql.insert
         with brought_by("postgresql"):
             self._engine = sql.create_engine(url, **options)
-        if self._engine.dialect.name == "sqlite":
+        if self._is_sqlite:
             sql.event.listen(self._engine, "connect", _configure)
             sql.event.listen(self._engine, "begin", _begin)
         with self._reporting():
@@ -135,30 +126,30 @@ class Store:
             self._engine.connect().execution_options(writes=True) as connection,
             connection.begin(),
         ):
+            if not self._is_sqlite:
+                # One writer at a time, as in SQLite: all of them change the same counts.
+                connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK)))
             yield connection
 
     def _create(self) -> str:
         """Make what is missing, as one of several processes; the name of the database."""
         with self._writing() as connection:
-            if self._engine.dialect.name == "postgresql":
-                connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK)))
             there = set(sql.inspect(connection).get_table_names())
-            if there and _COLLECTOR.name not in there and self._engine.dialect.name == "sqlite":
+            if there and "mechdesign_collector" not in there and self._is_sqlite:
                 raise InputError(
                     "database",
                     expected="a new file, or one that a collector made",
                     got=f"{self.shown}, which holds other tables",
                     remedy="choose another file (--database)",
                 )
-            _METADATA.create_all(connection)
-            connection.execute(
-                self._insert(_COLLECTOR)
-                .values(one=1, name=secrets.token_hex(16), schema_version=SCHEMA)
-                .on_conflict_do_nothing()
-            )
-            name, version = connection.execute(
-                sql.select(_COLLECTOR.c.name, _COLLECTOR.c.schema_version)
-            ).one()
+            for statement in _TABLES.format(**(_SQLITE if self._is_sqlite else _POSTGRESQL)).split(
+                ";"
+            ):
+                connection.exec_driver_sql(statement)
+            first = "INSERT INTO mechdesign_collector VALUES (1, ?, ?) ON CONFLICT DO NOTHING"
+            self._run(connection, first, (secrets.token_hex(16), SCHEMA))
+            text = "SELECT name, schema_version FROM mechdesign_collector"
+            name, version = self._run(connection, text).one()
         if version != SCHEMA:
             raise InputError(
                 "database",
@@ -168,105 +159,75 @@ class Store:
             )
         return str(name)
 
+    def _run(self, connection: Any, text: str, values: Any = ()) -> Any:
+        """A statement for one or, in a list, many rows, by the driver without SQLAlchemy."""
+        text = text if self._is_sqlite else text.replace("?", "%s")
+        return connection.exec_driver_sql(text, values)
+
     def register(self, collected: Sequence[Collected]) -> list[int]:
         """Numbers of kernels, which stay theirs; new ones are written with their public form."""
         with self._reporting(), self._writing() as connection:
             for one in collected:
-                # What is there may be of a version that told more.
-                connection.execute(
-                    self._insert(_KERNELS)
-                    .values(digest=one.digest, public=one.text)
-                    .on_conflict_do_update(index_elements=["digest"], set_={"public": one.text})
-                )
-            found = connection.execute(sql.select(_KERNELS.c.digest, _KERNELS.c.kernel))
+                self._run(connection, _KERNEL_KEPT, (one.digest, one.text))
+            found = self._run(connection, "SELECT digest, kernel FROM mechdesign_kernels")
             numbers = dict(map(tuple, found))
         return [numbers[one.digest] for one in collected]
 
     def add(self, rows: Sequence[Row]) -> list[Outcome]:
         """Count reports in one transaction; when this returns, they are on disk."""
-        wanted: dict[bytes, Row] = {}
-        for row in rows:
-            wanted.setdefault(row.nonce, row)
-        # In one order in every process, so that none waits for another that waits for it.
-        asked = [wanted[nonce] for nonce in sorted(wanted)]
+        outcomes: list[Outcome] = []
         with self._reporting(), self._writing() as connection:
-            statement = self._insert(_REPORTS).on_conflict_do_nothing()
-            made = connection.execute(
-                statement.returning(_REPORTS.c.nonce),
-                [{"nonce": r.nonce, "kernel": r.kernel, "output": r.code} for r in asked],
-            )
-            counted = {bytes(nonce) for (nonce,) in made}
-            self._count(connection, [wanted[nonce] for nonce in counted])
-            there = self._find(connection, [r.nonce for r in asked if r.nonce not in counted])
-        outcomes = []
-        for row in rows:
-            kept = there.get(row.nonce) or (wanted[row.nonce].kernel, wanted[row.nonce].code)
-            if kept != (row.kernel, row.code):
-                outcomes.append(Outcome.OTHER)
-            elif row.nonce in counted:
-                counted.discard(row.nonce)
-                outcomes.append(Outcome.COUNTED)
-            else:
-                outcomes.append(Outcome.AGAIN)
+            kept = self._find(connection, [row.nonce for row in rows])
+            new: list[Row] = []
+            for row in rows:
+                known = kept.get(row.nonce)
+                if known is None:
+                    kept[row.nonce] = row
+                    new.append(row)
+                    outcomes.append(Outcome.COUNTED)
+                else:
+                    outcomes.append(Outcome.AGAIN if known == row else Outcome.OTHER)
+            if new:
+                # Sorted as they are kept, so that neighbours lie on one page.
+                insert = "INSERT INTO mechdesign_reports VALUES (?, ?, ?)"
+                self._run(connection, insert, sorted(new))
+                counts = Counter((row.kernel, row.code) for row in new)
+                totals = [(*of, number) for of, number in sorted(counts.items())]
+                self._run(connection, _COUNTED, totals)
         return outcomes
 
-    def _count(self, connection: Any, rows: Sequence[Row]) -> None:
-        new: dict[tuple[int, int], int] = {}
-        for row in rows:
-            new[row.kernel, row.code] = new.get((row.kernel, row.code), 0) + 1
-        if not new:
-            return
-        statement = self._insert(_COUNTS)
-        connection.execute(
-            statement.on_conflict_do_update(
-                index_elements=[_COUNTS.c.kernel, _COUNTS.c.output],
-                set_={"reports": _COUNTS.c.reports + statement.excluded.reports},
-            ),
-            [{"kernel": k, "output": code, "reports": n} for (k, code), n in sorted(new.items())],
-        )
-
-    def _find(self, connection: Any, nonces: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
-        """Kernel and output of nonces that were there before."""
-        found: dict[bytes, tuple[int, int]] = {}
-        for start in range(0, len(nonces), 1000):
-            query = sql.select(_REPORTS).where(_REPORTS.c.nonce.in_(nonces[start : start + 1000]))
-            for nonce, kernel, code in connection.execute(query):
-                found[bytes(nonce)] = (kernel, code)
+    def _find(self, connection: Any, nonces: Sequence[bytes]) -> dict[bytes, Row]:
+        """Reports of nonces that were there before."""
+        found: dict[bytes, Row] = {}
+        for start in range(0, len(nonces), _ASKED):
+            some = tuple(nonces[start : start + _ASKED])
+            marks = ", ".join("?" * len(some))
+            text = f"SELECT nonce, kernel, output FROM mechdesign_reports WHERE nonce IN ({marks})"
+            for nonce, kernel, code in self._run(connection, text, some):
+                found[bytes(nonce)] = Row(bytes(nonce), kernel, code)
         return found
 
     def counts(self, kernel: int) -> dict[int, int]:
         """How often each output of a kernel was reported, by its position."""
-        query = sql.select(_COUNTS.c.output, _COUNTS.c.reports).where(_COUNTS.c.kernel == kernel)
+        text = "SELECT output, reports FROM mechdesign_counts WHERE kernel = ? ORDER BY output"
         with self._reporting(), self._engine.connect() as connection:
-            return dict(map(tuple, connection.execute(query.order_by("output"))))
+            return dict(map(tuple, self._run(connection, text, (kernel,))))
 
     def others(self, numbers: Sequence[int]) -> dict[str, int]:
         """Digests of other kernels in the database, and how many reports of each there are."""
-        total = sql.func.coalesce(sql.func.sum(_COUNTS.c.reports), 0)
-        query = (
-            sql.select(_KERNELS.c.digest, total)
-            .select_from(_KERNELS.outerjoin(_COUNTS, _KERNELS.c.kernel == _COUNTS.c.kernel))
-            .where(_KERNELS.c.kernel.not_in(numbers))
-            .group_by(_KERNELS.c.digest)
-        )
         with self._reporting(), self._engine.connect() as connection:
-            return {digest: int(count) for digest, count in connection.execute(query)}
+            found = self._run(connection, _OTHERS)
+            return {digest: int(count) for kernel, digest, count in found if kernel not in numbers}
 
     def pages(self, kernel: int) -> Iterator[list[tuple[bytes, int]]]:
         """Nonces and positions of outputs of all reports of a kernel, in constant memory.
 
         In the order of the nonces, which are random: nothing is left of the order of arrival.
         """
-        query = (
-            sql.select(_REPORTS.c.nonce, _REPORTS.c.output)
-            .where(_REPORTS.c.kernel == kernel)
-            .order_by(_REPORTS.c.nonce)
-            .limit(_PAGE)
-        )
         last = b""
         while True:
             with self._reporting(), self._engine.connect() as connection:
-                found = connection.execute(query.where(_REPORTS.c.nonce > last)).all()
+                found = self._run(connection, _PAGES, (kernel, last, _PAGE)).all()
             if not found:
                 return
             yield [(bytes(nonce), code) for nonce, code in found]

@@ -15,6 +15,7 @@ from ..release._identifiability import warn_of_untold
 from ..release.codings import joined
 from ..release.drawing import check_order
 from ..solve.columns_plan import KernelPlan
+from .bins_sql import check_numbers
 from .javascript import client_module
 from .sql import sql_script
 
@@ -109,20 +110,16 @@ def export(
     if not isinstance(to, str) or to not in TARGETS:
         raise UnknownNameError("target of an export", to, TARGETS)
     options = {"dialect": dialect, "table": table, "keep": keep, "into": into}
-    if isinstance(designed, KernelPlan) and to == "javascript":
-        _check_options(to, options, ())
-        write_text(_plan_module(designed, column), path, overwrite=overwrite)
-        return
-    apart = ""
-    if isinstance(designed, KernelPlan):
-        designed, column = _of_one_column(designed, column)
-        apart = column
-    mechanism = _published(designed)
-    columns = _columns(column, mechanism)
     if to == "javascript":
         _check_options(to, options, ())
-        text = client_module([(mechanism, joined(columns) or _COLUMN)])
+        text = device_module(designed, column)[1]
     else:
+        apart = ""
+        if isinstance(designed, KernelPlan):
+            designed, column = _of_one_column(designed, column)
+            apart = column
+        mechanism = _published(designed)
+        columns = _columns(column, mechanism)
         _check_options(to, {"column": columns or None, **options}, ("column", "dialect", "table"))
         text = sql_script(
             mechanism, dialect, table=table, columns=columns, keep=keep, into=into, apart=apart
@@ -130,8 +127,23 @@ def export(
     write_text(text, path, overwrite=overwrite)
 
 
-def _plan_module(plan: KernelPlan, column: Any) -> str:
-    """One module for all columns of a plan."""
+def device_module(
+    designed: Any, column: str | Sequence[str] | None = None
+) -> tuple[dict[str, Mechanism | PublicDesign], str]:
+    """What draws reports in a browser or in Node: kernels by column, in their public form, and the
+    text of one ES module for all of them.
+
+    Parameters and errors are those of :func:`export`.
+    """
+    if isinstance(designed, KernelPlan):
+        return _plan_module(designed, column)
+    mechanism = _published(designed)
+    name = joined(_columns(column, mechanism)) or _COLUMN
+    return {name: mechanism}, client_module([(mechanism, name)])
+
+
+def _plan_module(plan: KernelPlan, column: Any) -> tuple[dict[str, Mechanism | PublicDesign], str]:
+    """The same for all columns of a plan."""
     names = plan.names if column is None else _named(column)
     if len(names) != len(plan.names) or len(set(names)) < len(names):
         raise InputError(
@@ -148,11 +160,12 @@ def _plan_module(plan: KernelPlan, column: Any) -> str:
         known = sorted(
             [place[x] for place, x in zip(places, row, strict=True)] for row in plan.combinations
         )
-    return client_module(
+    module = client_module(
         list(zip(kernels, names, strict=True)),
         together=f"{plan.total} of {joined(names)} together",
         combinations=known,
     )
+    return dict(zip(names, kernels, strict=True)), module
 
 
 def _of_one_column(plan: KernelPlan, column: Any) -> tuple[Any, str]:
@@ -227,6 +240,9 @@ def _published(designed: Any) -> Mechanism | PublicDesign:
             remedy="draw its reports with mechdesign apply (md.privatize), or export the kernel "
             "alone (found.mechanism.with_schema(None)) and snap before",
         )
+    for name in () if found.schema is None else found.schema.names:
+        if (bins := found.schema.bins_of(name)) is not None:
+            check_numbers(bins, f"bins of column {quote(name)}")
     warn_of_untold(designed)
     made = public_form(designed)
     assert isinstance(made, Mechanism)

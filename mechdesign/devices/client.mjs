@@ -101,13 +101,6 @@ function checkText(text, subject) {
   return text;
 }
 
-function checkBytes(bytes, subject) {
-  if (!(bytes instanceof Uint8Array)) {
-    throw new ClientError(subject, "bytes", kindOf(bytes), "pass a Uint8Array");
-  }
-  return bytes;
-}
-
 // Bytes
 
 const utf8 = new TextEncoder();
@@ -159,53 +152,23 @@ const FIRST = [
   0x6a09e667f3bcc908n, 0xbb67ae8584caa73bn, 0x3c6ef372fe94f82bn, 0xa54ff53a5f1d36f1n,
   0x510e527fade682d1n, 0x9b05688c2b3e6c1fn, 0x1f83d9abfb41bd6bn, 0x5be0cd19137e2179n,
 ];
+const digits = (row) => Array.from(row, (digit) => Number.parseInt(digit, 16));
 const ORDERS = [
-  [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
-  [14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3],
-  [11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4],
-  [7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8],
-  [9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13],
-  [2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9],
-  [12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11],
-  [13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10],
-  [6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5],
-  [10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0],
-];
-const QUARTERS = [
-  [0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15],
-  [0, 5, 10, 15], [1, 6, 11, 12], [2, 7, 8, 13], [3, 4, 9, 14],
-];
+  "0123456789abcdef", "ea489fd61c02b753", "b8c052fdae367194", "7931dcbe265a40f8",
+  "905724afe1bc683d", "2c6a0b834d75fe19", "c51fed4a0763928b", "db7ec13950f4862a",
+  "6fe9b308c2d714a5", "a2847615fb9e3cd0",
+].map(digits);
+const QUARTERS = ["048c", "159d", "26ae", "37bf", "05af", "16bc", "278d", "349e"].map(digits);
 const BLOCK = 128;
-const BYTES = 64;
+const NO_BYTES = new Uint8Array(0);
 
 const turned = (word, by) => (word >> by) | BigInt.asUintN(64, word << (64n - by));
 
 /**
- * The hash of bytes, with up to 64 of its own (`size`); `key` has at most 64 bytes and `person` at
- * most 16 characters of ASCII.
+ * The hash of bytes, with so many of its own, at most 64; a key has as many at most, and `person` 16
+ * characters of ASCII.
  */
-export function blake2b(message, options = {}) {
-  return hashed(...reading("hash", () => hashing(message, options)));
-}
-
-/** What is hashed and how, checked. */
-function hashing(message, options) {
-  const asked = optionsOf(options, ["size", "key", "person"], "hash");
-  const { size = BYTES, key = new Uint8Array(0), person = "" } = asked;
-  checkBytes(message, "message");
-  if (!Number.isInteger(size) || size < 1 || size > BYTES) {
-    throw new ClientError("size", `a whole number from 1 to ${BYTES}`, "another", "leave it out");
-  }
-  if (checkBytes(key, "key").length > BYTES) {
-    throw new ClientError("key", `at most ${BYTES} bytes`, "more", "pass fewer");
-  }
-  if (!/^[\0-\x7F]{0,16}$/.test(checkText(person, "person"))) {
-    throw new ClientError("person", "at most 16 characters of ASCII", "others", "pass fewer");
-  }
-  return [message, size, key, person];
-}
-
-function hashed(message, size, key, person) {
+export function blake2b(message, size = 64, key = NO_BYTES, person = "") {
   const parameters = new Uint8Array(64);
   parameters.set([size, key.length, 1, 1]);
   parameters.set(utf8.encode(person), 48);
@@ -330,7 +293,7 @@ function below(limit, more) {
   const bits = bitLength(limit - 1n);
   const size = Math.max(1, Math.floor((bits + 7) / 8));
   for (;;) {
-    let bytes = new Uint8Array(0);
+    let bytes = NO_BYTES;
     while (bytes.length < size) bytes = joined(bytes, more());
     const value = integer(bytes.subarray(0, size)) >> BigInt(8 * size - bits);
     if (value < limit) return value;
@@ -492,13 +455,20 @@ function systemBytes(bytes) {
 
 const STORE = "reports";
 
-function openDatabase(factory) {
+/** What a request of a database gives. */
+function answered(request) {
   return new Promise((resolve, reject) => {
-    const asked = factory.open("mechdesign", 1);
-    asked.onupgradeneeded = () => asked.result.createObjectStore(STORE);
-    asked.onsuccess = () => resolve(asked.result);
-    asked.onerror = () => reject(asked.error);
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
   });
+}
+
+function pageDatabases() {
+  try {
+    return globalThis.indexedDB;
+  } catch {
+    return undefined; // a page in a sandbox is refused its storage
+  }
 }
 
 /**
@@ -507,11 +477,7 @@ function openDatabase(factory) {
  */
 class PageStorage {
   constructor() {
-    try {
-      this.factory = globalThis.indexedDB;
-    } catch {
-      this.factory = undefined; // a page in a sandbox is refused its storage
-    }
+    this.factory = pageDatabases();
     if (!this.factory) {
       const remedy = "pass storage, or a key and an identity";
       throw new ClientError("storage", "IndexedDB, or files", "none here", remedy);
@@ -519,31 +485,29 @@ class PageStorage {
   }
 
   async keep(name, make) {
-    const database = await openDatabase(this.factory);
+    const asked = this.factory.open("mechdesign", 1);
+    asked.onupgradeneeded = () => asked.result.createObjectStore(STORE);
+    const database = await answered(asked);
     try {
-      return await new Promise((resolve, reject) => {
-        const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
-        const store = transaction.objectStore(STORE);
-        const asked = store.get(name);
-        let kept, problem;
-        asked.onsuccess = () => {
-          kept = asked.result;
-          if (kept !== undefined) return;
-          try {
-            kept = make();
-            store.put(kept, name);
-          } catch (error) {
-            problem = error;
-            transaction.abort();
-          }
-        };
-        transaction.oncomplete = () => resolve(kept);
-        transaction.onabort = () => reject(problem ?? transaction.error ?? damaged("nothing"));
+      const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
+      const ended = new Promise((resolve, reject) => {
+        transaction.oncomplete = resolve;
+        transaction.onabort = () => reject(transaction.error ?? damaged("nothing"));
       });
+      const [kept] = await Promise.all([keptIn(transaction.objectStore(STORE), name, make), ended]);
+      return kept;
     } finally {
       database.close();
     }
   }
+}
+
+async function keptIn(store, name, make) {
+  const found = await answered(store.get(name));
+  if (found !== undefined) return found;
+  const made = make();
+  await answered(store.put(made, name));
+  return made;
 }
 
 /**
@@ -561,7 +525,7 @@ class FileStorage {
       ["fs/promises", "path", "os"].map((part) => import(`node:${part}`)),
     );
     const folder = this.folder ?? path.join(...dataFolder(os.homedir(), os.platform()));
-    const digest = hex(blake2b(utf8.encode(name), { size: 16 }));
+    const digest = hex(blake2b(utf8.encode(name), 16));
     const file = path.join(folder, `${digest}.json`);
     const found = await read(fs, file);
     if (found !== null) return found;
@@ -571,10 +535,10 @@ class FileStorage {
     const draft = path.join(folder, `.${digest}.${hex(noise)}`);
     const kept = make();
     try {
-      await written(fs, draft, kept);
+      await synced(fs, draft, "wx", kept);
       // A name that is taken stays as it is.
       await fs.link(draft, file);
-      if (os.platform() !== "win32") await settled(fs, folder);
+      if (os.platform() !== "win32") await synced(fs, folder, "r");
       return kept;
     } catch (problem) {
       if (problem.code !== "EEXIST") throw problem;
@@ -605,20 +569,11 @@ async function read(fs, file) {
   }
 }
 
-async function written(fs, file, text) {
-  const handle = await fs.open(file, "wx", 0o600);
+/** Have a file with a text, or a folder with its names, outlive a loss of power. */
+async function synced(fs, file, flags, text) {
+  const handle = await fs.open(file, flags, 0o600);
   try {
-    await handle.writeFile(text, "utf8");
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** A folder whose names outlive a loss of power. */
-async function settled(fs, folder) {
-  const handle = await fs.open(folder, "r");
-  try {
+    if (text !== undefined) await handle.writeFile(text, "utf8");
     await handle.sync();
   } finally {
     await handle.close();
@@ -632,7 +587,7 @@ function storageOf(given) {
   if (typeof given === "string" && (!bytesOf(given, "storage").length || given.includes("\0"))) {
     throw new ClientError("storage", "a folder", "no name of one", "leave it out, or pass its path");
   }
-  if (typeof given === "string" || (given === undefined && hasFiles() && !hasPages())) {
+  if (typeof given === "string" || (given === undefined && hasFiles() && !pageDatabases())) {
     if (!hasFiles()) {
       const remedy = "leave storage out: IndexedDB is taken";
       throw new ClientError("storage", "no folder in a browser", "text", remedy);
@@ -641,14 +596,6 @@ function storageOf(given) {
   }
   if (given === undefined) return new PageStorage();
   return methodOf(given, "keep") ? given : new OwnStorage(given);
-}
-
-function hasPages() {
-  try {
-    return Boolean(globalThis.indexedDB);
-  } catch {
-    return false; // a page in a sandbox
-  }
 }
 
 const queues = new Map();
@@ -764,21 +711,19 @@ class Keyed {
     this.identity = identityBytes(identity);
     this.table = table;
     this.round = roundOf(round);
-    this.root = blake2b(key, { size: 64, person: "mechdesign-root" });
+    this.root = blake2b(key, 64, NO_BYTES, "mechdesign-root");
     const name = bytesOf(column, "column");
-    const told = this.round === undefined ? new Uint8Array(0) : bytesOf(this.round, "round");
+    const told = this.round === undefined ? NO_BYTES : bytesOf(this.round, "round");
     const context = joined(eightBytes(name.length), name, fromHex(kernel.digest), told);
     this.context = joined(eightBytes(context.length), context);
-    const empty = new Uint8Array(0);
-    this.fingerprint = hex(blake2b(empty, { size: 16, key: this.root, person: "mechdesign-name" }));
+    this.fingerprint = hex(blake2b(NO_BYTES, 16, this.root, "mechdesign-name"));
   }
 
   output(code) {
     let counter = 0;
     const more = () => {
       const head = joined(eightBytes(code), eightBytes(counter++));
-      const message = joined(this.context, head, this.identity);
-      return blake2b(message, { size: 8, key: this.root, person: "mechdesign-words" });
+      return blake2b(joined(this.context, head, this.identity), 8, this.root, "mechdesign-words");
     };
     return this.table.outcome(code, integer(more()), more);
   }

@@ -26,7 +26,7 @@ from ..solve.columns_plan import KernelPlan
 from ..tables.counting import distinct_values
 from ..tables.frames import find_column
 from ..tables.parts import parts_of, side_by_side
-from .codes import ABSENT, Codebook, Policy
+from .codes import ABSENT, Policy, cell_text
 from .codings import (
     Combinations,
     Reader,
@@ -231,20 +231,6 @@ class Part:
         drawn = self.table.draw(np.where(absent, 0, codes), words).astype(kind)
         drawn[absent] = ABSENT
         return drawn
-
-    def read_back(self, read: Reader) -> NDArray[np.int64]:
-        """Positions of reports that were written, -1 where they are null."""
-        found = []
-        for target in self.targets:
-            distinct, places = distinct_values(read(target.column))
-            # Tuples are written as text, whatever the file is.
-            are_tuples = any(isinstance(label, tuple) for label in target.outputs)
-            texts = self.coding.book.texts or are_tuples
-            book = Codebook(target.outputs, "outputs of the mechanism", texts=texts)
-            found.append(book.places([*distinct, None])[places])
-        if self.targets[0].places is None:
-            return found[0]
-        return Combinations([t.outputs for t in self.targets], self.kernel.outputs).places(found)
 
 
 class Release:
@@ -631,15 +617,16 @@ class Release:
         of one of the :attr:`targets` by its name.
         """
         reports = self.reports = self.reports or Fingerprinter()
-        kernel = self.parts[0].kernel
-        if isinstance(kernel, ImplicitKernel):
-            reports.add(read(self.targets[0].column))
-            return
-        drawn = [part.read_back(read) for part in self.parts]
-        if self._is_one:
-            reports.add_codes([*kernel.outputs, None], drawn[0])
-        else:
-            self._note(reports, drawn)
+        names = [target.column for target in self.targets]
+        if len(names) > 1:
+            return reports.add_codes(*distinct_rows([*map(read, names)], names))
+        outputs = self.targets[0].outputs
+        values, places = distinct_values(read(names[0]))
+        # Tuples are written as text, whatever the file is.
+        tuples = {}
+        if not isinstance(outputs, range):
+            tuples = {cell_text(label): label for label in outputs if isinstance(label, tuple)}
+        return reports.add_codes([tuples.get(value, value) for value in [*values, None]], places)
 
     def _note(self, reports: Fingerprinter, drawn: Sequence[NDArray[Any]]) -> None:
         """Take in the reports of all parts, by the positions of those of each."""

@@ -13,6 +13,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,8 +50,8 @@ KEY = "mechdesign"
 SCHEMA = 1
 # Rows whose digests are hashed at once: they stay in the cache.
 _CHUNK = 1 << 14
-# Values whose digests are kept, of which at most so many.
-_PLAIN, _KEPT = frozenset({str, int, float, bool, type(None)}), 1 << 12
+# Values whose texts are kept, as they come in every batch.
+_KEPT = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -492,7 +493,6 @@ class Fingerprinter:
         # SHA-256 is several times as fast as BLAKE2 where the processor knows it.
         self._sequence = hashlib.sha256(hashlib.blake2b(key=key).digest())
         self._sums = np.zeros(2, dtype=np.uint64)
-        self._known: dict[tuple[type, Any], tuple[int, int]] = {}
 
     def add(self, array: Any) -> None:
         """Take in an Arrow array, or a list."""
@@ -505,7 +505,9 @@ class Fingerprinter:
 
     def add_codes(self, values: Sequence[Any], places: NDArray[np.int64]) -> None:
         """Take in rows that are given by their places among distinct values."""
-        self._add(self.marker(values), places)
+        mark = self.marker(values)
+        for part in parts_of(len(places), _CHUNK):
+            self.take(mark(places[part]))
 
     def add_rows(
         self,
@@ -516,14 +518,28 @@ class Fingerprinter:
         """Take in tuples: each is given by its place among distinct ones, and the parts of these by
         their places among the labels of their column, -1 for null.
         """
-        digests = [self._digest(text) for text in _texts_of_rows(labels, rows)]
-        self._add(_marker(digests), places)
+        parts = zip(labels, rows, strict=True)
+        cells = [map([*own, None].__getitem__, part.tolist()) for own, part in parts]
+        self.add_codes([*zip(*cells, strict=True), None], places)
 
     def marker(self, values: Sequence[Any]) -> Callable[[NDArray[Any]], Marks]:
         """A function that makes of places among these values, the last of which may be called -1,
         what :meth:`take` takes in; it may be called in any thread.
         """
-        return _marker([self._digest_of(value) for value in values])
+        digests = (self._digest(plain_text(value)) for value in values)
+        table = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64).reshape(-1, 2)
+        # Half of a digest tells the values of a column apart.
+        halves = np.ascontiguousarray(table[:, 0])
+
+        def mark(places: NDArray[Any]) -> Marks:
+            if places.dtype.kind == "i" and len(places) and places.min() < 0:
+                places = np.where(places < 0, np.int64(len(table) - 1), places)
+            counts = np.bincount(places, minlength=len(table)).astype(np.uint64)
+            # Sums modulo 2**64, which do not depend on the order.
+            sums = (table * counts[:, None]).sum(axis=0, dtype=np.uint64)
+            return Marks(halves.take(places), sums)
+
+        return mark
 
     def take(self, marks: Marks) -> None:
         """Take in the next rows."""
@@ -531,25 +547,8 @@ class Fingerprinter:
         self._sums += marks.sums
         self._rows += len(marks.halves)
 
-    def _add(self, mark: Callable[[NDArray[Any]], Marks], places: NDArray[Any]) -> None:
-        for part in parts_of(len(places), _CHUNK):
-            self.take(mark(places[part]))
-
-    def _digest_of(self, value: Any) -> tuple[int, int]:
-        """The digest of a value; those of plain ones are kept, as they come in every batch."""
-        if type(value) not in _PLAIN:
-            return self._digest(plain_text(value))
-        key = (type(value), value)
-        found = self._known.get(key)
-        if found is None:
-            found = self._digest(plain_text(value))
-            if len(self._known) < _KEPT:
-                self._known[key] = found
-        return found
-
-    def _digest(self, text: str) -> tuple[int, int]:
-        digest = hashlib.blake2b(text.encode(), digest_size=16, key=self._key).digest()
-        return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
+    def _digest(self, text: str) -> bytes:
+        return hashlib.blake2b(text.encode(), digest_size=16, key=self._key).digest()
 
     def result(self) -> Fingerprint:
         """The fingerprint of the rows so far."""
@@ -567,22 +566,6 @@ class Marks(NamedTuple):
     sums: NDArray[np.uint64]
 
 
-def _marker(digests: Sequence[tuple[int, int]]) -> Callable[[NDArray[Any]], Marks]:
-    """A function that makes marks of places among values with these digests."""
-    table = np.array(digests, dtype=np.uint64).reshape(-1, 2)
-    # Half of a digest tells the values of a column apart.
-    halves = np.ascontiguousarray(table[:, 0])
-
-    def mark(places: NDArray[Any]) -> Marks:
-        if places.dtype.kind == "i" and len(places) and places.min() < 0:
-            places = np.where(places < 0, np.int64(len(table) - 1), places)
-        counts = np.bincount(places, minlength=len(table)).astype(np.uint64)
-        # Sums modulo 2**64, which do not depend on the order.
-        return Marks(halves.take(places), (table * counts[:, None]).sum(axis=0, dtype=np.uint64))
-
-    return mark
-
-
 def plain_text(value: Any) -> str:
     """A text that is equal for values that mean the same, in whatever file they stand.
 
@@ -592,8 +575,14 @@ def plain_text(value: Any) -> str:
     (False, True)
     """
     value = tidy(value)
-    if isinstance(value, tuple):
-        return _text_of_row([plain_text(part) for part in value])
+    if not isinstance(value, tuple):
+        return _text_of_cell(value)
+    parts = [plain_text(part) for part in value]
+    return "missing" if set(parts) == {"missing"} else f"row [{', '.join(map(repr, parts))}]"
+
+
+@lru_cache(maxsize=_KEPT, typed=True)
+def _text_of_cell(value: Any) -> str:
     if isinstance(value, str):
         text = value.strip()
         value = None if text.lower() in MISSING_TEXT else parse_labels([text])[0]
@@ -603,22 +592,3 @@ def plain_text(value: Any) -> str:
         whole = isinstance(value, int) or value.is_integer()
         return f"number {int(value) if whole else value!r}"
     return f"text {value}"
-
-
-def _text_of_row(parts: Sequence[str]) -> str:
-    """The text of a tuple, by those of its parts."""
-    return "missing" if set(parts) == {"missing"} else f"row [{', '.join(map(repr, parts))}]"
-
-
-def _texts_of_rows(labels: Sequence[Sequence[Any]], rows: Sequence[NDArray[np.int64]]) -> list[str]:
-    """:func:`plain_text` of tuples, of which each part is made a text once."""
-    columns: list[list[str]] = []
-    absent = np.ones(len(rows[0]) if rows else 0, dtype=bool)
-    for own, places in zip(labels, rows, strict=True):
-        texts = [plain_text(label) for label in (*own, None)]
-        columns.append(np.array(list(map(repr, texts)), dtype=object)[places].tolist())
-        absent &= np.array([text == "missing" for text in texts])[places]
-    found = [f"row [{', '.join(parts)}]" for parts in zip(*columns, strict=True)]
-    for place in np.flatnonzero(absent).tolist():
-        found[place] = "missing"
-    return found

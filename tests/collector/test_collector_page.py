@@ -130,29 +130,3 @@ def test_a_browser_asks_for_the_token_of_readers(browser, tmp_path):
             context.close()
 
 
-def test_only_pages_that_are_allowed_can_send_from_a_browser(browser, tmp_path):
-    """The page of one collector sends to another, as the page of a survey would."""
-    md.save(FLIP, tmp_path / "m.json")
-    script = """async ([url, kernel, nonce]) => {
-      const body = JSON.stringify({ kernel, report: "no", nonce });
-      const headers = { "Content-Type": "application/json" };
-      try {
-        return (await fetch(url + "reports", { method: "POST", headers, body })).status;
-      } catch { return "refused"; }
-    }"""
-
-    def answers(server, page):
-        return page.evaluate(script, [server.url, DIGEST, "0" * 31 + "1"])
-
-    places = [str(tmp_path / "m.json"), "--database"]
-    with Served(*places, str(tmp_path / "a.sqlite")) as closed:
-        context = browser.new_context(bypass_csp=True)
-        page = context.new_page()
-        page.goto(closed.url, timeout=FOREVER)
-        assert answers(closed, page) == 200  # its own page
-        origin = closed.url.rstrip("/")
-        with Served(*places, str(tmp_path / "b.sqlite")) as other:
-            assert answers(other, page) == "refused"
-        with Served(*places, str(tmp_path / "b.sqlite"), "--allow-origin", origin) as other:
-            assert answers(other, page) == 200
-        context.close()

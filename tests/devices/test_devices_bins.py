@@ -75,35 +75,6 @@ tell(found);
 """
 
 
-def test_equal_keys_give_the_reports_of_python(tmp_path):
-    pd = pytest.importorskip("pandas")
-    bins = md.bins(edges=[0, 18, 65, 120])
-    uneven = md.Mechanism([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2], [0.2, 0.3, 0.5]], bins.labels)
-    mechanism = uneven.with_schema({"x": bins})
-    values = np.random.default_rng(0).uniform(0, 120, 300).tolist()
-    key = md.release_key(tmp_path / "release.key")
-    table = pd.DataFrame({"id": range(300), "x": values})
-    made = md.privatize(table, "x", mechanism, person="id", key=key)
-    given = {"key": (tmp_path / "release.key").read_text(), "values": values, "column": "x"}
-    told = run_node(tmp_path, mechanism, KEYED, given)
-    assert told == made["x"].tolist()
-
-
-def test_several_columns_are_an_array(tmp_path):
-    ages = md.bins(edges=[0, 18, 65], whole=True)
-    labels = [(sex, age) for sex in ("f", "m") for age in ages.labels]
-    pairs = md.Mechanism(np.eye(4), labels, labels).with_schema({"sex": None, "age": ages})
-    body = """
-    const client = new Client({ storage: memory() });
-    tell(await Promise.all(given.map((v) => said(() => client.output(v)))));
-    """
-    name = "tell(new Client({ storage: memory() }).receipt.column)"
-    assert run_node(tmp_path, pairs, name) == "sex, age"
-    told = run_node(tmp_path, pairs, body, [["f", 17], ["m", 18], ["m", ages.labels[0]], ["m", 90]])
-    assert [found for _, found in told[:3]] == [0, 3, 2]
-    assert told[3][0] == "ClientError"
-
-
 def test_equal_keys_give_the_reports_of_python_for_several_columns(tmp_path):
     pd = pytest.importorskip("pandas")
     ages = md.bins(edges=[0, 18, 65], whole=True)

@@ -11,13 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from false_alarms import are_usual
-from listed_words import Stream
 from site_pages import FOREVER, serving
 
 import mechdesign as md
-from mechdesign.published import kernel_fingerprint
-from mechdesign.release.sampler import AliasTable
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -62,15 +58,6 @@ def opened(context, url):
     page.goto(url)
     page.wait_for_function("window.ready")
     return page
-
-
-@pytest.mark.slow
-def test_the_browser_has_the_weights_of_python(context, url):
-    told = opened(context, url).evaluate(
-        "[kernel.digest, kernel.inputs, kernel.outputs, kernel.weights.map((r) => r.map(String))]"
-    )
-    weights = [[str(int(w)) for w in row] for row in KERNEL.weights]
-    assert told == [kernel_fingerprint(KERNEL), LABELS, LABELS, weights]
 
 
 FORGET = """new Promise((done, failed) => {
@@ -118,31 +105,6 @@ def test_two_tabs_at_once_have_one_report(context, url):
     assert len(set(first)) == len(LABELS)
 
 
-def test_draws_in_the_browser_have_the_chances_of_the_kernel(context, url):
-    page = opened(context, url)
-    counts = page.evaluate(
-        """async (draws) => {
-          const counts = kernel.inputs.map(() => kernel.outputs.map(() => 0));
-          for (let i = 0; i < draws; i++) {
-            const map = new Map();
-            const storage = {
-              getItem: (name) => map.get(name) ?? null, setItem: (name, v) => map.set(name, v),
-            };
-            const client = new Client({ storage });
-            for (const [x, label] of kernel.inputs.entries()) {
-              counts[x][await client.output(label)]++;
-            }
-          }
-          return counts;
-        }""",
-        4000,
-    )
-
-    assert are_usual(counts, KERNEL.kernel)
-    # The control: a kernel of another level does not fit.
-    assert not are_usual(counts, md.randomised_response(md.Prior.uniform(LABELS), 2).kernel)
-
-
 def test_equal_keys_give_the_reports_of_python(context, url, tmp_path):
     key = md.release_key(tmp_path / "release.key")
     codes = np.arange(60) % len(LABELS)
@@ -164,29 +126,6 @@ def test_equal_keys_give_the_reports_of_python(context, url, tmp_path):
 
 
 FULL = "() => { throw new Error('full'); }"
-
-
-def test_equal_bytes_give_equal_draws(context, url):
-    rng = np.random.default_rng(3)
-    streams = [rng.bytes(8 * len(LABELS) + 800) for _ in range(100)]
-    told = opened(context, url).evaluate(
-        """(streams) => Promise.all(streams.map((stream) => {
-          const map = new Map();
-          const storage = {
-            getItem: (name) => map.get(name) ?? null, setItem: (name, v) => map.set(name, v),
-          };
-          let place = 0;
-          const random = (part) => {
-            part.set(stream.slice(place, place + part.length));
-            place += part.length;
-          };
-          const client = new Client({ storage, random });
-          return Promise.all(kernel.inputs.map((label) => client.output(label)));
-        }))""",
-        [list(stream) for stream in streams],
-    )
-    table, codes = AliasTable(KERNEL), np.arange(len(LABELS))
-    assert told == [table.draw(codes, Stream(stream)).tolist() for stream in streams]
 
 
 REFUSED = {

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from checks import refused
 from node_runs import MISSING, NODE, run_node, run_script
-from site_pages import FOREVER, serving
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -252,43 +251,3 @@ def test_a_plan_from_a_terminal(ldp, tmp_path, monkeypatch, capsys):
         in capsys.readouterr().err
     )
     assert "weights" not in (tmp_path / "client.mjs").read_text().partition("sources")[0]
-
-
-def test_a_plan_in_a_browser(ldp, tmp_path, tmp_path_factory):
-    table, plan = ldp
-    playwright = pytest.importorskip("playwright.sync_api", reason="the browser needs playwright")
-    from test_devices_browser import FLAGS, find_chromium
-
-    if find_chromium() is None:
-        pytest.skip("THERE IS NO CHROMIUM: the module is not opened in any browser")
-    key = md.release_key(tmp_path / "release.key")
-    made = md.privatize(table[:40].assign(id=range(40)), plan, person="id", key=key)
-    rows = table[:40][list(plan.names)].to_dict("records")
-    with (
-        serving(tmp_path_factory.mktemp("site"), plan) as url,
-        playwright.sync_playwright() as driver,
-    ):
-        chromium = driver.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
-        page = chromium.new_page()
-        page.set_default_timeout(FOREVER)
-        asked = []
-        page.on("request", lambda request: asked.append(request.url.rsplit("/", 1)[1]))
-        page.goto(url)
-        page.wait_for_function("window.ready")
-        found = page.evaluate(
-            """async ([text, rows]) => {
-              const key = keyFromText(text), found = [];
-              for (const [identity, values] of rows.entries()) {
-                const reports = await new Client({ key, identity }).report(values);
-                found.push(reports.map((one) => one.report));
-              }
-              const told = () => new Client().report(rows[0]);
-              const [one, two] = [await told(), await told()].map((l) => l.map((r) => r.report));
-              return [found, one, two];
-            }""",
-            [(tmp_path / "release.key").read_text(), rows],
-        )
-        chromium.close()
-    assert found[0] == made[list(plan.names)].to_numpy().tolist()
-    assert found[1] == found[2]
-    assert set(asked) <= {"index.html", "client.mjs", "favicon.ico"}

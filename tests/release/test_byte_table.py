@@ -203,19 +203,6 @@ def test_words_about_every_change_give_what_the_definition_says(data):
     assert drawn.tolist() == expected
 
 
-@pytest.mark.slow
-@given(st.data())
-def test_every_word_of_a_small_kernel_gives_each_outcome_its_weight(data):
-    """With at most 16 bits the two bytes are the whole word: all of them are drawn, and counted."""
-    n, m = data.draw(sizes(1, 3)), data.draw(sizes(1, 6))
-    bits = data.draw(st.integers(4, 16))
-    mechanism = exact_mechanism(data.draw(kernels(n, m)), bits=bits)
-    table = table_of(mechanism)
-    words = [lead << 40 for lead in range(1 << 16)]
-    for x in range(n):
-        drawn = table.draw(np.full(len(words), x), Script(words))[1]
-        counts = np.bincount(drawn, minlength=m)
-        assert counts.tolist() == [int(w) << (16 - bits) for w in mechanism.weights[x]]
 
 
 def test_reports_do_not_depend_on_how_a_column_is_cut():

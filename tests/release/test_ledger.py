@@ -324,14 +324,6 @@ def test_a_warning_names_each_release_by_the_people_it_was_about(keyed, recwarn)
         )
 
 
-def test_the_command_line_knows_the_same_rows_under_the_same_key(run):
-    arguments = ["--row", "id", "--key", "release.key"]
-    assert "before" not in run(*apply("people.csv", "one.csv", *arguments))[2]
-    assert "before" not in run(*apply("people.csv", "two.csv", *arguments))[2]
-    assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes()
-    other = [*arguments[:3], "other.key"]
-    assert "was released 1 time before" in run(*apply("people.csv", "three.csv", *other))[2]
-    assert "was released 2 times before" in run(*apply("people.csv", "four.csv"))[2]
 
 
 def test_errors_of_a_survey_name_the_row(place):
@@ -692,15 +684,6 @@ def test_the_own_ledger_is_where_it_is_said_to_be(monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_order_of_releases_does_not_matter_to_fingerprints():
-    values = ["a"] * 50 + ["b"] * 30 + [None] * 3
-    made = set()
-    for seed in range(5):
-        random.Random(seed).shuffle(values)
-        finger = Fingerprinter(b"k")
-        finger.add(pa.array(values))
-        made.add(finger.result().values)
-    assert len(made) == 1
 
 
 NASTY_LABELS = {

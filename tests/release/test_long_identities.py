@@ -6,7 +6,6 @@ refuses it, with the same count.
 
 from __future__ import annotations
 
-import errno
 import io
 from itertools import pairwise
 from pathlib import Path
@@ -170,21 +169,6 @@ def test_identities_that_look_alike_are_different_and_equal_ones_are_one(by_pers
             assert ("for 1 of them" if by_person else "1 row whose") in told
 
 
-def test_a_full_disk_is_a_message(monkeypatch, tmp_path):
-    class Full(io.BytesIO):
-        def __init__(self, dir):
-            super().__init__()
-
-        def write(self, _):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(identities.tempfile, "TemporaryFile", Full)
-    rows = [([f"p{n}" for n in range(60)], np.zeros(60, dtype=int))]
-    with (
-        Admission(asked(by_person=False), tmp_path) as spooled,
-        pytest.raises(StorageError, match="make room there"),
-    ):
-        outcome(spooled, [*rows, ([f"q{n}" for n in range(60)], rows[0][1])])
 
 
 def test_a_folder_that_takes_no_file_is_a_message(tmp_path):

@@ -23,7 +23,7 @@ from scipy.stats import chi2
 import mechdesign as md
 from mechdesign.cli import main
 from mechdesign.errors import DataError, ExposureWarning, InputError, RepeatWarning, StorageError
-from mechdesign.release.identities import IdentityWords, encode_identities
+from mechdesign.release.identities import encode_identities
 from mechdesign.release.receipts import kernel_fingerprint, receipts_from_text, receipts_of
 from mechdesign.release.words import SeededWords, SystemWords
 
@@ -87,94 +87,12 @@ def test_the_same_key_gives_the_same_reports_in_every_library(name, kind, table,
         assert len(found) == len(frame)
 
 
-PLANS = {
-    "pandas": [
-        lambda m: pd.concat([m, m]),
-        lambda m: m.sample(frac=1, random_state=1),
-        lambda m: m.merge(m[["id"]], on="id"),
-        lambda m: m[m["x"] == "b"],
-        lambda m: m.drop_duplicates(),
-    ],
-    "polars lazy": [
-        lambda m: pl.concat([m, m]),
-        lambda m: m.sort("x", "id"),
-        lambda m: m.join(m.select("id"), on="id", how="full", coalesce=True),
-        lambda m: m.filter(pl.col("x") == "b"),
-        lambda m: m.filter(pl.col("id") % 7 == 3).slice(5, 100),
-        lambda m: m.unique(),
-        lambda m: m.unique(subset="id", keep="any"),
-        lambda m: m.group_by("id").agg(pl.col("x").first()),
-        lambda m: m.collect().sample(fraction=1, shuffle=True, seed=1).lazy(),
-    ],
-    "duckdb": [
-        lambda m: m.union(m),
-        lambda m: m.order("x, z, id DESC"),
-        lambda m: m.filter("x = 'b'"),
-        lambda m: m.distinct(),
-        lambda m: m.aggregate("id, first(x) AS x, 1 AS z", "id"),
-        lambda m: m.set_alias("l").join(m.project("id").set_alias("r"), "id"),
-    ],
-    "dask": [
-        lambda m: dataframe.concat([m, m]),
-        lambda m: m.repartition(npartitions=1),
-        lambda m: m.repartition(npartitions=7),
-        lambda m: m.shuffle("x"),
-        lambda m: m.merge(m[["id"]], on="id"),
-        lambda m: m[m["x"] == "b"],
-        lambda m: m.drop_duplicates(),
-        lambda m: m.groupby("id").x.first().reset_index(),
-    ],
-}
-CASES = [(name, i) for name in PLANS for i in range(len(PLANS[name]))]
 
 
-@for_each(("name", "plan"), CASES)
-def test_no_plan_draws_a_report_anew(name, plan, table, expected):
-    make = WAYS[name]
-    made = md.privatize(make(table), "x", FOUND, row="id", key=KEY)
-    changed = PLANS[name][plan](made)
-    for _ in range(2):
-        check_reports(read(changed), expected)
 
 
-@for_each(("name", "plan"), CASES)
-def test_no_plan_draws_anew_what_was_drawn_once(name, plan, table):
-    """Without identities a table is concrete: what it gives is what it gave."""
-    make = WAYS[name]
-    made = md.privatize(make(table), "x", FOUND)
-    once = {int(i): x for i, x in read(made)}
-    assert len(once) == ROWS
-    changed = PLANS[name][plan](made)
-    for _ in range(2):
-        check_reports(read(changed), once)
 
 
-@pytest.mark.parametrize("name", ["polars lazy", "dask"])
-def test_words_that_are_not_repeatable_are_found_out(name, table, expected, monkeypatch):
-    """A control for the three tests above: words by place, or fresh ones."""
-    make = WAYS[name]
-
-    numbers = itertools.count()
-
-    def fresh(self, number):
-        return np.random.default_rng(next(numbers)).integers(0, 2**64, number, dtype=np.uint64)
-
-    def by_place(self, number):
-        drawn = np.random.default_rng(self.position).integers(0, 2**63, number)
-        return drawn.astype(np.uint64) * 2
-
-    def check_all(made, truth):
-        for plan in PLANS[name]:
-            check_reports(read(plan(made)), truth)
-
-    for broken, stays in ((fresh, False), (by_place, name == "dask")):
-        monkeypatch.setattr(IdentityWords, "next_words", broken)
-        made = md.privatize(make(table), "x", FOUND, row="id", key=KEY)
-        once = {int(i): x for i, x in read(made)}
-        # Dask keeps the places of rows in their partitions under these plans.
-        for truth in [expected] if stays else [expected, once]:
-            with pytest.raises(AssertionError):
-                check_all(made, truth)
 
 
 def test_lazy_tables_stay_lazy_only_with_identities(table):
@@ -427,14 +345,6 @@ def test_what_is_no_identity_is_refused(values):
     refused(lambda: encode_identities(values, "id"), "'id'", "identit", error=DataError)
 
 
-def test_floats_are_refused_by_every_table(table):
-    for make in WAYS.values():
-        frame = make(table.astype({"id": float}))
-        refused(
-            lambda f=frame: list(read(md.privatize(f, "x", FOUND, row="id"))),
-            "floating-point",
-            error=DataError,
-        )
 
 
 @for_each("name", ONCE)
@@ -527,53 +437,14 @@ def test_a_seed_with_identities_is_for_research(table):
 # Draws
 
 
-def p_value(codes, drawn, kernel):
-    total, freedom = 0.0, 0
-    for x, row in enumerate(kernel):
-        counts = np.bincount(drawn[codes == x], minlength=len(row))
-        live = row > 0
-        assert not counts[~live].any()
-        expected = row[live] * counts.sum()
-        total += ((counts[live] - expected) ** 2 / expected).sum()
-        freedom += live.sum() - 1
-    return chi2.sf(total, freedom)
 
 
-def independence(first, second, size):
-    """Chi-square p-value of independence of two lists of reports."""
-    counts = np.zeros((size, size))
-    np.add.at(counts, (first, second), 1)
-    expected = counts.sum(1, keepdims=True) * counts.sum(0, keepdims=True) / counts.sum()
-    return chi2.sf(((counts - expected) ** 2 / expected).sum(), (size - 1) ** 2)
 
 
-LARGE = 60_000
-EVEN = md.Mechanism.from_weights([[4, 2, 2], [1, 6, 1], [3, 3, 2]], 3, LABELS, LABELS)
 
 
-def codes_of(column="x", start=0, seed=1):
-    x = np.random.default_rng(seed).integers(0, 3, LARGE)
-    frame = pd.DataFrame({"id": np.arange(start, start + LARGE), column: np.array(LABELS)[x]})
-    made = md.privatize(frame, column, EVEN, row="id", key=KEY)
-    return x, made[column].map(LABELS.index).to_numpy()
 
 
-def test_reports_by_identity_follow_the_kernel_and_are_independent():
-    x, drawn = codes_of()
-    assert p_value(x, drawn, EVEN.kernel) > 1e-4
-    # Controls: a kernel that is 1 % off, and the reports of rows shared with their neighbours.
-    assert p_value(x, drawn, EVEN.kernel + np.array([0.01, -0.01, 0])) < 1e-4
-    assert independence(drawn[:-1], drawn[1:], 3) > 1e-4
-    assert independence(drawn[:-1], drawn[:-1], 3) < 1e-4
-    # Secrets of their own, so that only shared words could tie two lists of reports together.
-    for other in (codes_of("y", seed=2)[1], codes_of(start=10**6, seed=3)[1]):
-        assert independence(drawn, other, 3) > 1e-4
-    # A second value of the same rows: given both values, the reports are independent.
-    y, again = codes_of(seed=4)
-    for one, two in [(0, 1), (1, 2), (2, 0)]:
-        changed = (x == one) & (y == two)
-        assert independence(drawn[changed], again[changed], 3) > 1e-4
-    assert (drawn[x == y] == again[x == y]).all()
 
 
 def test_undecided_words_of_an_identity_are_settled_with_the_right_chances(monkeypatch):

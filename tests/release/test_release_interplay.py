@@ -97,56 +97,8 @@ def test_texts_of_labels():
 # Joint estimates on the command line
 
 
-def test_joint_estimates_on_the_command_line(run):
-    first = md.design(md.Prior.uniform([1, 2, 3]), HAMMING, md.LDP(2))
-    second = md.design(md.Prior.uniform(["none", "some"]), HAMMING, md.LDP(2))
-    md.save(first, "1.json")
-    md.save(second, "2.json")
-    rng = np.random.default_rng(5)
-    x = rng.integers(1, 4, 5000)
-    table = pd.DataFrame({"x": x, "y": np.where(x > 2, "none", "some")})
-    table.to_csv("a.csv", index=False)
-    assert run("apply", "1.json", "a.csv", "--column", "x", "-o", "b.csv", "--seed", 1)[0] == 0
-    assert run("apply", "2.json", "b.csv", "--column", "y", "-o", "c.csv", "--seed", 1)[0] == 0
-    both = ["estimate", "1.json", "c.csv", "--column", "x", "--with", "2.json", "--with-column"]
-    code, out, err = run(*both, "y", "--json")
-    assert code == 0, err
-    cells = {(c["row"], c["column"]): c["estimate"] for c in json.loads(out)["cells"]}
-    frame = pd.read_csv("c.csv", keep_default_na=False)
-    counts = {(int(a), b): int(n) for (a, b), n in frame.value_counts(["x", "y"]).items()}
-    expected = md.estimate_joint(counts, [first, second], ["x", "y"])
-    for i, row in enumerate(expected.rows):
-        for j, column in enumerate(expected.columns):
-            assert cells[row, column] == pytest.approx(expected.values[i, j])
-    code, out, _ = run(*both, "y", "--given", "y", "--json")
-    cells = {(c["row"], c["column"]): c for c in json.loads(out)["cells"]}
-    assert abs(cells["none", 3]["estimate"] - 1) < 6 * cells["none", 3]["error"]
-    code, out, _ = run(*both, "y", "--given", "x")
-    assert code == 0
-    assert out.startswith("y given x (rows), from 5000 reports")
-    for arguments, message in [
-        ([*both, "x"], "another column"),
-        ([*both, "y", "--given", "z"], "'z'"),
-        (both[:-1], "--with-column"),
-        ([*both[:5], "--given", "x"], "--with"),
-        ([*both[:2], "a.csv", *both[3:], "q"], "'q'"),
-        (["estimate", "2.json", "c.csv", *both[3:5], "--with", "1.json", *both[7:], "y"], "kernel"),
-    ]:
-        code, out, err = run(*arguments)
-        assert (code, out) == (2, ""), arguments
-        assert message in err
 
 
-def test_strangers_in_joint_reports_are_named(run):
-    md.save(FLIP, "f.json")
-    pd.DataFrame({"x": ["no", "yes"] * 20, "y": ["no", "maybe"] * 20}).to_csv("r.csv", index=False)
-    arguments = ["r.csv", "--column", "x", "--with", "f.json", "--with-column", "y"]
-    code, _, err = run("estimate", "f.json", *arguments)
-    assert code == 2
-    assert "column 'y'" in err
-    assert "got 1 other value" in err
-    assert "'maybe'" not in err
-    assert "'maybe'" in run("estimate", "f.json", *arguments, "--show-values")[2]
 
 
 def test_an_open_quote_does_not_hide_rows(run, tmp_path):
@@ -248,21 +200,6 @@ def test_mistakes_in_compositions():
     refused(lambda: md.compose(FLIP, times=True), "True", error=InputError)
 
 
-def test_mistakes_in_estimates():
-    ok = {"no": 600, "yes": 400}
-    for number in (0, 1, -5, "x", 2.5):
-        for options in ({"intervals": "bootstrap"}, {}):
-            refused(
-                lambda n=number, o=options: md.estimate(ok, FLIP, resamples=n, **o), "resamples"
-            )
-    refused(lambda: md.estimate(ok, FLIP, intervals="bootstrap", rng="x"), "rng")
-    refused(lambda: md.estimate({"no": 10**30}, FLIP), "2**53", error=DataError)
-    lists = {"no": [1], "yes": [2]}
-    refused(lambda: md.estimate(ok, FLIP, feature=lists), "hashable", error=DataError)
-    assert md.estimate(ok, FLIP, confidence=np.float32(0.5)).confidence == 0.5
-    weak = md.Mechanism([[0.51, 0.49], [0.49, 0.51]])
-    with pytest.warns(PrecisionWarning, match=r"± 1\.5"):  # not the width inside [0, 1]
-        md.estimate({0: 550, 1: 450}, weak)
 
 
 def test_mistakes_in_joint_estimates():

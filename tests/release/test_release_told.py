@@ -246,15 +246,6 @@ def test_reports_under_another_name_are_not_privatised_again():
     refused(lambda: md.privatize(renamed, "y", USEFUL), "by the receipt", error=DataError)
 
 
-def test_counts_of_rows_are_not_claimed_of_other_tables():
-    from mechdesign.release.receipts import receipts_of
-
-    made = md.privatize(pd.DataFrame({"x": LABELS * 100}), "x", USEFUL)
-    assert receipts_of(made)["x"].rows == 300
-    assert receipts_of(made[:10])["x"].rows is None
-    assert "is of 300 of 600" in md.estimate(pd.concat([made, made]), USEFUL, "x").note
-
-
 # The public form
 
 
@@ -307,30 +298,6 @@ def test_what_a_public_form_cannot_tell_is_said(run):
     code, out, _ = run("compose", "public.json")
     assert code == 0
     assert "PML" not in out
-
-
-def test_a_public_form_that_claims_too_much_is_refused(run, tmp_path):
-    from mechdesign.storage import seal
-
-    md.save(USEFUL, "public.json", public=True)
-    content = json.loads((tmp_path / "public.json").read_text())
-    content["notions"][0]["parameters"]["epsilon"] = 0.5
-    (tmp_path / "forged.json").write_text(json.dumps(seal(content)))
-    code, _, err = run("check", "forged.json")
-    assert code == 2
-    assert "altered" in err
-
-
-def test_a_design_from_the_very_counts_is_warned_of(run):
-    counted = md.Prior.from_csv("people.csv", "x")
-    found = md.design(counted, md.utility.MutualInformation(), md.LDP(1))
-    md.save(found, "d.json")
-    arguments = ["people.csv", "--column", "x", "-o"]
-    code, _, err = run("apply", "d.json", *arguments, "r.csv")
-    assert code == 0
-    assert "made from the counts of this very column" in err
-    assert "--public" in err
-    assert "counts" not in run("apply", "useful.json", *arguments, "s.csv")[2]  # a control
 
 
 def test_shares_of_the_very_counts_are_warned_of(run):
