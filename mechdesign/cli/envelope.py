@@ -23,6 +23,7 @@ def envelope(
             help="In nats: 0.1,0.5,1 or first:last:count. Default: a curve up to the largest "
             "leakage."
         ),
+        read_levels,
     ] = None,
     risk_averse: Annotated[
         bool, typer.Option("--risk-averse", help="Leakage that PMC bounds, in place of PML.")
@@ -56,9 +57,8 @@ def envelope(
     if output is not None:
         expect_picture(output, force=force)
     asked = source.read_kernel()
-    chosen = None if levels is None else read_levels(levels)
     with waiting("following all levels", show=sys.stderr.isatty()):
-        found = leakage_envelope(asked.mechanism, asked.prior, chosen, risk_averse=risk_averse)
+        found = leakage_envelope(asked.mechanism, asked.prior, levels, risk_averse=risk_averse)
         level = None if probability is None else found.level_at(probability)
     if output is not None:
         from ..plotting._plot_envelope import plot_envelope

@@ -19,6 +19,7 @@ from ..arguments import (
     WORST,
     align_prior,
     is_file,
+    read_error,
     read_estimation,
     read_outputs,
     read_prior,
@@ -27,7 +28,7 @@ from ..arguments import (
 )
 from ..errors import InputError, LevelError, UnknownNameError, quote
 from ..extensions import check_name_or_module, find, is_import_path, make
-from ..labels import counted
+from ..labels import Label, counted
 from ..progress import waiting
 from ..tables.text import Dialect
 from .output import note, say
@@ -88,6 +89,7 @@ Outputs = Annotated[
     typer.Option(
         help="Output labels, separated by commas; with design -u estimation their largest number."
     ),
+    read_outputs,
 ]
 Column = Annotated[
     list[str] | None,
@@ -190,6 +192,7 @@ Assurance = Annotated[
 Error = Annotated[
     str | None,
     typer.Option(help="Half-width that every interval should have, such as 0.01 or 1%."),
+    read_error,
 ]
 Feature = Annotated[
     str | None,
@@ -311,11 +314,10 @@ def asked_of(
     return read_estimation(prior, of, weights, truth)
 
 
-def read_outputs_of(goal: Utility, text: str | None) -> Any:
+def labels_or_number(goal: Utility, labels: list[Label] | None) -> Any:
     """Labels of outputs; for an estimation, whose outputs have none, how many there may be."""
     from ..utility import Estimation
 
-    labels = read_outputs(text)
     if isinstance(goal, Estimation) and labels is not None and len(labels) == 1:
         (number,) = labels
         return number if isinstance(number, int) else labels

@@ -49,7 +49,7 @@ def plan(
     Of a plan for several columns that is said for each column; a public form holds no
     distribution, so that its numbers are for the least favourable one.
     """
-    from ..arguments import read_error, read_feature
+    from ..arguments import read_feature
     from ..inference.planning import plan as run_plan
     from ..kernel_files import load_release
     from ..mechanism import kernel_of
@@ -57,7 +57,7 @@ def plan(
     from ..views.plain import plan_json
 
     asked: dict[str, Any] = {
-        "error": None if error is None else read_error(error),
+        "error": error,
         "reports": reports,
         "worst": worst,
         "confidence": confidence,

@@ -71,6 +71,7 @@ def regress(
     truth: Annotated[
         str | None,
         typer.Option(help="Distribution at which a linear regression is most exact, as --prior."),
+        read_truth,
     ] = None,
     show_values: ShowValues = False,
     as_json: AsJson = False,
@@ -127,7 +128,7 @@ def regress(
             missing=missing,
             receipt=receipt,
             misfit=misfit,
-            truth=None if truth is None else read_truth(truth),
+            truth=truth,
             **design,
         )
     if as_json:
