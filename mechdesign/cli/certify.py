@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from ..errors import InputError, UntoldWarning, UtilityError, quote, warn
+from ..errors import UntoldWarning, UtilityError, quote, warn
 from ..labels import Label, listing
 from ..progress import waiting
-from .options import AsJson, Force, KernelSource, Outputs, Require, read_goal, say_advice
+from .options import AsJson, Force, KernelSource, Outputs, Require, read_goal, refuse, say_advice
 from .output import note, plain, print_json
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ def certify(
 
     asked = source.read_kernel()
     if not asked.notions:
-        raise InputError(
+        refuse(
             "--privacy",
-            expected="at least one notion with a level",
-            got="none",
-            remedy="add for example --privacy ldp:1",
+            "at least one notion with a level",
+            "none",
+            "add for example --privacy ldp:1",
         )
     saved = asked.designed.utility if isinstance(asked.designed, Design) else None
     is_default = utility is None and saved is None

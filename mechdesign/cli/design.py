@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import InfeasibleError, InputError, UntoldWarning, quote, warn
+from ..errors import InfeasibleError, UntoldWarning, quote, warn
 from ..progress import waiting
 from .designed_prior import DesignSource
 from .options import (
@@ -150,11 +150,11 @@ def design(
     labels = labels_or_number(goal, outputs)
     required = read_required(require, known, [goal], labels)
     if explain and any(path is not None for path in (output, csv, public)):
-        raise InputError(
+        refuse(
             "--explain",
-            expected="no --output, --csv or --public, as nothing is solved",
-            got="one of them",
-            remedy="leave out --explain to design and save",
+            "no --output, --csv or --public, as nothing is solved",
+            "one of them",
+            "leave out --explain to design and save",
         )
     if explain:
         choice = run_explain(known, goal, notions, labels, solver, required)

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from ..arguments import read_levels
-from ..errors import InputError
 from ..progress import waiting
-from .options import AsJson, Force, KernelSource, expect_picture
+from .options import AsJson, Force, KernelSource, expect_picture, refuse
 from .output import note, print_json
 
 
@@ -48,11 +47,11 @@ def envelope(
     from ..views.channels import envelope_json, print_envelope
 
     if source.privacy is not None:
-        raise InputError(
+        refuse(
             "--privacy",
-            expected="none, as an envelope is about a kernel and its prior",
-            got=", ".join(source.privacy),
-            remedy="leave it out; --risk-averse asks for what PMC bounds",
+            "none, as an envelope is about a kernel and its prior",
+            ", ".join(source.privacy),
+            "leave it out; --risk-averse asks for what PMC bounds",
         )
     if output is not None:
         expect_picture(output, force=force)

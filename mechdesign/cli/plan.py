@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError, quote
+from ..errors import quote
 from ..progress import waiting
-from .options import AsJson, Assurance, By, Confidence, Error, Feature
+from .options import AsJson, Assurance, By, Confidence, Error, Feature, refuse
 from .output import print_json, say
 
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ def plan(
     designed = load_release(kernel)
     if isinstance(designed, KernelPlan):
         if feature is not None:
-            raise InputError(
+            refuse(
                 "--feature",
-                expected="a design for one column with it",
-                got=f"a plan for {', '.join(map(quote, designed.names))}",
-                remedy="leave it out, or plan with the design of that column",
+                "a design for one column with it",
+                f"a plan for {', '.join(map(quote, designed.names))}",
+                "leave it out, or plan with the design of that column",
             )
         with waiting("planning", show=sys.stderr.isatty()):
             parts = zip(designed.names, designed.designs, strict=True)

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InputError
 from .designed_prior import DesignSource
 from .options import (
     AsJson,
@@ -23,6 +22,7 @@ from .options import (
     read_goal,
     read_required,
     read_solver,
+    refuse,
 )
 from .output import note, print_json, say
 
@@ -94,11 +94,11 @@ def smallest(
     given = {"--at-least": at_least, "--reports": reports, "--error": error}
     named = [name for name, value in given.items() if value is not None]
     if named not in (["--at-least"], ["--reports", "--error"]):
-        raise InputError(
+        refuse(
             "smallest level",
-            expected="either --at-least, or --reports and --error",
-            got=" and ".join(named) or "none of them",
-            remedy="write for example --at-least 0.6, or --reports 10000 --error 1%",
+            "either --at-least, or --reports and --error",
+            " and ".join(named) or "none of them",
+            "write for example --at-least 0.6, or --reports 10000 --error 1%",
         )
     if at_least is None:
         _check_only_for_values(utility, outputs, solver)
@@ -141,9 +141,9 @@ def _check_only_for_values(utility: str | None, outputs: str | None, solver: str
         "--solver": solver != "auto",
     }.items():
         if is_given:
-            raise InputError(
+            refuse(
                 option,
-                expected="--at-least with it",
-                got="--reports and --error, for which kernels are designed for estimates",
-                remedy="leave it out",
+                "--at-least with it",
+                "--reports and --error, for which kernels are designed for estimates",
+                "leave it out",
             )
