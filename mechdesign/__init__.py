@@ -11,11 +11,12 @@ Names are bound on first use, so that importing the package stays fast. They are
 """
 
 import importlib
-import re
 
 # The loader reads the file wherever it loaded the package from, an archive too.
 _FACE = __spec__.loader.get_data(f"{__path__[0]}/__init__.pyi").decode()
-_HOMES = {name: home for home, name in re.findall(r"^from (\.\S*) import (\w+)", _FACE, re.M)}
+_LINES = [line.split() for line in _FACE.splitlines() if line.startswith("from ")]
+#: The module that each name is from: ``from HOME import NAME as NAME``.
+_HOMES = {name: home for _, home, _, name, *_ in _LINES}
 
 __all__ = sorted(_HOMES)
 

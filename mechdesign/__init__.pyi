@@ -38,6 +38,7 @@ from .evidence._audit_samples import audit_samples as audit_samples
 from .evidence.findings import SampleAudit as SampleAudit
 from .evidence.findings import SampleVerdict as SampleVerdict
 from .exact import Verdict as Verdict
+from .forms._write_form import write_form as write_form
 from .inference._estimate import estimate as estimate
 from .inference._estimate_joint import estimate_joint as estimate_joint
 from .inference._estimate_rounds import estimate_change as estimate_change

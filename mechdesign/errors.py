@@ -39,7 +39,7 @@
     └── GlyphWarning                    pictures with boxes in place of characters without a font
 
 Each has a code that never changes its meaning, listed in :data:`KINDS`; :func:`explained` and
-``mechdesign explain MD103`` say what it means and what to do.
+``mechdesign doctor MD103`` say what it means and what to do.
 """
 
 from __future__ import annotations

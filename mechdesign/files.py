@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from .errors import LeftoverWarning, StorageError, asked_by, quote, warn
@@ -182,47 +182,52 @@ def _no_json(subject: str, got: str, remedy: str) -> StorageError:
 
 # Interrupts
 
-_UNDISTURBED: set[CodeType] = set()
-_held: list[int] = []
+class _Waiting:
+    """Interrupts that wait while something is done that must not stop half-way."""
+
+    depth = 0  # how many such things are under way, one in another
+    came = False
+
+
+def _let_interrupts_come() -> None:
+    """End what must not stop half-way; raises the interrupt that waited."""
+    _Waiting.depth -= 1
+    if _Waiting.came and not _Waiting.depth:
+        _Waiting.came = False
+        raise KeyboardInterrupt
 
 
 def undisturbed(function: Callable[P, T]) -> Callable[P, T]:
     """Let an interrupt wait that comes while a function runs, until it has ended.
 
     So nothing is made without the note that it is to be removed. It is raised right behind; where
-    :func:`noticed_interrupts` is not under way, nothing waits. Whether a call has begun is asked of
-    the stack: no moment lies between a mark and what it stands for.
+    :func:`noticed_interrupts` is not under way, nothing waits.
     """
 
+    @functools.wraps(function)
     def whole(*arguments: P.args, **named: P.kwargs) -> T:
-        found = function(*arguments, **named)
-        if _held:
-            _held.clear()
-            raise KeyboardInterrupt
-        return found
+        _Waiting.depth += 1
+        try:
+            return function(*arguments, **named)
+        finally:
+            _let_interrupts_come()
 
-    _UNDISTURBED.add(whole.__code__)
-    return functools.wraps(function)(whole)
+    return whole
 
 
 def unstopped(function: Callable[P, T]) -> Callable[P, T]:
     """Let no interrupt stop a function, nor come behind it: when it has ended, all is done."""
 
+    @functools.wraps(function)
     def whole(*arguments: P.args, **named: P.kwargs) -> T:
-        found = function(*arguments, **named)
-        _held.clear()
-        return found
+        _Waiting.depth += 1
+        try:
+            return function(*arguments, **named)
+        finally:
+            _Waiting.depth -= 1
+            _Waiting.came = False
 
-    _UNDISTURBED.add(whole.__code__)
-    return functools.wraps(function)(whole)
-
-
-def _is_undisturbed(frame: FrameType | None) -> bool:
-    while frame is not None:
-        if frame.f_code in _UNDISTURBED:
-            return True
-        frame = frame.f_back
-    return False
+    return whole
 
 
 @contextmanager
@@ -235,8 +240,8 @@ def noticed_interrupts() -> Iterator[Callable[[], None]]:
 
     def handler(number: int, frame: FrameType | None) -> None:
         interrupts.append(number)
-        if _is_undisturbed(frame):
-            _held.append(number)
+        if _Waiting.depth:
+            _Waiting.came = True
         else:
             signal.default_int_handler(number, frame)
 
@@ -249,13 +254,14 @@ def noticed_interrupts() -> Iterator[Callable[[], None]]:
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )
     if ours:
+        # An interrupt that nobody noticed may have cut short what kept count.
+        _Waiting.depth, _Waiting.came = 0, False
         signal.signal(signal.SIGINT, handler)
     try:
         yield check
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            _held.clear()
 
 
 # Writing
@@ -367,7 +373,6 @@ class Claim:
                 LeftoverWarning,
             )
 
-    @undisturbed
     def sweep_others(self) -> None:
         """Do the same for other targets in the folder that nobody is writing now.
 
@@ -408,12 +413,6 @@ class Claim:
                 target.unlink(missing_ok=True)
             raise
 
-    @undisturbed
-    def take(self, lock: BaseFileLock) -> None:
-        """Lock the claim; raises ``Timeout`` where somebody has it."""
-        lock.acquire(timeout=0)
-
-    @undisturbed
     def leave(self, lock: BaseFileLock) -> None:
         """Remove the hidden files that were not published, and give the claim up."""
         for name in self._parts:
@@ -442,12 +441,14 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
 
     check_writable(path, overwrite=overwrite)
     claim = Claim(Path(path), overwrite=overwrite)
+    # Interrupts wait, but for those that come while the claim is used.
+    _Waiting.depth += 1
     try:
         lock = FileLock(claim.lock, mode=0o600)
         check_folder(claim.lock)
         try:
             try:
-                claim.take(lock)
+                lock.acquire(timeout=0)
             except Timeout:
                 raise StorageError(
                     f"output {path}: expected a file that nobody else writes, got one that another "
@@ -457,11 +458,17 @@ def claimed(path: str | Path, *, overwrite: bool) -> Iterator[Claim]:
             check_writable(path, overwrite=overwrite)
             claim.sweep()
             claim.sweep_others()
-            yield claim
+            try:
+                _let_interrupts_come()
+                yield claim
+            finally:
+                _Waiting.depth += 1
         finally:
             claim.leave(lock)
     except OSError as problem:
         raise StorageError(f"output {path}: cannot be written ({problem.strerror}).") from None
+    finally:
+        _let_interrupts_come()
 
 
 @undisturbed

@@ -20,11 +20,12 @@ import hashlib
 import json
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,7 @@ from .exact import (
     Verdict,
     common_integers,
     float_at_most,
+    is_whole,
     read_fraction,
     read_integer,
     write_fraction,
@@ -54,6 +56,7 @@ from .exact import (
 from .files import read_json, write_text
 from .labels import Label
 from .mechanism import MOST_BITS, Mechanism
+from .numeric import finite_number
 from .prior import Prior
 from .privacy.notion import NOTIONS, Check, PrivacyNotion, notion_fields
 from .program.enclosures import CUT_SHORT, RELAXED
@@ -62,7 +65,7 @@ from .published import PublicDesign, denominator_to_json
 from .registry import is_registered
 from .requirement import REQUIREMENTS, Convex, Requirement, requirement_fields
 from .schema import Schema
-from .solve._design import Agreement, Design, confirmed_method, confirmed_solver
+from .solve._design import Design, confirmed_method, confirmed_solver
 from .solve.columns_plan import KernelPlan, PublicPlan
 from .stored_claims import compare_claims, difference, no_double, settled
 from .stored_duals import check_shapes, duals_from_json, duals_to_json
@@ -147,22 +150,38 @@ def load(path: str | Path) -> Saved:
 def to_json(designed: Saved) -> dict[str, Any]:
     """What :func:`save` writes, as plain values."""
     if isinstance(designed, PublicDesign):
+        question = designed.question
         body: dict[str, Any] = {
             "kind": "public",
-            "mechanism": mechanism_to_json(designed),
-            "notions": [_notion_out(notion) for notion in designed.notions],
-            **({"stated": list(designed.stated)} if designed.stated else {}),
-            **({} if designed.question is None else question_to_json(designed.question)),
+            **parts_to_json(
+                mechanism=designed, notions=designed.notions, stated=designed.stated or None
+            ),
+            **({} if question is None else question_to_json(question)),
             "fingerprint": designed.fingerprint,
         }
     elif isinstance(designed, Mechanism):
-        body = {"kind": "mechanism", "mechanism": mechanism_to_json(designed)}
+        body = {"kind": "mechanism", **parts_to_json(mechanism=designed)}
     elif isinstance(designed, Design):
         body = _design_out(designed)
     elif isinstance(designed, Infeasibility):
-        body = _proof_out(designed)
+        problem = designed.problem
+        body = {
+            "kind": "infeasible",
+            **parts_to_json(
+                prior=problem.prior,
+                notions=problem.notions,
+                requirements=problem.requirements,
+                outputs=problem.outputs,
+            ),
+            "below_zero": float_at_most(-designed.bound),
+            "duals": duals_to_json(designed.duals),
+        }
     elif isinstance(designed, KernelPlan):
-        body = _plan_out(designed)
+        plan = plan_to_json(designed, list(map(to_json, designed.designs)))
+        body = {"kind": "public plan", **plan, "total": _notion_out(designed.total)}
+        if not isinstance(designed, PublicPlan):
+            prior = None if designed.prior is None else prior_to_json(designed.prior)
+            body |= {"kind": "plan", "prior": prior}
     else:
         body = _subsets_out(designed)
     schema = REQUIRED_SCHEMA if "requirements" in body else SCHEMA
@@ -176,19 +195,22 @@ def seal(content: dict[str, Any]) -> dict[str, Any]:
 
 def _design_out(design: Design) -> dict[str, Any]:
     c = design.certificate
-    asked = [requirement_to_json(requirement) for requirement in design.requirements]
+    agreement = [
+        {**vars(row), "bound": number_to_json(row.bound), "gap": row.gap and _gap_out(row.gap)}
+        for row in design.agreement
+    ]
     return {
         "kind": "design",
         **asked_to_json(design.prior, design.notions, design.utility, design.mechanism.outputs),
-        **({"requirements": asked} if asked else {}),
-        "mechanism": mechanism_to_json(design.mechanism),
+        **parts_to_json(requirements=design.requirements or None, mechanism=design.mechanism),
         "method": design.method,
-        "agreement": [_agreement_out(row) for row in design.agreement],
+        "agreement": agreement,
         "certificate": {**_certificate_out(c), **_worst_out(design)},
     }
 
 
 def _certificate_out(c: Certificate) -> dict[str, Any]:
+    left = {name: share for name in ("moved", "inside") if (share := getattr(c.repair, name))}
     return {
         "verdicts": [str(check.verdict) for check in c.checks],
         "achieved": [list(map(number_to_json, check.achieved)) for check in c.checks],
@@ -206,8 +228,7 @@ def _certificate_out(c: Certificate) -> dict[str, Any]:
             "mixed": c.repair.mixed,
             "rounds": c.repair.rounds,
             "constant": c.repair.constant,
-            **({"moved": c.repair.moved} if c.repair.moved else {}),
-            **({"inside": c.repair.inside} if c.repair.inside else {}),
+            **left,
             "loss": _gap_out(c.repair_loss),
         },
         "solver": c.solver,
@@ -225,20 +246,7 @@ def _worst_out(design: Design) -> dict[str, Any]:
     worst = truths.worst(design.mechanism.weights[design.prior.support])
     if worst is None:
         return {}
-    return {"worst": [write_integer(w) for w in common_integers(worst.truth)[0]]}
-
-
-def _proof_out(proof: Infeasibility) -> dict[str, Any]:
-    problem = proof.problem
-    return {
-        "kind": "infeasible",
-        "prior": prior_to_json(problem.prior),
-        "notions": [_notion_out(notion) for notion in problem.notions],
-        "requirements": [requirement_to_json(r) for r in problem.requirements],
-        "outputs": [label_to_json(label) for label in problem.outputs],
-        "below_zero": float_at_most(-proof.bound),
-        "duals": duals_to_json(proof.duals),
-    }
+    return {"worst": list(map(write_integer, common_integers(worst.truth)[0]))}
 
 
 def _subsets_out(item: Any) -> dict[str, Any]:
@@ -247,37 +255,14 @@ def _subsets_out(item: Any) -> dict[str, Any]:
             f"save: expected a Design or a Mechanism, got {type(item).__name__}; pass the "
             "result of design(), or what has a kernel by its .mechanism."
         )
-    told: dict[str, Any] = {"notions": [_notion_out(notion) for notion in item.notions]}
-    kind = "subset selection"
+    kind, parts = "subset selection", dict[str, Any](notions=item.notions)
     if item.prices is not None and item.prior is not None:
-        kind, told["prior"] = "grouped selection", prior_to_json(item.prior)
-    elif item.has_names:
-        told["labels"] = [label_to_json(label) for label in item.inputs]
+        kind, parts["prior"] = "grouped selection", item.prior
+    else:
+        parts |= {"labels": item.inputs if item.has_names else None, "attributes": item.schema}
     if isinstance(item, PublicSelection):
-        kind = "public selection"
-        told |= {"stated": list(item.stated)} if item.stated else {}
-    if "prior" not in told:
-        told |= _schema_out(item.schema)
-    return {"kind": kind, **told, **stored.to_numbers(item)}
-
-
-def _plan_out(plan: KernelPlan) -> dict[str, Any]:
-    body = {
-        **plan_to_json(plan, [to_json(found) for found in plan.designs]),
-        "total": _notion_out(plan.total),
-    }
-    if isinstance(plan, PublicPlan):
-        return {"kind": "public plan", **body}
-    prior = None if plan.prior is None else prior_to_json(plan.prior)
-    return {"kind": "plan", **body, "prior": prior}
-
-
-def _agreement_out(row: Agreement) -> dict[str, Any]:
-    return {
-        **vars(row),
-        "bound": number_to_json(row.bound),
-        "gap": None if row.gap is None else _gap_out(row.gap),
-    }
+        kind, parts["stated"] = "public selection", item.stated or None
+    return {"kind": kind, **parts_to_json(**parts), **stored.to_numbers(item)}
 
 
 def _exact_out(value: Fraction | None) -> str | None:
@@ -297,24 +282,31 @@ def _digest(content: dict[str, Any]) -> str:
 # To JSON: parts
 
 
+def parts_to_json(**parts: Any) -> dict[str, Any]:
+    """Parts of a file by their names as plain values, see ``PARTS``; those that are ``None`` are
+    left out. Raises :class:`StorageError` as :func:`save`.
+    """
+    return {name: PARTS[name][0](part) for name, part in parts.items() if part is not None}
+
+
+def parts_from_json(content: dict[str, Any], *names: str) -> list[Any]:
+    """The inverse of :func:`parts_to_json`, for parts that are there."""
+    return [PARTS[name][1](content[name]) for name in names]
+
+
 def problem_to_json(problem: Problem) -> dict[str, Any]:
     """What a design is asked for, as plain values; raises :class:`StorageError` as :func:`save`."""
-    outputs = problem.outputs
-    asked = [requirement_to_json(requirement) for requirement in problem.requirements]
-    return {
-        **asked_to_json(problem.prior, problem.notions, problem.utility, outputs),
-        "outputs": [label_to_json(label) for label in outputs],
-        **({"requirements": asked} if asked else {}),
-    }
+    asked = asked_to_json(problem.prior, problem.notions, problem.utility, problem.outputs)
+    return asked | parts_to_json(outputs=problem.outputs, requirements=problem.requirements or None)
 
 
 def prior_to_json(prior: Prior) -> dict[str, Any]:
     """Labels, exact weights and probabilities of a prior, as plain values."""
     return {
-        "labels": [label_to_json(label) for label in prior.labels],
-        "weights": [write_integer(w) for w in prior.weights],
+        **parts_to_json(labels=prior.labels),
+        "weights": list(map(write_integer, prior.weights)),
         "probabilities": prior.probabilities.tolist(),
-        **_schema_out(prior.schema),
+        **parts_to_json(attributes=prior.schema),
     }
 
 
@@ -325,11 +317,8 @@ def asked_to_json(
     outputs: tuple[Label, ...],
 ) -> dict[str, Any]:
     """Prior, notions and utility as plain values; raises :class:`StorageError`."""
-    return {
-        "prior": prior_to_json(prior),
-        "notions": [_notion_out(notion) for notion in notions],
-        "utility": _utility_out(utility, prior, outputs),
-    }
+    parts = parts_to_json(prior=prior, notions=notions)
+    return {**parts, "utility": _utility_out(utility, prior, outputs)}
 
 
 def _utility_out(utility: Utility, prior: Prior, outputs: tuple[Label, ...]) -> dict[str, Any]:
@@ -417,16 +406,11 @@ def _utility_of(part: dict[str, Any]) -> Utility | None:
 def mechanism_to_json(mechanism: Mechanism) -> dict[str, Any]:
     """Integer weights and labels of a mechanism, as plain values."""
     return {
-        "inputs": [label_to_json(label) for label in mechanism.inputs],
-        "outputs": [label_to_json(label) for label in mechanism.outputs],
+        **parts_to_json(inputs=mechanism.inputs, outputs=mechanism.outputs),
         **denominator_to_json(mechanism.denominator),
         "weights": [[write_integer(int(w)) for w in row] for row in mechanism.weights],
-        **_schema_out(mechanism.schema),
+        **parts_to_json(attributes=mechanism.schema),
     }
-
-
-def _schema_out(schema: Schema | None) -> dict[str, Any]:
-    return {} if schema is None else {"attributes": schema.to_json()}
 
 
 def _notion_out(notion: PrivacyNotion) -> dict[str, Any]:
@@ -456,23 +440,21 @@ def requirement_to_json(requirement: Requirement) -> dict[str, Any]:
             f"save: expected a requirement that is a registered dataclass, got "
             f"{quote(requirement)}; save the mechanism alone, found.mechanism."
         )
-    values = {name: _field_out(value) for name, value in requirement_fields(requirement).items()}
+    given = requirement_fields(requirement).items()
+    values = {name: number_to_json(value) for name, value in given}
     return {"name": type(requirement).__name__, "parameters": values}
 
 
-def _field_out(value: Any) -> Any:
-    """A parameter of a requirement: numbers and tuples of them as they are, labels as labels."""
-    if isinstance(value, tuple):
-        return [_field_out(part) for part in value]
-    return number_to_json(value)
-
-
-def requirement_from_json(part: dict[str, Any], name: str = "file") -> Requirement:
-    """The requirement that was written; raises :class:`StorageError` for one that is not known."""
-    cls = REQUIREMENTS.get(str(part["name"]).lower())
-    if cls is None:
-        raise _unknown(name, "requirement", part["name"])
+def requirement_from_json(part: dict[str, Any]) -> Requirement:
+    """The requirement that was written; raises :class:`InputError` for one that is not known."""
+    cls = _known(REQUIREMENTS, "requirement", part["name"])
     return cls(**{key: number_from_json(value) for key, value in part["parameters"].items()})
+
+
+def _known(registry: dict[str, Any], kind: str, name: Any) -> Any:
+    """The class of a name; raises :class:`InputError` for one that is not known."""
+    found = registry.get(str(name).lower())
+    return found or _unknown(kind, name)
 
 
 # From JSON: whole files
@@ -484,86 +466,74 @@ def from_json(content: Any, name: str = "file") -> Design | Mechanism | SubsetSe
     if isinstance(found, KernelPlan):
         raise StorageError(
             f"{name}: expected one kernel, got a plan for {', '.join(found.names)}, which has one "
-            "for each; mechdesign show prints it, apply and estimate take it."
+            "for each; mechdesign check prints it, apply and estimate take it."
         )
     if isinstance(found, Infeasibility):
         raise StorageError(
             f"{name}: expected a kernel, got the proof that none satisfies "
-            f"{' and '.join(found.clash)}; mechdesign show prints it; what is asked has to change."
+            f"{' and '.join(found.clash)}; mechdesign check prints it; what is asked has to change."
         )
     return found
 
 
 def _content_in(content: Any, name: str) -> Saved:
+    def refuse(what: str) -> StorageError:
+        return StorageError(f"{name}: {what}")
+
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise StorageError(
-            f"{name}: expected a file written by mechdesign, got something else; pass a saved "
-            "design or mechanism."
+        raise refuse(
+            "expected a file written by mechdesign, got something else; pass a saved design or "
+            "mechanism."
         )
     if content.get("schema") not in (SCHEMA, REQUIRED_SCHEMA):
-        raise StorageError(
-            f"{name}: expected schema version {SCHEMA} or {REQUIRED_SCHEMA}, got "
+        raise refuse(
+            f"expected schema version {SCHEMA} or {REQUIRED_SCHEMA}, got "
             f"{quote(content.get('schema'))} (written by mechdesign "
             f"{quote(content.get('version', 'unknown'), 20)}); upgrade mechdesign to read it."
         )
     if not isinstance(content.get("version"), str):
-        raise StorageError(f"{name}: expected a version as text; take the original file.")
+        raise refuse("expected a version as text; take the original file.")
     try:
         digest = _digest(content)
     except (ValueError, TypeError, RecursionError):
-        raise StorageError(f"{name}: holds what is no JSON; take the original file.") from None
+        raise refuse("holds what is no JSON; take the original file.") from None
     if content.get("digest") != digest:
-        raise StorageError(
-            f"{name}: the contents do not match their digest, so the file was edited or damaged; "
-            "design again, or take the original file."
+        raise refuse(
+            "the contents do not match their digest, so the file was edited or damaged; design "
+            "again, or take the original file."
         )
     try:
-        found = _item_in(content, name)
+        if (read := _READERS.get(content["kind"])) is None:
+            raise InputError(
+                f"expected a design or a mechanism, got {quote(content['kind'])}; upgrade "
+                "mechdesign to read it."
+            )
+        found = read(content)
         told = {name: part for name, part in content.items() if name not in PRINTED}
         other = difference(told, to_json(found))
         if other is not None:
             raise ValueError(f"{other} stands there otherwise than it would be written")
         return found
-    except StorageError:
-        raise
     except CertificateError as failure:
-        raise StorageError(f"{name}: the file was altered ({failure}); design again.") from None
-    except InputError as problem:
-        raise StorageError(f"{name}: {problem}") from None
+        raise refuse(f"the file was altered ({failure}); design again.") from None
+    except (InputError, StorageError) as problem:
+        raise refuse(str(problem)) from None
     except _WRONG as problem:
-        raise StorageError(
-            f"{name}: a part is missing or has another form ({type(problem).__name__}: "
+        raise refuse(
+            f"a part is missing or has another form ({type(problem).__name__}: "
             f"{visible(str(problem))[:200]}); "
             "design again, or take the original file."
         ) from None
 
 
-def _item_in(content: dict[str, Any], name: str) -> Saved:
-    match content["kind"]:
-        case "mechanism":
-            return mechanism_from_json(content["mechanism"])
-        case "design":
-            return _design_in(content, name)
-        case "public":
-            return _public_in(content, name)
-        case "infeasible":
-            return _proof_in(content, name)
-        case "subset selection" | "grouped selection" | "public selection":
-            return _subsets_in(content, name)
-        case "plan" | "public plan":
-            return _plan_in(content, name)
-        case other:
-            raise StorageError(
-                f"{name}: expected a design or a mechanism, got {quote(other)}; upgrade "
-                "mechdesign to read it."
-            )
+def _kernel_in(content: dict[str, Any]) -> Mechanism:
+    return mechanism_from_json(content["mechanism"])
 
 
-def _public_in(content: dict[str, Any], name: str) -> PublicDesign:
-    notions = [_notion_in(part, name) for part in content["notions"]]
-    stated = _stated_in(content)
+def _public_in(content: dict[str, Any]) -> PublicDesign:
+    (notions,) = parts_from_json(content, "notions")
     mechanism, asked = _whole_mechanism(content["mechanism"]), question_from_json(content)
-    return PublicDesign.of(mechanism, notions, stated, asked)
+    return PublicDesign.of(mechanism, notions, _stated_in(content), asked)
 
 
 def _stated_in(content: dict[str, Any]) -> list[str]:
@@ -571,34 +541,28 @@ def _stated_in(content: dict[str, Any]) -> list[str]:
     return [_name_in(text) for text in content.get("stated", [])]
 
 
-def _proof_in(content: dict[str, Any], name: str) -> Infeasibility:
-    prior = prior_from_json(content["prior"])
-    notions = tuple(_notion_in(part, name) for part in content["notions"])
-    asked = tuple(requirement_from_json(part, name) for part in content["requirements"])
-    outputs = tuple(label_from_json(label) for label in content["outputs"])
-    proof = stated_proof(prior, notions, asked, outputs, partial(duals_from_json, content["duals"]))
+def _proof_in(content: dict[str, Any]) -> Infeasibility:
+    asked = parts_from_json(content, "prior", "notions", "requirements", "outputs")
+    proof = stated_proof(*asked, partial(duals_from_json, content["duals"]))
     if proof is None:
-        raise StorageError(
-            f"{name}: the dual variables do not prove that no kernel satisfies what is asked, so "
-            "the file was altered; design again."
+        raise InputError(
+            "the dual variables do not prove that no kernel satisfies what is asked, so the file "
+            "was altered; design again."
         )
     check_shapes(proof.duals, proof.problem)
     claimed, found = _share(content["below_zero"], math.inf), float_at_most(-proof.bound)
     if not 0 <= claimed <= found:
-        raise StorageError(
-            f"{name}: the file claims a bound of {quote(-claimed)}, its numbers give "
-            f"{quote(-found)}; design again."
+        raise InputError(
+            f"the file claims a bound of {quote(-claimed)}, its numbers give {quote(-found)}; "
+            "design again."
         )
     return proof
 
 
-def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
-    symbols: Any = None
-    if "labels" in content:
-        symbols = [label_from_json(label) for label in content["labels"]]
-    if content["kind"] == "grouped selection":
-        symbols = prior_from_json(content["prior"])
-    notions = [_notion_in(part, name) for part in content["notions"]]
+def _subsets_in(content: dict[str, Any]) -> SubsetSelection:
+    where = "prior" if content["kind"] == "grouped selection" else "labels"
+    (symbols,) = parts_from_json(content, where) if where in content else [None]
+    (notions,) = parts_from_json(content, "notions")
     stated = _stated_in(content) if content["kind"] == "public selection" else ()
     found = stored.from_numbers(content, symbols, notions, stated)
     if (schema := _schema_in(content)) is not None:
@@ -607,26 +571,25 @@ def _subsets_in(content: dict[str, Any], name: str) -> SubsetSelection:
     return found
 
 
-def _plan_in(content: dict[str, Any], name: str) -> KernelPlan:
+def _plan_in(content: dict[str, Any]) -> KernelPlan:
     held = "public" if content["kind"] == "public plan" else "design"
-    designs = [_content_in(part[held], name) for part in content["columns"]]
-    total = _notion_in(content["total"], name)
-    prior = None
-    if held == "design" and content["prior"] is not None:
-        prior = prior_from_json(content["prior"])
-    return plan_from_parts(content, designs, total, prior)
+    designs = [
+        _content_in(part[held], f"column {quote(part['name'])}") for part in content["columns"]
+    ]
+    prior = content["prior"] if held == "design" else None
+    prior = None if prior is None else prior_from_json(prior)
+    return plan_from_parts(content, designs, _notion_in(content["total"]), prior)
 
 
-def _design_in(content: dict[str, Any], name: str) -> Design:
-    prior = prior_from_json(content["prior"])
+def _design_in(content: dict[str, Any]) -> Design:
+    prior, notions = parts_from_json(content, "prior", "notions")
     mechanism = _whole_mechanism(content["mechanism"])
-    notions = tuple(_notion_in(part, name) for part in content["notions"])
     if mechanism.schema != prior.schema:
         raise ValueError("prior and kernel name different columns")
-    utility = _utility_in(content["utility"], prior, mechanism.outputs, name)
+    utility = _utility_in(content["utility"], prior, mechanism.outputs)
     saved = content["certificate"]
     outputs = mechanism.outputs if isinstance(utility, OutputUtility) else None
-    asked = tuple(requirement_from_json(part, name) for part in content.get("requirements", ()))
+    asked = tuple(map(requirement_from_json, content.get("requirements", ())))
     problem = state_problem(prior, utility, notions, outputs, None, asked)
     repair = _repair_in(saved["repair"], mechanism, outputs is not None)
     loss = saved["repair"]["loss"]
@@ -641,45 +604,44 @@ def _design_in(content: dict[str, Any], name: str) -> Design:
         confirmed_solver(_name_in(saved["solver"])),
     )
     check_shapes(certificate.duals, problem)
-    if not isinstance(saved["bound_source"], str):
-        raise TypeError("bound_source is no text")
+    if not isinstance(saved["bound_source"], str) or not isinstance(content["agreement"], list):
+        raise TypeError("bound_source is no text, or the record of other methods no list")
     if "worst" in saved:
-        if not (isinstance(utility, Estimation) and utility.truth == "any"):
-            raise ValueError("a worst truth that nothing asks for")
         masses = [read_integer(w) for w in saved["worst"]]
-        written = [write_integer(w) for w in masses] == saved["worst"]
-        if len(masses) != prior.support.size or min(masses) < 1 or not written:
+        good = isinstance(utility, Estimation) and utility.truth == "any"
+        good = good and len(masses) == prior.support.size and min(masses) > 0
+        if not good or list(map(write_integer, masses)) != saved["worst"]:
             raise ValueError("worst: expected a positive mass for each symbol that has some")
     width, found = problem.program.width(certificate.value), _certificate_out(certificate)
     if RELAXED in certificate.bound_source or CUT_SHORT in certificate.bound_source:
-        saved = settled(saved, certificate, found, width, problem.program.time_limit, name)
-    compare_claims(saved, certificate, found, width, name)
-    if not isinstance(content["agreement"], list):
-        raise TypeError("the record of other methods is no list")
+        saved = settled(saved, certificate, found, width, problem.program.time_limit)
+    compare_claims(saved, certificate, found, width)
     method = confirmed_method(problem, _name_in(content["method"]), mechanism)
     return Design(
         mechanism, prior, utility, notions, method, certificate, requirements=problem.requirements
     )
 
 
+_READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "mechanism": _kernel_in,
+    "design": _design_in,
+    "public": _public_in,
+    "infeasible": _proof_in,
+    **dict.fromkeys(("subset selection", "grouped selection", "public selection"), _subsets_in),
+    **dict.fromkeys(("plan", "public plan"), _plan_in),
+}
+
+
 def _repair_in(part: dict[str, Any], mechanism: Mechanism, is_fixed: bool) -> Repair:
     """The record of the repair; ``ValueError`` for one that no repair can have left. Positions are
     those of the outputs where they are fixed, else of those that a solver found.
     """
-    if part.keys() - _REPAIR:
-        raise ValueError("the record of the repair holds names that are not known")
     merged, rounds, constant = part["merged"], part["rounds"], part["constant"]
-    if not isinstance(merged, list):
-        raise TypeError("the record of merged outputs is no list")
-    whole = [*merged, rounds]
-    if not all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in whole):
-        raise ValueError("the record of the repair holds other things than whole numbers")
-    if is_fixed and max(merged, default=0) >= mechanism.shape[1]:
-        raise ValueError("the record of the repair names outputs that there are not")
-    if not isinstance(constant, bool):
-        raise TypeError("the record of the repair does not say whether the kernel is constant")
-    if constant and (mechanism.weights != mechanism.weights[0]).any():
-        raise ValueError("a constant kernel is claimed, and its rows differ")
+    good = not part.keys() - _REPAIR and isinstance(merged, list) and isinstance(constant, bool)
+    good = good and all(is_whole(number, 0) for number in (*merged, rounds))
+    good = good and not (is_fixed and max(merged, default=0) >= mechanism.shape[1])
+    if not good or (constant and (mechanism.weights != mechanism.weights[0]).any()):
+        raise ValueError("a record of the repair that no repair leaves")
     shares = (part["mixed"], part.get("moved", 0.0), part.get("inside", 0.0))
     mixed, moved, inside = (_share(share, 1) for share in shares)
     return Repair(tuple(merged), mixed, rounds, constant, moved, inside)
@@ -687,11 +649,7 @@ def _repair_in(part: dict[str, Any], mechanism: Mechanism, is_fixed: bool) -> Re
 
 def _share(value: Any, most: float) -> float:
     """A number from 0 to ``most``, finite."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"expected a number, got {quote(value)}")
-    if not (0 <= value <= most and math.isfinite(value)) or no_double(value):
-        raise ValueError(f"expected a number from 0 to {most}, got {quote(value)}")
-    return float(value)
+    return finite_number(None if no_double(value) else value, "share or bound", 0, most)
 
 
 def _name_in(text: Any) -> str:
@@ -718,7 +676,7 @@ def unmet_notions(content: Any) -> list[Check]:
             return [check for part in parts for check in unmet_notions(part)]
         mechanism = mechanism_from_json(content["mechanism"])
         known = [part for part in content["notions"] if part["name"].lower() in NOTIONS]
-        notions = [_notion_in(part, "file") for part in known]
+        notions = [_notion_in(part) for part in known]
         if "prior" in content:
             prior = prior_from_json(content["prior"])
         else:
@@ -736,8 +694,7 @@ def prior_from_json(part: dict[str, Any]) -> Prior:
         # Whoever made the design was told of symbols without mass.
         warnings.simplefilter("ignore")
         found = Prior.from_counts(
-            [read_fraction(w) for w in part["weights"]],
-            [label_from_json(label) for label in part["labels"]],
+            map(read_fraction, part["weights"]), *parts_from_json(part, "labels")
         )
         return found.with_schema(_schema_in(part))
 
@@ -753,12 +710,7 @@ def mechanism_from_json(part: dict[str, Any]) -> Mechanism:
     one *= read_integer(part.get("denominator", 1))
     if not 0 < one < 2 << MOST_BITS:
         raise ValueError("a kernel over no number, or over a long one")
-    found = Mechanism.over(
-        weights,
-        one,
-        [label_from_json(label) for label in part["inputs"]],
-        [label_from_json(label) for label in part["outputs"]],
-    )
+    found = Mechanism.over(weights, one, *parts_from_json(part, "inputs", "outputs"))
     return found.with_schema(_schema_in(part))
 
 
@@ -771,7 +723,7 @@ def _whole_mechanism(part: dict[str, Any]) -> Mechanism:
 
 
 def _schema_in(part: dict[str, Any]) -> Schema | None:
-    return Schema.from_json(part["attributes"]) if "attributes" in part else None
+    return parts_from_json(part, "attributes")[0] if "attributes" in part else None
 
 
 def _weights_in(row: list[Any]) -> list[int]:
@@ -783,24 +735,21 @@ def _weights_in(row: list[Any]) -> list[int]:
     return [read_integer(cell) for cell in row]
 
 
-def _notion_in(part: dict[str, Any], name: str) -> PrivacyNotion:
-    """The notion that was written; raises :class:`StorageError` for one that is not known."""
-    cls = NOTIONS.get(part["name"].lower())
-    if cls is None:
-        raise _unknown(name, "notion", part["name"])
-    given = part["parameters"].items()
+def _notion_in(part: dict[str, Any]) -> PrivacyNotion:
+    """The notion that was written; raises :class:`InputError` for one that is not known."""
+    cls = _known(NOTIONS, "notion", part["name"])
     readers = dict.fromkeys(cls.level_fields, level_from_json)
-    return cls(**{key: readers.get(key, number_from_json)(value) for key, value in given})
+    values = part["parameters"].items()
+    found: PrivacyNotion = cls(**{k: readers.get(k, number_from_json)(v) for k, v in values})
+    return found
 
 
-def _utility_in(
-    part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...], file: str
-) -> Utility:
+def _utility_in(part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...]) -> Utility:
     """The utility that was written: a registered one, or its matrix of gains over the outputs."""
     if not isinstance(part["name"], str):
         raise TypeError("the name of a utility is no text")
     if "parts" in part:
-        return _worst_case_in(part, prior, outputs, file)
+        return _worst_case_in(part, prior, outputs)
     if "questions" in part:
         answers, truth = part["answers"], part["truth"]
         return Estimation(
@@ -812,7 +761,7 @@ def _utility_in(
     if "gains" not in part:
         utility = _utility_of(part)
         if utility is None or isinstance(utility, LinearUtility):
-            raise _unknown(file, "utility", part.get("class", part["name"]))
+            return _unknown("utility", part.get("class", part["name"]))
         return utility
     gains = np.array(part["gains"], dtype=float)
     named = _utility_of(part)
@@ -834,17 +783,13 @@ def _gives(
 
 def asked_from_json(part: dict[str, Any]) -> tuple[Prior, list[PrivacyNotion], Utility]:
     """Prior, notions and utility that :func:`asked_to_json` wrote, with ``outputs`` beside them."""
-    prior = prior_from_json(part["prior"])
-    outputs = tuple(label_from_json(label) for label in part["outputs"])
-    notions = [_notion_in(notion, "file") for notion in part["notions"]]
-    return prior, notions, _utility_in(part["utility"], prior, outputs, "file")
+    prior, notions, outputs = parts_from_json(part, "prior", "notions", "outputs")
+    return prior, list(notions), _utility_in(part["utility"], prior, outputs)
 
 
-def _worst_case_in(
-    part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...], file: str
-) -> WorstCase:
+def _worst_case_in(part: dict[str, Any], prior: Prior, outputs: tuple[Label, ...]) -> WorstCase:
     parts = part["parts"]
-    utilities = [_utility_in(entry["utility"], prior, outputs, file) for entry in parts]
+    utilities = [_utility_in(entry["utility"], prior, outputs) for entry in parts]
     if part["each"]:
         (utility,) = utilities
         if not isinstance(utility, LinearUtility):
@@ -859,8 +804,27 @@ def _worst_case_in(
     )
 
 
-def _unknown(file: str, kind: str, name: Any) -> StorageError:
-    return StorageError(
-        f"{file}: the {kind} {quote(name)} is not known here; import the module that defines it, "
-        "then load again."
+def _unknown(kind: str, name: Any) -> NoReturn:
+    raise InputError(
+        f"the {kind} {quote(name)} is not known here; import the module that defines it, then load "
+        "again."
     )
+
+
+def _all(*each: Callable[[Any], Any]) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """How a list of parts is written and read, from how one is."""
+    write, read = each
+    return lambda parts: list(map(write, parts)), lambda parts: tuple(map(read, parts))
+
+
+_LABELS = _all(label_to_json, label_from_json)
+#: The parts that files of several kinds have: how each is written and how it is read.
+PARTS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "prior": (prior_to_json, prior_from_json),
+    "mechanism": (mechanism_to_json, mechanism_from_json),
+    "notions": _all(_notion_out, _notion_in),
+    "requirements": _all(requirement_to_json, requirement_from_json),
+    "attributes": (Schema.to_json, Schema.from_json),
+    "stated": (list, list),
+    **dict.fromkeys(("labels", "inputs", "outputs"), _LABELS),
+}

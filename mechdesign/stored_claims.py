@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .certificate.certificate import UNKNOWN, Certificate
-from .errors import GapWarning, StorageError, quote, warn
+from .errors import GapWarning, InputError, quote, warn
 from .exact import nearest_float, read_fraction
 from .program.enclosures import SEARCHED
 
@@ -61,26 +61,25 @@ def settled(
     found: dict[str, Any],
     width: float,
     limit: float,
-    name: str,
 ) -> dict[str, Any]:
     """The claims with the bound that is proved here, where a longer search may have proved more.
 
-    A claim that is better than what is proved is told and not kept. Raises :class:`StorageError`
-    for one that the kernel itself refutes.
+    A claim that is better than what is proved is told and not kept. Raises :class:`InputError` for
+    one that the kernel itself refutes.
     """
     value, bound, gap = certificate.value, _number(saved["bound"]), _number(saved["gap"])
     margin = _SEARCHED * max(v for v in (1.0, width, abs(value)) if v < math.inf)
     exact = saved["bound_exact"]
     least = bound if exact is None else min(bound, nearest_float(read_fraction(exact)))
     if not (bound >= value and least >= value - _AGREEMENT * max(1.0, abs(value)) and gap >= 0):
-        raise StorageError(
-            f"{name}: the file claims bound {quote(bound)} and gap {quote(saved['gap'])}, its "
+        raise InputError(
+            f"the file claims bound {quote(bound)} and gap {quote(saved['gap'])}, its "
             f"kernel has the value {quote(value)}; design again."
         )
     better = least < certificate.bound - margin or gap * width < certificate.gap * width - margin
     if better or (saved["optimal"] and not certificate.is_optimal):
         warn(
-            f"{name}: the file claims a bound of {least:.9g} and a gap of {gap:.2g}, which was not "
+            f"the file claims a bound of {least:.9g} and a gap of {gap:.2g}, which was not "
             f"proved within {limit:g} seconds; {certificate.bound:.9g} and {certificate.gap:.2g} "
             "were and are kept; design again with the time limit that it was made with",
             GapWarning,
@@ -89,13 +88,9 @@ def settled(
 
 
 def compare_claims(
-    saved: dict[str, Any],
-    certificate: Certificate,
-    found: dict[str, Any],
-    width: float,
-    name: str,
+    saved: dict[str, Any], certificate: Certificate, found: dict[str, Any], width: float
 ) -> None:
-    """Refuse a file whose claims its own numbers do not bear out.
+    """Raise :class:`InputError` for claims that the numbers of a file do not bear out.
 
     Value, bound and gaps are computed afresh. A bound of a search may end a little elsewhere, and
     functions given in floats may be rounded otherwise; another bound from the same dual variables
@@ -122,9 +117,9 @@ def compare_claims(
             a, b = ((read_fraction if exact else _number)(value) for value in (said, own))
             near = bool(abs(float(a - b)) <= room[claim] and (rough or a >= b))
         if not near:
-            raise StorageError(
-                f"{name}: the file claims {claim} {quote(said)}, its numbers give "
-                f"{quote(own)}; design again."
+            raise InputError(
+                f"the file claims {claim} {quote(said)}, its numbers give {quote(own)}; "
+                "design again."
             )
 
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Protocol
+from typing import Any
 
 from ..channels._refines import refines
 from ..exact import Verdict
-from ..solve._design import Design
 
 # Kernels up to so many entries of two post-processings, for tens of pairs in a second.
 _MOST_ENTRIES = 2000
@@ -44,28 +43,13 @@ class Order:
     verdict: Verdict
 
 
-class _Point(Protocol):
-    """What is read of a point of a comparison."""
-
-    @property
-    def prior(self) -> str: ...
-    @property
-    def utility(self) -> str: ...
-    @property
-    def notion(self) -> str: ...
-    @property
-    def target(self) -> float: ...
-    @property
-    def design(self) -> Design: ...
-
-
-def orders_of(group: Sequence[_Point]) -> Iterator[Order]:
-    """Every ordered pair of the kernels at one target of one panel."""
+def orders_of(group: Sequence[Any]) -> Iterator[Order]:
+    """Every ordered pair of the kernels of points at one target of one panel."""
     for one, two in permutations(group, 2):
         yield Order(one.prior, one.utility, one.target, one.notion, two.notion, _verdict(one, two))
 
 
-def _verdict(one: _Point, two: _Point) -> Verdict:
+def _verdict(one: Any, two: Any) -> Verdict:
     if any(getattr(one, name) < getattr(two, name) * (1 - _ROOM) - _ROOM for name in _MONOTONE):
         return Verdict.NO
     n, m = one.design.mechanism.shape

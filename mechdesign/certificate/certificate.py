@@ -152,76 +152,59 @@ def gap_out_of(gap: float, unit: str) -> str:
     return f"{gap_text(gap)} of {unit}" if gap < UNKNOWN else "unknown"
 
 
-def certify(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certificate]:
+def certify(
+    problem: Problem, candidate: Candidate, *, given: bool = False
+) -> tuple[Mechanism, Certificate]:
     """Repair a candidate, check it exactly, and bound the optimum by its duals.
+
+    A kernel that is ``given`` may be far from private: it is kept, as far as privacy and
+    requirements allow, and nothing better is put in its place.
 
     Raises :class:`CertificateError` with the evidence if a check does not say yes.
     """
     program = problem.program
     candidate = _checked(program, candidate)
+    kernel = candidate.kernel
     restricted = isinstance(program, LinearProgram) and program.is_restricted
     if isinstance(program, LinearProgram) and restricted:
-        weights, repair = repair_required(program, candidate.kernel, candidate.inside)
+        weights, repair = (
+            repair_given(program, kernel)
+            if given
+            else repair_required(program, kernel, candidate.inside)
+        )
     else:
-        weights, repair = repaired(problem, candidate.kernel)
+        weights, repair = repaired(problem, kernel)
+        if given:
+            weights, repair = _better_of_far(problem, kernel, weights, repair)
         weights, mixed = keep_sums(program, weights)
-        whole = repair.constant or mixed == 1
-        repair = replace(repair, mixed=max(repair.mixed, mixed), constant=whole)
+        constant = repair.constant or mixed == 1
+        repair = replace(repair, mixed=joined(repair.mixed, mixed), constant=constant)
     mechanism = problem.mechanism(weights)
     value = problem.enclose(mechanism)
-    constant = program.exact_constant_value
-    worse = value is not None and constant is not None and value.high < constant
-    if not restricted and worse:
+    constant_value = program.exact_constant_value
+    worse = value is not None and constant_value is not None and value.high < constant_value
+    if worse and not (given or restricted):
         # Noise made it worse than an uninformative kernel, which is always private.
-        weights = to_weights(program.constant_kernel)
-        mechanism, repair = problem.mechanism(weights), Repair((), 1.0, 1, constant=True)
-        value = problem.enclose(mechanism)
-    return mechanism, _examined(problem, candidate, mechanism, repair, value)
-
-
-def certify_given(problem: Problem, candidate: Candidate) -> tuple[Mechanism, Certificate]:
-    """:func:`certify` for a kernel from anywhere, which may be far from private.
-
-    It is kept, as far as privacy and requirements allow, whatever its value: nothing better is put
-    in its place.
-    """
-    program = problem.program
-    candidate = _checked(program, candidate)
-    if isinstance(program, LinearProgram) and program.is_restricted:
-        weights, repair = repair_given(program, candidate.kernel)
-        mechanism = problem.mechanism(weights)
-        value = problem.enclose(mechanism)
-        return mechanism, _examined(problem, candidate, mechanism, repair, value)
-    weights, repair = repaired(problem, candidate.kernel)
-    held = isinstance(program, EstimationProgram) and program.apart
-    if not held and (repair.mixed > FAR or repair.merged):
-        far = repair_far(candidate.kernel, program.cone)
-        values = [problem.enclose(problem.mechanism(w)) for w in (weights, far[0])]
-        # A constant kernel says nothing of what was given, whatever its value.
-        if repair.constant or (not far[1].constant and _is_above(values[1], values[0])):
-            weights, repair = far
-    weights, mixed = keep_sums(program, weights)
-    constant = repair.constant or mixed == 1
-    repair = replace(repair, mixed=joined(repair.mixed, mixed), constant=constant)
-    mechanism = problem.mechanism(weights)
-    value = problem.enclose(mechanism)
-    return mechanism, _examined(problem, candidate, mechanism, repair, value)
-
-
-def _is_above(first: Enclosure | None, second: Enclosure | None) -> bool:
-    return first is not None and second is not None and first.low > second.low
-
-
-def _examined(
-    problem: Problem,
-    candidate: Candidate,
-    mechanism: Mechanism,
-    repair: Repair,
-    value: Enclosure | None,
-) -> Certificate:
+        mechanism = problem.mechanism(to_weights(program.constant_kernel))
+        repair, value = Repair((), 1.0, 1, constant=True), problem.enclose(mechanism)
     near = _stated(problem, mechanism, value)
     share = _lost(problem, candidate, mechanism, near)
-    return examine(problem, mechanism, candidate.duals, repair, share, candidate.solver, value)
+    duals, solver = candidate.duals, candidate.solver
+    return mechanism, examine(problem, mechanism, duals, repair, share, solver, value)
+
+
+def _better_of_far(
+    problem: Problem, kernel: NDArray[np.float64], weights: NDArray[np.int64], repair: Repair
+) -> tuple[NDArray[np.int64], Repair]:
+    """The better of the usual repair and that of a kernel that is far from private."""
+    held = isinstance(problem.program, EstimationProgram) and problem.program.apart
+    if held or not (repair.mixed > FAR or repair.merged):
+        return weights, repair
+    far = repair_far(kernel, problem.program.cone)
+    first, second = (problem.enclose(problem.mechanism(w)) for w in (weights, far[0]))
+    is_above = second is not None and first is not None and second.low > first.low
+    # A constant kernel says nothing of what was given, whatever its value.
+    return far if repair.constant or (not far[1].constant and is_above) else (weights, repair)
 
 
 def _checked(program: Program, candidate: Candidate) -> Candidate:
@@ -350,22 +333,19 @@ def repaired(problem: Problem, kernel: NDArray[np.float64]) -> tuple[NDArray[np.
 
 def _lost(problem: Problem, candidate: Candidate, mechanism: Mechanism, value: float) -> float:
     """Utility that the repair of a candidate cost, as a share of what gaps are a share of."""
-    program = problem.program
-    if isinstance(program, LinearProgram) and candidate.kernel.size > LARGE:
-        live, cleaned = clean_columns(candidate.kernel)
-        after = value
-        if program.for_solvers.program is not program:
-            program = program.for_solvers.program
-            after = program.value(mechanism.kernel[problem.kept])
-        before = program.on_outputs(live).value(cleaned)
-        return _share(max(before - after, 0.0), program.width(after))
-    cleaned = clean_kernel(candidate.kernel)
-    if isinstance(program, LinearProgram) and program.for_solvers.program is not program:
-        # Of gains far from zero, floats see nothing but the differences.
-        near = program.for_solvers.program
-        after = near.value(mechanism.kernel[problem.kept])
-        return _share(max(near.value(cleaned) - after, 0.0), near.width(after))
-    return _share(max(program.value(cleaned) - value, 0.0), program.width(value))
+    program, kernel = problem.program, candidate.kernel
+    if not isinstance(program, LinearProgram):
+        before = program.value(clean_kernel(kernel))
+        return _share(max(before - value, 0.0), program.width(value))
+    # Of gains far from zero, floats see nothing but the differences.
+    near = program.for_solvers.program
+    after = value if near is program else near.value(mechanism.kernel[problem.kept])
+    if kernel.size > LARGE:
+        live, cleaned = clean_columns(kernel)
+        before = near.on_outputs(live).value(cleaned)
+    else:
+        before = near.value(clean_kernel(kernel))
+    return _share(max(before - after, 0.0), near.width(after))
 
 
 def _share(loss: float, width: float) -> float:

@@ -30,8 +30,7 @@ from ..program.duals import Duals
 from ..program.enclosures import RELAXED, SEARCHED, as_ball
 from ..program.program import SEARCHING, EstimationProgram, TwoSided
 from ..program.worst import WorstTruthProgram
-from ..utility.estimation import as_fraction, as_rational
-from ..utility.truths import Asked
+from ..utility.survey import Survey, as_fraction, as_rational
 from .columns.exact_columns import Deviations, columns_of_cone, too_large
 from .lifts import LiftBounds, least_risk
 from .quadratic.cones import wider_cones
@@ -178,7 +177,7 @@ def _design_bound(
 
 
 def exact_quadratic(
-    survey: Asked, inverse: NDArray[np.float64]
+    survey: Survey, inverse: NDArray[np.float64]
 ) -> tuple[list[list[Fraction]], Fraction]:
     """G with rᵀGr/(πᵀr) = uᵀ(Y A Yᵀ)u/s, and 2 tr(A Y), exactly."""
     from flint import fmpq_mat
@@ -211,7 +210,7 @@ def columns_outside(program: EstimationProgram) -> Iterable[Deviations] | None:
 def listed_bound(
     duals: Duals,
     columns: Iterable[Deviations],
-    surveys: Sequence[Asked],
+    surveys: Sequence[Survey],
     shares: Sequence[Fraction] = (Fraction(1),),
 ) -> Fraction | None:
     """The bound on minus the mean of risks, by their shares, over given columns, which must be all

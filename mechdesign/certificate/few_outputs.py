@@ -20,7 +20,7 @@ from .. import clock
 from ..errors import SolverError
 from ..exact import nearest_float
 from ..linear.solvers import solved_candidate
-from ..program.duals import Branch, Candidate, Duals, scaled
+from ..program.duals import Branch, Candidate, Duals
 from ..program.program import LinearProgram
 from .bounds import upper_bound
 from .feasible import slack_duals
@@ -169,4 +169,5 @@ class _Search:
         if below >= 0:
             return Duals()
         size = float(np.abs(part.gains).max())
-        return scaled(found, max(8 * size / -below, 1.0))
+        factor = max(8 * size / -below, 1.0)
+        return found.mapped(lambda numbers: factor * numbers)

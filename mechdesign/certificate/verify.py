@@ -2498,7 +2498,7 @@ def _check_groups(content: dict[str, Any], report: Report) -> None:
         risk = _subset_risk(content) if len(groups) == 1 else None
         report.add("risk", risk, "n times the squared error, summed")
     for claim in ("achieved", "bound", "fingerprint")[2 * is_public :]:
-        report.add(claim, None, "of a kernel without a matrix: mechdesign show computes it")
+        report.add(claim, None, "of a kernel without a matrix: mechdesign check computes it")
 
 
 _Residues = list[tuple[Fraction, Fraction]]

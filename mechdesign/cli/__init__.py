@@ -5,7 +5,7 @@ Out: what Python gives for them, shown by ``views`` on standard output; everythi
 standard error. Exit codes: 0 done; 1 an audited kernel does not (provably) meet an asked level, or
 a checked result fails; 2 the input cannot be used; 3 a solver or an exact check failed; 4 no kernel
 does what is asked, which is proved; 5 standard output cannot be written. Those of ``verify`` are
-its own, but for 5. Errors and warnings end with the code of their kind (``explain``).
+its own, but for 5. Errors and warnings end with the code of their kind (``doctor CODE``).
 
 No input makes :func:`main` raise; where code of one's own does, the message names its method.
 """
@@ -107,11 +107,19 @@ def _run(arguments: list[str]) -> Any:
 
         print(greeting())
         return OK
+    if arguments[:1] == ["verify"] and not completing:
+        # The checker needs nothing of what other commands are made of.
+        from .proving import asked_alone, prove
+
+        if asked_alone(arguments[1:]):
+            return prove(arguments[1:])
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     from typer.main import get_command
 
     from .application import application
 
-    command = get_command(application(arguments))
+    command = get_command(application())
     try:
         return command.main(args=arguments, prog_name="mechdesign", standalone_mode=False)
     except SystemExit as left:

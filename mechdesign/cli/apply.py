@@ -8,17 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import (
-    AsJson,
-    ExcelSafe,
-    Force,
-    Kernel,
-    ReleaseOptions,
-    note,
-    print_json,
-    say,
-    say_receipt,
-)
+from .options import AsJson, ExcelSafe, Force, Kernel, ReleaseOptions, say_receipt
+from .output import note, print_json, say
 
 
 def apply(
@@ -76,7 +67,10 @@ def apply(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Privatise columns of a file with a saved design or plan, exactly and at any size."""
+    """Privatise columns of a file with a saved design or plan.
+
+    Reports are drawn exactly, from files of any size.
+    """
     from ..arguments import read_symbol, read_symbols
     from ..kernel_files import check_order, load_release
     from ..mechanism import ImplicitKernel, kernel_of

@@ -3,47 +3,81 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import InputError
 from ..progress import waiting
 from .exit_codes import NOT_MET
-from .options import (
-    AsJson,
-    KernelSource,
-    Require,
-    print_json,
-)
+from .options import AsJson, Force, KernelSource, Require, refuse, refuse_typed
+from .output import print_json
+from .samples import SampleOptions
 
 if TYPE_CHECKING:
     from ..subsets import SubsetSelection
 
 
+@dataclass(frozen=True, kw_only=True)
+class AuditSource(KernelSource):
+    """The same, or nothing where a mechanism is called."""
+
+    kernel: Annotated[
+        Any,
+        typer.Argument(
+            help="A saved design, or a kernel as CSV with labels or as JSON rows; with --reported "
+            "a table of any kind with inputs and reports."
+        ),
+    ] = None
+
+
 def audit(
-    source: KernelSource,
+    context: typer.Context,
+    source: AuditSource,
+    samples: SampleOptions,
     require: Require = None,
     as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
-    """Say what a kernel leaks under every notion, and whether it meets what is asked.
+    """Say what a kernel leaks, and whether it keeps what is asked.
 
     A saved design brings its own prior, notions and requirements; --privacy and --require ask for
     others. Levels are exact and rounded up, with --json to the next double; leakages of single
     outputs and mutual information are computed in doubles, of which --json shows all digits.
 
-    Exit codes: 0 all that is asked is proved, or nothing is asked, whatever the levels are; 1
-    something is not met or undecided; 2 the input cannot be used.
+    With --reported, KERNEL is a table of inputs (--column) and reports, and with --mechanism a
+    function is called: claims are judged from samples alone, with confidence limits that hold all
+    at once: violated, consistent, or cannot tell. Name all outcomes with --outputs, as without them
+    no claim can be consistent.
+
+    Exit codes: 0 all that is asked is proved or consistent, or nothing is asked, whatever the
+    levels are; 1 something is not met or undecided; 2 the input cannot be used.
     """
+    if samples.are_given:
+        others = ("require", "normalise", "table", "weights", "bins", "bins_from", "max_symbols")
+        refuse_typed(context, others, "where samples are judged")
+        is_met = samples.judge(source, as_json=as_json, force=force)
+    else:
+        names = [field.name for field in fields(samples)]
+        refuse_typed(context, names, "without --reported or --mechanism, as it is about samples")
+        if not source.kernel:
+            refuse("audit", "a KERNEL, or --mechanism", "neither", "name a file or a function")
+        selection = source.read_subset_selection()
+        if selection is not None:
+            is_met = _audit_subsets(selection, source, require, as_json=as_json)
+        else:
+            is_met = _audit_kernel(source, require, as_json=as_json)
+    if not is_met:
+        raise typer.Exit(NOT_MET)
+
+
+def _audit_kernel(source: KernelSource, require: list[str] | None, *, as_json: bool) -> bool:
     from .._audit import audit as run_audit
     from ..mechanism import warn_of_disclosure
     from ..views.plain import audit_json
     from ..views.text import print_audit
 
-    selection = source.read_subset_selection()
-    if selection is not None:
-        _audit_subsets(selection, source, require, as_json=as_json)
-        return
     asked = source.read_kernel(any_prior=True)
     required = asked.read_required(require)
     with waiting("auditing", show=sys.stderr.isatty()):
@@ -53,13 +87,12 @@ def audit(
         print_json(audit_json(report))
     else:
         print_audit(report)
-    if report.verdict is not None and str(report.verdict) != "yes":
-        raise typer.Exit(NOT_MET)
+    return report.verdict is None or str(report.verdict) == "yes"
 
 
 def _audit_subsets(
     selection: SubsetSelection, source: KernelSource, require: list[str] | None, *, as_json: bool
-) -> None:
+) -> bool:
     """The levels of a subset selection, under the masses that it was made for."""
     from ..views.plain import subset_checks_json
     from ..views.text import print_subset_checks
@@ -77,5 +110,4 @@ def _audit_subsets(
         print_json(subset_checks_json(selection, checks))
     else:
         print_subset_checks(selection, checks)
-    if not all(str(check.verdict) == "yes" for check in checks):
-        raise typer.Exit(NOT_MET)
+    return all(str(check.verdict) == "yes" for check in checks)

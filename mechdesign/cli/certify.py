@@ -14,18 +14,8 @@ from ..arguments import read_outputs
 from ..errors import InputError, UntoldWarning, UtilityError, quote, warn
 from ..labels import Label, listing
 from ..progress import waiting
-from .options import (
-    AsJson,
-    Force,
-    KernelSource,
-    Outputs,
-    Require,
-    note,
-    plain,
-    print_json,
-    read_goal,
-    say_advice,
-)
+from .options import AsJson, Force, KernelSource, Outputs, Require, read_goal, say_advice
+from .output import note, plain, print_json
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -57,9 +47,10 @@ def certify(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Make a kernel of any tool exactly private, check it, and bound what a better one could gain.
+    """Make a kernel of any tool exactly private; bound what is best.
 
-    A saved design brings its own prior, notions, requirements and utility; --privacy, --require and
+    What a kernel lacks of a level is repaired, and what a better one could gain is bounded. A saved
+    design brings its own prior, notions, requirements and utility; --privacy, --require and
     --utility ask for others.
     """
     from .._audit import audit as run_audit

@@ -26,11 +26,10 @@ from .options import (
     check_distinct,
     draw_nowhere,
     name_notions,
-    note,
-    print_json,
     read_goal,
     read_required,
 )
+from .output import note, print_json
 
 if TYPE_CHECKING:
     from .._compare.comparison import Comparison
@@ -94,7 +93,7 @@ def compare(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Compare how much utility several notions allow, and say which gives the most."""
+    """Compare how much utility several notions allow."""
     from .._compare._compare import compare as run_compare
     from ..files import check_writable
     from ..utility.linear import default_utility

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ..progress import waiting
-from .options import AsJson, print_json, say
+from .options import AsJson
+from .output import print_json, say
 
 
 def compose(

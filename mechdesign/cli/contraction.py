@@ -1,4 +1,4 @@
-"""``mechdesign contraction``: by how much reports shrink the distance of two distributions."""
+"""``contraction``: by how much reports shrink the distance of two distributions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import typer
 
 from ..errors import InputError
 from ..progress import waiting
-from .options import AsJson, PriorOption, print_json, read_notion
+from .options import AsJson, PriorOption, read_notion
+from .output import print_json
 
 if TYPE_CHECKING:
     from ..channels._contraction import Contraction

@@ -1,4 +1,4 @@
-"""``mechdesign convert``: what a guarantee implies."""
+"""``mechdesign research convert``: what a guarantee implies."""
 
 from __future__ import annotations
 
@@ -8,13 +8,8 @@ from typing import Annotated
 import typer
 
 from ..progress import waiting
-from .options import (
-    AsJson,
-    PriorOption,
-    name_notion,
-    print_json,
-    read_notion,
-)
+from .options import AsJson, PriorOption, name_notion, read_notion
+from .output import print_json
 
 
 def convert(

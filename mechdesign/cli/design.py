@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import InfeasibleError, InputError, UntoldWarning, warn
+from ..errors import InfeasibleError, InputError, UntoldWarning, quote, warn
 from ..progress import waiting
 from .designed_prior import DesignSource
 from .options import (
@@ -24,23 +24,31 @@ from .options import (
     TruthText,
     asked_of,
     check_distinct,
-    note,
-    plain,
-    print_json,
     read_goal,
+    read_notion,
     read_notions,
     read_outputs_of,
     read_required,
     read_solver,
-    say,
+    refuse,
+    refuse_typed,
     say_advice,
 )
+from .output import note, plain, print_json, say
 
 if TYPE_CHECKING:
     from ..utility import Utility
 
 
+# What is asked of one kernel alone.
+_OF_ONE = (
+    *("privacy", "utility", "of", "truth", "require", "outputs", "solver", "explain"),
+    *("csv", "excel_safe"),
+)
+
+
 def design(
+    context: typer.Context,
     source: DesignSource,
     privacy: Privacy = None,
     utility: Annotated[
@@ -61,6 +69,23 @@ def design(
     of: Of = None,
     of_weights: OfWeights = None,
     truth: TruthText = None,
+    total: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NOTION:LEVEL",
+            help="In place of --privacy: what the reports of several columns have together, such "
+            "as ldp:2. The level is split over the --column for the fewest reports, a kernel for "
+            "each; --of-weights says what the errors of each column weigh.",
+        ),
+    ] = None,
+    joint: Annotated[
+        bool | None,
+        typer.Option(
+            "--joint/--no-joint",
+            help="With --total: compare with one design for all columns at once; for up to 16 "
+            "combinations when left out.",
+        ),
+    ] = None,
     require: Require = None,
     outputs: Outputs = None,
     solver: Annotated[
@@ -86,10 +111,10 @@ def design(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Design the best mechanism for a column, certify it, and say what it leaks.
+    """Design the best mechanism for a column, with proof.
 
-    For the frequencies (-u estimation) of more than a hundred symbols a report is a subset of them,
-    without a matrix.
+    For the frequencies (-u estimation) of more than seventy symbols a report is a subset of them,
+    without a matrix. With --total a plan for several columns, each with a kernel of its own.
     """
     from .._audit import audit as run_audit
     from ..files import check_writable
@@ -105,11 +130,18 @@ def design(
     from ..views.plain import choice_json, design_json
     from ..views.text import print_design, print_subset_selection
 
-    notions = read_notions(privacy)
     check_distinct(
         {"--output": output, "--csv": csv, "--public": public},
         {"the table": source.table, "--utility": utility, "--bins-from": source.bins_from},
     )
+    if total is not None:
+        refuse_typed(context, _OF_ONE, "beside --total, which asks for shares of each column")
+        written = {path: path == public for path in (output, public) if path is not None}
+        _split(source, total, of_weights, joint, time_limit, written, as_json, force)
+        return
+    if joint is not None:
+        refuse("--joint", "--total beside it", "it alone", "add for example --total ldp:2")
+    notions = read_notions(privacy)
     many = AS_MANY_AS_RECUR if (utility or "").strip().lower() == "estimation" else None
     known = source.read_prior(many)
     goal: Utility = default_utility(known) if utility is None else read_goal(utility, known)
@@ -167,6 +199,49 @@ def design(
     print_design(found, report)
     say_advice(identified)
     for path in named:
+        note(f"saved {path}")
+
+
+def _split(
+    source: DesignSource,
+    total: str,
+    of_weights: str | None,
+    joint: bool | None,
+    time_limit: float | None,
+    written: dict[Path, bool],
+    as_json: bool,
+    force: bool,
+) -> None:
+    """A level split over several columns of a table; files are written, some in public form."""
+    from ..arguments import read_levels
+    from ..files import check_writable
+    from ..solve._plan_columns import plan_columns
+    from ..storage import save
+    from ..views.plain import columns_plan_json
+
+    for path in written:
+        check_writable(path, overwrite=force)
+    asked, names = read_notion(total), source.column or []
+    if source.prior is not None or len(names) < 2:
+        got = "--prior" if source.prior is not None else f"{len(names)} of them"
+        remedy = "add for example --column class --column sex"
+        refuse("columns of a plan", "TABLE and --column at least twice", got, remedy)
+    weights = [1.0] * len(names) if of_weights is None else read_levels(of_weights)
+    if len(weights) != len(names):
+        expected = f"{len(names)} numbers, one for each column"
+        refuse("--of-weights", expected, quote(of_weights), "write for example 1,2")
+    known = source.read_prior()
+    source.hint_at_bins(known)
+    with waiting("designing", show=sys.stderr.isatty()):
+        errors = dict(zip(names, weights, strict=True))
+        found = plan_columns(known, errors, asked, joint=joint, time_limit=time_limit)
+    for path, is_public in written.items():
+        save(found, path, overwrite=force, public=is_public)
+    if as_json:
+        print_json(columns_plan_json(found))
+    else:
+        say(repr(found))
+    for path in written:
         note(f"saved {path}")
 
 

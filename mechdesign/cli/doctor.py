@@ -14,18 +14,21 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from fractions import Fraction
 from importlib import metadata, util
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from .. import __version__
+from ..errors import KINDS, explained
 from ..extras import BASE, EXTRAS
 from .exit_codes import FAILED
-from .options import AsJson, print_json, say
+from .options import AsJson
+from .output import print_json, say
 
 # Distributions that are not named as the modules that they hold.
 _DISTRIBUTIONS = {"flint": "python-flint", "sklearn": "scikit-learn"}
@@ -34,11 +37,53 @@ _NUMBER = 1 << 16
 _FAR = 6.2
 
 
-def doctor(as_json: AsJson = False) -> None:
-    """Say what is installed, and test exact arithmetic, proofs, solvers and entropy in seconds.
+def doctor(
+    topics: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TOPIC...",
+            help="Codes of errors and warnings such as MD103, 'codes' for all of them, or 'data' "
+            "for the tables that are shipped.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether all works here, or what the code of an error means.
 
-    Exit code 3 when a check fails.
+    Exact arithmetic, proofs, solvers and entropy are tested in seconds; exit code 3 when a check
+    fails. With a topic: what the code of an error or a warning means and what to do, or which
+    tables are shipped, with their sources.
     """
+    if topics == ["data"]:
+        _tell_tables(as_json)
+    elif topics:
+        _explain(topics, as_json)
+    else:
+        _examine(as_json)
+
+
+def _tell_tables(as_json: bool) -> None:
+    from ..data import EXAMPLES
+    from ..views.text import print_examples
+
+    if as_json:
+        print_json({name: vars(table) for name, table in EXAMPLES.items()})
+    else:
+        print_examples()
+
+
+def _explain(codes: list[str], as_json: bool) -> None:
+    is_all = codes == ["codes"]
+    kinds = KINDS if is_all else [explained(code) for code in codes]
+    if as_json:
+        print_json([asdict(kind) for kind in kinds])
+        return
+    for kind in kinds:
+        more = "" if is_all else f"\n  {kind.meaning}\n  What to do: {kind.remedy}"
+        say(f"{kind.code}  {kind.name}{more}")
+
+
+def _examine(as_json: bool) -> None:
     checks = [_run(name, check) for name, check in _CHECKS.items()]
     extras = {name: _missing(modules) for name, modules in EXTRAS.items()}
     versions = {name: version for name in _modules() if (version := _version(name))}

@@ -1,4 +1,4 @@
-"""``mechdesign envelope``: how likely reports leak a level, whatever is done to them afterwards."""
+"""``envelope``: how likely reports leak a level, whatever is done to them afterwards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import typer
 from ..arguments import read_levels
 from ..errors import InputError
 from ..progress import waiting
-from .options import AsJson, Force, KernelSource, expect_picture, note, print_json
+from .options import AsJson, Force, KernelSource, expect_picture
+from .output import note, print_json
 
 
 def envelope(

@@ -1,20 +1,19 @@
-"""``mechdesign estimate``."""
+"""``mechdesign estimate``: what reports say, of one column or two, of one round or two."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..arguments import read_feature, read_sizes, read_truth
 from ..bin_arguments import read_ends
-from ..errors import InputError, UnknownNameError, quote
+from ..errors import UnknownNameError, quote
 from ..labels import counted
 from ..progress import waiting
 from ..release.codes import show_values as quote_values
@@ -28,19 +27,21 @@ from .options import (
     Misfit,
     ReceiptFile,
     ShowValues,
+    TableFile,
     TextForm,
     expect_picture,
-    note,
-    print_json,
-    say,
+    expect_table,
+    refuse,
+    save_table,
+    typed,
 )
+from .output import note, print_json, say
 
 if TYPE_CHECKING:
-    from ..inference.many import ManyEstimates
     from ..inference.number_answers import Histogram, NumberEstimate
-    from ..inference.results import Estimate, GroupEstimates
+    from ..inference.results import Estimate
     from ..inference.surveys import Survey
-    from ..release.reports import ReportFile
+    from ..views.tables import Table
 
 
 @dataclass(frozen=True)
@@ -168,11 +169,27 @@ def estimate(
         str | None, typer.Option(help="Column of its reports; that of the first when left out.")
     ] = None,
     people: Annotated[
-        str | None,
+        str,
         typer.Option(
             help="With --second-round: different (nobody reports twice) or same (all report in "
             "both columns of one file)."
         ),
+    ] = "different",
+    change: Annotated[
+        bool,
+        typer.Option(
+            "--change",
+            help="With --second-round and --person, whoever took part in both: how shares changed.",
+        ),
+    ] = False,
+    person: Annotated[
+        str | None, typer.Option(help="With --change: column that says whom each report is of.")
+    ] = None,
+    second_person: Annotated[
+        str | None, typer.Option(help="With --change: that of the second round, if another.")
+    ] = None,
+    second_receipt: Annotated[
+        Path | None, typer.Option(help="With --change: file with the receipt of the second round.")
     ] = None,
     given: Annotated[
         str | None,
@@ -220,6 +237,7 @@ def estimate(
         Path | None,
         typer.Option(help="Save a picture of the estimates (.png, .svg or .pdf)."),
     ] = None,
+    output: TableFile = None,
     show_values: ShowValues = False,
     as_json: AsJson = False,
     force: Force = False,
@@ -228,124 +246,162 @@ def estimate(
     limits: LimitOptions,
     form: TextForm,
 ) -> None:
-    """Estimate the distribution of the secret from reports, with error bars.
+    """Estimate shares of the secret from reports, with error bars.
 
     With a second design and column: joint frequencies of both, or of one given the other. With
-    a second round: both rounds of a survey added up, and what each person gave away.
+    a second round: both rounds of a survey added up, and what each person gave away; or, with
+    --change, how shares changed, with errors that know of people who reported in both.
     """
     if show_values:
         context.with_resource(quote_values())
     names = list(columns or [])
     if given is not None and second is None and second_column is None and second_round is None:
         second, second_column = _other_of_plan(kernel, names)
-    joint = second is not None or second_column is not None
-    drawn = survey.read()
-    several = joint or second_round is not None
-    of_bins, two = bool(mean or quantile or histogram), "two columns" if joint else "two rounds"
-    one = "the estimates of one column"
-    for name in drawn.asked[:several]:
-        option = "--" + name.replace("_", "-")
-        _refuse(option, f"{one} of one survey", two, "estimate one at a time")
+    if change and (second_round is None or person is None):
+        got = "no --person" if second_round is not None else "no second round"
+        refuse("--change", "--second-round and --person beside it", got, "name both")
+    if second is not None or second_column is not None:
+        kind = "two columns"
+    elif second_round is None:
+        kind = "one column"
+    else:
+        kind = "a change" if change else "two rounds"
+    for name, kinds in _MEANT.items():
+        for option in typed(context, [name]) if kind not in kinds else ():
+            needs = " or ".join(_NEEDS[kind] for kind in kinds)
+            refuse(option, f"estimates of {needs}", kind, "leave it out")
     if by not in ("symbols", "blocks"):
-        _refuse("--by", "symbols or blocks", quote(by, 40), "name a column of groups by --by-group")
-    if plot is not None and drawn.by_group is not None:
-        remedy = "leave out --by-group, or leave out --plot"
-        _refuse("--plot", "one estimate", "groups", remedy)
-    for option, value in {"--truth": truth, "--plot": plot}.items():
-        if value is not None and joint:
-            _refuse(option, one, two, f"leave out --with, or leave out {option}")
+        refuse("--by", "symbols or blocks", quote(by, 40), "name a column of groups by --by-group")
+    drawn = survey.read()
+    of_bins = bool(mean or quantile or histogram)
+    if drawn.by_group is not None and (plot is not None or of_bins):
+        option = "--plot" if plot is not None else "--mean, --quantile and --histogram"
+        remedy = f"leave out --by-group, or leave out {option}"
+        refuse(option, "one estimate", "groups", remedy)
     if ends is not None and not (mean or quantile):
         expected = "--mean or --quantile beside it"
-        _refuse("--ends", expected, f"{quote(ends)} alone", "add --mean, or leave it out")
-    if of_bins and (several or drawn.by_group is not None):
-        _refuse(
-            "--mean, --quantile and --histogram",
-            "the reports of one column, one round and one group",
-            "several",
-            "leave them out; in Python each estimate has .mean() and its like",
-        )
-    beside = {"--with-feature": second_feature, "--given": given}
-    rounds = {"--second-round-column": second_round_column, "--people": people}
-    for option, value in {**beside, **rounds}.items():
-        is_used = joint if option in beside else second_round is not None and not joint
-        if value is not None and not is_used:
-            _refuse(
-                option,
-                f"{'--with and --with-column' if option in beside else '--second-round'} beside it",
-                f"{quote(value)} alone",
-                "name the second design and its reports",
-            )
+        refuse("--ends", expected, f"{quote(ends)} alone", "add --mean, or leave it out")
     read_limits = None if ends is None else read_ends(ends)
     if plot is not None:
         expect_picture(plot, force=force)
-    options: dict[str, Any] = {
-        "method": method,
-        "by": by,
-        "intervals": intervals,
-        "confidence": confidence,
-        "target": target,
-        "rng": seed,
-        "misfit": misfit,
-    }
-    if not several:
-        numbers = partial(
+    expect_table(output, force=force)
+    options: dict[str, Any] = {"by": by, "confidence": confidence, "misfit": misfit}
+    options |= {"missing": missing, "truth": None if truth is None else read_truth(truth)}
+    once = {"method": method, "intervals": intervals, "target": target, "rng": seed}
+    shown = _Shown(plot, output, as_json=as_json, force=force, top=top)
+    if kind == "one column":
+        answers = partial(
             _numbers, mean=mean, quantiles=quantile, ends=read_limits, histogram=histogram
         )
-        options.update(missing=missing, receipt=receipt)
         _of_columns(
             kernel,
-            reports,
             form,
+            reports,
             names,
             drawn,
             feature,
-            truth,
-            options,
-            numbers if of_bins else None,
+            options | once | {"receipt": receipt},
+            answers if of_bins else None,
             limits,
-            plot=plot,
-            top=top,
-            as_json=as_json,
-            force=force,
+            shown,
         )
         return
     if len(names) != 1:
         got = str(len(names)) if names else "none"
-        _refuse("--column", "the column that holds the reports", got, "name one column")
+        refuse("--column", "the column that holds the reports", got, "name one column")
     (column,) = names
-    if joint:
-        first, other = (
-            _Side(kernel, column, feature),
-            _Side(second, second_column, second_feature),
-        )
-        options.update(missing=missing, receipts=[receipt] * 2)
-        _joint(form.reports(reports), first, other, given, limits, as_json, **options)
+    if kind == "two columns":
+        del options["truth"]
+        sides = ((kernel, column, feature), (second, second_column, second_feature))
+        options |= {**once, "receipts": [receipt] * 2}
+        _joint(form.reports(reports), sides, given, limits, shown, options)
         return
     assert second_round is not None
-    unusual = {
-        "--method": method != "inversion",
-        "--intervals": intervals != "binomial",
-        "--target": target != "population",
-        "--receipt": receipt is not None,
-    }
-    for name in compress(unusual, unusual.values()):
-        remedy = (
-            "leave it out; rounds are added up by inversion, about all who might be asked, and "
-            "receipts are read beside each file"
-        )
-        _refuse(name, "nothing beside --second-round", "a choice", remedy)
     then, there = second_round
-    pilot = _Round(kernel, form.reports(reports), column)
-    later = _Round(then, form.reports(there), second_round_column or column)
-    kept = {name: options[name] for name in ("by", "confidence", "misfit")}
-    made, told = _rounds(
-        pilot, later, people or "different", feature, truth, limits, missing=missing, **kept
-    )
-    _show(made, told, plot, as_json=as_json, force=force)
+    designs = [_one_of(kernel, column), _one_of(then, second_round_column or column)]
+    columns = [column, second_round_column or column]
+    files: Any = [form.reports(reports), form.reports(there)]
+    if change:
+        persons = [person, second_person or person]
+        options |= {"person": persons, "receipts": [receipt, second_receipt]}
+    elif people == "same":
+        if files[0] != files[1] or columns[0] == columns[1]:
+            refuse(
+                "--people same",
+                "one file with a column of reports for each round",
+                " and ".join(
+                    f"{file.path}, column {quote(name)}"
+                    for file, name in zip(files, columns, strict=True)
+                ),
+                "name that file in both places, and --second-round-column",
+            )
+        files = files[0]
+    _rounds(files, designs, columns, feature, limits, shown, options, None if change else people)
 
 
-def _refuse(option: str, expected: str, got: str, remedy: str) -> NoReturn:
-    raise InputError(option, expected=expected, got=got, remedy=remedy)
+# What each kind of estimate takes, and the options that only some of them know.
+_NEEDS = {
+    "one column": "one column in one round",
+    "two columns": "two columns (--with and --with-column)",
+    "two rounds": "two rounds (--second-round)",
+    "a change": "a change (--change)",
+}
+_SURVEY = ("weights", "strata", "clusters", "by_group", "population", "weighting")
+_MEANT: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys((*_SURVEY, "mean", "quantile", "histogram", "ends", "top"), ("one column",)),
+    **dict.fromkeys(("second_feature", "given"), ("two columns",)),
+    **dict.fromkeys(("method", "intervals", "target", "seed"), ("one column", "two columns")),
+    **dict.fromkeys(("person", "second_person", "second_receipt"), ("a change",)),
+    "people": ("two rounds",),
+    "second_round_column": ("two rounds", "a change"),
+    "receipt": ("one column", "two columns", "a change"),
+    "plot": ("one column", "two rounds"),
+    "truth": ("one column", "two rounds", "a change"),
+}
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """How an estimate is shown: as a table or JSON, and in files."""
+
+    plot: Path | None
+    output: Path | None
+    as_json: bool
+    force: bool
+    top: int | None = None
+
+    def show(
+        self,
+        made: Any,
+        table: Table,
+        shown: Mapping[str, Any],
+        printed: Callable[[], None],
+        remark: str = "",
+    ) -> None:
+        """Write the files, and print JSON, or what people read and what is to be said of it."""
+        if self.plot is not None:
+            from ..plotting._plot_estimate import plot_estimate
+            from ..plotting.style import save_figure
+
+            save_figure(plot_estimate(made).figure, self.plot, overwrite=self.force)
+            note(f"saved {self.plot}")
+        save_table(table, self.output, force=self.force)
+        if self.as_json:
+            print_json(shown)
+            return
+        printed()
+        if remark:
+            note(remark)
+
+
+def _one_of(path: str | None, column: str) -> Any:
+    """A saved kernel, or of a plan that of a column."""
+    from ..kernel_files import is_plan_file, load_kernel, load_release
+
+    if path is not None and is_plan_file(path):
+        plan: Any = load_release(path)
+        return plan[column]
+    return load_kernel(str(path))
 
 
 def _other_of_plan(kernel: str, names: list[str]) -> tuple[str | None, str | None]:
@@ -360,27 +416,22 @@ def _other_of_plan(kernel: str, names: list[str]) -> tuple[str | None, str | Non
     found = names or list(plan.names)
     if len(found) != 2:
         expected = "two columns of the plan beside it"
-        _refuse("--given", expected, str(len(found)), "name them, each with --column")
+        refuse("--given", expected, str(len(found)), "name them, each with --column")
     names[:], other = found[:1], found[1]
     return kernel, other
 
 
 def _of_columns(
     kernel: str,
-    reports: str,
     form: TextForm,
+    reports: str,
     names: list[str],
     drawn: Survey,
     feature: str | None,
-    truth: str | None,
     options: dict[str, Any],
-    numbers: Callable[[Estimate], list[NumberEstimate | Histogram]] | None,
+    answers: Callable[[Estimate], list[NumberEstimate | Histogram]] | None,
     limits: LimitOptions,
-    *,
-    plot: Path | None,
-    top: int | None,
-    as_json: bool,
-    force: bool,
+    shown: _Shown,
 ) -> None:
     """Estimates from reports in one column, or in several of a plan or of a kernel on tuples."""
     from ..inference._estimate import estimate as run_estimate
@@ -391,7 +442,7 @@ def _of_columns(
     from ..release.report_counts import ReportCounts
     from ..release.reports import report_columns
     from ..solve.columns_plan import KernelPlan
-    from ..views.plain import estimate_json, groups_json, survey_json
+    from ..views import plain, tables, text
 
     check_order(kernel, reports)
     designed: Any = load_release(kernel)
@@ -400,69 +451,68 @@ def _of_columns(
     names = names or (["report"] if is_counts else report_columns(designed, source))
     if isinstance(designed, KernelPlan) and len(names) == 1:
         designed = designed[names[0]]
-    column: Any = names if len(names) > 1 else names[0]
     is_selection = isinstance(designed, ImplicitKernel)
-    if is_selection or large_columns(designed, names) is not None:
-        asked = {"--plot": plot, "--feature": feature, "--mean, --quantile, --histogram": numbers}
+    is_many = is_selection or large_columns(designed, names) is not None
+    if is_many:
+        asked = {"--plot": shown.plot, "--feature": feature, "--mean and its like": answers}
         for option, value in asked.items():
             if value is not None:
                 got = "a subset selection" if is_selection else f"{len(names)} columns at once"
                 expected, remedy = "the estimates of fewer shares", "leave it out; --json has all"
-                _refuse(option, expected, got, remedy)
-        with waiting("estimating", show=sys.stderr.isatty()):
-            many: Any = run_estimate(
-                source, designed, column, truth=truth, **options, **vars(drawn)
-            )
+                refuse(option, expected, got, remedy)
+    else:
+        if shown.top is not None:
+            expected = "a saved subset selection, or a plan for more combinations"
+            refuse("--top", expected, "a kernel with a matrix", "leave it out")
+        one = designed.product(names) if isinstance(designed, KernelPlan) else designed
+        options["feature"] = read_feature(feature, mechanism_of(one))
+    column: Any = names if len(names) > 1 else names[0]
+    with waiting("estimating", show=sys.stderr.isatty()):
+        made: Any = limits.of(run_estimate(source, designed, column, **options, **vars(drawn)))
+    if is_many:
         kernels = (
             designed.fingerprint
             if is_selection
             else {name: kernel_fingerprint(mechanism_of(designed[name])) for name in names}
         )
-        _show_many(limits.of(many), kernels, top, as_json)
+        told = plain.many_estimates_json(made, kernels, shown.top)
+        table = tables.many_estimates_table(made, shown.top)
+        printed = partial(text.print_many_estimates, made, shown.top or 10)
+        shown.show(made, table, told, printed, made.note)
         return
-    if top is not None:
-        expected = "a saved subset selection, or a plan for more combinations"
-        _refuse("--top", expected, "a kernel with a matrix", "leave it out")
-    one = designed.product(names) if isinstance(designed, KernelPlan) else designed
-    mechanism = mechanism_of(one)
-    options["feature"] = read_feature(feature, mechanism)
-    options["truth"] = None if truth is None else read_truth(truth)
-    with waiting("estimating", show=sys.stderr.isatty()):
-        made: Any = limits.of(run_estimate(source, designed, column, **options, **vars(drawn)))
-    fingerprint = kernel_fingerprint(mechanism)
+    fingerprint = kernel_fingerprint(mechanism_of(one))
     if drawn.by_group is not None:
-        _show_groups(made, groups_json(made, fingerprint), as_json)
+        told = plain.groups_json(made, fingerprint)
+        printed = partial(text.print_groups, made)
+        shown.show(made, tables.rows_table("Estimates", made.rows()), told, printed, made.note)
         return
-    shown = survey_json(made, fingerprint) if drawn.asked else estimate_json(made, fingerprint)
-    answers = [] if numbers is None else numbers(made)
-    _show(made, shown, plot, as_json=as_json, force=force, numbers=answers)
+    told = (plain.survey_json if drawn.asked else plain.estimate_json)(made, fingerprint)
+    found = [] if answers is None else answers(made)
+    _show_one(made, told, shown, found)
 
 
-def _show_many(
-    many: ManyEstimates, kernel: str | dict[str, str], top: int | None, as_json: bool
+def _show_one(
+    made: Any,
+    told: dict[str, Any],
+    shown: _Shown,
+    answers: Sequence[NumberEstimate | Histogram] = (),
 ) -> None:
-    """Shares of many symbols, as JSON or the largest as a table."""
-    from ..views.plain import many_estimates_json
-    from ..views.text import print_many_estimates
+    """One estimate, and what is asked about the numbers in its bins."""
+    from ..inference.number_answers import Histogram
+    from ..views.tables import intervals_table
+    from ..views.text import print_estimate
 
-    if as_json:
-        print_json(many_estimates_json(many, kernel, top))
-        return
-    print_many_estimates(many, top or 10)
-    if many.note:
-        note(many.note)
+    numbers = [one.to_json() for one in answers if not isinstance(one, Histogram)]
+    bars = [one.rows() for one in answers if isinstance(one, Histogram)]
+    told |= {"numbers": numbers} if numbers else {}
+    told |= {"histogram": bars[0]} if bars else {}
 
+    def printed() -> None:
+        print_estimate(made)
+        for one in answers:
+            say(repr(one))
 
-def _show_groups(made: GroupEstimates, shown: dict[str, Any], as_json: bool) -> None:
-    """Estimates of each group, and how they differ."""
-    from ..views.text import print_groups
-
-    if as_json:
-        print_json(shown)
-        return
-    print_groups(made)
-    if made.note:
-        note(made.note)
+    shown.show(made, intervals_table(made), told, printed, made.note)
 
 
 def _numbers(
@@ -476,142 +526,81 @@ def _numbers(
     ]
 
 
-def _show(
-    made: Estimate,
-    shown: dict[str, Any],
-    plot: Path | None,
-    *,
-    as_json: bool,
-    force: bool,
-    numbers: Sequence[NumberEstimate | Histogram] = (),
-) -> None:
-    """The picture, and the numbers as a table or as JSON."""
-    from ..inference.number_answers import Histogram
-
-    told = [number.to_json() for number in numbers if not isinstance(number, Histogram)]
-    bars = [number.rows() for number in numbers if isinstance(number, Histogram)]
-    shown = {
-        **shown,
-        **({"numbers": told} if told else {}),
-        **({"histogram": bars[0]} if bars else {}),
-    }
-    from ..views.text import print_estimate
-
-    if plot is not None:
-        from ..plotting._plot_estimate import plot_estimate
-        from ..plotting.style import save_figure
-
-        save_figure(plot_estimate(made).figure, plot, overwrite=force)
-        note(f"saved {plot}")
-    if as_json:
-        print_json(shown)
-        return
-    print_estimate(made)
-    for number in numbers:
-        say(repr(number))
-    if made.note:
-        note(made.note)
-
-
-@dataclass(frozen=True)
-class _Round:
-    """Design, file and column of one round, as they were named."""
-
-    kernel: str
-    reports: ReportFile
-    column: str
-
-
 def _rounds(
-    first: _Round,
-    then: _Round,
-    people: str,
+    files: Any,
+    designs: list[Any],
+    columns: list[str],
     feature: str | None,
-    truth: str | None,
     limits: LimitOptions,
-    **options: Any,
-) -> tuple[Estimate, dict[str, Any]]:
-    """Two rounds of a survey added up, and the result as plain values."""
-    from ..inference._estimate_rounds import estimate_rounds
-    from ..kernel_files import load_kernel
+    shown: _Shown,
+    options: dict[str, Any],
+    people: str | None,
+) -> None:
+    """Two rounds of a survey added up, or, where nothing is said of people, what changed."""
+    from ..inference._estimate_rounds import estimate_change, estimate_rounds
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
-    from ..views.plain import rounds_json
+    from ..views.plain import change_json, rounds_json
+    from ..views.tables import intervals_table
+    from ..views.text import print_intervals
 
-    both = (first, then)
-    designs = [load_kernel(one.kernel) for one in both]
-    options["feature"] = read_feature(feature, mechanism_of(designs[0]))
-    options["truth"] = None if truth is None else read_truth(truth)
-    if people == "same":
-        if first.reports != then.reports or first.column == then.column:
-            _refuse(
-                "--people same",
-                "one file with a column of reports for each round",
-                " and ".join(f"{one.reports.path}, column {quote(one.column)}" for one in both),
-                "name that file in both places, and --second-round-column",
-            )
-        columns = [first.column, then.column]
-        files: Any = first.reports
-    else:
-        columns, files = [one.column for one in both], [one.reports for one in both]
+    mechanisms = [mechanism_of(designed) for designed in designs]
+    kernels = [kernel_fingerprint(mechanism) for mechanism in mechanisms]
+    options["feature"] = read_feature(feature, mechanisms[0])
     with waiting("estimating", show=sys.stderr.isatty()):
-        made = limits.of(estimate_rounds(files, designs, columns, people=people, **options))
-    kernels = [kernel_fingerprint(mechanism_of(designed)) for designed in designs]
-    return made, rounds_json(made, kernels)
-
-
-@dataclass(frozen=True)
-class _Side:
-    """Design, column and feature of one of two secrets, as they were named."""
-
-    kernel: str | None
-    column: str | None
-    feature: str | None
+        made: Any = (
+            estimate_change(*files, designs, columns, **options)
+            if people is None
+            else estimate_rounds(files, designs, columns, people=people, **options)
+        )
+        made = limits.of(made)
+    if people is not None:
+        _show_one(made, rounds_json(made, kernels), shown)
+        return
+    printed = partial(print_intervals, made)
+    shown.show(made, intervals_table(made), change_json(made, kernels), printed, made.note)
 
 
 def _joint(
-    reports: ReportFile,
-    first: _Side,
-    second: _Side,
+    reports: Any,
+    sides: tuple[tuple[str | None, str | None, str | None], ...],
     given: str | None,
     limits: LimitOptions,
-    as_json: bool,
-    **options: Any,
+    shown: _Shown,
+    options: dict[str, Any],
 ) -> None:
-    """Joint or conditional frequencies of two columns."""
+    """Joint or conditional frequencies of two columns, each with design, column and feature."""
     from ..inference._estimate_joint import estimate_joint
-    from ..kernel_files import is_plan_file, load_kernel, load_release
     from ..mechanism import mechanism_of
     from ..published import kernel_fingerprint
     from ..views.plain import joint_json
+    from ..views.tables import rows_table
 
-    sides = (first, second)
-    if second.kernel is None or second.column is None:
+    paths, names, asked = zip(*sides, strict=True)
+    if None in paths or None in names:
         remedy = "name the second design and the column of its reports"
-        _refuse("joint estimate", "both --with and --with-column", "only one of them", remedy)
-    columns = [str(side.column) for side in sides]
+        refuse("joint estimate", "both --with and --with-column", "only one of them", remedy)
+    columns = [str(name) for name in names]
     if given is not None and given not in columns:
         raise UnknownNameError("column that is given", given, columns)
-    designs: list[Any] = []
-    for path, name in zip([str(side.kernel) for side in sides], columns, strict=True):
-        plan: Any = load_release(path) if is_plan_file(path) else None
-        designs.append(load_kernel(path) if plan is None else plan[name])
+    designs = [_one_of(path, name) for path, name in zip(paths, columns, strict=True)]
     mechanisms = [mechanism_of(designed) for designed in designs]
-    features = [read_feature(s.feature, m) for s, m in zip(sides, mechanisms, strict=True)]
+    features = [read_feature(*pair) for pair in zip(asked, mechanisms, strict=True)]
     if columns[0] == columns[1]:
         remedy = "name the column of the second design"
-        _refuse("--with-column", "another column than --column", quote(columns[0]), remedy)
+        refuse("--with-column", "another column than --column", quote(columns[0]), remedy)
     with waiting("estimating", show=sys.stderr.isatty()):
         made = limits.of(estimate_joint(reports, designs, columns, features=features, **options))
     table = made if given is None else made.conditional(given)
-    if as_json:
-        kernels = [kernel_fingerprint(mechanism) for mechanism in mechanisms]
-        print_json(joint_json(made, table, given, kernels))
-        return
+    kernels = [kernel_fingerprint(mechanism) for mechanism in mechanisms]
     about = f"{columns[0]} (rows) and {columns[1]} (columns)"
     if given is not None:
         about = f"{next(c for c in columns if c != given)} given {given} (rows)"
-    say(f"{about}, from {counted(made.reports, 'report')}")
-    say(repr(table))
-    if made.note and table is not made:
-        note(made.note)
+
+    def printed() -> None:
+        say(f"{about}, from {counted(made.reports, 'report')}")
+        say(repr(table))
+
+    told = joint_json(made, table, given, kernels)
+    remark = made.note if table is not made else ""
+    shown.show(made, rows_table("Cells", table.records()), told, printed, remark)

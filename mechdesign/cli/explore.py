@@ -20,7 +20,7 @@ def explore(
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,
 ) -> None:
-    """Serve a page on this machine where prior, notions, level and utility are set by hand.
+    """Serve a page on this machine to try notions and levels by hand.
 
     Without a table or a prior it begins with the passenger class of the Titanic.
     """

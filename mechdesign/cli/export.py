@@ -8,20 +8,35 @@ from typing import Annotated
 
 import typer
 
+from ..errors import InputError
 from ..progress import waiting
-from .options import Force, Kernel, note
+from .options import Force, Kernel
+from .output import note
 
 
 def export(
     kernel: Kernel,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file, or folder, to write.")],
     to: Annotated[
         str,
         typer.Option(
             help="javascript: one ES module for browsers and Node, with a memory, also of a plan; "
-            "sql: statements that make a table of reports."
+            "sql: statements that make a table of reports; form: a page on which the public "
+            "answers, as a folder for a host of its own."
         ),
     ],
+    form: Annotated[
+        str | None,
+        typer.Option(
+            metavar="QUESTION|FILE",
+            help="Of a form: the question, or a .toml or .json file with wording, choices and "
+            "languages.",
+        ),
+    ] = None,
+    collector: Annotated[
+        str | None,
+        typer.Option(help="Of a form: address of the collector, as https://answers.example."),
+    ] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -49,11 +64,29 @@ def export(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write a file by which a device or a database draws reports of a kernel, without the prior."""
+    """Write a file by which a device or a database draws reports.
+
+    It holds the kernel and no prior.
+    """
     from ..devices._export import export as run_export
     from ..kernel_files import load_release
     from .options import check_distinct
 
+    is_form = to == "form"
+    for name, value in {"--form": form, "--collector": collector}.items():
+        if is_form != (value is not None):
+            raise InputError(
+                name,
+                expected="it beside --to form" if is_form else "--to form with it",
+                got="none" if is_form else f"--to {to}",
+                remedy="add it" if is_form else "leave it out",
+            )
+    if form is not None and collector is not None:
+        from ..forms._write_form import write_form
+
+        told = write_form(load_release(kernel), output, form, collector=collector, overwrite=force)
+        note(f"saved {output}; start the collector with {told}")
+        return
     check_distinct({"--output": output}, {"DESIGN": kernel})
     with waiting("writing", show=sys.stderr.isatty()):
         run_export(

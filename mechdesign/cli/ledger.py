@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, print_json
+from .options import AsJson
+from .output import print_json
 
 
 def ledger(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import functools
-import json
-import math
 import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -27,11 +24,12 @@ from ..arguments import (
     read_utility,
     read_worst_case,
 )
-from ..errors import InputError, LevelError, quote, visible, visible_lines
+from ..errors import InputError, LevelError, quote
 from ..extensions import check_name_or_module, find, is_import_path, make
 from ..labels import counted
 from ..progress import waiting
 from ..tables.text import Dialect
+from .output import note, say
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
     from ..subsets import SubsetSelection
     from ..tables.reading import Table as OpenedTable
     from ..utility import Utility
+    from ..views.tables import Table as ShownTable
 
 Privacy = Annotated[
     list[str] | None,
@@ -80,7 +79,7 @@ Table = Annotated[
     typer.Argument(
         help="File with named columns: separated text (also .gz, .zst), Parquet, Feather, Arrow or "
         ".xlsx; a folder or pattern of such files, - for standard input, or a shipped table (see "
-        "'mechdesign data')."
+        "'mechdesign doctor data')."
     ),
 ]
 Outputs = Annotated[
@@ -216,6 +215,12 @@ Public = Annotated[
         "prior, which may be the counts of people."
     ),
 ]
+TableFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="Save the table: .csv for a spreadsheet, .tex (booktabs) or .html."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 ExcelSafe = Annotated[
     bool,
@@ -228,22 +233,7 @@ ExcelSafe = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 
 
-# Ways to print
-
-
-def print_json(value: Any) -> None:
-    """Write a value as JSON to standard output."""
-    typer.echo(json.dumps(plain(value), indent=1, allow_nan=False))
-
-
-def say(text: str) -> None:
-    """Write lines to standard output, with what a terminal would act on as escape codes."""
-    typer.echo(visible_lines(text))
-
-
-def note(message: str) -> None:
-    """Say something to a person in one line, on standard error."""
-    print(visible(message), file=sys.stderr)
+# What is written
 
 
 def expect_picture(path: Path, *, force: bool) -> None:
@@ -256,22 +246,28 @@ def expect_picture(path: Path, *, force: bool) -> None:
     draw_nowhere()
 
 
+def expect_table(path: Path | None, *, force: bool) -> None:
+    """Raise before any work when a table could not be written to a file."""
+    if path is not None:
+        from ..views.saved import check_table
+
+        check_table(path, overwrite=force)
+
+
+def save_table(table: ShownTable, path: Path | None, *, force: bool) -> None:
+    """Write a table where a file is named for it, and say so."""
+    if path is not None:
+        from ..views.saved import write_table
+
+        write_table(table, path, overwrite=force)
+        note(f"saved {path}")
+
+
 def draw_nowhere() -> None:
     """Pictures go to files only, so no screen is looked for."""
     from ..plotting.style import load_pyplot
 
     load_pyplot().switch_backend("Agg")
-
-
-def plain(value: Any) -> Any:
-    """JSON has no infinity: write it as text."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, dict):
-        return {str(key): plain(v) for key, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
-    return value.isoformat() if isinstance(value, date) else value
 
 
 def say_advice(found: Identification) -> None:
@@ -437,6 +433,31 @@ def _split_notion(text: str) -> tuple[str, str]:
 
 
 # Options that several commands take together
+
+
+def typed(context: typer.Context, names: Iterable[str]) -> list[str]:
+    """The options of some parameters that stand on the command line."""
+    return [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name in names and _source(context, parameter.name) == "COMMANDLINE"
+    ]
+
+
+def _source(context: typer.Context, name: str) -> str:
+    # Versions of typer bring a class of their own for this.
+    return getattr(context.get_parameter_source(name), "name", "")
+
+
+def refuse(option: str, expected: str, got: str, remedy: str) -> NoReturn:
+    """Raise :class:`InputError` about an option."""
+    raise InputError(option, expected=expected, got=got, remedy=remedy)
+
+
+def refuse_typed(context: typer.Context, names: Iterable[str], where: str) -> None:
+    """Raise for the first of some options that stands on the command line."""
+    for option in typed(context, names):
+        refuse(option, f"no {option} {where}", "it", "leave it out")
 
 
 def _are_numbers(text: str) -> bool:

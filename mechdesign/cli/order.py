@@ -1,4 +1,4 @@
-"""``mechdesign order``: which of two kernels is better whatever the use."""
+"""``mechdesign research order``: which of two kernels is better whatever the use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ..progress import waiting
-from .options import AsJson, print_json, say
+from .options import AsJson
+from .output import print_json, say
 
 
 def order(

@@ -12,19 +12,8 @@ from ..arguments import read_bounds, read_cells, read_nats
 from ..errors import InputError
 from ..progress import waiting
 from .designed_prior import PriorChange
-from .options import (
-    AsJson,
-    Force,
-    Public,
-    TextForm,
-    check_distinct,
-    expect_picture,
-    note,
-    plain,
-    print_json,
-    read_notion,
-    say,
-)
+from .options import AsJson, Force, Public, TextForm, check_distinct, expect_picture, read_notion
+from .output import note, plain, print_json, say
 
 if TYPE_CHECKING:
     from ..places import Places
@@ -99,7 +88,9 @@ def places(
     *,
     form: TextForm,
 ) -> None:
-    """Design reports of where somebody was: geo-indistinguishable, with the least expected loss.
+    """Design reports of where somebody was, with the least loss.
+
+    They are geo-indistinguishable, and of all such the least loss is expected of them.
 
     'mechdesign apply' then takes tables of raw points, which it snaps to the places.
     """

@@ -9,7 +9,8 @@ import typer
 
 from ..errors import InputError, quote
 from ..progress import waiting
-from .options import AsJson, Assurance, By, Confidence, Error, Feature, print_json, say
+from .options import AsJson, Assurance, By, Confidence, Error, Feature
+from .output import print_json, say
 
 if TYPE_CHECKING:
     from ..inference.planning import Plan
@@ -43,7 +44,7 @@ def plan(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how many reports an error takes, or what error a number of reports gives.
+    """Say how many reports an error takes, or what error they give.
 
     Of a plan for several columns that is said for each column; a public form holds no
     distribution, so that its numbers are for the least favourable one.

@@ -19,13 +19,11 @@ from .options import (
     Require,
     Weights,
     check_distinct,
-    note,
-    print_json,
     read_notions,
     read_required,
-    say,
     say_receipt,
 )
+from .output import note, print_json, say
 
 
 def pram(
@@ -94,7 +92,7 @@ def pram(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Find the best matrix to randomise a categorical variable with, and publish the table."""
+    """Find the best matrix to randomise a variable with; publish it."""
     from ..arguments import read_prior
     from ..data import example_path
     from ..errors import InputError, UnknownNameError

@@ -13,17 +13,8 @@ from ..labels import counted, listing
 from ..progress import waiting
 from ..release.codes import ABSENT, Codebook
 from ..release.codes import show_values as quote_values
-from .options import (
-    AsJson,
-    Confidence,
-    Kernel,
-    Misfit,
-    ReceiptFile,
-    ShowValues,
-    TextForm,
-    note,
-    print_json,
-)
+from .options import AsJson, Confidence, Kernel, Misfit, ReceiptFile, ShowValues, TextForm
+from .output import note, print_json
 
 
 def regress(
@@ -85,7 +76,7 @@ def regress(
     as_json: AsJson = False,
     form: TextForm,
 ) -> None:
-    """Regress with privatised columns: coefficients and errors as without the mechanism.
+    """Regress with privatised columns as if they were open.
 
     A privatised column is a covariate, or the response where --response names it.
     """

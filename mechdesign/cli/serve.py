@@ -46,6 +46,14 @@ def serve(
             "* for all. Repeat it. Without it none may.",
         ),
     ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            metavar="QUESTION|FILE",
+            help="Serve a page at /form on which the public answers this question; the report is "
+            "drawn in the browser. A .toml or .json file has wording, choices and languages.",
+        ),
+    ] = None,
     token_file: Annotated[
         Path | None, typer.Option(help="File with the token that whoever sends must know.")
     ] = None,
@@ -54,7 +62,7 @@ def serve(
         typer.Option(help="File with the token for estimates and exports; the other by default."),
     ] = None,
 ) -> None:
-    """Collect reports that devices draw, and show the estimate as it runs.
+    """Collect reports that devices draw, and show the estimate.
 
     POST /reports takes {"kernel", "report", "nonce"} or a list of them; a report is stored when it
     is acknowledged, and counts once however often it is sent. GET / is a page with the estimate,
@@ -63,7 +71,7 @@ def serve(
     """
     from ..collector import server
     from ..collector.gate import Limits
-    from ..collector.kernels import load_kernels
+    from ..collector.kernels import load_form, load_kernels
 
     server.check_framework()
     for name, value in (("--rate", rate), ("--max-body", largest), ("--patience", patience)):
@@ -71,6 +79,13 @@ def serve(
             raise InputError(
                 name, expected="a positive number", got=str(value), remedy="leave it out"
             )
+    if form is not None and token_file is not None:
+        raise InputError(
+            "--token-file",
+            expected="none beside --form: a page that everybody may open keeps no secret",
+            got="one",
+            remedy="leave it out; --reader-token-file keeps estimates and exports",
+        )
     tokens = (
         server.read_token(token_file, "--token-file"),
         server.read_token(reader_token_file, "--reader-token-file"),
@@ -84,4 +99,5 @@ def serve(
         token=tokens[0],
         reader_token=tokens[1],
         origins=allow_origin or (),
+        form=None if form is None else load_form(designs, form),
     )

@@ -21,13 +21,11 @@ from .options import (
     Require,
     check_distinct,
     name_notions,
-    note,
-    print_json,
     read_goal,
     read_required,
     read_solver,
-    say,
 )
+from .output import note, print_json, say
 
 
 def smallest(
@@ -78,9 +76,10 @@ def smallest(
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Find the smallest level at which a utility is reached, with proof from both sides.
+    """Find the smallest level at which a utility is reached, with proof.
 
-    Or the smallest level at which so many reports keep every frequency within an error:
+    That no smaller one does is proved, too. Or the smallest level at which so many reports keep
+    every frequency within an error:
     'mechdesign smallest people.csv --column class -n ldp --reports 10000 --error 1%'.
     """
     from ..files import check_writable

@@ -1,4 +1,4 @@
-"""``mechdesign theorems``: list, show and check what the library rests on."""
+"""``mechdesign research theorems``: list, show and check what the library rests on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import typer
 
 from ..errors import InputError, UnknownNameError
 from .exit_codes import NOT_MET
-from .options import AsJson, print_json
+from .options import AsJson
+from .output import print_json
 
 _MOST_INSTANCES = 100_000
 _ACTIONS = ("list", "show", "check", "errata", "coverage")
@@ -40,7 +41,7 @@ def theorems(
             f"theorems {action}",
             expected="no identifiers",
             got=" ".join(names),
-            remedy=f"write: mechdesign theorems show {names[0]}",
+            remedy=f"write: mechdesign research theorems show {names[0]}",
         )
     if action == "list":
         _list(known_theorems(), as_json)
@@ -54,7 +55,7 @@ def theorems(
                 "theorems show",
                 expected="the identifier of a result",
                 got="none",
-                remedy="write for example: mechdesign theorems show PMC-Thm-4.1",
+                remedy="write for example: mechdesign research theorems show PMC-Thm-4.1",
             )
         _show(names, as_json)
     else:
@@ -137,7 +138,7 @@ def _check(names: list[str], everything: bool, number: int, seed: int, as_json: 
             "theorems check",
             expected="either identifiers or --all",
             got="both" if everything else "neither",
-            remedy="write: mechdesign theorems check --all",
+            remedy="write: mechdesign research theorems check --all",
         )
     if not 1 <= number <= _MOST_INSTANCES or not 0 <= seed < 2**64:
         raise InputError(

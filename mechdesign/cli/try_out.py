@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ..progress import waiting
-from .options import AsJson, PriorSource, Privacy, print_json, read_notions
+from .options import AsJson, PriorSource, Privacy, read_notions
+from .output import print_json
 
 
 def try_out(
@@ -21,7 +22,7 @@ def try_out(
     seed: Annotated[int | None, typer.Option(help="For the same reports again.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a survey of a column would tell and give away, and write nothing.
+    """Show what a survey of a column would tell, and write nothing.
 
     A design for its frequencies under LDP(1), or what --privacy says; one report of each person;
     the shares estimated from them beside the true ones; how many reports an error takes.

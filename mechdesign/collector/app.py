@@ -25,6 +25,7 @@ from starlette.routing import Route
 
 from .. import __version__
 from ..errors import InputError, StorageError, visible
+from ..forms._write_form import PLACE, REPORTS, Form, content_policy
 from .estimates import Estimator
 from .exporting import write_reports
 from .gate import Limits, Rates, check_origin, check_token
@@ -90,6 +91,17 @@ class Committer:
         self._thread.shutdown()
 
 
+def _form_files(form: Form) -> dict[str, tuple[str, str]]:
+    """Text and kind of each file of a form, by the end of its address."""
+    kinds = {"html": "text/html", "css": "text/css", "mjs": "text/javascript"}
+    texts = form.files(collector=REPORTS, folder=f"{PLACE}/")
+    texts[PLACE] = texts.pop("index.html")
+    return {
+        name: (text, kinds[name.rpartition(".")[2] if "." in name else "html"])
+        for name, text in texts.items()
+    }
+
+
 def _busy(why: str) -> RefusedError:
     return RefusedError(
         503, f"collector: {why}; send the same again, with its nonces.", **{"Retry-After": "1"}
@@ -136,6 +148,7 @@ class Collector:
     limits : Limits
     token, reader_token : what whoever sends, or reads, must know; ``None`` for nothing
     origins : pages of other hosts that may send reports, ``"*"`` for all
+    form : the page on which the public answers, for kernels that are collected
     is_local : whether it listens to this machine only
     clock : seconds, for the rates
     """
@@ -149,6 +162,7 @@ class Collector:
         token: str | None = None,
         reader_token: str | None = None,
         origins: Sequence[str] = (),
+        form: Form | None = None,
         is_local: bool = True,
         clock: Callable[[], float] | None = None,
     ) -> None:
@@ -164,6 +178,7 @@ class Collector:
         }
         self.token, self.reader_token = token, reader_token or token
         self.origins, self.is_local = frozenset(origins), is_local
+        self.form = {} if form is None else _form_files(form)
         clock = clock or time.monotonic
         self.rates = Rates(self.limits.rate, clock)
         self.health = Health(partial(store.others, numbers), clock)
@@ -251,6 +266,12 @@ class Collector:
         text = await run_in_threadpool(page, found, others)
         return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
 
+    async def get_form(self, request: Request) -> Response:
+        """The page on which the public answers, and what it loads; it needs no token."""
+        text, kind = self.form[request.url.path.rpartition("/")[2]]
+        policy = f"{content_policy(REPORTS)}; frame-ancestors 'none'"
+        return Response(text, media_type=kind, headers={"Content-Security-Policy": policy})
+
     async def get_parquet(self, request: Request) -> Response:
         """All reports of one kernel as Parquet."""
         one = self._one(request)
@@ -321,6 +342,10 @@ class Collector:
             self._route("/reports.parquet", self.get_parquet, self.reader_token),
             self._route("/kernels", self.get_kernels),
             self._route("/health", self.get_health, is_limited=False),
+            *(
+                self._route(f"/{PLACE}" if name == PLACE else f"/{PLACE}/{name}", self.get_form)
+                for name in self.form
+            ),
         ]
         middleware = []
         if self.origins:

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from .._public_form import is_public, public_form
 from ..errors import InputError, StorageError, quote
+from ..forms._write_form import Form
 from ..kernel_files import load_release
 from ..mechanism import Mechanism
 from ..release.receipts import Receipt, make_receipt
@@ -122,6 +123,21 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
     except OSError:
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def load_form(paths: Sequence[str | Path], wording: Any) -> Form:
+    """The page on which the public answers what one file asks.
+
+    Raises :class:`InputError` for several files: a page asks one design, or one plan.
+    """
+    if len(paths) != 1:
+        raise InputError(
+            "--form",
+            expected="one design, or one plan of several columns",
+            got=f"{len(paths)} files",
+            remedy="start a collector for each, or design the columns together",
+        )
+    return Form.of(load_release(Path(paths[0])), wording)
 
 
 def load_kernels(paths: Sequence[str | Path]) -> list[Collected]:

@@ -122,8 +122,10 @@ def serve(
     token: str | None = None,
     reader_token: str | None = None,
     origins: Sequence[str] = (),
+    form: Any = None,
 ) -> None:
-    """Collect reports until interrupted; prints the address on standard output.
+    """Collect reports until interrupted; prints the address on standard output, and that of the
+    form where there is one.
 
     Raises
     ------
@@ -147,6 +149,7 @@ def serve(
             token=token,
             reader_token=reader_token,
             origins=origins,
+            form=form,
             is_local=local,
         )
         if not local:
@@ -162,13 +165,14 @@ def serve(
         # What was imported stays: the collector of garbage need not look through it again.
         gc.collect()
         gc.freeze()
-        asyncio.run(_serve(collector.app(), reserved, told, store.shown))
+        shown = [told] if form is None else [told, f"{told}form"]
+        asyncio.run(_serve(collector.app(), reserved, shown, store.shown))
     finally:
         reserved.close()
     print("stopped; all that was acknowledged is stored", file=sys.stderr)
 
 
-async def _serve(app: Any, reserved: socket.socket, told: str, database: str) -> None:
+async def _serve(app: Any, reserved: socket.socket, told: list[str], database: str) -> None:
     """Serve until a signal, which lets those who are served have their answer."""
     from granian.constants import HTTPModes, Interfaces
     from granian.http import HTTP1Settings
@@ -199,7 +203,7 @@ async def _serve(app: Any, reserved: socket.socket, told: str, database: str) ->
             if await _is_listening(host, port, serving):
                 reserved.close()
                 _limit_unread(port)
-                print(told, flush=True)
+                print("\n".join(told), flush=True)
                 print(f"collects into {database}; Ctrl-C ends it", file=sys.stderr, flush=True)
                 stopping = asyncio.ensure_future(stopped.wait())
                 await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)

@@ -15,6 +15,7 @@ from ..release._identifiability import warn_of_untold
 from ..release.codings import joined
 from ..release.drawing import check_order, columns_of
 from ..solve.columns_plan import KernelPlan
+from .bins_sql import check_numbers
 from .javascript import client_module
 from .sql import sql_script
 
@@ -109,9 +110,6 @@ def export(
     if not isinstance(to, str) or to not in TARGETS:
         raise UnknownNameError("target of an export", to, TARGETS)
     only_sql = {"dialect": dialect, "table": table, "keep": keep, "into": into}
-    known, is_plan = columns_of(designed), isinstance(designed, KernelPlan)
-    columns = known if column is None else _named(column)
-    check_order(columns, known)
     if to == "javascript":
         for name, value in only_sql.items():
             if value is not None:
@@ -121,14 +119,15 @@ def export(
                     got=f"--to {to}",
                     remedy="leave it out",
                 )
-        text = _module(designed, columns)
+        text = device_module(designed, column)[1]
     else:
+        columns, is_plan = _columns(designed, column), isinstance(designed, KernelPlan)
         if is_plan and (column is None or len(columns) != 1):
             raise InputError(
                 "column",
                 expected="one column of the plan, whose reports are to be drawn in SQL",
                 got="none" if column is None else str(len(columns)),
-                remedy=f"name one (--column {known[0]}), and write a file for each",
+                remedy=f"name one (--column {designed.names[0]}), and write a file for each",
             )
         for name, value in {"column": columns or None, **only_sql}.items():
             if value is None and name in ("column", "dialect", "table"):
@@ -146,10 +145,18 @@ def export(
     write_text(text, path, overwrite=overwrite)
 
 
-def _module(designed: Any, columns: Sequence[str]) -> str:
-    """One module for a kernel, or for all columns of a plan."""
+def device_module(
+    designed: Any, column: str | Sequence[str] | None = None
+) -> tuple[dict[str, Mechanism | PublicDesign], str]:
+    """What draws reports in a browser or in Node: kernels by column, in their public form, and the
+    text of one ES module for all of them.
+
+    Parameters and errors are those of :func:`export`.
+    """
+    columns = _columns(designed, column)
     if not isinstance(designed, KernelPlan):
-        return client_module([(_published(designed), joined(columns) or _COLUMN)])
+        kernels = {joined(columns) or _COLUMN: _published(designed)}
+        return kernels, client_module([(one, name) for name, one in kernels.items()])
     if len(columns) != len(designed.names) or len(set(columns)) < len(columns):
         raise InputError(
             "column",
@@ -157,19 +164,27 @@ def _module(designed: Any, columns: Sequence[str]) -> str:
             got=str(len(columns)),
             remedy="leave them out for those of the plan",
         )
-    kernels = [_published(found) for found in designed.designs]
+    kernels = dict(zip(columns, map(_published, designed.designs), strict=True))
     known = None
     if designed.combinations is not None:
-        places = [{x: i for i, x in enumerate(kernel.inputs)} for kernel in kernels]
+        places = [{x: i for i, x in enumerate(one.inputs)} for one in kernels.values()]
         known = sorted(
             [place[x] for place, x in zip(places, row, strict=True)]
             for row in designed.combinations
         )
-    return client_module(
-        list(zip(kernels, columns, strict=True)),
+    return kernels, client_module(
+        [(one, name) for name, one in kernels.items()],
         together=f"{designed.total} of {joined(columns)} together",
         combinations=known,
     )
+
+
+def _columns(designed: Any, column: Any) -> tuple[str, ...]:
+    """The columns that are named, else those that the design knows, or none."""
+    known = columns_of(designed)
+    columns = known if column is None else _named(column)
+    check_order(columns, known)
+    return columns
 
 
 def _named(column: Any) -> tuple[str, ...]:
@@ -203,6 +218,9 @@ def _published(designed: Any) -> Mechanism | PublicDesign:
             remedy="draw its reports with mechdesign apply (md.privatize), or export the kernel "
             "alone (found.mechanism.with_schema(None)) and snap before",
         )
+    for name in () if found.schema is None else found.schema.names:
+        if (bins := found.schema.bins_of(name)) is not None:
+            check_numbers(bins, f"bins of column {quote(name)}")
     warn_of_untold(designed)
     made = public_form(designed)
     assert isinstance(made, Mechanism)

@@ -69,11 +69,11 @@ def bins_to_sql(bins: Bins, column: str, dialect: str) -> str:
     return place_in_bins(bins, identifier(column, "column"), dialect)
 
 
-def check_numbers(bins: Bins) -> None:
+def check_numbers(bins: Bins, subject: str = "bins") -> None:
     """Raise :class:`InputError` for bins of dates, which devices and engines do not place."""
     if bins.of != "numbers":
         raise InputError(
-            "bins",
+            subject,
             expected="bins of numbers, for a device or a database",
             got=f"bins of {bins.of}",
             remedy="design for a column of labels that is made of the dates there",

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import DataError, quote
 from ..exact import is_whole
+from ..numeric import truth_value
 from ..prior import Prior
 from ..progress import stage
 from .findings import SampleAudit, SampleVerdict
@@ -116,7 +117,14 @@ def audit_samples(
     """
     asked = audited_notions(notions)
     sure = checked_confidence(confidence)
-    _check_switches(batch, seed)
+    batch = truth_value(batch, "batch", error=DataError)
+    if not is_whole(seed, 0, 2**32 - 1):
+        raise DataError(
+            "seed",
+            expected="a whole number from 0 to 4294967295",
+            got=quote(seed),
+            remedy="pass for example 0",
+        )
     groups = None
     if partition is not None and not is_learned(partition):
         groups = stated_partition(partition)
@@ -159,23 +167,6 @@ def audit_samples(
         work.learned_from,
         None if called is None else called.calls,
     )
-
-
-def _check_switches(batch: Any, seed: Any) -> None:
-    if not isinstance(batch, (bool, np.bool_)):
-        raise DataError(
-            "batch",
-            expected="True or False",
-            got=quote(batch),
-            remedy="say whether the mechanism takes a number of reports too",
-        )
-    if not is_whole(seed, 0, 2**32 - 1):
-        raise DataError(
-            "seed",
-            expected="a whole number from 0 to 4294967295",
-            got=quote(seed),
-            remedy="pass for example 0",
-        )
 
 
 def _prior_of(given: list[Any], prior: Any) -> tuple[Prior, bool]:

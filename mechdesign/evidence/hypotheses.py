@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 
 import numpy as np
@@ -77,17 +77,18 @@ class Pairs:
         """The largest level that each pair can have, whatever is reported."""
         return self.levels(np.full(len(self), math.inf))
 
+    @classmethod
+    def joined(cls, several: Sequence[Pairs]) -> Pairs:
+        """The pairs of several groups."""
+        if not several:
+            nothing, none = np.zeros(0), np.zeros(0, dtype=np.intp)
+            return cls(none, none, nothing, nothing, nothing, none, none)
+        columns = ([getattr(pairs, f.name) for pairs in several] for f in fields(cls))
+        return cls(*map(np.concatenate, columns))
+
     def part(self, rows: slice) -> Pairs:
         """Some of the pairs."""
-        return Pairs(
-            self.over[rows],
-            self.under[rows],
-            self.shared[rows],
-            self.rest[rows],
-            self.factors[rows],
-            self.above[rows],
-            self.below[rows],
-        )
+        return Pairs(*(getattr(self, f.name)[rows] for f in fields(self)))
 
     def parts(self, outcomes: int) -> Iterator[Pairs]:
         """The pairs in parts that fit into memory with so many outcomes."""
@@ -147,7 +148,7 @@ class Questions:
         for part in () if unit is None else unit.cone:
             for group in part.groups():
                 found[group.parameter].append(self._of_group(group))
-        return tuple(map(_joined, found))
+        return tuple(map(Pairs.joined, found))
 
     def _sums_of(self, notion: AverageNotion, prior: Prior) -> AskedSum:
         parts = []
@@ -203,10 +204,10 @@ class Questions:
         self, over: Distribution, under: Distribution
     ) -> tuple[int, int, float, float] | None:
         """Positions of two hypotheses without what they share, t and u; ``None`` for equal ones."""
-        apart = _taken_apart(_masses(over), _masses(under))
-        if apart is None:
+        more, shared = _without(_masses(over), _masses(under))
+        if not more:
             return None
-        more, less, shared, rest = apart
+        less, rest = _without(_masses(under), more)
         return self._place(more), self._place(less), float(shared), float(rest)
 
     def _place(self, masses: Masses) -> int:
@@ -294,15 +295,6 @@ def _masses(found: Distribution) -> Masses:
     return dict(zip(found.support, found.masses, strict=True))
 
 
-def _taken_apart(over: Masses, under: Masses) -> tuple[Masses, Masses, Fraction, Fraction] | None:
-    """μ′, ν′, t and u of two hypotheses; ``None`` for equal ones, whose ratio is one."""
-    more, shared = _without(over, under)
-    if not more:
-        return None
-    less, rest = _without(under, more)
-    return more, less, shared, rest
-
-
 def _without(masses: Masses, other: Masses) -> tuple[Masses, Fraction]:
     """What is left of a distribution without the largest multiple of another one, and which."""
     part = min((masses.get(x, Fraction(0)) / m for x, m in other.items()))
@@ -310,20 +302,3 @@ def _without(masses: Masses, other: Masses) -> tuple[Masses, Fraction]:
         return {}, part
     left = {x: (m - part * other.get(x, Fraction(0))) / (1 - part) for x, m in masses.items()}
     return {x: m for x, m in left.items() if m}, part
-
-
-def _joined(parts: Sequence[Pairs]) -> Pairs:
-    if not parts:
-        nothing, none = np.zeros(0), np.zeros(0, dtype=np.intp)
-        return Pairs(none, none, nothing, nothing, nothing, none, none)
-    if len(parts) == 1:
-        return parts[0]
-    return Pairs(
-        np.concatenate([p.over for p in parts]),
-        np.concatenate([p.under for p in parts]),
-        np.concatenate([p.shared for p in parts]),
-        np.concatenate([p.rest for p in parts]),
-        np.concatenate([p.factors for p in parts]),
-        np.concatenate([p.above for p in parts]),
-        np.concatenate([p.below for p in parts]),
-    )

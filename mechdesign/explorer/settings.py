@@ -489,7 +489,7 @@ class Settings:
 
 
 def message(problem: MechdesignError) -> str:
-    """An error as the page shows it: with its code, which ``mechdesign explain`` explains."""
+    """An error as the page shows it: with its code, which ``mechdesign doctor`` explains."""
     return f"{problem} [{problem.code}]"
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import compress, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, quote, warn
-from ..kernel import outer
 from ..labels import Label, listing, short_names
 from ..mechanism import kernel_of
 from ..release._identifiability import ask_as_designed
@@ -22,7 +21,7 @@ from .estimator import Options
 from .intervals import Answers, Sampling
 from .likelihood import Convergence, maximise_table
 from .many import Columns, large_columns
-from .observed import FromOthers, Observed, roots
+from .observed import FromOthers, Observed, around, roots
 from .references import refuse_other_than
 from .results import joined_notes
 from .rows import Limited, number_rows
@@ -88,7 +87,6 @@ class JointEstimate(TableEstimate):
     note : what could not be told of where the reports came from, or nothing
     margins : what reports of each column say alone
     cells : what pairs of reports say, ``None`` where these are too many for one kernel
-    table : ``(M1, M2)`` frequencies of these
     """
 
     names: tuple[str, ...]
@@ -100,34 +98,24 @@ class JointEstimate(TableEstimate):
     distribution: Vector
     margins: Sequence[Observed]
     cells: Observed | None
-    table: Vector
     note: str = ""
 
     def __repr__(self) -> str:
         notes = [self.note] if self.note else []
         return "\n".join([super().__repr__(), *self.remarks(), *notes])
 
-    def _alone(self, name: str, what: str) -> tuple[int, tuple[Label, ...], Vector, Vector]:
-        """Which column that is, its labels, the answers about it and their errors."""
+    def _place(self, name: str, what: str) -> int:
         if name not in self.names:
             raise UnknownNameError(what, name, self.names)
-        k = self.names.index(name)
-        one = self.margins[k]
-        values = one.likeliest if self.method == "likelihood" else one.estimates
-        return k, (self.rows, self.columns)[k], values, roots(one.covariance)
+        return self.names.index(name)
 
-    def _of_part(self, rows: Any, columns: Any, found: Sequence[Vector], answers: Any) -> Any:
-        """Values and errors in a table, with limits as those of this one."""
-        values, errors = (np.reshape(part, (len(rows), len(columns))) for part in found)
-        made = TableEstimate(
-            rows,
-            columns,
-            values,
-            errors,
-            *[values] * 2,
-            confidence=self.confidence,
-            answers=answers,
-        )
+    def _of_part(
+        self, rows: Any, columns: Any, values: Vector, errors: Vector, answers: Any
+    ) -> Any:
+        """Numbers in a table, with limits as those of this one."""
+        values, errors = (np.reshape(part, (len(rows), len(columns))) for part in (values, errors))
+        told: Any = {"confidence": self.confidence, "answers": answers}
+        made = TableEstimate(rows, columns, values, errors, values, values, **told)
         return made.with_limits(side=self.side, together=self.together)
 
     def marginal(self, name: str) -> TableEstimate:
@@ -136,8 +124,9 @@ class JointEstimate(TableEstimate):
 
         Raises :class:`UnknownNameError` for another name.
         """
-        k, rows, *found = self._alone(name, "column")
-        return self._of_part(rows, (name,), found, self.margins[k].whole)
+        k = self._place(name, "column")
+        one, rows = self.margins[k], (self.rows, self.columns)[k]
+        return self._of_part(rows, (name,), one.estimates, roots(one.covariance), one.answers())
 
     def conditional(self, given: str) -> TableEstimate:
         """Frequencies of the other secret given each value of one.
@@ -159,74 +148,79 @@ class JointEstimate(TableEstimate):
         DataError
             When no value is left, and when what is given is asked for other sums than shares.
         """
-        k, rows, total, errors = self._alone(given, "column that is given")
+        k = self._place(given, "column that is given")
         one, other = self.margins[k], self.margins[1 - k]
-        shares = one.values + one.origin
-        if not np.isin(shares, (0, 1)).all():
+        rows, columns = (self.rows, self.columns)[:: 1 - 2 * k]
+        if not np.isin(one.values + one.origin, (0, 1)).all():
             raise DataError(
                 f"condition on {quote(given)}",
                 expected="shares of its values, or of groups of them",
                 got=f"other weighted sums, {listing(rows)}",
                 remedy="pass a feature of groups (--feature), or condition on the other column",
             )
-        known = np.flatnonzero(total > errors)
-        if not known.size:
+        shown = one.estimates > roots(one.covariance)
+        if not shown.any():
             raise DataError(
                 f"condition on {quote(given)}",
                 expected="values that the reports show to occur",
                 got="none",
                 remedy="collect more reports",
             )
-        if absent := [row for i, row in enumerate(rows) if i not in known]:
+        if absent := [*compress(rows, ~shown)]:
             warn(
                 f"nothing can be said given {listing(absent)}: the reports do not show that "
                 f"{'it occurs' if len(absent) == 1 else 'they occur'}; collect more, or merge "
                 "values in a feature",
                 PrecisionWarning,
             )
-        size = self.values.size
-        cells = np.moveaxis(np.arange(size).reshape(self.values.shape), k, 0)[known]
-        below = total[known, None]
-        ratios, every = self.values.ravel()[cells] / below, self.cells
-        if every is not None:
-            # Shares are answers beside the cells, of the same reports.
-            # Numbers are measured from amid them, so that cells are no differences of large ones.
-            places = np.unravel_index(np.arange(size), self.values.shape)
-            own, middle = places[k], np.broadcast_to(other.origin, self.values.shape[1 - k])
-            far = middle[places[1 - k]]
-            parts: Any = {"origin": np.append(every.origin - far * one.origin[own], one.origin)}
-            for name in ("scores", "values"):
-                pair = [getattr(one, name), np.ones((len(getattr(other, name)), 1))]
-                shares_of = outer(*pair[:: 1 - 2 * k])
-                cells_of = getattr(every, name) - far * shares_of[:, own]
-                parts[name] = np.hstack([cells_of, shares_of])
-            joined, eye = replace(every, **parts), np.eye(size + len(rows))
-            sums = eye[:, cells.ravel()], eye[:, size + np.repeat(known, cells.shape[1])]
-            error = joined.ratios(*sums)[1]
-        else:
-            twice = ((one.scores + one.origin)[:, known] ** 2).T
-            twice = twice @ (self.table.T if k else self.table)
-            away = ratios - other.origin
-            error = twice @ other.scores**2 - 2 * away * (twice @ other.scores)
-            error += away**2 * twice.sum(axis=1, keepdims=True)
-            error -= one.sampling.fraction * below * ratios * (1 - ratios)
-            error = np.sqrt(np.maximum(error, 0) / self.reports) / below
+
+        def cells_of(table: Vector) -> Vector:
+            """Cells with a row for each value that is given."""
+            return np.asarray(np.reshape(table, self.values.shape).swapaxes(0, k)[shown])
+
+        below = one.estimates[shown, None]
+        ratios, p = cells_of(self.values) / below, self.distribution.swapaxes(0, k)
+        scores, values = ((part + one.origin)[:, shown] for part in (one.scores, one.values))
+        # Numbers are measured from amid them, so that cells are no differences of large ones.
+        away, fixed = ratios - other.origin, one.sampling.fraction
+
+        def square(mass: Vector, x: Vector) -> Vector:
+            return mass @ x**2 - 2 * away * (mass @ x) + away**2 * mass.sum(axis=1, keepdims=True)
+
+        secrets, reports = values.T @ p, (scores**2).T @ (one.kernel.T @ p @ other.kernel)
+        mean = secrets @ other.values - away * secrets.sum(axis=1, keepdims=True)
+        variance = square(reports, other.scores) - fixed * square(secrets, other.values)
+        variance -= (1 - fixed) * mean**2
+        errors = np.sqrt(np.maximum(variance, 0) / self.reports) / below
+        count, width = ratios.shape
+        low, high, back = (
+            np.tile(end, count) for end in (other.answers().low, other.answers().high, other.origin)
+        )
+
+        def pairs(own: Vector, far: Vector) -> Vector:
+            """Cells of each row, and after them its share: answers of the same reports."""
+            beside = np.hstack([far, np.ones((len(far), 1))])
+            order = ("ai,bj->abij", "ai,bj->baij")[k]
+            return np.einsum(order, own, beside).reshape(len(own) * len(far), -1)
 
         def ends(alpha: float) -> Any:
-            if every is not None and every.kernel.size <= _MOST_ENTRIES:
-                back = np.tile(middle, len(known))
-                return tuple(end + back for end in joined.ratio_limits(*sums, alpha))
+            if self.cells is not None and self.cells.kernel.size <= _MOST_ENTRIES:
+                both = pairs(scores, other.scores), pairs(values, other.values)
+                parts = dict(zip(("scores", "values"), both, strict=True))
+                sums = np.eye(count * (width + 1)).reshape(-1, count, width + 1)
+                above, under = sums[:, :, :-1], np.repeat(sums[:, :, -1:], width, axis=2)
+                found = replace(self.cells, **parts, origin=0 * sums[0].ravel())
+                flat = (part.reshape(len(sums), -1) for part in (above, under))
+                return tuple(end + back for end in found.ratio_limits(*flat, alpha))
             # What cells and shares leave with half the risk each.
-            lower, upper = (end[cells] for end in self.answers.limits(alpha / 2))
-            least, most = (end[known, None] for end in one.whole.limits(alpha / 2))
+            lower, upper = map(cells_of, self.answers.limits(alpha / 2))
+            least, most = (end[shown, None] for end in one.answers().limits(alpha / 2))
             lower = np.divide(lower, most, where=most > 0, out=0 * lower)
             upper = np.divide(upper, least, where=least > upper, out=0 * upper + 1)
             return lower.ravel(), upper.ravel()
 
-        low, high = (np.tile(end, len(known)) for end in (other.whole.low, other.whole.high))
         answers = FromOthers(ratios.ravel().clip(low, high), low, high, ends)
-        rows = tuple(rows[i] for i in known)
-        return self._of_part(rows, (self.columns, self.rows)[k], (ratios, error), answers)
+        return self._of_part(tuple(compress(rows, shown)), columns, ratios, errors, answers)
 
 
 def estimate_joint(
@@ -326,28 +320,25 @@ def estimate_joint(
     else:
         remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"
         refuse_other_than("so large a joint table", remedy, intervals=(intervals, "binomial"))
-        made = read.many(Survey())
-        cells, (p, convergence) = None, maximise_table(sides[0], sides[1], table)
-    found = made.values, made.errors, made.lower, made.upper
-    if method == "likelihood":
-        first, second = (question.weights for question in questions)
-        held = (first.T @ p @ second).ravel()
-        found = held, made.errors, np.minimum(made.lower, held), np.maximum(made.upper, held)
+        made, cells = read.many(Survey()), None
+        p, convergence = maximise_table(*sides, table)
+        if method == "likelihood":
+            first, second = (question.weights for question in questions)
+            held = (first.T @ p @ second).ravel()
+            made = replace(made, values=held, answers=around(made.answers, held))
     margins = []
     for k, question in enumerate(questions):
         f, likely = (part.sum(axis=1 - k) for part in (table, p))
         parts = read.scores[k] - question.origin, question.centred
         how = Sampling(n, fraction=float(target == "sample")), question.origin
-        margins.append(Observed(sides[k], f, likely, likely, *parts, *how))
-    shape = [len(question.labels) for question in questions]
-    values, errors, lower, upper = np.reshape(found, (4, *shape))
+        told: Any = {"is_likely": method == "likelihood"}
+        margins.append(Observed(sides[k], f, likely, likely, *parts, *how, **told))
+    first, second = (question.labels for question in questions)
+    numbers = made.values, made.errors, made.lower, made.upper
     return JointEstimate(
-        questions[0].labels,
-        questions[1].labels,
-        values,
-        errors,
-        lower,
-        upper,
+        first,
+        second,
+        *np.reshape(numbers, (4, len(first), len(second))),
         names=tuple(designs),
         reports=n,
         convergence=convergence,
@@ -355,7 +346,6 @@ def estimate_joint(
         margins=margins,
         cells=cells,
         answers=made.answers,
-        table=table,
         note=joined_notes(notes),
         **options.told,
     )

@@ -29,7 +29,7 @@ from ._estimate import estimate
 from .estimator import Options, answered, warn_of_errors
 from .likelihood import Fitted
 from .observed import arms_of
-from .references import CONFIDENCE, check_confidence, prior_of, reference_of
+from .references import CONFIDENCE, prior_of, reference_of
 from .results import Difference, Estimate, difference_of, joined_notes
 from .surveys import at_least
 
@@ -283,7 +283,6 @@ def estimate_change(
     True
     """
     check_choice("policy for missing reports", missing, ("error", "drop"))
-    check_confidence(confidence)
     designs, columns, persons, known = (
         _one_each(given, 2, what)
         for what, given in (

@@ -33,7 +33,7 @@ from .intervals import (
     path_of,
 )
 from .likelihood import maximise
-from .references import CONFIDENCE, check_confidence, reference_of
+from .references import CONFIDENCE, rate_of, reference_of
 
 Positions = NDArray[np.intp]
 
@@ -63,7 +63,7 @@ class Promise:
     assurance: float = ASSURANCE
 
     def __post_init__(self) -> None:
-        check_confidence(self.confidence)
+        object.__setattr__(self, "confidence", rate_of(self.confidence))
         sure = finite_number(self.assurance, "assurance", 0.5, 0.9999, remedy="pass 0.9 for 90 %")
         object.__setattr__(self, "assurance", sure)
         if self.error is not None:

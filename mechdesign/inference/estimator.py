@@ -25,7 +25,7 @@ from .intervals import Sampling
 from .likelihood import Convergence, Fitted, maximise
 from .observed import Observed, answers_of, roots
 from .pilots import shrunk_truth
-from .references import CONFIDENCE, check_confidence
+from .references import CONFIDENCE, rate_of
 from .results import Estimate, GroupEstimates
 from .surveys import Survey, Units, check_single, drawn_by, groups_of, student_limits
 
@@ -64,7 +64,7 @@ class Options:
         check_choice("target", self.target, ("population", "sample"))
         check_choice("what to do about a misfit", self.misfit, ("error", "warn"))
         check_choice("what to estimate (by)", self.by, ("symbols", "blocks"))
-        check_confidence(self.confidence)
+        object.__setattr__(self, "confidence", rate_of(self.confidence))
         if not is_whole(self.resamples, 2):
             raise InputError(
                 "resamples",
@@ -162,7 +162,7 @@ def answered(
         between = units.between(i, i)[0] if by_design and is_drawn else None
         parts = units.frequencies[i], likely[i], heavy[i], scores, values, how, origin
         of_all = between, float(part.weights @ part.repeats), spread
-        seen.append(Observed(matrix, *parts, *of_all))
+        seen.append(Observed(matrix, *parts, *of_all, options.method == "likelihood"))
     ends = np.reshape(answers_of(seen).limits(1 - options.confidence), (2, len(seen), -1))
     made = []
     for i, one in enumerate(seen):
@@ -207,28 +207,29 @@ def _with_limits(
 ) -> tuple[Vector, Vector, Vector, Vector]:
     """Answers, their errors and limits as asked for: the one interval where others would fail."""
     values, errors, (lower, upper) = observed.estimates, roots(observed.covariance), ends
-    centre, of_likelihood = observed.likeliest, options.method == "likelihood"
     if options.intervals != "binomial":
-        answers = observed.whole
+        answers = answers_of([observed])
         former = student_limits(values, errors, options.confidence, np.inf)
         if options.intervals == "bootstrap":
-            drawn = _simulated(observed, reports, options)
+            drawn, centre = (
+                _simulated(observed, reports, options),
+                observed.likely @ observed.values,
+            )
             again = drawn @ observed.scores
-            if of_likelihood:
+            if observed.is_likely:
                 again = maximise(observed.kernel, drawn)[0] @ observed.values
-            again = again + observed.origin
-            errors, tail = again.std(axis=0, ddof=1), (1 - options.confidence) / 2
-            former = tuple(np.quantile(again, [tail, 1 - tail], axis=0))
-            if not of_likelihood:
-                # The errors of the simulation, turned around the estimate.
-                former = values + centre - former[1], values + centre - former[0]
-            errors = np.maximum(errors, roots(observed.noise))
+            errors = np.maximum(again.std(axis=0, ddof=1), roots(observed.noise))
+            tail = (1 - options.confidence) / 2
+            low, high = np.quantile(again, [tail, 1 - tail], axis=0) - centre
+            # The errors of the simulation, turned around an unbiased estimate.
+            former = (low, high) if observed.is_likely else (-high, -low)
+            former = values + former[0], values + former[1]
         many = answers.events() >= _FEW_EVENTS
         # At an end of what is possible they would have no width.
         many &= (answers.low < values) & (values < answers.high)
         lower, upper = np.where(many, np.clip(former, answers.low, answers.high), ends)
-    if of_likelihood:
-        return centre, errors, np.minimum(lower, centre), np.maximum(upper, centre)
+    if observed.is_likely:
+        lower, upper = np.minimum(lower, values), np.maximum(upper, values)
     return values, errors, lower, upper
 
 

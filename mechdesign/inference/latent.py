@@ -98,10 +98,6 @@ def parts(at: Vector, *observed: Vector) -> list[Any]:
     """Log-likelihoods of rows ``(R,)``, scores ``(R, P)`` of one person of each, the information
     ``(P, P)`` of known secrets and what is left of it, and people of each symbol, ``(S,)``.
 
-    Scores are e − p of what is told, times columns of the design. Under a posterior g of mean g_s
-    their products have the mean g_s (diag p − p pᵀ) given the symbol, less what they keep of it,
-    a pᵀ + p aᵀ − diag a with a = g − g_s p.
-
     Parameters
     ----------
     at : ``(P,)`` coefficients, of each response and then of each symbol
@@ -112,7 +108,7 @@ def parts(at: Vector, *observed: Vector) -> list[Any]:
     """
     public, mass, chances, values = observed
     (symbols, levels, rows), (_, width) = chances.shape, public.shape
-    step = 1 + _MOST_NUMBERS // (symbols * levels + len(at)) ** 2
+    step = 1 + _MOST_NUMBERS // (symbols * levels * len(at))
     if rows > step:
         cuts = range(step, rows, step)
         by_row = np.split(public, cuts), np.split(mass, cuts), np.split(chances, cuts, axis=2)
@@ -129,24 +125,16 @@ def parts(at: Vector, *observed: Vector) -> list[Any]:
     posterior = chances * response * secret[:, None]
     seen = np.maximum(posterior.sum(axis=(0, 1)), _NEVER)
     posterior /= seen
-    each, p, q = posterior.sum(axis=1), response[:, 1:], secret[1:]
-    away, off = posterior[:, 1:] - each[:, None] * p, each[1:] - q
-    scores = (away[:, :, None] * design[:, None]).sum(axis=0), off[:, None] * covariates
-    mean = np.concatenate([part.reshape(-1, rows) for part in scores])
-    # Only the score of a symbol itself goes with those of its responses.
-    cross = away[:, :, None] * (q - np.eye(symbols)[:, None, 1:, None])
-    alike = _gram(
-        np.stack([each[:, None, None] * _spread(p), _kept(away, p)]) * mass, design, design
-    )
-    others = _gram(
-        np.stack([_spread(q), _kept(off, q)])[:, None] * mass, covariates[None], covariates[None]
-    )
-    between = _gram(cross * mass, design, covariates[None])
-    known, left = (np.zeros((len(at), len(at))) for _ in range(2))
-    for made, one, other in zip((known, left), alike, others, strict=True):
-        made[:size, :size], made[size:, size:] = one, other
-    left[:size, size:], left[size:, :size] = between, between.T
-    left += (mean * mass) @ mean.T
+    each = posterior.sum(axis=1)
+    # Of known secrets the score is e - p of what is told, times columns of the design.
+    scores = np.empty((symbols, levels, len(at), rows))
+    scores[:, :, :size] = _scores(response, design, levels)
+    scores[:, :, size:] = _scores(secret, covariates, symbols)[:, None]
+    known = np.zeros((len(at), len(at)))
+    known[:size, :size] = _gram(scores[:, :, :size], each[:, None] * response * mass)
+    known[size:, size:] = _gram(scores[:, 0, size:], secret * mass)
+    mean = (posterior[:, :, None] * scores).sum(axis=(0, 1))
+    left = known - _gram(scores, posterior * mass) + _gram(mean, mass)
     return [np.log(seen), mean.T, known, left, each @ mass]
 
 
@@ -160,27 +148,17 @@ def _chances(design: Vector, coefficients: Vector, count: int) -> Vector:
     return found
 
 
-def _spread(p: Vector) -> Vector:
-    """Covariance ``(…, K, K, R)`` of which value it is, by probabilities ``(…, K, R)``."""
-    return np.eye(p.shape[-2])[:, :, None] * p[..., None, :] - p[..., None, :] * p[..., None, :, :]
+def _scores(chances: Vector, design: Vector, count: int) -> Vector:
+    """``(…, L, (L − 1)·D, R)`` of each value of such a logit."""
+    away = np.eye(count)[:, 1:, None] - chances[..., None, 1:, :]
+    found = away[..., None, :] * design[..., None, None, :, :]
+    return found.reshape(*found.shape[:-3], (count - 1) * design.shape[-2], found.shape[-1])
 
 
-def _kept(away: Vector, p: Vector) -> Vector:
-    """What products of scores keep of that, see :func:`parts`."""
-    both = away[..., None, :] * p[..., None, :, :]
-    return both + np.swapaxes(both, -2, -3) - np.eye(p.shape[-2])[:, :, None] * away[..., None, :]
-
-
-def _gram(weights: Vector, left: Vector, right: Vector) -> Vector:
-    """Σ weight · l rᵀ over symbols and rows, for weights ``(…, S, K, L, R)`` of pairs of values,
-    with columns ``(S, D, R)``: ``(…, K·D, L·E)``.
-    """
-    *more, k, m, rows = weights.shape
-    (count, d, _), e = left.shape, right.shape[1]
-    pairs = (left[:, :, None] * right[:, None]).reshape(count, d * e, rows)
-    found = (weights.reshape(*more, k * m, rows) @ np.swapaxes(pairs, 1, 2)).sum(axis=-3)
-    found = found.reshape(*more[:-1], k, m, d, e)
-    return np.swapaxes(found, -2, -3).reshape(*more[:-1], k * d, m * e)
+def _gram(scores: Vector, weights: Vector) -> Vector:
+    """Σ weight · s sᵀ of scores ``(…, P, R)``."""
+    flat = np.moveaxis(scores, -2, 0).reshape(scores.shape[-2], weights.size)
+    return np.asarray((flat * weights.ravel()) @ flat.T)
 
 
 def maximise_latent(size: int, *observed: Vector) -> list[Vector]:

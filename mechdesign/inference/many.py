@@ -34,7 +34,7 @@ from ..utility.questions import Question
 from .estimator import Options, answered, warn_of_half
 from .intervals import Answers, Mixed, Sampling
 from .likelihood import Fitted, chance_of_distance
-from .references import check_confidence, prior_of, reference_of, weights_note
+from .references import prior_of, rate_of, reference_of, weights_note
 from .results import ALL, THESE, GroupEstimates, joined_notes
 from .rows import Limited, Rows, number_rows, sides_of
 from .surveys import Drawn, Survey, check_single, design_covariance, drawn_by
@@ -115,7 +115,7 @@ class ManyEstimates(Limited, Rows):
 
         Their intervals hold for all N symbols at once, as in :meth:`top`.
         """
-        check_confidence(confidence)
+        confidence = rate_of(confidence)
         which, tail = np.flatnonzero(self.values > 0), (1 - confidence) / 2 / len(self.labels)
         chance = self.answers.tails(np.zeros(len(which)), which, which >= 0, tail)
         return self._together(which[chance < tail], confidence)

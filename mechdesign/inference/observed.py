@@ -101,6 +101,7 @@ class Observed:
     total : sum of the weights over what answers are divided by; 1 but for totals of a population
     spread : ``(F, F)`` covariance of what people count for, that at the likeliest shares if left
         out
+    is_likely : whether answers are those of largest likelihood, or unbiased
     """
 
     kernel: Vector
@@ -114,6 +115,7 @@ class Observed:
     between: Vector | None = None
     total: float = 1.0
     spread: Vector | None = None
+    is_likely: bool = False
 
     @cached_property
     def noise(self) -> Vector:
@@ -139,22 +141,18 @@ class Observed:
 
     @cached_property
     def estimates(self) -> Vector:
-        """``(F,)`` unbiased answers."""
+        """``(F,)`` answers: unbiased, or those of largest likelihood, which are possible."""
+        if self.is_likely:
+            return np.asarray(self.likely @ self.values + self.origin)
         return np.asarray(self.total * (self.frequencies @ self.scores) + self.origin)
 
-    @cached_property
-    def likeliest(self) -> Vector:
-        """``(F,)`` answers of largest likelihood, which are possible."""
-        return np.asarray(self.likely @ self.values + self.origin)
-
-    @cached_property
-    def whole(self) -> Answers:
-        """Answers to the questions."""
-        return answers_of([self])
-
-    def answers(self, weights: Vector) -> Answers:
-        """Answers to weighted sums ``(F, K)`` of the questions."""
-        return answers_of([self], weights)
+    def answers(self, weights: Vector | None = None) -> Answers | FromOthers:
+        """Answers to weighted sums ``(F, K)`` of the questions, or to these as they are."""
+        found = answers_of([self], weights)
+        if not self.is_likely:
+            return found
+        held = self.estimates if weights is None else self.estimates @ weights
+        return around(found, held)
 
     def ratios(self, above: Vector, below: Vector) -> tuple[Vector, Vector]:
         """Ratios of weighted sums ``(F, K)`` of the questions, and their errors.
@@ -177,7 +175,7 @@ class Observed:
         tail = alpha / sum(sides)
 
         def tails(r: Vector, one: Positions, is_upper: Flags) -> Vector:
-            answers = self.answers(above[:, one] - r * below[:, one])
+            answers = answers_of([self], above[:, one] - r * below[:, one])
             # A larger ratio has a smaller difference.
             return answers.tails(np.zeros(len(r)), np.arange(len(r)), is_upper, tail)
 
@@ -219,3 +217,8 @@ class FromOthers:
         """Probabilities that one of the two arms lies as far outside of what is possible."""
         found = [len(self.arms) * arm.outside() for arm in self.arms]
         return np.asarray(np.min([np.ones(len(self.low)), *found], axis=0))
+
+
+def around(answers: Answers, held: Vector) -> FromOthers:
+    """The same intervals, which hold other answers."""
+    return FromOthers(held, answers.low, answers.high, answers.limits)

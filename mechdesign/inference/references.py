@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, quote
 from ..mechanism import check_prior
+from ..numeric import float_array
 from ..prior import Prior
 from ..published import PublicDesign
 from ..release._identifiability import report_weights
@@ -24,16 +25,17 @@ CONFIDENCE = 0.95
 _NOTABLE = 0.02
 
 
-def check_confidence(confidence: Any) -> None:
-    """Raise :class:`InputError` for a confidence that is not between 0 and 1."""
-    number = isinstance(confidence, (int, float, np.floating)) and not isinstance(confidence, bool)
-    if not number or not 0 < confidence < 1:
+def rate_of(confidence: Any) -> float:
+    """A confidence as a float; raises :class:`InputError` where it is not between 0 and 1."""
+    rate = float_array(confidence)
+    if rate is None or rate.shape or not 0 < rate < 1:
         raise InputError(
             "confidence",
             expected="a number between 0 and 1",
             got=quote(confidence),
             remedy="pass 0.95 for 95 %",
         )
+    return float(rate)
 
 
 def refuse_other_than(

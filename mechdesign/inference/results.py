@@ -75,10 +75,10 @@ class Estimate(NumberAnswers):
     by_design: bool = False
     observed: Any = None
 
-    @property
-    def answers(self) -> Answers:
+    @cached_property
+    def answers(self) -> Answers | FromOthers:
         """What intervals are made of."""
-        return self.observed.whole
+        return self.observed.answers()
 
     def describe(self) -> str:
         """Method, number of reports and what the intervals are about, in one line."""

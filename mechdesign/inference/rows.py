@@ -15,7 +15,7 @@ from ..errors import InputError, UnknownNameError, quote
 from ..labels import Label, listing, short_names, shorten
 from ..notebook import notebook_table
 from ..release.codes import check_choice
-from .references import check_confidence
+from .references import rate_of
 
 Vector = NDArray[np.float64]
 
@@ -80,13 +80,10 @@ class Limited(_Answered):
         together : bool
             Whether all intervals hold at once with this confidence (Bonferroni).
         """
-        confidence = self.confidence if confidence is None else confidence
-        check_confidence(confidence)
+        confidence = self.confidence if confidence is None else rate_of(confidence)
         alpha = (1 - confidence) / (len(self.labels) if together else 1)
         ends = self.answers.limits(alpha, sides=sides_of(side))
         lower, upper = np.reshape(ends, (2, *self.values.shape))
-        if getattr(self, "method", "") == "likelihood":
-            return np.minimum(lower, self.values), np.maximum(upper, self.values)
         return lower, upper
 
     def with_limits(
@@ -104,7 +101,7 @@ class Limited(_Answered):
                 remedy="leave out intervals= (--intervals)",
             )
         ends = self.limits(confidence, side, together=together)
-        confidence = self.confidence if confidence is None else confidence
+        confidence = self.confidence if confidence is None else rate_of(confidence)
         told: Any = {**dict(zip(self._ends, ends, strict=False)), "confidence": confidence}
         return replace(self, side=side, together=together, **told)
 
@@ -113,8 +110,6 @@ class Limited(_Answered):
         """Answers whose estimates lie outside of what is possible by more than chance gives, each
         with the probability of it (of all answers, at most 1 − confidence by chance).
         """
-        if getattr(self, "method", "") == "likelihood":
-            return {}
         worst = (1 - self.confidence) / 2 / len(self.labels)
         pairs = zip(self.labels, self.answers.outside().tolist(), strict=True)
         return {label: chance for label, chance in pairs if chance < worst}

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SolverError, quote
-from ..privacy.sums import ConicRows, SumConstraint
-from ..program.program import Cone, LinearProgram
-from ..requirement.base import Limit
-from .compiled import EQUATION, limit_rows
+from ..privacy.sums import ConicRows
+from ..program.program import LinearProgram
+from .compiled import compile_program
 
 Array = NDArray[np.float64]
 
@@ -25,43 +23,57 @@ _ROOM = 1e-9
 _ENOUGH, _NOISE = 0.25, 1e-8
 
 
-def kernel_constraints(
-    kernel: Any,
-    cone: Cone,
-    sums: Sequence[SumConstraint],
-    zeros: NDArray[np.bool_] | None,
-    limits: Sequence[Limit],
-    room: Any = 0.0,
-) -> list[Any]:
-    """Rows that sum to one first; then signs, rows of the cone, sums, zeros and limits.
+def kernel_constraints(program: LinearProgram, kernel: Any, room: Any = 0.0) -> list[Any]:
+    """Rows that sum to one first; then signs, zeros, rows of the cone and sums, cones and limits.
 
     Parameters
     ----------
+    program : of which the objective and convex constraints of one's own are left out
     kernel : affine expression, ``(n, M)``
     room : how far inside of every inequality, in units of its coefficients
     """
     import cvxpy as cp
 
-    n, m = kernel.shape
-    found = [cp.sum(kernel, axis=1) == 1]
-    if zeros is None:
-        found.append(kernel >= room)
-    else:
-        flat = cp.vec(kernel, order="F")
-        gone = zeros.ravel(order="F")
-        found += [flat[np.flatnonzero(~gone)] >= room, flat[np.flatnonzero(gone)] == 0]
-    if cone.count:
-        found.append(_columns(cp, cone, kernel, n, m, zeros, room) <= 0)
-    for constraint in sums:
-        found += _sum(cp, constraint, kernel, n, m, room)
-    return found + _limits(cp, limits, kernel, room)
+    compiled = compile_program(program.without_objective)
+    n, m = program.shape
+    outputs, symbols = np.divmod(compiled.variables, compiled.block)
+    is_entry = (outputs < m) & (symbols < n)
+    entries = cp.vec(kernel, order="F")
+    places = outputs[is_entry] * n + symbols[is_entry]
+    zeros = np.setdiff1d(np.arange(n * m), places)
+    signed = np.flatnonzero(~is_entry & compiled.is_signed)
+    free = np.flatnonzero(~is_entry & ~compiled.is_signed)
+    order = np.concatenate([np.flatnonzero(is_entry), signed, free])
+    parts = [entries[places]]
+    parts += [cp.Variable(len(signed), nonneg=True)] if len(signed) else []
+    parts += [cp.Variable(len(free))] if len(free) else []
+    point = cp.hstack(parts)
+
+    def at(matrix: Any) -> Any:
+        return matrix.tocsc()[:, order].tocsr() @ point
+
+    found = [cp.sum(kernel, axis=1) == 1, parts[0] >= room]
+    if len(zeros):
+        found.append(entries[zeros] == 0)
+    if compiled.below.shape[0]:
+        heights = abs(compiled.below).max(axis=1).toarray().ravel()
+        found.append(at(compiled.below) + room * heights <= compiled.right)
+    found += [_cone(cp, rows, at(rows.matrix)) for rows in compiled.cones]
+    low, high, same = compiled.low, compiled.high, compiled.is_equation
+    for chosen, sign, ends in (
+        (np.isfinite(high) & ~same, 1, high),
+        (np.isfinite(low) & ~same, -1, -low),
+    ):
+        if chosen.any():
+            found.append(sign * at(compiled.limits[chosen]) + room <= ends[chosen])
+    if same.any():
+        found.append(at(compiled.limits[same]) == (low + high)[same] / 2)
+    return found
 
 
 def program_constraints(program: LinearProgram, kernel: Any, room: Any = 0.0) -> list[Any]:
     """All that a program asks, convex constraints of one's own inside of their tolerance."""
-    found = kernel_constraints(
-        kernel, program.cone, program.sums, program.forbidden, program.limits, room
-    )
+    found = kernel_constraints(program, kernel, room)
     for requirement in program.convex:
         for expression in requirement.on_kernel(kernel):
             found.append(expression + room <= aimed(requirement.tolerance))
@@ -115,9 +127,7 @@ def least_violation(program: LinearProgram) -> tuple[float, Array]:
     import cvxpy as cp
 
     kernel, over = cp.Variable(program.shape), cp.Variable()
-    asked = kernel_constraints(
-        kernel, program.cone, program.sums, program.forbidden, program.limits
-    )
+    asked = kernel_constraints(program, kernel)
     for requirement in program.convex:
         asked += [e <= over for e in requirement.on_kernel(kernel)]
     task = cp.Problem(cp.Minimize(over), [*asked, over >= -1])
@@ -145,44 +155,6 @@ def solved_kernel(task: Any, kernel: Any, solver: str, what: str) -> Array:
     raise SolverError(f"{solver}, through cvxpy, found no kernel for {what}: {'; '.join(tried)}")
 
 
-def _columns(
-    cp: Any,
-    cone: Cone,
-    kernel: Any,
-    n: int,
-    m: int,
-    zeros: NDArray[np.bool_] | None = None,
-    room: Any = 0.0,
-) -> Any:
-    """Rows of the cone at every column, ``(rows, M)``; room where some entry may be."""
-    rows = cone.matrix().tocsc()
-    total = rows[:, :n] @ kernel
-    if cone.auxiliaries:
-        total += rows[:, n:] @ cp.Variable((cone.auxiliaries, m), nonneg=True)
-    if isinstance(room, float):
-        return total
-    heights = abs(rows).max(axis=1).toarray().ravel()
-    asked = np.repeat(heights[:, None], m, axis=1)
-    if zeros is not None:
-        asked *= (abs(rows[:, :n]) @ (~zeros).astype(float)) > 0
-    return total + room * asked
-
-
-def _sum(
-    cp: Any, constraint: SumConstraint, kernel: Any, n: int, m: int, room: Any = 0.0
-) -> list[Any]:
-    """The epigraph of a sum over outcomes: linear rows first, then cones."""
-    epigraph = constraint.epigraph(n, m)
-    point = cp.vec(kernel, order="F")
-    if epigraph.size:
-        own = cp.Variable(epigraph.size, nonneg=epigraph.is_signed)
-        point = cp.hstack([point, own])
-    right = np.asarray(epigraph.right)
-    rows = epigraph.rows.tocsr() @ point
-    found = [rows <= right if isinstance(room, float) else rows + room <= right]
-    return found + [_cone(cp, rows, rows.matrix.tocsr() @ point) for rows in epigraph.cones]
-
-
 def _cone(cp: Any, rows: ConicRows, values: Any) -> Any:
     count = rows.matrix.shape[0] // rows.dimension
     parts = cp.reshape(values, (count, rows.dimension), order="C")
@@ -191,20 +163,3 @@ def _cone(cp: Any, rows: ConicRows, values: Any) -> Any:
     if rows.kind == "power":
         return cp.PowCone3D(parts[:, 0], parts[:, 1], parts[:, 2], rows.alpha)
     return cp.SOC(parts[:, 0], parts[:, 1:], axis=1)
-
-
-def _limits(cp: Any, limits: Iterable[Limit], kernel: Any, room: Any) -> list[Any]:
-    """Limits on sums over entries, scaled to a largest coefficient of one."""
-    n, m = kernel.shape
-    point, found = cp.vec(kernel, order="F"), []
-    rows, low, high, _ = limit_rows(list(limits), n, n * m)
-    same = high - low <= EQUATION
-    for chosen, sign, ends in (
-        (np.isfinite(high) & ~same, 1, high),
-        (np.isfinite(low) & ~same, -1, -low),
-    ):
-        if chosen.any():
-            found.append(sign * rows[chosen] @ point + room <= ends[chosen])
-    if same.any():
-        found.append(rows[same] @ point == (low + high)[same] / 2)
-    return found

@@ -66,7 +66,7 @@ def conversion(
     """Register the decorated function as a conversion between notions, and as a result.
 
     It is chained with the published ones by :func:`mechdesign.implications` and
-    :func:`mechdesign.convert`, and tested like them by ``mechdesign theorems check``.
+    :func:`mechdesign.convert`, and tested like them by ``mechdesign research theorems check``.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ as a :class:`~mechdesign.mechanism.Mechanism`, and by name what it has parameter
 (a :class:`~mechdesign.prior.Prior`) and ``privacy`` (a tuple of notions); it returns axes or a
 figure::
 
-    mechdesign plot design.json --kind mypackage.mymodule:plot_guesses --output guesses.svg
+    mechdesign report design.json --kind mypackage.mymodule:plot_guesses --output guesses.svg
 
 ========================================================  ==========================================
 what is drawn from                                        ``mechanism_and_prior``, ``mechanism_of``

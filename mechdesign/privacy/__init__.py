@@ -9,8 +9,8 @@ The three ways share no code.
 
 # isort: off
 # The order of import is the order in which audits list the notions.
-from .constraint import Bound, Hypotheses
-from .sums import ConicRows, Epigraph, Evaluation, Minorants, SumConstraint, SumPrice
+from .constraint import Bound, Evaluation, Hypotheses
+from .sums import ConicRows, Epigraph, Minorants, SumConstraint, SumPrice
 from .notion import (
     NOTIONS,
     AverageNotion,

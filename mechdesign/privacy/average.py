@@ -11,25 +11,23 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import LevelError, quote
 from ..labels import Label, tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .constraint import Hypotheses
-from .notion import AverageNotion, DeltaNotion, factor
+from .constraint import Array, Hypotheses
+from .notion import AverageNotion, DeltaNotion
 from .prior_sets import checked_priors, masses_over
 from .sums import (
-    ColumnMaxima,
-    ColumnMinima,
+    ColumnExtremes,
     HockeyStick,
     InformationLimit,
     SumConstraint,
-    least_level,
 )
 
 Function = Callable[[Any], Any]
@@ -57,25 +55,19 @@ class MaximalLeakage(AverageNotion):
     below_ratio: ClassVar = True
     below_size: ClassVar = True
 
-    @property
-    def covers_zero_mass(self) -> bool:
-        """No: only symbols of positive mass count."""
-        return False
+    covers_zero_mass = False
 
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "On average over reports, the chance of guessing any function of the secret is "
-            f"multiplied by at most {factor(self.epsilon)}, whatever the prior is on the same "
-            "values. A single report may tell more."
-        )
+    promise = (
+        "On average over reports, the chance of guessing any function of the secret is "
+        "multiplied by at most {factor}, whatever the prior is on the same "
+        "values. A single report may tell more."
+    )
 
     def sums(self, prior: Prior) -> list[SumConstraint]:
         """One sum of column maxima."""
-        return [ColumnMaxima(Hypotheses.points(prior, prior.support), self.epsilon)]
+        return [ColumnExtremes(Hypotheses.points(prior, prior.support), self.epsilon)]
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Share of each outcome: its column maximum over the sum of them, times the level."""
         top = kernel[prior.support].max(axis=0)
         return top / top.sum() * max(0.0, math.log(math.fsum(top)))
@@ -99,24 +91,19 @@ class MaximalCostLeakage(AverageNotion):
     adds_up: ClassVar = True
     below_ratio: ClassVar = True
 
-    @property
-    def covers_zero_mass(self) -> bool:
-        """No: only symbols of positive mass count."""
-        return False
+    covers_zero_mass = False
 
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "On average over reports, the least that an adversary must expect of any non-negative "
-            f"cost is divided by at most {factor(self.epsilon)}. A single report may tell more."
-        )
+    promise = (
+        "On average over reports, the least that an adversary must expect of any non-negative "
+        "cost is divided by at most {factor}. A single report may tell more."
+    )
 
     def sums(self, prior: Prior) -> list[SumConstraint]:
         """One sum of column minima."""
-        return [ColumnMinima(Hypotheses.points(prior, prior.support), self.epsilon)]
+        points = Hypotheses.points(prior, prior.support)
+        return [ColumnExtremes(points, self.epsilon, -1, name="column minima")]
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """What each outcome lacks: its mean entry less its least one."""
         rows = kernel[prior.support]
         return rows.mean(axis=0) - rows.min(axis=0)
@@ -138,7 +125,7 @@ class _InformationNotion(AverageNotion, register=False):
         """No: only symbols of positive mass count."""
         return False
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Share of each outcome in the largest of the informations, ``(M,)`` in nats."""
         shares = [c.shares(kernel) for c in self.sums(prior) if isinstance(c, InformationLimit)]
         return np.maximum(max(shares, key=lambda s: float(s.sum())), 0.0)
@@ -155,15 +142,11 @@ class MIPrivacy(_InformationNotion):
     epsilon: float
     references: ClassVar = ("WangYingZhang2016",)
     adds_up: ClassVar = True
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            f"On average a report tells at most {self.epsilon:g} nats "
-            f"({self.epsilon / math.log(2):.3g} bits) about the secret. A single report may tell "
-            "much more."
-        )
+    promise = (
+        "On average a report tells at most {0.epsilon:g} nats "
+        "({bits:.3g} bits) about the secret. A single report may tell "
+        "much more."
+    )
 
     def sums(self, prior: Prior) -> list[SumConstraint]:
         """One row per symbol, one group."""
@@ -174,7 +157,7 @@ class MIPrivacy(_InformationNotion):
         )
         return [InformationLimit(rows, (0,) * len(rows), self.epsilon)]
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Share of each outcome in I(X;Y), ``(M,)`` in nats."""
         p, rows = prior.probabilities[prior.support, None], kernel[prior.support]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -217,14 +200,10 @@ class MIPufferfish(_InformationNotion):
     priors: Any = None
     needs: ClassVar = ("features",)
     references: ClassVar = ("NuradhaGoldfeld2023", "CuffYu2016")
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            f"On average a report tells at most {self.epsilon:g} nats about each private feature, "
-            "given the public one, under each of the priors. A single report may tell much more."
-        )
+    promise = (
+        "On average a report tells at most {0.epsilon:g} nats about each private feature, "
+        "given the public one, under each of the priors. A single report may tell much more."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -328,19 +307,13 @@ class ApproximateLDP(DeltaNotion):
     below_ratio: ClassVar = True
     uses_prior: ClassVar = False
 
-    @property
-    def covers_zero_mass(self) -> bool:
-        """No: a copy of a row is as far from the others."""
-        return False
+    covers_zero_mass = False
 
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "For every set of reports and any two values, the chance under the one is at most that "
-            f"under the other times {factor(self.epsilon)}, plus {self.delta:g}. What lies within "
-            "the added chance may disclose the secret."
-        )
+    promise = (
+        "For every set of reports and any two values, the chance under the one is at most that "
+        "under the other times {factor}, plus {0.delta:g}. What lies within "
+        "the added chance may disclose the secret."
+    )
 
     def sums(self, prior: Prior) -> list[SumConstraint]:
         """Every ordered pair of symbols."""
@@ -350,21 +323,11 @@ class ApproximateLDP(DeltaNotion):
         under = Hypotheses.points(prior, [z for _, z in pairs])
         return [HockeyStick(over, under, self.epsilon, self.delta)]
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Largest P(y|x) − e^ε P(y|x') of each outcome, at the asked ε (at 0 when infinite)."""
         factor = math.exp(self.epsilon) if self.epsilon < 700 else 1.0
         return np.maximum(kernel.max(axis=0) - factor * kernel.min(axis=0), 0.0)
 
-    def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
-        """The least ε at δ over all pairs."""
-        kernel = mechanism.kernel
-        return (
-            max(
-                (
-                    least_level(a, b, self.delta)
-                    for i, a in enumerate(kernel)
-                    for b in np.delete(kernel, i, axis=0)
-                ),
-                default=0.0,
-            ),
-        )
+    def _given(self, kernel: Array, prior: Prior) -> Iterable[tuple[Array, Array]]:
+        """Every two rows."""
+        return permutations(kernel, 2)

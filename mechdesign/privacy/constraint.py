@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, overload
+from itertools import chain
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,36 +75,21 @@ class _LabelNames(Sequence[str]):
 
     def __init__(self, labels: Sequence[Label], positions: Sequence[int]) -> None:
         self._labels, self._positions = labels, positions
-        self._made: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self._positions)
 
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
-        if isinstance(at, slice):
-            return tuple(quote_label(self._labels[i]) for i in self._positions[at])
-        if at not in self._made:
-            self._made[at] = quote_label(self._labels[self._positions[at]])
-        return self._made[at]
+    def __getitem__(self, at: Any) -> Any:
+        return quote_label(self._labels[self._positions[at]])
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """One hypothesis: positions, positive exact masses, and where its name stands."""
+    """One hypothesis: positions, positive exact masses, and how it is called."""
 
     support: tuple[int, ...]
     masses: tuple[Fraction, ...]
-    names: Sequence[str]
-    place: int
-
-    @property
-    def name(self) -> str:
-        """How it is called."""
-        return self.names[self.place]
+    name: str
 
     @property
     def key(self) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
@@ -269,7 +255,7 @@ class Hypotheses:
         return csr_array(np.array([[m / self.total for m in row] for row in self.masses]))
 
     @property
-    def _row(self) -> NDArray[np.float64] | None:
+    def _row(self) -> Array | None:
         """The floats of a single mixture without zeros, such as the prior; else ``None``."""
         if self.indices is not None or len(self.masses) != 1 or not all(self.masses[0]):
             return None
@@ -293,15 +279,15 @@ class Hypotheses:
         found = self.matrix.tocoo()
         return found.data, *found.coords
 
-    def of_kernel(self, kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of_kernel(self, kernel: Array) -> Array:
         """Likelihoods ``(H, M)`` of every outcome in floats: the matrix times a kernel."""
         if self.indices is not None:
             return kernel if self.is_every_symbol else kernel[self.indices]
         row = self._row
-        found: NDArray[np.float64] = self.matrix @ kernel if row is None else (row @ kernel)[None]
+        found: Array = self.matrix @ kernel if row is None else (row @ kernel)[None]
         return found
 
-    def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def combined(self, weights: Array) -> Array:
         """Sums ``(N, M)`` of the hypotheses with weights ``(H, M)``: the transposed matrix times
         these.
         """
@@ -310,7 +296,7 @@ class Hypotheses:
         row = self._row
         if row is not None:
             return row[:, None] * weights
-        found: NDArray[np.float64] = self.matrix.T @ weights
+        found: Array = self.matrix.T @ weights
         return found
 
     @cached_property
@@ -318,20 +304,18 @@ class Hypotheses:
         """The hypotheses one by one, exact."""
         if self.indices is not None:
             one = (Fraction(1),)
-            return tuple(
-                Distribution((x,), one, self.names, i) for i, x in enumerate(self.indices.tolist())
-            )
-        return tuple(self._distribution(row, self.names, i) for i, row in enumerate(self.masses))
+            pairs = zip(self.indices.tolist(), self.names, strict=True)
+            return tuple(Distribution((x,), one, name) for x, name in pairs)
+        return tuple(map(self._distribution, self.masses, self.names))
 
-    def _distribution(self, row: Sequence[int], names: Sequence[str], place: int) -> Distribution:
+    def _distribution(self, row: Sequence[int], name: str) -> Distribution:
         support = tuple(x for x, m in enumerate(row) if m)
-        masses = tuple(Fraction(row[x], self.total) for x in support)
-        return Distribution(support, masses, names, place)
+        return Distribution(support, tuple(Fraction(row[x], self.total) for x in support), name)
 
     @property
     def entries(self) -> int:
         """Number of masses that are not zero."""
-        return len(self) if self.indices is not None else sum(map(bool, _flat(self.masses)))
+        return len(self) if self.indices is not None else sum(map(bool, chain(*self.masses)))
 
     def rows_of_integers(self) -> list[tuple[int, ...]]:
         """Masses times ``total``, a row of N integers for each hypothesis."""
@@ -396,7 +380,7 @@ class Bound:
     under: Hypotheses
     epsilon: float
     pairing: Literal["all", "matched"] = "all"
-    scales: tuple[float | Fraction, ...] | None = field(default=None)
+    scales: tuple[float | Fraction, ...] | None = None
     parameter: int = 0
 
     def __post_init__(self) -> None:
@@ -449,7 +433,9 @@ class Bound:
             )
 
     def level(self, pair: int = 0) -> Fraction | float:
-        """Exact level of a pair (finite levels only)."""
+        """Exact level of a pair, or infinity."""
+        if self.is_vacuous:
+            return math.inf
         level = self.epsilon if isinstance(self.epsilon, Level) else Fraction(self.epsilon)
         return level * self.scale(pair)
 
@@ -522,30 +508,56 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class BoundCheck:
-    """Exact outcome of one bound on one kernel.
+class Evaluation:
+    """Exact value of one bound, or one constraint on a sum, on one kernel.
 
     Attributes
     ----------
     verdict : yes, no, or undecided when the kernel's own rounding does not settle it
     level : float
         The measured level (the factor of ``epsilon``, so scales are divided out), in nats,
-        rounded up; ``inf`` when an outcome rules a hypothesis out.
-    ratio : largest likelihood ratio, exact (``None`` when infinite)
-    output : position of the outcome that attains it
-    over, under : names of the hypotheses that attain it
+        rounded up; ``inf`` when nothing finite would be satisfied.
+    output : position of the outcome that attains it, or takes the largest share
+    over, under : what the level compares
+    ratio : largest likelihood ratio, exact (``None`` when infinite, and for sums)
     """
 
     verdict: Verdict
     level: float
-    ratio: Fraction | None
     output: int
     over: str
     under: str
+    ratio: Fraction | None = None
 
 
-def _flat(rows: Iterable[Sequence[int]]) -> Iterable[int]:
-    return (v for row in rows for v in row)
+#: Verdicts, the gravest first.
+GRAVEST = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
+
+
+def gravest(found: Sequence[Evaluation]) -> Evaluation:
+    """The gravest verdict of all, at the largest level."""
+    if not found:
+        return Evaluation(Verdict.YES, 0.0, 0, "", "", Fraction(1))
+    verdict = min((one.verdict for one in found), key=GRAVEST.index)
+    return replace(max(found, key=lambda one: one.level), verdict=verdict)
+
+
+def decided(
+    ratio: Fraction | None, slack: Fraction, level: Fraction | float
+) -> tuple[Verdict, float]:
+    """Verdict on ratio ≤ e^level for a ratio that is known up to a factor, and its logarithm.
+
+    ``None`` is an infinite ratio; the logarithm is rounded up.
+    """
+    is_vacuous = level == math.inf
+    if ratio is None:
+        return (Verdict.YES if is_vacuous else Verdict.NO), math.inf
+    log = max(0.0, log_upper(ratio * slack)) if ratio > 0 else 0.0
+    verdict = Verdict.YES if is_vacuous else compare_with_exp(ratio * slack, level)
+    if verdict is not Verdict.YES and slack != 1:
+        lowest = compare_with_exp(ratio / slack, level)
+        verdict = Verdict.NO if lowest is Verdict.NO else Verdict.UNDECIDED
+    return verdict, log
 
 
 def _large_product(
@@ -577,55 +589,33 @@ def _large_product(
     return product
 
 
-def check_bound(bound: Bound, mechanism: Mechanism) -> BoundCheck:
+def check_bound(bound: Bound, mechanism: Mechanism) -> Evaluation:
     """Decide a bound in integers and rationals, on the exact numbers of the kernel.
 
     A kernel whose rows are off by d from one has likelihood ratios known up to a factor
     (1+d)/(1-d); within that factor the verdict is ``UNDECIDED``.
     """
-    check = _check_all if bound.pairing == "all" else _check_matched
-    return check(bound, mechanism, mechanism.slack)
+    over, under = bound.over.likelihoods(mechanism), bound.under.likelihoods(mechanism)
+    slack = mechanism.slack
+    if bound.pairing == "matched":
+        pairs = _deciding(bound, over, under, slack).tolist()
+        return gravest([_evaluated(bound, i, over[[i]], under[[i]], slack) for i in pairs])
+    return _evaluated(bound, None, over, under, slack)
 
 
-def _check_all(bound: Bound, mechanism: Mechanism, slack: Fraction) -> BoundCheck:
-    over = bound.over.likelihoods(mechanism)
-    under = bound.under.likelihoods(mechanism)
-    top, low = over.max(axis=0), under.min(axis=0)
-    scale = Fraction(bound.under.total, bound.over.total)
-    y, ratio = _largest(top, low)
-    i, j = int(over[:, y].argmax()), int(under[:, y].argmin())
-    names = bound.over.names[i], bound.under.names[j]
-    if ratio is None:
-        verdict = Verdict.YES if bound.is_vacuous else Verdict.NO
-        return BoundCheck(verdict, math.inf, None, y, *names)
-    ratio *= scale
-    verdict = _decide(ratio, slack, bound, 0)
-    return BoundCheck(verdict, _unscaled(ratio * slack, bound, 0), ratio, y, *names)
-
-
-def _check_matched(bound: Bound, mechanism: Mechanism, slack: Fraction) -> BoundCheck:
-    over = bound.over.likelihoods(mechanism)
-    under = bound.under.likelihoods(mechanism)
-    scale = Fraction(bound.under.total, bound.over.total)
-    worst: BoundCheck | None = None
-    verdicts = {Verdict.YES}
-    for pair in _deciding(bound, over, under, slack).tolist():
-        y, ratio = _largest(over[pair], under[pair])
-        names = bound.over.names[pair], bound.under.names[pair]
-        if ratio is None:
-            verdict = Verdict.YES if bound.is_vacuous else Verdict.NO
-            level = math.inf
-        else:
-            ratio *= scale
-            verdict = _decide(ratio, slack, bound, pair)
-            level = _unscaled(ratio * slack, bound, pair)
-        verdicts.add(verdict)
-        if worst is None or level > worst.level:
-            worst = BoundCheck(verdict, level, ratio, y, *names)
-    if worst is None:
-        return BoundCheck(Verdict.YES, 0.0, Fraction(1), 0, "", "")
-    overall = next(v for v in (Verdict.NO, Verdict.UNDECIDED, Verdict.YES) if v in verdicts)
-    return BoundCheck(overall, worst.level, worst.ratio, worst.output, worst.over, worst.under)
+def _evaluated(
+    bound: Bound, pair: int | None, over: NDArray[Any], under: NDArray[Any], slack: Fraction
+) -> Evaluation:
+    """The largest ratio of one pair, or of all likelihoods to all others."""
+    y, ratio = _largest(over.max(axis=0), under.min(axis=0))
+    i, j = (int(over[:, y].argmax()), int(under[:, y].argmin())) if pair is None else (pair, pair)
+    if ratio is not None:
+        ratio *= Fraction(bound.under.total, bound.over.total)
+    verdict, log = decided(ratio, slack, bound.level(pair or 0))
+    scale = float(bound.scale(pair or 0))
+    if bound.scales is not None and 0 < log < math.inf:
+        log = math.nextafter(log / scale, math.inf) if scale > 0 else math.inf
+    return Evaluation(verdict, log, y, bound.over.names[i], bound.under.names[j], ratio)
 
 
 def _deciding(
@@ -662,24 +652,6 @@ def largest_logs(over: NDArray[Any], under: NDArray[Any]) -> Array:
             ratios = np.log(np.where((a == 0) & (b == 0), 1.0, a / b))
         found[i : i + step] = ratios.max(axis=1, initial=_LOWEST_LOG)
     return found
-
-
-def _unscaled(ratio: Fraction, bound: Bound, pair: int) -> float:
-    log = max(0.0, log_upper(ratio)) if ratio > 0 else 0.0
-    if bound.scales is None or log == 0:
-        return log
-    scale = float(bound.scales[pair])
-    return math.nextafter(log / scale, math.inf) if scale > 0 else math.inf
-
-
-def _decide(ratio: Fraction, slack: Fraction, bound: Bound, pair: int) -> Verdict:
-    if bound.is_vacuous:
-        return Verdict.YES
-    level = bound.level(pair)
-    high = compare_with_exp(ratio * slack if slack != 1 else ratio, level)
-    if slack == 1 or high is Verdict.YES:
-        return high
-    return Verdict.NO if compare_with_exp(ratio / slack, level) is Verdict.NO else Verdict.UNDECIDED
 
 
 def _rough_log(value: int) -> float:

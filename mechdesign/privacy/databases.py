@@ -19,13 +19,12 @@ from math import comb, factorial, prod
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import LevelError, PriorError, is_iterable, quote
 from ..exact import fraction, is_whole
 from ..prior import Prior
-from .constraint import Bound, Hypotheses
-from .notion import LikelihoodBound, factor
+from .constraint import Array, Bound, Hypotheses
+from .notion import LikelihoodBound
 
 #: Counts of a database that are told apart.
 MOST_COUNTS = 1_000_000
@@ -198,15 +197,11 @@ class EntryPML(LikelihoodBound):
     needs: ClassVar = ("entries", "low")
     written: ClassVar = (int, float)
     references: ClassVar = ("SaeidianDisclosure",)
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            f"Whatever an adversary wants to know of one of the {self.entries} entries, no report "
-            f"multiplies what they can expect by more than {factor(self.epsilon)}, as long as the "
-            "entries are independent and their chances lie in the range named."
-        )
+    promise = (
+        "Whatever an adversary wants to know of one of the {0.entries} entries, no report "
+        "multiplies what they can expect by more than {factor}, as long as the "
+        "entries are independent and their chances lie in the range named."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -225,10 +220,7 @@ class EntryPML(LikelihoodBound):
             )
         counts_of(self.entries)
 
-    @property
-    def covers_zero_mass(self) -> bool:
-        """The entries' own chances reach every count."""
-        return True
+    covers_zero_mass = True
 
     def _range(self) -> list[Fraction]:
         return [fraction(self.low), fraction(self.high)]
@@ -281,7 +273,7 @@ class EntryPML(LikelihoodBound):
             )
         ]
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Largest log P(y | D_i = d)/P(y) over the ends of the range, ``(M,)`` in nats."""
         self._checked(prior)
         n = self.entries

@@ -7,8 +7,9 @@ matrices), so that a notion that carries it can be compared, fingerprinted and s
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -21,8 +22,8 @@ from ..errors import LevelError, UnknownNameError, is_iterable, quote
 from ..exact import fraction
 from ..labels import Label, tidy
 from ..prior import Prior
-from .constraint import Bound, Hypotheses
-from .notion import LikelihoodBound, factor
+from .constraint import Array, Bound, Hypotheses
+from .notion import LikelihoodBound
 
 #: An unordered or ordered pair of positions.
 Pair = tuple[int, int]
@@ -42,22 +43,18 @@ class LDP(LikelihoodBound):
     epsilon: float
     references: ClassVar[tuple[str, ...]] = ("Duchi2013", "Kairouz2016", "GrosseID")
     uses_prior: ClassVar = False
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "No report changes the odds between any two values by more than "
-            f"{factor(self.epsilon)}, whatever an adversary believed beforehand and whatever the "
-            "prior is."
-        )
+    promise = (
+        "No report changes the odds between any two values by more than "
+        "{factor}, whatever an adversary believed beforehand and whatever the "
+        "prior is."
+    )
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """(δ_x, δ_x') for every ordered pair."""
         points = Hypotheses.points(prior)
         return [Bound(points, points, self.epsilon)]
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Log max_x P(y|x) − log min_x P(y|x), an ``(M,)`` array in nats."""
         top, low = kernel.max(axis=0), kernel.min(axis=0)
         with np.errstate(divide="ignore"):
@@ -75,8 +72,70 @@ class FreeLunch(LDP):
     by_default: ClassVar[bool] = False
 
 
+#: Factors on the level by ordered pairs of labels.
+PairFactors = tuple[tuple[Label, Label, float], ...]
+
+
+class PairLevels(LikelihoodBound, register=False):
+    """A level for pairs of symbols: P(y|x) ≤ e^{ε r(x,x')} P(y|x') for every y.
+
+    A subclass gives :meth:`factors` of all pairs, which are measured, and where fewer imply all
+    others :meth:`pairs`, which are compiled and checked. It does not depend on the prior.
+    """
+
+    epsilon: float
+    uses_prior: ClassVar = False
+
+    @property
+    def covers_zero_mass(self) -> bool:
+        """Symbols of zero mass have their levels as well."""
+        return True
+
+    def pairs(self, prior: Prior) -> list[tuple[int, int, Any]]:
+        """Positions x and x' and r of ordered pairs, such that asking these is asking all."""
+        factors = self.factors(prior)
+        asked = np.isfinite(factors) & ~np.eye(len(factors), dtype=bool)
+        return [(i, j, float(factors[i, j])) for i, j in np.argwhere(asked).tolist()]
+
+    @abstractmethod
+    def factors(self, prior: Prior) -> Array:
+        """Every r, ``(N, N)``; ``inf`` where nothing is asked of a pair."""
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """(δ_x, δ_x') at ε r(x,x') for the pairs that imply all others."""
+        pairs = self.pairs(prior)
+        over, under, scales = zip(*pairs, strict=True) if pairs else ([0], [0], [1])
+        return [
+            Bound(
+                Hypotheses.points(prior, over),
+                Hypotheses.points(prior, under),
+                self.epsilon if pairs else math.inf,
+                pairing="matched",
+                scales=None if set(scales) == {1} else scales,
+            )
+        ]
+
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
+        """Max (log P(y|x) − log P(y|x'))/r(x,x') over all pairs, an ``(M,)`` array in nats."""
+        factors, worst = self.factors(prior), np.zeros(kernel.shape[1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(kernel)
+            for x in range(1, len(kernel)):
+                rate = logs[x] - logs[:x]
+                for each, r in ((rate, factors[x, :x, None]), (-rate, factors[:x, x, None])):
+                    # 0/0, of likelihoods and of rates: neither tells the two apart.
+                    each = np.where(r < math.inf, each / r, 0.0)
+                    worst = np.fmax(worst, np.fmax.reduce(each, axis=0))
+        return worst
+
+
+def both_ways(pairs: Iterable[tuple[int, int, Any]]) -> list[tuple[int, int, Any]]:
+    """Each pair, and the same the other way round."""
+    return [found for a, b, r in pairs for found in ((a, b, r), (b, a, r))]
+
+
 @dataclass(frozen=True)
-class DP(LikelihoodBound):
+class DP(PairLevels):
     """ε-differential privacy: P(y|x) ≤ e^ε P(y|x') for every y and all neighbours x, x'.
 
     Parameters
@@ -110,17 +169,12 @@ class DP(LikelihoodBound):
     needs: ClassVar = ("neighbours",)
     written: ClassVar = (str,)
     references: ClassVar = ("Dwork2006", "GhoshRoughgardenSundararajan2012")
-    uses_prior: ClassVar = False
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "No report changes the odds between two neighbouring inputs by more than "
-            f"{factor(self.epsilon)}, whatever an adversary knew beforehand. Inputs that are no "
-            "neighbours are only protected as far as a chain of neighbours links them, at the sum "
-            "of the levels."
-        )
+    promise = (
+        "No report changes the odds between two neighbouring inputs by more than "
+        "{factor}, whatever an adversary knew beforehand. Inputs that are no "
+        "neighbours are only protected as far as a chain of neighbours links them, at the sum "
+        "of the levels."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,23 +196,26 @@ class DP(LikelihoodBound):
         """Neighbours of zero mass tie others together, except where all are neighbours."""
         return self.neighbours != "all"
 
+    def pairs(self, prior: Prior) -> list[tuple[int, int, Any]]:
+        """Neighbours, both ways."""
+        found = neighbour_pairs(self.neighbours, numbered_labels(prior))
+        return both_ways((a, b, 1) for a, b in found)
+
     def bounds(self, prior: Prior) -> list[Bound]:
         """(δ_x, δ_x') for neighbours, both ways."""
-        if self.neighbours == "all":
-            return LDP(self.epsilon).bounds(prior)
-        pairs = neighbour_pairs(self.neighbours, numbered_labels(prior))
-        return [matched_points(prior, pairs, self.epsilon)]
+        every = self.neighbours == "all"
+        return LDP(self.epsilon).bounds(prior) if every else super().bounds(prior)
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-        """Max |log P(y|x) − log P(y|x')| over neighbours, an ``(M,)`` array in nats."""
-        near = np.zeros((len(prior), len(prior)))
+    def factors(self, prior: Prior) -> Array:
+        """One for neighbours."""
+        found = np.full((len(prior), len(prior)), math.inf)
         for i, j in neighbour_pairs(self.neighbours, numbered_labels(prior)):
-            near[i, j] = near[j, i] = 1.0
-        return _steepest(kernel, np.where(near > 0, near, np.inf))
+            found[i, j] = found[j, i] = 1.0
+        return found
 
 
 @dataclass(frozen=True)
-class MetricPrivacy(LikelihoodBound):
+class MetricPrivacy(PairLevels):
     """ε-metric privacy (d-privacy): P(y|x) ≤ e^{ε d(x,x')} P(y|x') for every y, x and x'.
 
     Parameters
@@ -190,17 +247,12 @@ class MetricPrivacy(LikelihoodBound):
     needs: ClassVar = ("distances",)
     written: ClassVar = (str,)
     references: ClassVar = ("Chatzikokolakis2013",)
-    uses_prior: ClassVar = False
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "No report changes the odds between two inputs at distance 1 by more than "
-            f"{factor(self.epsilon)}, at distance d by more than the d-th power of that, whatever "
-            "an adversary believed beforehand. Near inputs are hidden among each other, far ones "
-            "less so."
-        )
+    promise = (
+        "No report changes the odds between two inputs at distance 1 by more than "
+        "{factor}, at distance d by more than the d-th power of that, whatever "
+        "an adversary believed beforehand. Near inputs are hidden among each other, far ones "
+        "less so."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -219,64 +271,17 @@ class MetricPrivacy(LikelihoodBound):
         known = list(labels)
         return cls(epsilon, [[distance(a, b) if a != b else 0.0 for b in known] for a in known])
 
-    @property
-    def covers_zero_mass(self) -> bool:
-        """Symbols of zero mass have their distances as well."""
-        return True
+    def pairs(self, prior: Prior) -> list[tuple[int, int, Any]]:
+        """Those that imply all others, at their distance, both ways."""
+        return both_ways(deciding_pairs(self.distances, self._points(prior)))
 
-    def bounds(self, prior: Prior) -> list[Bound]:
-        """(δ_x, δ_x') at ε·d(x,x') for the pairs that imply all others, both ways."""
-        pairs = deciding_pairs(self.distances, self._points(prior))
-        lengths = [d for _, _, d in pairs]
-        return [matched_points(prior, [(i, j) for i, j, _ in pairs], self.epsilon, lengths)]
-
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-        """Max |log P(y|x) − log P(y|x')| / d(x,x') over all pairs, an ``(M,)`` array in nats."""
-        return _steepest(kernel, distance_matrix(self.distances, self._points(prior)))
+    def factors(self, prior: Prior) -> Array:
+        """All distances."""
+        return distance_matrix(self.distances, self._points(prior))
 
     def _points(self, prior: Prior) -> tuple[Label, ...]:
         """What is at a distance: numbers of bins, where no distances between labels were given."""
         return numbered_labels(prior) if isinstance(self.distances, str) else prior.labels
-
-
-def matched_points(
-    prior: Prior,
-    pairs: list[tuple[int, int]],
-    epsilon: float,
-    lengths: list[Any] | None = None,
-) -> Bound:
-    """A matched bound over point masses, each pair both ways; a vacuous one when there is none."""
-    over = [i for pair in pairs for i in pair]
-    under = [i for a, b in pairs for i in (b, a)]
-    scales = None if lengths is None else tuple(d for d in lengths for _ in range(2))
-    if not pairs:
-        over, under, scales = [0], [0], None
-    return Bound(
-        Hypotheses.points(prior, over),
-        Hypotheses.points(prior, under),
-        epsilon,
-        pairing="matched",
-        scales=scales,
-    )
-
-
-def _steepest(kernel: NDArray[np.float64], distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Largest |log k_x − log k_x'| per unit of distance over all pairs, ``(M,)``."""
-    worst = np.zeros(kernel.shape[1])
-    has_zeros = bool((kernel == 0).any())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(kernel)
-        for x in range(1, len(kernel)):
-            rate, d = logs[x] - logs[:x], distances[x, :x, None]
-            np.abs(rate, out=rate)
-            if has_zeros:
-                rate[np.isnan(rate)] = 0.0  # both zero
-            if d.min() > 0 and d.max() < math.inf:
-                rate /= d
-            else:
-                rate = np.where(rate == 0, 0.0, np.where(d == math.inf, 0.0, rate / d))
-            worst = np.maximum(worst, rate.max(axis=0))
-    return worst
 
 
 # Neighbours
@@ -288,7 +293,7 @@ def checked_relation(relation: Any) -> Any:
     Raises :class:`LevelError` for what is neither.
     """
     if isinstance(relation, str):
-        if not isinstance(relation, str) or relation not in RELATIONS:
+        if relation not in RELATIONS:
             raise UnknownNameError("neighbour relation", relation, RELATIONS)
         return relation
     if callable(relation) or not is_iterable(relation):
@@ -298,24 +303,46 @@ def checked_relation(relation: Any) -> Any:
             got=quote(relation),
             remedy="list the pairs; DP.between(epsilon, function, labels) tabulates a function",
         )
-    return tuple(_pair(pair) for pair in relation)
+    remedy = "write (a, b) for each pair; the relation is taken both ways"
+    expected = "two different labels"
+    return tuple(labelled(pair, "pair of neighbours", expected, remedy)[:2] for pair in relation)
 
 
-def _pair(pair: Any) -> tuple[Label, Label]:
+def labelled(
+    row: Any, subject: str, expected: str, remedy: str, counts: Sequence[int] = (0,)
+) -> tuple[Any, ...]:
+    """Two different labels and some numbers, or a :class:`LevelError`."""
     try:
-        a, b = pair
+        a, b, *numbers = row
         a, b = tidy(a), tidy(b)
         hash((a, b))
+        good = not isinstance(row, str) and a != b and len(numbers) in counts
     except (TypeError, ValueError, OverflowError):
-        a = b = None
-    if isinstance(pair, str) or a == b:
-        raise LevelError(
-            "pair of neighbours",
-            expected="two different labels",
-            got=quote(pair),
-            remedy="write (a, b) for each pair; the relation is taken both ways",
-        )
-    return a, b
+        good = False
+    if not good:
+        raise LevelError(subject, expected=expected, got=quote(row), remedy=remedy)
+    return a, b, *numbers
+
+
+def places_of(labels: Sequence[Label], wanted: Iterable[Label], subject: str) -> list[int]:
+    """Positions of labels; :class:`LevelError` for one that the prior does not have."""
+    known = {label: i for i, label in enumerate(labels)}
+    found = []
+    for label in wanted:
+        if label not in known:
+            raise unknown(subject, label, "name symbols of the prior")
+        found.append(known[label])
+    return found
+
+
+def unknown(subject: str, label: Any, remedy: str) -> LevelError:
+    """What is said of a label that the prior does not have."""
+    return LevelError(
+        subject,
+        expected="labels of the prior",
+        got=quote(label),
+        remedy=f"{remedy} (text and numbers differ)",
+    )
 
 
 def neighbour_pairs(relation: Any, labels: Sequence[Label]) -> list[Pair]:
@@ -328,8 +355,8 @@ def neighbour_pairs(relation: Any, labels: Sequence[Label]) -> list[Pair]:
     elif relation == "all":
         found = ((i, j) for i in range(len(labels)) for j in range(i))
     else:
-        place = {label: i for i, label in enumerate(labels)}
-        found = ((_find(a, place), _find(b, place)) for a, b in relation)
+        sides = zip(*relation, strict=True) if relation else ((), ())
+        found = zip(*(places_of(labels, side, "neighbours") for side in sides), strict=True)
     return sorted({(min(p), max(p)) for p in found})
 
 
@@ -346,17 +373,6 @@ def numbered_labels(prior: Prior) -> tuple[Label, ...]:
         for label in prior.labels
         if isinstance(label, tuple)
     )
-
-
-def _find(label: Label, place: Mapping[Label, int]) -> int:
-    if label not in place:
-        raise LevelError(
-            "neighbours",
-            expected="pairs of symbols of the prior",
-            got=quote(label),
-            remedy="use the labels of the prior (text and numbers differ)",
-        )
-    return place[label]
 
 
 def _one_entry_apart(labels: Sequence[Label]) -> Iterable[Pair]:
@@ -419,7 +435,7 @@ def checked_distances(distances: Any) -> Any:
     Raises :class:`LevelError` for negative, asymmetric or missing distances.
     """
     if isinstance(distances, str):
-        if not isinstance(distances, str) or distances not in METRICS:
+        if distances not in METRICS:
             raise UnknownNameError("metric", distances, METRICS)
         return distances
     if isinstance(distances, tuple) and len(distances) == 2 and distances[0] == "graph":
@@ -439,19 +455,16 @@ def checked_distances(distances: Any) -> Any:
 
 
 def _edge(edge: Any) -> tuple[Label, Label, Any]:
-    try:
-        a, b, length = edge
-    except (TypeError, ValueError, OverflowError):
-        a, b, length = None, None, None
+    told = (
+        "edge of a graph",
+        "two labels and a positive length",
+        "write (a, b, 1.0); leave out edges of infinite length, merge equal symbols",
+    )
+    a, b, length = labelled(edge, *told, counts=(1,))
     good = isinstance(length, (int, float, Fraction)) and not isinstance(length, bool)
     if not good or not 0 < length < math.inf:
-        raise LevelError(
-            "edge of a graph",
-            expected="two labels and a positive length",
-            got=quote(edge),
-            remedy="write (a, b, 1.0); leave out edges of infinite length, merge equal symbols",
-        )
-    return (*_pair((a, b)), length)
+        raise LevelError(told[0], expected=told[1], got=quote(edge), remedy=told[2])
+    return a, b, length
 
 
 def _matrix(values: Any) -> tuple[tuple[float, ...], ...]:
@@ -479,7 +492,7 @@ def _matrix(values: Any) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(row) for row in matrix.tolist())
 
 
-def distance_matrix(distances: Any, labels: Sequence[Label]) -> NDArray[np.float64]:
+def distance_matrix(distances: Any, labels: Sequence[Label]) -> Array:
     """All distances, ``(N, N)``; ``inf`` where nothing is asked of a pair."""
     n = len(labels)
     if distances == "absolute":
@@ -510,19 +523,22 @@ def distance_matrix(distances: Any, labels: Sequence[Label]) -> NDArray[np.float
     return _shortest_paths(content, labels)
 
 
-def _shortest_paths(edges: Any, labels: Sequence[Label]) -> NDArray[np.float64]:
+def _shortest_paths(edges: Any, labels: Sequence[Label]) -> Array:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import shortest_path
 
-    place = {label: i for i, label in enumerate(labels)}
     shortest: dict[Pair, float] = {}
-    for a, b, length in edges:
-        i, j = sorted((_find(a, place), _find(b, place)))
-        shortest[i, j] = min(float(length), shortest.get((i, j), math.inf))
-    rows = [i for i, _ in shortest]
-    columns = [j for _, j in shortest]
+    for i, j, length in _edges(edges, labels):
+        pair = min(i, j), max(i, j)
+        shortest[pair] = min(float(length), shortest.get(pair, math.inf))
+    rows, columns = zip(*shortest, strict=True) if shortest else ((), ())
     graph = coo_array((list(shortest.values()), (rows, columns)), shape=(len(labels),) * 2)
     return np.asarray(shortest_path(graph.tocsr(), directed=False))
+
+
+def _edges(edges: Any, labels: Sequence[Label]) -> list[tuple[int, int, Any]]:
+    found = [places_of(labels, edge[:2], "edges of a graph") for edge in edges]
+    return [(i, j, edge[2]) for (i, j), edge in zip(found, edges, strict=True)]
 
 
 def deciding_pairs(distances: Any, labels: Sequence[Label]) -> list[tuple[int, int, Any]]:
@@ -538,8 +554,7 @@ def deciding_pairs(distances: Any, labels: Sequence[Label]) -> list[tuple[int, i
         order = sorted(range(len(labels)), key=numbers.__getitem__)
         return [(a, b, numbers[b] - numbers[a]) for a, b in pairwise(order)]
     if distances[0] == "graph":
-        place = {label: i for i, label in enumerate(labels)}
-        return [(_find(a, place), _find(b, place), length) for a, b, length in distances[1]]
+        return _edges(distances[1], labels)
     matrix = distance_matrix(distances, labels)
     twins: list[tuple[int, int, Any]] = []
     kept: list[int] = []
@@ -571,7 +586,7 @@ def deciding_pairs(distances: Any, labels: Sequence[Label]) -> list[tuple[int, i
 _TOGETHER = 20_000
 
 
-def _needed(matrix: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _needed(matrix: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Pairs at finite distances that have no third symbol exactly between them."""
     rows, columns = np.nonzero(np.triu(matrix < math.inf, 1))
     # In random order, so that most pairs are done with early where few are needed.

@@ -21,13 +21,13 @@ ConditionalPMC  max_{z,x} log P(x|z)/P(x|y,z) ≤ ε           (P(X|z), δ_x)
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InputError, KernelError, LevelError, is_iterable, quote
 from ..exact import fraction
@@ -35,8 +35,8 @@ from ..labels import Label, distinct, listing, tidy, values_at
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..schema import attribute_names, attribute_values
-from .constraint import Bound, Hypotheses
-from .notion import LikelihoodBound, factor
+from .constraint import Array, Bound, Hypotheses
+from .notion import LikelihoodBound
 
 #: ((label, ((value, mass), ...)), ...)
 Feature = tuple[tuple[Label, tuple[tuple[Label, Any], ...]], ...]
@@ -160,9 +160,9 @@ def joint_masses(
     return joint
 
 
-def _joint_floats(feature: Named, prior: Prior, subject: str) -> NDArray[np.float64]:
+def _joint_floats(feature: Named, prior: Prior, subject: str) -> Array:
     """P(X = x, U = u), a ``(U, N)`` array for the values of positive probability."""
-    joint: dict[Label, NDArray[np.float64]] = {}
+    joint: dict[Label, Array] = {}
     for x, row in _rows(feature, prior, subject):
         total = float(sum(mass for _, mass in row))
         for value, mass in row:
@@ -271,23 +271,27 @@ def _unusable(expected: str, got: str) -> KernelError:
     )
 
 
-@dataclass(frozen=True)
-class _OfFeature(LikelihoodBound, register=False):
-    """What the notions of a feature share."""
+class _Told(LikelihoodBound, register=False):
+    """What the notions of a feature, and those given side information, share."""
 
-    epsilon: float
-    feature: Any
-    needs: ClassVar = ("feature",)
+    #: What stands before the colon in messages; the field is the first of ``needs``.
+    _subject: ClassVar[str] = "feature"
+    #: Whether a value becomes likelier by at most so much, or less likely.
+    _above: ClassVar[bool] = True
     written: ClassVar = (str,)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "feature", named_feature(self.feature))
+        object.__setattr__(self, self.needs[0], named_feature(self._table, self._subject))
+
+    @property
+    def _table(self) -> Any:
+        return getattr(self, self.needs[0])
 
     @property
     def title(self) -> str:
         """Name, level, and the feature where it has a name."""
-        return super().title[:-1] + feature_text(self.feature) + ")"
+        return super().title[:-1] + feature_text(self._table) + ")"
 
     def __str__(self) -> str:
         return self.title
@@ -299,17 +303,68 @@ class _OfFeature(LikelihoodBound, register=False):
         """The feature ``function(label)``, tabulated over the given labels."""
         return cls(epsilon, {label: function(label) for label in labels})
 
-    def _given(self, prior: Prior) -> Hypotheses:
-        joint = joint_masses(self.feature, prior)
-        return Hypotheses.mixtures(joint.values(), [f"the feature at {quote(u)}" for u in joint])
+    @abstractmethod
+    def _sides(self, prior: Prior) -> list[tuple[Hypotheses, Hypotheses]]:
+        """What an adversary learns, against what they knew."""
 
-    def _log_lift(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-        """Log P(u|y)/P(u), ``(U, M)``, from the joint distribution of U and Y."""
-        joint = _joint_floats(self.feature, prior, "feature")
+    @abstractmethod
+    def _densities(self, kernel: Array, prior: Prior) -> Iterable[Array]:
+        """Logarithms of what an adversary learns over what they knew, from joint distributions."""
+
+    def bounds(self, prior: Prior) -> list[Bound]:
+        """What is learnt against what was known, or the reverse."""
+        turn = 1 if self._above else -1
+        return [Bound(*sides[::turn], self.epsilon) for sides in self._sides(prior)]
+
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
+        """The largest logarithm of the ratio, an ``(M,)`` array in nats."""
+        sign = 1 if self._above else -1
+        found = [(sign * density).max(axis=0) for density in self._densities(kernel, prior)]
+        return np.maximum(np.max(found, axis=0), 0.0)
+
+
+class _OfFeature(_Told, register=False):
+    """Hypotheses P(X|u) and the prior."""
+
+    needs: ClassVar = ("feature",)
+
+    def _sides(self, prior: Prior) -> list[tuple[Hypotheses, Hypotheses]]:
+        joint = joint_masses(self._table, prior)
+        given = Hypotheses.mixtures(joint.values(), [f"the feature at {quote(u)}" for u in joint])
+        return [(given, Hypotheses.prior(prior))]
+
+    def _densities(self, kernel: Array, prior: Prior) -> Iterable[Array]:
+        """Log P(u|y)/P(u), ``(U, M)``."""
+        joint = _joint_floats(self._table, prior, self._subject)
         both, alone = joint @ kernel, joint.sum(axis=1, keepdims=True)
         q = both.sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(q > 0, np.log(both) - np.log(q) - np.log(alone), 0.0)
+            yield np.where(q > 0, np.log(both) - np.log(q) - np.log(alone), 0.0)
+
+
+class _GivenSide(_Told, register=False):
+    """Hypotheses δ_x and P(X|z), for every z and every x that z allows."""
+
+    needs: ClassVar = ("side",)
+    _subject: ClassVar = "side information"
+
+    def _sides(self, prior: Prior) -> list[tuple[Hypotheses, Hypotheses]]:
+        return [
+            (
+                Hypotheses.points(prior, [x for x, mass in enumerate(row) if mass]),
+                Hypotheses.mixtures([row], [f"the prior given {quote(z)}"]),
+            )
+            for z, row in joint_masses(self._table, prior, self._subject).items()
+        ]
+
+    def _densities(self, kernel: Array, prior: Prior) -> Iterable[Array]:
+        """Log P(x|y,z)/P(x|z) for each z, over the symbols that z allows."""
+        for weight in _joint_floats(self._table, prior, self._subject):
+            live = weight > 0
+            rows = kernel[live]
+            q = weight[live] @ rows / weight.sum()
+            with np.errstate(divide="ignore", invalid="ignore"):
+                yield np.where(q > 0, np.log(rows) - np.log(q), 0.0)
 
 
 @dataclass(frozen=True)
@@ -347,24 +402,14 @@ class FeaturePML(_OfFeature):
     ((0, 1), 'optimal')
     """
 
+    epsilon: float
+    feature: Any
     references: ClassVar = ("Saeidian2023PML", "SaeidianDisclosure")
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "Whatever an adversary wants to know of the feature, no report multiplies what they "
-            f"can expect by more than {factor(self.epsilon)}; no value of the feature becomes more "
-            "likely by more than that factor. Nothing is promised of the secret beyond the feature."
-        )
-
-    def bounds(self, prior: Prior) -> list[Bound]:
-        """(P(X|u), prior) for every value u."""
-        return [Bound(self._given(prior), Hypotheses.prior(prior), self.epsilon)]
-
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-        """max_u log P(u|y)/P(u), an ``(M,)`` array in nats."""
-        return np.maximum(self._log_lift(kernel, prior).max(axis=0), 0.0)
+    promise = (
+        "Whatever an adversary wants to know of the feature, no report multiplies what they "
+        "can expect by more than {factor}; no value of the feature becomes more "
+        "likely by more than that factor. Nothing is promised of the secret beyond the feature."
+    )
 
 
 @dataclass(frozen=True)
@@ -374,75 +419,16 @@ class FeaturePMC(_OfFeature):
     Parameters are those of :class:`FeaturePML`. Source: [SaeidianPMC].
     """
 
-    references: ClassVar = ("SaeidianPMC",)
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "Whatever non-negative cost an adversary has of missing the feature, no report divides "
-            f"what they must expect by more than {factor(self.epsilon)}; no value of the feature "
-            "becomes less likely by more than that factor. Nothing is promised of the secret "
-            "beyond the feature."
-        )
-
-    def bounds(self, prior: Prior) -> list[Bound]:
-        """(prior, P(X|u)) for every value u."""
-        return [Bound(Hypotheses.prior(prior), self._given(prior), self.epsilon)]
-
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-        """max_u log P(u)/P(u|y), an ``(M,)`` array in nats."""
-        return np.maximum((-self._log_lift(kernel, prior)).max(axis=0), 0.0)
-
-
-@dataclass(frozen=True)
-class _GivenSide(LikelihoodBound, register=False):
-    """What the notions for an adversary with side information share."""
-
     epsilon: float
-    side: Any
-    needs: ClassVar = ("side",)
-    written: ClassVar = (str,)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "side", named_feature(self.side, "side information"))
-
-    @property
-    def title(self) -> str:
-        """Name, level, and the feature where it has a name."""
-        return super().title[:-1] + feature_text(self.side) + ")"
-
-    def __str__(self) -> str:
-        return self.title
-
-    @classmethod
-    def from_function(
-        cls, epsilon: float, function: Callable[[Any], Any], labels: Iterable[Label]
-    ) -> Self:
-        """Side information ``function(label)``, tabulated over the given labels."""
-        return cls(epsilon, {label: function(label) for label in labels})
-
-    def _groups(self, prior: Prior) -> list[tuple[Hypotheses, Hypotheses]]:
-        """Point masses and the conditional prior, for each value of the side information."""
-        return [
-            (
-                Hypotheses.points(prior, [x for x, mass in enumerate(row) if mass]),
-                Hypotheses.mixtures([row], [f"the prior given {quote(z)}"]),
-            )
-            for z, row in joint_masses(self.side, prior, "side information").items()
-        ]
-
-    def _densities(
-        self, kernel: NDArray[np.float64], prior: Prior
-    ) -> Iterable[NDArray[np.float64]]:
-        """Log P(x|y,z)/P(x|z) for each z, over the symbols that z allows."""
-        for weight in _joint_floats(self.side, prior, "side information"):
-            live = weight > 0
-            rows = kernel[live]
-            q = weight[live] @ rows / weight.sum()
-            with np.errstate(divide="ignore", invalid="ignore"):
-                yield np.where(q > 0, np.log(rows) - np.log(q), 0.0)
+    feature: Any
+    _above: ClassVar = False
+    references: ClassVar = ("SaeidianPMC",)
+    promise = (
+        "Whatever non-negative cost an adversary has of missing the feature, no report divides "
+        "what they must expect by more than {factor}; no value of the feature "
+        "becomes less likely by more than that factor. Nothing is promised of the secret "
+        "beyond the feature."
+    )
 
 
 @dataclass(frozen=True)
@@ -459,24 +445,13 @@ class ConditionalPML(_GivenSide):
     Source: [Saeidian2023PML].
     """
 
+    epsilon: float
+    side: Any
     references: ClassVar = ("Saeidian2023PML",)
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "An adversary who knows the side information already multiplies what they can expect "
-            f"by at most {factor(self.epsilon)} through any report, whatever they are after."
-        )
-
-    def bounds(self, prior: Prior) -> list[Bound]:
-        """(δ_x, P(X|z)) for every z and every x that z allows."""
-        return [Bound(points, given, self.epsilon) for points, given in self._groups(prior)]
-
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-        """max_{z,x} log P(x|y,z)/P(x|z), an ``(M,)`` array in nats."""
-        found = [density.max(axis=0) for density in self._densities(kernel, prior)]
-        return np.maximum(np.max(found, axis=0), 0.0)
+    promise = (
+        "An adversary who knows the side information already multiplies what they can expect "
+        "by at most {factor} through any report, whatever they are after."
+    )
 
 
 @dataclass(frozen=True)
@@ -486,21 +461,11 @@ class ConditionalPMC(_GivenSide):
     Parameters are those of :class:`ConditionalPML`. Source: [SaeidianPMC].
     """
 
+    epsilon: float
+    side: Any
+    _above: ClassVar = False
     references: ClassVar = ("SaeidianPMC",)
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "An adversary who knows the side information already divides any non-negative cost by "
-            f"at most {factor(self.epsilon)} through any report."
-        )
-
-    def bounds(self, prior: Prior) -> list[Bound]:
-        """(P(X|z), δ_x) for every z and every x that z allows."""
-        return [Bound(given, points, self.epsilon) for points, given in self._groups(prior)]
-
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-        """max_{z,x} log P(x|z)/P(x|y,z), an ``(M,)`` array in nats."""
-        found = [(-density).max(axis=0) for density in self._densities(kernel, prior)]
-        return np.maximum(np.max(found, axis=0), 0.0)
+    promise = (
+        "An adversary who knows the side information already divides any non-negative cost by "
+        "at most {factor} through any report."
+    )

@@ -8,114 +8,21 @@ linear program is the one that ``md.smallest`` bounds from both sides for :class
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import LevelError, quote
-from ..exact import exp_upper, float_at_most, log_bounds
+from ..exact import float_at_most, log_bounds
 from ..mechanism import Mechanism
 from ..numeric import finite_matrix, finite_number
 from ..prior import Prior
-from .constraint import Hypotheses, inner_factor
-from .notion import AverageNotion, factor
-from .sums import (
-    Epigraph,
-    Evaluation,
-    Minorants,
-    SumConstraint,
-    SumDuals,
-    SumPrice,
-    first_duals,
-    repeated,
-)
-
-Array = NDArray[np.float64]
-_UNIT = 2.0**-52
-
-
-@dataclass(frozen=True)
-class LeastCosts(SumConstraint):
-    """Σ_y min_w Σ_x p_x c(x,w) K[x,y] ≥ e^−ε min_w Σ_x p_x c(x,w), over guesses w.
-
-    ``guesses`` are the distributions p_x c(x,w) over x, ``scales`` their sums as shares of the
-    least one, so that a constant kernel has the sum one.
-    """
-
-    guesses: Hypotheses
-    scales: tuple[Fraction, ...]
-    epsilon: float
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether one guess is the best for every symbol, so that no report helps."""
-        pairs = zip(self.guesses.rows_of_integers(), self.scales, strict=True)
-        rows = [[mass * scale for mass in row] for row, scale in pairs]
-        return list(map(min, zip(*rows, strict=True))) in rows
-
-    @cached_property
-    def _rows(self) -> Array:
-        """p_x c(x,w) over the cost of the best guess without a report, ``(W, N)``."""
-        scales = np.array([float(scale) for scale in self.scales])
-        return np.asarray(self.guesses.matrix.toarray() * scales[:, None])
-
-    def least(self, mechanism: Mechanism) -> list[Fraction]:
-        """Exact cost of the best guess at each outcome, as a share of that without a report."""
-        likelihoods = self.guesses.likelihoods(mechanism)
-        # Over one common denominator all guesses are integers.
-        common = math.lcm(*(scale.denominator for scale in self.scales))
-        factors = [int(scale * common) for scale in self.scales]
-        scaled = likelihoods.astype(object) * np.array(factors, dtype=object)[:, None]
-        one = common * self.guesses.total * mechanism.denominator
-        return [Fraction(int(value), one) for value in scaled.min(axis=0)]
-
-    def evaluate(self, mechanism: Mechanism) -> Evaluation:
-        """Compare the exact sum of least costs with e^−ε."""
-        shares = self.least(mechanism)
-        total = sum(shares, Fraction(0))
-        verdict, level = self._decide(1 / total if total else None, mechanism.slack)
-        lost = mechanism.kernel.sum(axis=0) / len(mechanism.inputs) - np.array(shares, dtype=float)
-        y = int(np.argmax(lost))
-        return Evaluation(
-            verdict, level, y, "the least cost before a report", "the least cost after it"
-        )
-
-    def epigraph(self, symbols: int, outputs: int) -> Epigraph:
-        """t_y ≤ Σ_x q_wx k_x for every guess w, Σ t ≥ e^−ε."""
-        from scipy import sparse
-
-        guesses = len(self.scales)
-        own = sparse.kron(sparse.eye_array(outputs), np.ones((guesses, 1)))
-        rows = sparse.hstack([-repeated(sparse.csr_array(self._rows), outputs), own])
-        no_kernel = sparse.csr_array((1, symbols * outputs))
-        total = sparse.hstack([no_kernel, -np.ones((1, outputs))])
-        right = np.append(np.zeros(guesses * outputs), -1 / inner_factor(self.epsilon))
-        return Epigraph(outputs, sparse.vstack([rows, total]), right)
-
-    def duals(self, rows: Array, cones: Sequence[Array], kernel: Array) -> SumDuals:
-        """Those of each guess at each output."""
-        return (rows[:-1].reshape(-1, len(self.scales)).T,)
-
-    def minorants(self, duals: SumDuals) -> Minorants:
-        """−Σ_w v_w ⟨q_w, k⟩ ≤ −τ min_w ⟨q_w, k⟩ for v ≥ 0 with Σ v ≥ τ."""
-        first = first_duals(duals)
-        tau = float(first.sum(axis=0).min()) * (1 - _UNIT * len(first))
-        least = math.nextafter(1 / exp_upper(self.epsilon), 0.0)
-        columns = self._rows.T @ first
-        # The rows are rounded twice, by a distribution and by its scale.
-        return Minorants(-tau * least, -columns, 2 * columns)
-
-    def prices(self, duals: SumDuals, mechanism: Mechanism) -> list[SumPrice]:
-        """One price, of the limit e^−ε."""
-        price = float(first_duals(duals).sum(axis=0).min())
-        found = self.evaluate(mechanism)
-        slack = max(self.epsilon - found.level, 0.0)
-        return [SumPrice(found.over, found.under, slack, price, price * math.exp(-self.epsilon))]
+from .constraint import Array, Hypotheses
+from .notion import AverageNotion
+from .sums import ColumnExtremes, SumConstraint
 
 
 @dataclass(frozen=True)
@@ -180,14 +87,11 @@ class InferenceCost(AverageNotion):
         level = float_at_most(log_bounds(before / Fraction(asked))[0])
         return cls(max(0.0, level), costs)
 
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "On average over reports, the expected cost of the best guess of an adversary who "
-            f"knows the prior is divided by at most {factor(self.epsilon)}. A single report may "
-            "tell more, and so may all of them to an adversary with another prior."
-        )
+    promise = (
+        "On average over reports, the expected cost of the best guess of an adversary who "
+        "knows the prior is divided by at most {factor}. A single report may "
+        "tell more, and so may all of them to an adversary with another prior."
+    )
 
     def sums(self, prior: Prior) -> list[SumConstraint]:
         """One sum of least costs."""
@@ -203,7 +107,8 @@ class InferenceCost(AverageNotion):
             )
         names = [f"guess {w}" for w in range(len(exact))]
         guesses = Hypotheses.mixtures(exact, names)
-        return [LeastCosts(guesses, tuple(total / before for total in totals), self.epsilon)]
+        scales = tuple(total / before for total in totals)
+        return [ColumnExtremes(guesses, self.epsilon, -1, scales, "least costs")]
 
     def leakage(self, kernel: Array, prior: Prior) -> Array:
         """By how much the cost of the best guess falls at each outcome, in nats; 0 if it rises."""

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..errors import LevelError, is_iterable, quote
+from ..errors import LevelError, is_iterable, listed, quote
 from ..labels import Label, tidy
 from ..mechanism import Mechanism, mechanism_of
 from ..prior import Prior
-from .constraint import Bound, Hypotheses
-from .notion import LikelihoodBound, factor
+from .constraint import Array, Bound, Hypotheses
+from .differential import PairFactors, PairLevels, labelled, places_of, unknown
+from .notion import LikelihoodBound
 from .pointwise import log_lift
 
 #: Factors by label.
@@ -31,46 +31,71 @@ Factors = tuple[tuple[Label, float], ...]
 # Levels by symbol, against the prior
 
 
-class _BySymbol(LikelihoodBound, register=False):
-    """A level for each symbol: ε times its factor, an infinite one for a symbol left alone."""
+class _OfSymbols(LikelihoodBound, register=False):
+    """A table of factors on the level by symbol, an infinite one for a symbol left alone."""
 
-    epsilon: float
     levels_of: Factors
     needs: ClassVar = ("levels_of",)
-    #: Whether the symbol may gain against the prior at most so much, and lose.
-    _above: ClassVar[bool] = True
-    _below: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "levels_of", checked_factors(self.levels_of))
 
+    def check_labels(self, prior: Prior) -> None:
+        """Raise :class:`LevelError` for a factor of what is no symbol of the prior."""
+        known = set(prior.labels)
+        for label, _ in self.levels_of:
+            if label not in known:
+                raise unknown("levels by symbol", label, "leave out what is no symbol")
+
+    def _factors_of(self, prior: Prior, places: Iterable[int]) -> list[float]:
+        """The factors of symbols at some positions; a :class:`LevelError` where one is missing."""
+        known, labels = dict(self.levels_of), [prior.labels[x] for x in places]
+        for label in labels:
+            if label not in known:
+                raise LevelError(
+                    "levels by symbol",
+                    expected="one for every symbol",
+                    got=f"none for {quote(label)}",
+                    remedy="name it by the label that it has in the prior; inf asks nothing",
+                )
+        return [known[label] for label in labels]
+
+    def _groups(self, prior: Prior, places: list[int]) -> list[tuple[float, list[int]]]:
+        """Positions by finite factor, the smallest first."""
+        found = defaultdict(list)
+        for x, scale in zip(places, self._factors_of(prior, places), strict=True):
+            if scale < math.inf:
+                found[scale].append(x)
+        return sorted(found.items())
+
+
+@dataclass(frozen=True)
+class _BySymbol(_OfSymbols, register=False):
+    """A level for each symbol against the prior: ε times its factor."""
+
+    epsilon: float
+    levels_of: Any
+    #: Whether the symbol may gain against the prior at most so much, and lose.
+    _above: ClassVar[bool] = True
+    _below: ClassVar[bool] = False
+
     def bounds(self, prior: Prior) -> list[Bound]:
         """Symbols of each factor with the prior, at ε times it."""
         whole, found = Hypotheses.prior(prior), []
-        for scale, places in _groups(self.levels_of, prior, prior.support.tolist()):
-            points, scales = Hypotheses.points(prior, places), (scale,)
-            if self._above:
-                found.append(Bound(points, whole, self.epsilon, scales=scales))
-            if self._below:
-                found.append(Bound(whole, points, self.epsilon, scales=scales))
+        for scale, places in self._groups(prior, prior.support.tolist()):
+            points = Hypotheses.points(prior, places)
+            sides = ((self._above, points, whole), (self._below, whole, points))
+            found += [Bound(a, b, self.epsilon, scales=(scale,)) for asked, a, b in sides if asked]
         return found or [_nothing(prior)]
 
-    def check_labels(self, prior: Prior) -> None:
-        """Raise :class:`LevelError` for a factor of what is no symbol of the prior."""
-        _refuse_strangers(self.levels_of, prior)
-
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """The largest log lift of a symbol over its factor, either way where asked, ``(M,)``."""
-        scales = np.array(factors_for(self.levels_of, prior, prior.support.tolist()))
-        density = log_lift(kernel, prior)
-        found = np.zeros(kernel.shape[1])
-        for is_asked, values in ((self._above, density), (self._below, -density)):
-            if is_asked:
-                finite = np.isfinite(scales)
-                each = values[finite] / scales[finite, None]
-                found = np.maximum(found, each.max(axis=0, initial=0.0))
-        return found
+        scales = np.array(self._factors_of(prior, prior.support.tolist()))
+        finite = np.isfinite(scales)
+        density = log_lift(kernel, prior)[finite] / scales[finite, None]
+        asked = [density] * self._above + [-density] * self._below
+        return np.max([each.max(axis=0, initial=0.0) for each in asked], axis=0)
 
 
 @dataclass(frozen=True)
@@ -101,19 +126,13 @@ class SymbolPML(_BySymbol):
     ('yes', 0.772778)
     """
 
-    epsilon: float
-    levels_of: Any
     references: ClassVar = ("Saeidian2023PML",)
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "No report makes a value with factor 1 more likely than before by more than "
-            f"{factor(self.epsilon)}, a value with factor r by more than the r-th power of that, "
-            "and values with an infinite factor are not protected. A value may become much less "
-            "likely, or be ruled out."
-        )
+    promise = (
+        "No report makes a value with factor 1 more likely than before by more than "
+        "{factor}, a value with factor r by more than the r-th power of that, "
+        "and values with an infinite factor are not protected. A value may become much less "
+        "likely, or be ruled out."
+    )
 
 
 @dataclass(frozen=True)
@@ -124,20 +143,14 @@ class SymbolPMC(_BySymbol):
     ([SaeidianPMC]).
     """
 
-    epsilon: float
-    levels_of: Any
     references: ClassVar = ("SaeidianPMC",)
     _above: ClassVar = False
     _below: ClassVar = True
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "No report makes a value with factor 1 less likely than before by more than "
-            f"{factor(self.epsilon)}, a value with factor r by more than the r-th power of that. "
-            "So none of these is ruled out; values with an infinite factor are not protected."
-        )
+    promise = (
+        "No report makes a value with factor 1 less likely than before by more than "
+        "{factor}, a value with factor r by more than the r-th power of that. "
+        "So none of these is ruled out; values with an infinite factor are not protected."
+    )
 
 
 @dataclass(frozen=True)
@@ -149,26 +162,20 @@ class SymbolLIP(_BySymbol):
     :class:`SymbolPMC` in one list.
     """
 
-    epsilon: float
-    levels_of: Any
     references: ClassVar = ("Jiang2020",)
     _below: ClassVar = True
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "After every report a value with factor 1 is more or less likely than before by at "
-            f"most {factor(self.epsilon)}, a value with factor r by at most the r-th power of "
-            "that. Values with an infinite factor are not protected."
-        )
+    promise = (
+        "After every report a value with factor 1 is more or less likely than before by at "
+        "most {factor}, a value with factor r by at most the r-th power of "
+        "that. Values with an infinite factor are not protected."
+    )
 
 
 # Levels of local differential privacy by symbol and by pair
 
 
 @dataclass(frozen=True)
-class InputDiscriminativeLDP(LikelihoodBound):
+class InputDiscriminativeLDP(_OfSymbols, PairLevels):
     """Local differential privacy with a level for each symbol: pairs have the smaller one.
 
     P(y|x) ≤ e^{ε min(r_x, r_x')} P(y|x') for every y and every two symbols.
@@ -198,33 +205,18 @@ class InputDiscriminativeLDP(LikelihoodBound):
 
     epsilon: float
     levels_of: Any
-    needs: ClassVar = ("levels_of",)
     references: ClassVar = ("Gu2020",)
-    uses_prior: ClassVar = False
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "No report changes the odds between two values of which one has factor 1, and the "
-            f"other no smaller one, by more than {factor(self.epsilon)}; with r the smaller of two "
-            "factors by more than the r-th power of that, whatever an adversary believed "
-            "beforehand."
-        )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "levels_of", checked_factors(self.levels_of))
-
-    @property
-    def covers_zero_mass(self) -> bool:
-        """Symbols of zero mass have their levels as well."""
-        return True
+    promise = (
+        "No report changes the odds between two values of which one has factor 1, and the "
+        "other no smaller one, by more than {factor}; with r the smaller of two "
+        "factors by more than the r-th power of that, whatever an adversary believed "
+        "beforehand."
+    )
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """Symbols of each factor with those of no smaller one, both ways, at ε times it."""
         found, rest = [], set(range(len(prior)))
-        for scale, places in _groups(self.levels_of, prior, sorted(rest)):
+        for scale, places in self._groups(prior, sorted(rest)):
             few, many = (Hypotheses.points(prior, part) for part in (places, sorted(rest)))
             found.append(Bound(few, many, self.epsilon, scales=(scale,)))
             if len(places) < len(rest):
@@ -232,18 +224,14 @@ class InputDiscriminativeLDP(LikelihoodBound):
             rest -= set(places)
         return found or [_nothing(prior)]
 
-    def check_labels(self, prior: Prior) -> None:
-        """Raise :class:`LevelError` for a factor of what is no symbol of the prior."""
-        _refuse_strangers(self.levels_of, prior)
-
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-        """Max |log P(y|x) − log P(y|x')| over the smaller factor, an ``(M,)`` array in nats."""
-        scales = np.array(factors_for(self.levels_of, prior, range(len(prior))))
-        return _steepest(kernel, np.minimum(scales[:, None], scales))
+    def factors(self, prior: Prior) -> Array:
+        """The smaller factor of two symbols."""
+        scales = np.array(self._factors_of(prior, range(len(prior))))
+        return np.minimum(scales[:, None], scales)
 
 
 @dataclass(frozen=True)
-class ContextAwareLDP(LikelihoodBound):
+class ContextAwareLDP(PairLevels):
     """A level for each ordered pair of symbols: P(y|x) ≤ e^{ε r(x,x')} P(y|x') for every y.
 
     Parameters
@@ -276,17 +264,12 @@ class ContextAwareLDP(LikelihoodBound):
     levels_of: Any
     needs: ClassVar = ("levels_of",)
     references: ClassVar = ("Acharya2020",)
-    uses_prior: ClassVar = False
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "For every pair of values that is named, no report speaks for the first against the "
-            f"second by more than {factor(self.epsilon)} where its factor is 1, by more than the "
-            "r-th power of that where it is r, whatever an adversary believed beforehand. It may "
-            "speak for the second against the first as far as that pair is named too."
-        )
+    promise = (
+        "For every pair of values that is named, no report speaks for the first against the "
+        "second by more than {factor} where its factor is 1, by more than the "
+        "r-th power of that where it is r, whatever an adversary believed beforehand. It may "
+        "speak for the second against the first as far as that pair is named too."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -320,53 +303,24 @@ class ContextAwareLDP(LikelihoodBound):
 
         Raises :class:`LevelError` where a block is no list of labels.
         """
-        parts = []
-        for block in blocks if is_iterable(blocks) and not isinstance(blocks, str) else [blocks]:
-            if isinstance(block, str) or not is_iterable(block):
-                raise LevelError(
-                    "block of symbols",
-                    expected="a list of labels",
-                    got=quote(block),
-                    remedy='write [["a", "b"], ["c", "d"]]',
-                )
-            parts.append(list(block))
+        told = "blocks of symbols", "lists of labels", LevelError, 'write [["a", "b"], ["c", "d"]]'
+        parts = [listed(block, *told) for block in listed(blocks, *told)]
         return cls(epsilon, [(a, b) for part in parts for a in part for b in part if a != b])
 
-    @property
-    def covers_zero_mass(self) -> bool:
-        """Symbols of zero mass have their levels as well."""
-        return True
+    def pairs(self, prior: Prior) -> list[tuple[int, int, Any]]:
+        """Those named."""
+        finite = [row for row in self.levels_of if row[2] < math.inf]
+        sides = (
+            places_of(prior.labels, [row[k] for row in finite], "pairs with levels") for k in (0, 1)
+        )
+        return list(zip(*sides, (r for _, _, r in finite), strict=True))
 
-    def _positions(self, prior: Prior) -> list[tuple[int, int, float]]:
-        place = {label: i for i, label in enumerate(prior.labels)}
-        for a, b, _ in self.levels_of:
-            for label in (a, b):
-                if label not in place:
-                    raise _unknown("pairs with levels", label, "name symbols of the prior")
-        return [(place[a], place[b], r) for a, b, r in self.levels_of if r < math.inf]
-
-    def bounds(self, prior: Prior) -> list[Bound]:
-        """(δ_x, δ_x') at ε times its factor, for every pair named."""
-        found = self._positions(prior)
-        if not found:
-            return [_nothing(prior)]
-        over, under, scales = zip(*found, strict=True)
-        return [
-            Bound(
-                Hypotheses.points(prior, over),
-                Hypotheses.points(prior, under),
-                self.epsilon,
-                pairing="matched",
-                scales=scales,
-            )
-        ]
-
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-        """Max (log P(y|x) − log P(y|x'))/r(x,x') over the pairs named, ``(M,)`` in nats."""
-        scales = np.full((len(prior),) * 2, math.inf)
-        for i, j, r in self._positions(prior):
-            scales[i, j] = min(r, scales[i, j])
-        return _steepest(kernel, scales)
+    def factors(self, prior: Prior) -> Array:
+        """Those named, which stand once."""
+        found = np.full((len(prior), len(prior)), math.inf)
+        for i, j, r in self.pairs(prior):
+            found[i, j] = r
+        return found
 
 
 @dataclass(frozen=True)
@@ -406,49 +360,33 @@ class UtilityOptimisedLDP(LikelihoodBound):
     needs: ClassVar = ("sensitive",)
     references: ClassVar = ("MurakamiKawamoto2019", "Acharya2020")
     uses_prior: ClassVar = False
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "No report speaks for a sensitive value against any other value by more than "
-            f"{factor(self.epsilon)}, whatever an adversary believed beforehand. That a value is "
-            "one of those that are not sensitive may be told for certain."
-        )
+    promise = (
+        "No report speaks for a sensitive value against any other value by more than "
+        "{factor}, whatever an adversary believed beforehand. That a value is "
+        "one of those that are not sensitive may be told for certain."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        labels = self.sensitive
-        if isinstance(labels, (str, Mapping)) or not is_iterable(labels):
-            labels = None
-        found = () if labels is None else tuple(dict.fromkeys(map(_label, labels)))
+        told = "sensitive symbols", "a list of at least one label", LevelError
+        remedy = 'name them, such as ["hiv"]'
+        labels = () if isinstance(self.sensitive, Mapping) else self.sensitive
+        found = tuple(dict.fromkeys(map(_label, listed(labels, *told, remedy))))
         if not found:
-            raise LevelError(
-                "sensitive symbols",
-                expected="a list of at least one label",
-                got=quote(self.sensitive),
-                remedy='name them, such as ["hiv"]',
-            )
+            raise LevelError(told[0], expected=told[1], got=quote(self.sensitive), remedy=remedy)
         object.__setattr__(self, "sensitive", found)
 
-    @property
-    def covers_zero_mass(self) -> bool:
-        """Sensitive symbols of zero mass are hidden among the others too."""
-        return True
+    covers_zero_mass = True
 
     def _positions(self, labels: Sequence[Label]) -> list[int]:
-        place = {label: i for i, label in enumerate(labels)}
-        for label in self.sensitive:
-            if label not in place:
-                raise _unknown("sensitive symbols", label, "name symbols of the prior")
-        return sorted(place[label] for label in self.sensitive)
+        return sorted(places_of(labels, self.sensitive, "sensitive symbols"))
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """(δ_s, δ_x) for every sensitive s and every x."""
         chosen = Hypotheses.points(prior, self._positions(prior.labels))
         return [Bound(chosen, Hypotheses.points(prior), self.epsilon)]
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Log max_s P(y|s) − log min_x P(y|x), an ``(M,)`` array in nats."""
         top = kernel[self._positions(prior.labels)].max(axis=0)
         with np.errstate(divide="ignore"):
@@ -500,7 +438,7 @@ def _label(value: Any) -> Label:
         found = tidy(value)
         hash(found)
     except (TypeError, ValueError, OverflowError):
-        raise _unknown("levels", value, "name symbols of the prior") from None
+        raise unknown("levels", value, "name symbols of the prior") from None
     return found
 
 
@@ -523,20 +461,17 @@ def checked_factors(table: Any) -> Factors:
 
     Raises :class:`LevelError` for anything else.
     """
-    rows: list[Any] | None = None
-    if isinstance(table, Mapping):
-        rows = list(table.items())
-    elif is_iterable(table) and not isinstance(table, (str, bytes)):
-        rows = list(table)
-        if not any(isinstance(row, (tuple, list)) for row in rows):
-            rows = list(enumerate(rows))
+    told = (
+        "levels by symbol",
+        "a mapping of labels to positive numbers, or a list for the labels 0 … N−1",
+        LevelError,
+        'write {"flu": 2, "hiv": 0.1}',
+    )
+    rows = listed(table.items() if isinstance(table, Mapping) else table, *told)
+    if not any(isinstance(row, (tuple, list)) for row in rows):
+        rows = list(enumerate(rows))
     if not rows or not all(isinstance(row, (tuple, list)) and len(row) == 2 for row in rows):
-        raise LevelError(
-            "levels by symbol",
-            expected="a mapping of labels to positive numbers, or a list for the labels 0 … N−1",
-            got=quote(table),
-            remedy='write {"flu": 2, "hiv": 0.1}',
-        )
+        raise LevelError(told[0], expected=told[1], got=quote(table), remedy=told[3])
     found: dict[Label, float] = {}
     for label, value in rows:
         name = _label(label)
@@ -551,86 +486,24 @@ def checked_factors(table: Any) -> Factors:
     return tuple(found.items())
 
 
-def factors_for(table: Factors, prior: Prior, places: Iterable[int]) -> list[float]:
-    """The factors of the symbols at some positions; :class:`LevelError` where one is missing."""
-    known, found = dict(table), []
-    for x in places:
-        if prior.labels[x] not in known:
-            raise LevelError(
-                "levels by symbol",
-                expected="one for every symbol",
-                got=f"none for {quote(prior.labels[x])}",
-                remedy="name it by the label that it has in the prior; inf asks nothing",
-            )
-        found.append(known[prior.labels[x]])
-    return found
-
-
-def _refuse_strangers(table: Factors, prior: Prior) -> None:
-    known = set(prior.labels)
-    for label, _ in table:
-        if label not in known:
-            raise _unknown("levels by symbol", label, "leave out what is no symbol")
-
-
-def _groups(table: Factors, prior: Prior, places: list[int]) -> list[tuple[float, list[int]]]:
-    """Positions by finite factor, the smallest first."""
-    found = defaultdict(list)
-    for x, scale in zip(places, factors_for(table, prior, places), strict=True):
-        if scale < math.inf:
-            found[scale].append(x)
-    return sorted(found.items())
-
-
-def _checked_pairs(table: Any) -> tuple[tuple[Label, Label, float], ...]:
+def _checked_pairs(table: Any) -> PairFactors:
     """Ordered pairs of labels with their factors."""
+    told = (
+        "levels by pair",
+        "(x, x', factor) or (x, x') for each ordered pair of different labels",
+        'write [("ill", "well", 0.5)]; ContextAwareLDP.matrix takes a matrix',
+    )
     if isinstance(table, (str, bytes, Mapping, np.ndarray)) or not is_iterable(table):
-        raise _no_pairs(quote(table))
+        raise LevelError(told[0], expected=told[1], got=quote(table), remedy=told[2])
     found: dict[tuple[Label, Label], float] = {}
     for row in table:
-        if not isinstance(row, (tuple, list)) or len(row) not in (2, 3):
-            raise _no_pairs(quote(row))
-        pair = _label(row[0]), _label(row[1])
-        if pair[0] == pair[1]:
-            raise _no_pairs(quote(row))
-        number = 1.0 if len(row) == 2 else _factor(row[2], f"level of {quote(pair)}")
-        found[pair] = min(number, found.get(pair, math.inf))
+        a, b, *numbers = labelled(row, *told, counts=(0, 1))
+        number = _factor(numbers[0], f"level of {quote((a, b))}") if numbers else 1.0
+        found[a, b] = min(number, found.get((a, b), math.inf))
     return tuple((a, b, number) for (a, b), number in found.items())
-
-
-def _no_pairs(got: str) -> LevelError:
-    return LevelError(
-        "levels by pair",
-        expected="(x, x', factor) or (x, x') for each ordered pair of different labels",
-        got=got,
-        remedy='write [("ill", "well", 0.5)]; ContextAwareLDP.matrix takes a matrix',
-    )
-
-
-def _unknown(subject: str, label: Any, remedy: str) -> LevelError:
-    return LevelError(
-        subject,
-        expected="labels of the prior",
-        got=quote(label),
-        remedy=f"{remedy} (text and numbers differ)",
-    )
 
 
 def _nothing(prior: Prior) -> Bound:
     """A bound that asks nothing, and measures zero."""
     one = Hypotheses.points(prior, [0])
     return Bound(one, one, math.inf)
-
-
-def _steepest(kernel: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Largest (log k_x − log k_x')/scale over ordered pairs with a finite scale, ``(M,)``."""
-    worst = np.zeros(kernel.shape[1])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(kernel)
-        for x, row in enumerate(logs):
-            ratios = row - logs
-            ratios[np.isnan(ratios)] = 0.0  # both zero
-            asked = np.isfinite(scales[x]) & (np.arange(len(logs)) != x)
-            each = ratios[asked] / scales[x][asked, None]
-            worst = np.maximum(worst, each.max(axis=0, initial=0.0))
-    return worst

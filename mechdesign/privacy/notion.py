@@ -14,7 +14,6 @@ from numbers import Rational
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import LevelError, UnknownNameError, is_iterable, quote
 from ..exact import (
@@ -34,9 +33,9 @@ from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
 from ..registry import register as register_class
-from .constraint import Bound, BoundCheck, check_bound
+from .constraint import GRAVEST, Array, Bound, Evaluation, check_bound, gravest
 from .rows import ConeRows, cone_rows
-from .sums import Evaluation, SumConstraint
+from .sums import SumConstraint, least_level
 
 # Ratios above e to this are shown as powers of e.
 _LARGEST_SHOWN = 200
@@ -133,6 +132,9 @@ class PrivacyNotion(ABC):
     """
 
     level_fields: ClassVar[tuple[str, ...]] = ("epsilon",)
+    #: What it promises about an adversary, with ``{factor}`` for e^ε and ``{0.name}`` for a field;
+    #: of two levels ``{lower}`` is the first one.
+    promise: ClassVar[str] = ""
     #: Keys into ``references.bib``.
     references: ClassVar[tuple[str, ...]] = ()
     #: Whether further parameters than levels are needed (so audits cannot guess an instance).
@@ -182,7 +184,7 @@ class PrivacyNotion(ABC):
         return replace(self, **dict(zip(self.level_fields, levels, strict=True)))
 
     @abstractmethod
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Leakage of each outcome in nats, ``(M,)``, or ``(L, M)`` for a notion with L levels.
 
         A direct measurement in floating point that shares nothing with :meth:`check`. Outcomes of
@@ -207,7 +209,7 @@ class PrivacyNotion(ABC):
         """The levels a kernel has, in floating point (see :meth:`check` for exact ones)."""
         return tuple(float(row.max()) for row in self.checked_leakage(mechanism, prior))
 
-    def checked_leakage(self, mechanism: Mechanism, prior: Prior) -> NDArray[np.float64]:
+    def checked_leakage(self, mechanism: Mechanism, prior: Prior) -> Array:
         """:meth:`leakage` as ``(L, M)``, or a :class:`LevelError` when it is no such numbers."""
         found = self.leakage(mechanism.kernel, prior)
         levels, outcomes = len(self.level_fields), mechanism.shape[1]
@@ -261,8 +263,12 @@ class PrivacyNotion(ABC):
     def description(self) -> str:
         """What the guarantee promises about an adversary, in a sentence or two.
 
-        Notions say this themselves; otherwise it is the first line of their documentation.
+        Notions say this in :attr:`promise`; otherwise it is the first line of their documentation.
         """
+        if self.promise:
+            lower, *_, upper = map(factor, (*self.levels, *self.levels[-1:]))
+            bits = self.levels[0] / math.log(2)
+            return self.promise.format(self, factor=upper, lower=lower, bits=bits)
         text = inspect.cleandoc(type(self).__doc__ or "").split("\n\n")[0].replace("\n", " ")
         own = text and not text.startswith(f"{type(self).__name__}(")
         return text if own else f"{self}: it has no description."
@@ -287,7 +293,7 @@ class PrivacyNotion(ABC):
         return f"{', '.join([self.title[:-1], *self._texts()])})"
 
 
-def _numbers(found: Any) -> NDArray[np.float64] | None:
+def _numbers(found: Any) -> Array | None:
     """Floats of whatever was returned, none of them NaN; ``None`` for anything else."""
     try:
         array = np.asarray(found)
@@ -299,7 +305,47 @@ def _numbers(found: Any) -> NDArray[np.float64] | None:
     return None if np.isnan(numbers).any() else numbers
 
 
-class LikelihoodBound(PrivacyNotion):
+#: Which level of a notion, what was asked at it, and what a kernel has.
+Asked = tuple[int, float, Evaluation]
+
+
+class _Decided(PrivacyNotion, register=False):
+    """A notion that is decided by evaluations, each of one of its levels."""
+
+    @abstractmethod
+    def _evaluated(self, mechanism: Mechanism, prior: Prior) -> list[Asked]:
+        """What the notion asks, decided on the exact numbers of a kernel."""
+
+    @abstractmethod
+    def _evidence(self, asked: float, worst: Evaluation, mechanism: Mechanism) -> str:
+        """The sentence for what decides."""
+
+    def check(self, mechanism: Mechanism, prior: Prior) -> Check:
+        """Decide everything that is asked exactly.
+
+        Raises :class:`KernelError` when the prior is not over the kernel's inputs.
+        """
+        mechanism.check_prior(prior)
+        self.check_labels(prior)
+        found, outputs = self._evaluated(mechanism, prior), mechanism.outputs
+        worst = []
+        for k in range(len(self.level_fields)):
+            # The first of equal levels, so that ties are settled the same way each time.
+            top = max((e for place, _, e in found if place == k), key=lambda e: e.level)
+            worst.append(Worst(top.level, outputs[top.output], top.over, top.under))
+        _, asked, last = min(found, key=_gravity)
+        evidence = self._evidence(asked, last, mechanism)
+        return Check(self, last.verdict, tuple(worst), outputs[last.output], last.ratio, evidence)
+
+
+def _gravity(asked: Asked) -> tuple[int, bool, float]:
+    _, level, found = asked
+    is_vacuous = level == math.inf
+    excess = found.level if is_vacuous else found.level - level
+    return GRAVEST.index(found.verdict), is_vacuous, -excess
+
+
+class LikelihoodBound(_Decided):
     """A notion that bounds likelihood ratios between pairs of hypotheses.
 
     A subclass gives :meth:`bounds`, the pairs, which are compiled and exactly checked, and
@@ -342,34 +388,12 @@ class LikelihoodBound(PrivacyNotion):
             tuple(cone_rows(b) for b in self.checked_bounds(prior) if not b.is_vacuous)
         )
 
-    def check(self, mechanism: Mechanism, prior: Prior) -> Check:
-        """Decide every bound in integers and rationals.
+    def _evaluated(self, mechanism: Mechanism, prior: Prior) -> list[Asked]:
+        """Every bound, decided in integers and rationals."""
+        bounds = self.checked_bounds(prior)
+        return [(b.parameter, b.epsilon, check_bound(b, mechanism)) for b in bounds]
 
-        Raises :class:`KernelError` when the prior is not over the kernel's inputs.
-        """
-        mechanism.check_prior(prior)
-        self.check_labels(prior)
-        outcomes = [(b, check_bound(b, mechanism)) for b in self.checked_bounds(prior)]
-        worst = []
-        for k in range(len(self.level_fields)):
-            # The first of equal levels, so that ties are settled the same way each time.
-            top = max((c for b, c in outcomes if b.parameter == k), key=lambda c: c.level)
-            worst.append(Worst(top.level, mechanism.outputs[top.output], top.over, top.under))
-        order = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
-        bound, decisive = min(
-            outcomes,
-            key=lambda pair: (order.index(pair[1].verdict), pair[0].is_vacuous, -_excess(*pair)),
-        )
-        return Check(
-            self,
-            decisive.verdict,
-            tuple(worst),
-            mechanism.outputs[decisive.output],
-            decisive.ratio,
-            self._evidence(bound, decisive, mechanism),
-        )
-
-    def _evidence(self, bound: Bound, worst: BoundCheck, mechanism: Mechanism) -> str:
+    def _evidence(self, asked: float, worst: Evaluation, mechanism: Mechanism) -> str:
         shown = "infinite"
         if worst.ratio is not None:
             power = log_upper(worst.ratio) if worst.ratio > 1 else 0.0
@@ -377,10 +401,8 @@ class LikelihoodBound(PrivacyNotion):
             shown = f"e^{power:.12g}" if huge else f"{float(worst.ratio):.12g}"
         text = (
             f"outcome {quote(mechanism.outputs[worst.output])}: likelihood ratio of {worst.over} "
-            f"to {worst.under} is {shown}, level {rounded_up(worst.level, 12)}"
+            f"to {worst.under} is {shown}, {_against(worst, asked)}"
         )
-        if not bound.is_vacuous:
-            text += f" against {shown_level(bound.epsilon, 12)}"
         if worst.verdict is Verdict.UNDECIDED:
             text += (
                 f" (rows of the kernel are off by up to {float(mechanism.row_error):.2g}, which "
@@ -389,7 +411,12 @@ class LikelihoodBound(PrivacyNotion):
         return text
 
 
-class AverageNotion(PrivacyNotion, register=False):
+def _against(found: Evaluation, asked: float) -> str:
+    told = f"level {rounded_up(found.level, 12)}"
+    return told if asked == math.inf else f"{told} against {shown_level(asked, 12)}"
+
+
+class AverageNotion(_Decided, register=False):
     """A notion that constrains sums over outcomes.
 
     A subclass gives :meth:`sums`, which are compiled and exactly checked, and a measurement of its
@@ -419,58 +446,55 @@ class AverageNotion(PrivacyNotion, register=False):
     def checked_sums(self, prior: Prior) -> list[SumConstraint]:
         """:meth:`sums`, or a :class:`LevelError` when it does not give what it should."""
         found = self.sums(prior)
-        if not isinstance(found, (list, tuple)) or not found:
-            raise self._no_sums(found)
-        if not all(isinstance(constraint, SumConstraint) for constraint in found):
-            raise self._no_sums(found)
+        good = isinstance(found, (list, tuple)) and bool(found)
+        if not good or not all(isinstance(constraint, SumConstraint) for constraint in found):
+            raise LevelError(
+                f"sums of {type(self).__name__}",
+                expected="a list of at least one SumConstraint",
+                got=quote(found),
+                remedy="return what mechdesign.privacy.SumConstraint is derived from in sums()",
+            )
         self._refuse_idle(found, prior)
         return list(found)
-
-    def _no_sums(self, found: Any) -> LevelError:
-        return LevelError(
-            f"sums of {type(self).__name__}",
-            expected="a list of at least one SumConstraint",
-            got=quote(found),
-            remedy="return what mechdesign.privacy.SumConstraint is derived from in sums()",
-        )
 
     def constraints(self, prior: Prior) -> Constraints:
         """The constraints on sums over outcomes."""
         return Constraints(sums=tuple(c for c in self.checked_sums(prior) if not c.is_vacuous))
 
-    def check(self, mechanism: Mechanism, prior: Prior) -> Check:
-        """Decide every constraint in integers, rationals and enclosures of logarithms.
+    def _evaluated(self, mechanism: Mechanism, prior: Prior) -> list[Asked]:
+        """Every constraint, decided in integers, rationals and enclosures of logarithms."""
+        found = gravest([c.evaluate(mechanism) for c in self.checked_sums(prior)])
+        return [(0, self.levels[0], found)]
 
-        Raises :class:`KernelError` when the prior is not over the kernel's inputs.
-        """
-        mechanism.check_prior(prior)
-        self.check_labels(prior)
-        found = [constraint.evaluate(mechanism) for constraint in self.checked_sums(prior)]
-        worst = max(found, key=lambda evaluated: evaluated.level)
-        order = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
-        verdict = next(v for v in order if any(evaluated.verdict is v for evaluated in found))
-        output = mechanism.outputs[worst.output]
-        return Check(
-            self,
-            verdict,
-            (Worst(worst.level, output, worst.over, worst.under),),
-            output,
-            None,
-            self._evidence(worst, output, verdict),
-        )
-
-    def _evidence(self, worst: Evaluation, output: Label, verdict: Verdict) -> str:
-        text = f"{worst.over} against {worst.under}: level {rounded_up(worst.level, 12)}"
-        if self.levels[0] < math.inf:
-            text += f" against {shown_level(self.levels[0], 12)}"
-        text += f", most of it at outcome {quote(output)}"
-        return text + (" (rounding does not settle it)" if verdict is Verdict.UNDECIDED else "")
+    def _evidence(self, asked: float, worst: Evaluation, mechanism: Mechanism) -> str:
+        text = f"{worst.over} against {worst.under}: {_against(worst, asked)}"
+        text += f", most of it at outcome {quote(mechanism.outputs[worst.output])}"
+        undecided = worst.verdict is Verdict.UNDECIDED
+        return text + " (rounding does not settle it)" * undecided
 
 
 class DeltaNotion(AverageNotion, register=False):
     """An average notion up to a δ, which a subclass has as a field."""
 
+    epsilon: float
     delta: float
+
+    @abstractmethod
+    def _given(self, kernel: Array, prior: Prior) -> Iterable[tuple[Array, Array]]:
+        """Likelihoods of the outcomes under both hypotheses of every pair."""
+
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
+        """Largest excess μᵀk − e^ε νᵀk of each outcome, at the asked ε (at 0 when infinite)."""
+        factor = math.exp(self.epsilon) if self.epsilon < 700 else 1.0
+        worst = np.zeros(kernel.shape[1])
+        for first, second in self._given(kernel, prior):
+            worst = np.maximum(worst, first - factor * second)
+        return worst
+
+    def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
+        """The least ε at δ over all pairs."""
+        pairs = self._given(mechanism.kernel, prior)
+        return (max((least_level(a, b, self.delta) for a, b in pairs), default=0.0),)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -496,10 +520,6 @@ def checked_delta(value: Any) -> float:
             remedy="give for example 1e-5",
         )
     return float(value)
-
-
-def _excess(bound: Bound, check: BoundCheck) -> float:
-    return check.level if bound.is_vacuous else check.level - bound.epsilon
 
 
 def factor(level: float) -> str:
@@ -599,10 +619,28 @@ def checked_level(value: Any, subject: str) -> float:
             subject,
             expected="a non-negative number of nats",
             got=quote(value),
-            remedy="give a level such as 0.5 (SymbolPML, SymbolPMC, SymbolLIP and "
+            remedy=_in_python(value)
+            if isinstance(value, str)
+            else "give a level such as 0.5 (SymbolPML, SymbolPMC, SymbolLIP and "
             "InputDiscriminativeLDP take a level for each symbol)",
         )
     return level
+
+
+def _in_python(text: str) -> str:
+    """How a level that is written as on the command line is written in Python."""
+    word = text.strip().lower()
+    form = _LEVEL.fullmatch(word)
+    try:
+        read_level(word)
+    except ValueError:
+        return "write 0.5, md.ratio(3) for a ratio of likelihoods, or md.bits(1.5)"
+    if form is None:
+        return f"write {word} without quotes"
+    number = next(filter(None, form.groups())).strip()
+    shown = number if number.isdigit() else repr(number)
+    call = {"bits": "md.bits", "nats": "Fraction"}.get(form.lastgroup or "", "md.ratio")
+    return f"write {call}({shown})"
 
 
 def check_level(value: Any, subject: str) -> float:

@@ -22,16 +22,15 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import LevelError, quote
 from ..exact import Verdict, compare_with_exp, log_upper
 from ..prior import Prior, as_prior
-from .constraint import Bound, Hypotheses
-from .notion import LikelihoodBound, factor
+from .constraint import Array, Bound, Hypotheses
+from .notion import LikelihoodBound
 
 
-def log_lift(kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+def log_lift(kernel: Array, prior: Prior) -> Array:
     """Log K[x,y]/q[y] on the support, ``(n, M)``; 0 for outcomes of probability zero."""
     p = prior.probabilities[prior.support]
     rows = kernel[prior.support]
@@ -53,24 +52,20 @@ class PML(LikelihoodBound):
 
     epsilon: float
     references: ClassVar = ("Saeidian2023PML", "GrosseID", "SaeidianDisclosure")
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "Whatever an adversary is after (the secret, any function of it, any non-negative gain "
-            "that they name), no report multiplies what they can expect by more than "
-            f"{factor(self.epsilon)}. No value becomes more likely by more than that factor. A "
-            "value may become much less likely, or be ruled out, unless the level is below "
-            "log 1/(1 − p), where p is the prior probability of the rarest value."
-        )
+    promise = (
+        "Whatever an adversary is after (the secret, any function of it, any non-negative gain "
+        "that they name), no report multiplies what they can expect by more than "
+        "{factor}. No value becomes more likely by more than that factor. A "
+        "value may become much less likely, or be ruled out, unless the level is below "
+        "log 1/(1 − p), where p is the prior probability of the rarest value."
+    )
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """(δ_x, prior) for every x of positive mass."""
         points = Hypotheses.points(prior, prior.support)
         return [Bound(points, Hypotheses.prior(prior), self.epsilon)]
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """ℓ(X→y) = max_x i(x;y), an ``(M,)`` array in nats."""
         return np.maximum(log_lift(kernel, prior).max(axis=0), 0.0)
 
@@ -85,24 +80,20 @@ class PMC(LikelihoodBound):
 
     epsilon: float
     references: ClassVar = ("SaeidianPMC", "GrosseID")
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "Whatever non-negative cost an adversary wants to keep low (missing the secret, a "
-            "distance to it, any other), no report divides what they must expect by more than "
-            f"{factor(self.epsilon)}. No value becomes less likely by more than that factor, so "
-            "none is ruled out. How likely a value may become is bounded only by what the others "
-            "keep."
-        )
+    promise = (
+        "Whatever non-negative cost an adversary wants to keep low (missing the secret, a "
+        "distance to it, any other), no report divides what they must expect by more than "
+        "{factor}. No value becomes less likely by more than that factor, so "
+        "none is ruled out. How likely a value may become is bounded only by what the others "
+        "keep."
+    )
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """(prior, δ_x) for every x of positive mass."""
         points = Hypotheses.points(prior, prior.support)
         return [Bound(Hypotheses.prior(prior), points, self.epsilon)]
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Λ(X→y) = max_x −i(x;y), an ``(M,)`` array in nats."""
         return np.maximum((-log_lift(kernel, prior)).max(axis=0), 0.0)
 
@@ -113,21 +104,17 @@ class LIP(LikelihoodBound):
 
     epsilon: float
     references: ClassVar = ("Jiang2020", "duPinCalmon2012", "GrosseID")
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "After every report each value is at most so many times more or less likely than "
-            f"before: {factor(self.epsilon)}. So no adversary multiplies a gain or divides a cost "
-            "by more than that factor, whatever they are after."
-        )
+    promise = (
+        "After every report each value is at most so many times more or less likely than "
+        "before: {factor}. So no adversary multiplies a gain or divides a cost "
+        "by more than that factor, whatever they are after."
+    )
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """The pairs of PML and of PMC."""
         return PML(self.epsilon).bounds(prior) + PMC(self.epsilon).bounds(prior)
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """max_x |i(x;y)|, an ``(M,)`` array in nats."""
         return np.abs(log_lift(kernel, prior)).max(axis=0)
 
@@ -144,16 +131,12 @@ class ALIP(LikelihoodBound):
     epsilon_u: float
     level_fields: ClassVar = ("epsilon_l", "epsilon_u")
     references: ClassVar = ("Zarrabian2022", "Zarrabian2023", "GrosseID")
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            f"After every report no value is more likely than before by more than "
-            f"{factor(self.epsilon_u)}, and none less likely by more than "
-            f"{factor(self.epsilon_l)}. So no adversary multiplies a gain by more than the first "
-            "factor or divides a cost by more than the second, whatever they are after."
-        )
+    promise = (
+        "After every report no value is more likely than before by more than "
+        "{factor}, and none less likely by more than "
+        "{lower}. So no adversary multiplies a gain by more than the first "
+        "factor or divides a cost by more than the second, whatever they are after."
+    )
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """(prior, δ_x) at ε_l and (δ_x, prior) at ε_u."""
@@ -163,7 +146,7 @@ class ALIP(LikelihoodBound):
             Bound(points, whole, self.epsilon_u, parameter=1),
         ]
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """max_x −i(x;y) and max_x i(x;y), a ``(2, M)`` array in nats."""
         density = log_lift(kernel, prior)
         return np.maximum(np.stack([(-density).max(axis=0), density.max(axis=0)]), 0.0)

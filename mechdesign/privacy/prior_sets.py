@@ -21,7 +21,7 @@ from ..exact import common_integers, fraction
 from ..labels import tidy
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .constraint import Distribution, Hypotheses
+from .constraint import Array, Hypotheses
 
 # Steps of the search for corners before it gives up.
 _MOST_STEPS = 20_000
@@ -109,12 +109,6 @@ class PriorSet(Hypotheses):
         """A set is neither all point masses nor the prior alone."""
         return None
 
-    def listed(self) -> tuple[Distribution, ...] | None:
-        """The vertices as distributions; ``None`` when there are too many."""
-        found = self.vertices()
-        names = (f"a vertex of {self.names[0]}",)
-        return None if found is None else tuple(self._distribution(row, names, 0) for row in found)
-
     @property
     def matrix(self) -> Any:
         """A set has no matrix of hypotheses."""
@@ -141,11 +135,11 @@ class PriorSet(Hypotheses):
         """
 
     @abstractmethod
-    def weights(self, duals: NDArray[np.float64]) -> NDArray[np.float64]:
+    def weights(self, duals: Array) -> Array:
         """Multiples of distributions, ``(N, M)``, from multipliers of :meth:`rows`."""
 
     @abstractmethod
-    def inside(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def inside(self, weights: Array) -> Array:
         """Multiples of distributions of the set, ``(N, M)``, near arbitrary non-negative ones."""
 
 
@@ -182,7 +176,7 @@ class Box(PriorSet):
             return None
         return [tuple(v + e for v, e in zip(self.low, extra, strict=True)) for extra in found]
 
-    def _floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    def _floats(self) -> tuple[Array, Array, float]:
         low = np.array([v / self.total for v in self.low])
         caps = np.array([v / self.total for v in self.caps])
         return low, caps, self.rest / self.total
@@ -206,7 +200,7 @@ class Box(PriorSet):
                 right[place[x], 2 + j] = -1.0
         return left.tocsr(), sparse.csr_array(right)
 
-    def weights(self, duals: NDArray[np.float64]) -> NDArray[np.float64]:
+    def weights(self, duals: Array) -> Array:
         """Lower bounds times the first multiplier, plus the multipliers of the other rows."""
         low, caps, rest = self._floats()
         extra = np.zeros((self.size, duals.shape[1]))
@@ -217,7 +211,7 @@ class Box(PriorSet):
         extra *= np.minimum(rest * duals[0] / np.where(total > 0, total, 1.0), 1.0)
         return low[:, None] * duals[0] + extra
 
-    def inside(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def inside(self, weights: Array) -> Array:
         """What exceeds the lower bounds, cut to the caps and brought to the right sum."""
         low, caps, rest = self._floats()
         mass = weights.sum(axis=0)
@@ -270,7 +264,7 @@ class Ball(PriorSet):
             }
         )
 
-    def _floats(self) -> tuple[NDArray[np.float64], float]:
+    def _floats(self) -> tuple[Array, float]:
         return np.array([c / self.total for c in self.centre]), self.distance / self.total
 
     def rows(self, inverse: float) -> tuple[Any, Any]:
@@ -291,7 +285,7 @@ class Ball(PriorSet):
             right[1 + x, 3 + j] = -1.0
         return left.tocsr(), sparse.csr_array(right)
 
-    def weights(self, duals: NDArray[np.float64]) -> NDArray[np.float64]:
+    def weights(self, duals: Array) -> Array:
         """The centre times the first multiplier, less what is taken, plus what is given."""
         centre, _ = self._floats()
         n = self.size
@@ -301,7 +295,7 @@ class Ball(PriorSet):
         share = np.minimum(taken.sum(axis=0) / np.where(total > 0, total, 1.0), 1.0)
         return np.maximum(centre[:, None] * duals[0] - taken + given * share, 0.0)
 
-    def inside(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def inside(self, weights: Array) -> Array:
         """Moved towards the centre until the distance is kept."""
         centre, distance = self._floats()
         mass = weights.sum(axis=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,18 +9,17 @@ from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import LevelError, is_iterable, quote
 from ..exact import fraction
 from ..labels import Label, tidy
-from ..mechanism import Mechanism
 from ..prior import Prior
-from .constraint import Bound, Hypotheses
+from .constraint import Array, Bound, Hypotheses
+from .differential import places_of
 from .features import checked_feature
-from .notion import DeltaNotion, LikelihoodBound, factor
+from .notion import DeltaNotion, LikelihoodBound
 from .prior_sets import checked_priors, masses_over
-from .sums import HockeyStick, SumConstraint, least_level
+from .sums import HockeyStick, SumConstraint
 
 Function = Callable[[Any], Any]
 
@@ -66,15 +64,11 @@ class Pufferfish(LikelihoodBound):
     priors: Any = None
     needs: ClassVar = ("secrets",)
     references: ClassVar = ("KiferMachanavajjhala2014", "NuradhaGoldfeld2023", "Zhang2020")
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "No report changes the odds between two secrets of a pair by more than "
-            f"{factor(self.epsilon)}, for an adversary who believes any of the priors named. What "
-            "is no secret of a pair is not protected."
-        )
+    promise = (
+        "No report changes the odds between two secrets of a pair by more than "
+        "{factor}, for an adversary who believes any of the priors named. What "
+        "is no secret of a pair is not protected."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -138,16 +132,8 @@ class Pufferfish(LikelihoodBound):
 
     def check_labels(self, prior: Prior) -> None:
         """Raise :class:`LevelError` for a secret that names no symbol of the prior."""
-        known = set(prior.labels)
         for name, content in self.secrets:
-            strange = [label for label, _ in content if label not in known]
-            if strange:
-                raise LevelError(
-                    f"secret {quote(name)}",
-                    expected="symbols of the prior",
-                    got=quote(strange[0]),
-                    remedy="use the labels of the prior (text and numbers differ)",
-                )
+            places_of(prior.labels, dict(content), f"secret {quote(name)}")
 
     #: The former name of :meth:`check_labels`.
     check_secrets = check_labels
@@ -192,7 +178,7 @@ class Pufferfish(LikelihoodBound):
             )
         ]
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Max |log P(y|s,θ) − log P(y|s',θ)| over pairs and priors, an ``(M,)`` array in nats."""
         tables = [prior.probabilities]
         if self.priors is not None:
@@ -235,15 +221,11 @@ class ApproximatePufferfish(DeltaNotion):
     below_ratio: ClassVar = True
     needs: ClassVar = ("delta", "secrets")
     references: ClassVar = ("NuradhaGoldfeld2023",)
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "For every set of reports and both secrets of a pair, the chance under the one is at "
-            f"most that under the other times {factor(self.epsilon)}, plus {self.delta:g}, under "
-            "any of the priors named. What lies within the added chance may disclose the secret."
-        )
+    promise = (
+        "For every set of reports and both secrets of a pair, the chance under the one is at "
+        "most that under the other times {factor}, plus {0.delta:g}, under "
+        "any of the priors named. What lies within the added chance may disclose the secret."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -269,28 +251,13 @@ class ApproximatePufferfish(DeltaNotion):
         """As for :class:`Pufferfish`."""
         self.framework.check_labels(prior)
 
-    def _given(
-        self, kernel: NDArray[np.float64], prior: Prior
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    def _given(self, kernel: Array, prior: Prior) -> Iterator[tuple[Array, Array]]:
         """P(y|s,θ) and P(y|s',θ) for every pair and prior, both ways."""
         for _, _, mine, theirs in self.framework.hypotheses(prior):
             rows = [np.array(part, dtype=float) for part in (mine, theirs)]
             first, second = (row @ kernel / row.sum() for row in rows)
             yield first, second
             yield second, first
-
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
-        """Largest P(y|s,θ) − e^ε P(y|s',θ) of each outcome, at the asked ε (at 0 when infinite)."""
-        factor = math.exp(self.epsilon) if self.epsilon < 700 else 1.0
-        worst = np.zeros(kernel.shape[1])
-        for first, second in self._given(kernel, prior):
-            worst = np.maximum(worst, first - factor * second)
-        return worst
-
-    def measure(self, mechanism: Mechanism, prior: Prior) -> tuple[float, ...]:
-        """The least ε at δ over all pairs and priors."""
-        pairs = self._given(mechanism.kernel, prior)
-        return (max((least_level(a, b, self.delta) for a, b in pairs), default=0.0),)
 
 
 def _checked_secrets(secrets: Any) -> tuple[tuple[str, tuple[tuple[Label, Any], ...]], ...]:

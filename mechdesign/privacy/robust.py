@@ -9,14 +9,13 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import LevelError, PriorError, is_iterable, quote
 from ..exact import fraction
 from ..labels import Label, counted, tidy
 from ..prior import Prior
-from .constraint import Bound, Hypotheses
-from .notion import LikelihoodBound, factor
+from .constraint import Array, Bound, Hypotheses
+from .notion import LikelihoodBound
 from .prior_sets import Ball, Box, checked_priors, masses_over
 
 
@@ -54,15 +53,11 @@ class RobustPML(LikelihoodBound):
     priors: Any
     needs: ClassVar = ("priors",)
     references: ClassVar = ("SaeidianDisclosure", "Weissman2003")
-
-    @property
-    def description(self) -> str:
-        """What it promises about an adversary."""
-        return (
-            "For every prior of the set: whatever an adversary is after, no report multiplies what "
-            f"they can expect by more than {factor(self.epsilon)}. Nothing is asked of how "
-            "unlikely a value may become."
-        )
+    promise = (
+        "For every prior of the set: whatever an adversary is after, no report multiplies what "
+        "they can expect by more than {factor}. Nothing is asked of how "
+        "unlikely a value may become."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -128,10 +123,7 @@ class RobustPML(LikelihoodBound):
         centre = tuple((tidy(x), Fraction(int(c), total)) for x, c in entries.items())
         return cls(epsilon, ("ball", centre, radius))
 
-    @property
-    def covers_zero_mass(self) -> bool:
-        """Priors of the set may give mass to other symbols than the design's."""
-        return True
+    covers_zero_mass = True
 
     def bounds(self, prior: Prior) -> list[Bound]:
         """(δ_x, p) for every x that counts and every p of the set."""
@@ -194,7 +186,7 @@ class RobustPML(LikelihoodBound):
             )
         return low, high
 
-    def leakage(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def leakage(self, kernel: Array, prior: Prior) -> Array:
         """Largest log lift over the symbols and priors of the set, an ``(M,)`` array in nats."""
         least = self._least(kernel, prior)
         _, counting = self._set(prior)
@@ -203,7 +195,7 @@ class RobustPML(LikelihoodBound):
             log = np.where(top > 0, np.log(top) - np.log(np.maximum(least, 0.0)), 0.0)
         return np.maximum(log, 0.0)
 
-    def _least(self, kernel: NDArray[np.float64], prior: Prior) -> NDArray[np.float64]:
+    def _least(self, kernel: Array, prior: Prior) -> Array:
         """Min pᵀK over the set by its dual, whose optimum is at one of the entries, ``(M,)``."""
         kind = self.priors[0]
         if kind == "vertices":

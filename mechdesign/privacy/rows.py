@@ -13,8 +13,9 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from ..errors import LevelError, SolverError
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .constraint import Bound, Group, Rounding, largest_logs
+from .constraint import Bound, Group, Hypotheses, Rounding, largest_logs
 from .prior_sets import PriorSet
 
 _UNIT = 2.0**-52
@@ -33,13 +34,14 @@ _LOG_SLACK = 1e-11
 _CLEAR = 1e-11
 
 Array = NDArray[np.float64]
+Places = NDArray[np.intp]
 #: Dual variables of the rows of one bound, non-negative up to a solver's accuracy: ``(over,
 #: under)`` of shapes ``(A, M)`` and ``(B, M)`` when every μ is paired with every ν, ``(pairs,)`` of
 #: shape ``(P, M)`` when they are matched. Only :class:`ConeRows` looks inside.
 Multipliers = tuple[Array, ...]
 #: Positions u and v and factors of pairs k_u ≤ factor · k_v, ``(P,)``, and the mixtures ``(e, n)``
 #: whose likelihoods follow those of the n symbols.
-Differences = tuple[NDArray[np.intp], NDArray[np.intp], Array, Array]
+Differences = tuple[Places, Places, Array, Array]
 
 
 @dataclass(frozen=True)
@@ -161,19 +163,17 @@ class ConeRows(ABC):
     def count(self) -> int:
         """Number of rows."""
 
-    @property
-    @abstractmethod
-    def labels(self) -> tuple[str, ...]:
-        """What each row stands for."""
-
-    @abstractmethod
     def matrix(self) -> Any:
         """The rows over (k, t) inside e^ε, a SciPy sparse array, ``(R, n + auxiliaries)``."""
+        from scipy import sparse
 
-    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
-        """Values, rows and columns of :meth:`matrix`."""
-        found = self.matrix().tocoo()
-        return found.data, *found.coords
+        values, *places = self.entries_of_matrix()
+        shape = self.count, self.size + self.auxiliaries
+        return sparse.csr_array((values, tuple(places)), shape=shape)
+
+    @abstractmethod
+    def entries_of_matrix(self) -> tuple[Array, Places, Places]:
+        """Values, rows and columns of :meth:`matrix`, without repetitions."""
 
     @abstractmethod
     def split(self, duals: Array) -> Multipliers:
@@ -195,11 +195,25 @@ class ConeRows(ABC):
         return self._over.combined(a), self._under.combined(b)
 
     @abstractmethod
+    def _listed(self) -> tuple[Places, Places]:
+        """Which μ and which ν each pair is of."""
+
+    def _factors(self, rounding: Rounding, count: int) -> Array:
+        """The factor of each of so many pairs."""
+        return np.broadcast_to(self._bound.factors(rounding), count)
+
     def pairs(self, rounding: Rounding) -> Iterator[PairRow]:
         """Every pair with a finite factor, one by one.
 
-        Raises :class:`LevelError` where there are too many to list.
+        Raises :class:`SolverError` where there are too many to list.
         """
+        over, under = self._over.rows_of_integers(), self._under.rows_of_integers()
+        totals = self._over.total, self._under.total
+        places = list(zip(*(side.tolist() for side in self._listed()), strict=True))
+        factors = self._factors(rounding, len(places)).tolist()
+        for (i, j), factor in zip(places, factors, strict=True):
+            if not math.isinf(factor):
+                yield PairRow(over[i], totals[0], under[j], totals[1], factor, (i, j))
 
     @abstractmethod
     def add(self, multipliers: Multipliers, pair: PairRow, price: Array) -> None:
@@ -218,25 +232,36 @@ class ConeRows(ABC):
         Raises :class:`LevelError` where there are too many hypotheses to list.
         """
 
-    @abstractmethod
     def implied_level(self, ratios: Iterable[Array]) -> float:
         """The level of this bound for kernels with bounded ratios between symbols, in nats.
 
         ``ratios[x][z]`` bounds log K[x,y]/K[z,y] over the outcomes; rounded up.
         """
+        from scipy.special import logsumexp
+
+        with np.errstate(divide="ignore"):
+            masses = np.log(self._under.matrix.toarray())
+        # Largest ratio of each symbol to each ν, then of the symbols in each μ.
+        against = np.stack([-logsumexp(masses - row, axis=1) for row in ratios])
+        over = self._over.matrix.toarray() > 0
+        largest = np.stack([against[part].max(axis=0) for part in over])[self._listed()]
+        levels = _rounded_up(np.maximum(largest, 0.0))
+        scales = np.broadcast_to([float(s) for s in self._bound.scales or (1,)], levels.shape)
+        each = levels / np.where(scales == 0, 1.0, scales)
+        each[(scales == 0) & (levels > 4 * _LOG_SLACK)] = math.inf
+        return float(each.max())
 
     def differences(self, mixtures: int = 0) -> Differences | None:
         """Positions u and v and the factor inside e^ε of every pair, where each compares symbols
         and at most so many mixtures of them; ``None`` for other bounds.
         """
-        places = self._places(mixtures)
-        return None if places is None else self._paired(*places)
+        places = self._places(mixtures) if self.is_listed else None
+        if places is None:
+            return None
+        i, j = self._listed()
+        return places[0][i], places[1][j], self._factors(Rounding.INSIDE, len(i)), places[2]
 
-    @abstractmethod
-    def _paired(self, over: NDArray[np.intp], under: NDArray[np.intp], rows: Array) -> Differences:
-        """Every pair of hypotheses that stand at some positions."""
-
-    def _places(self, most: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Array] | None:
+    def _places(self, most: int) -> tuple[Places, Places, Array] | None:
         """Positions of the μ and the ν, and the mixtures after the symbols; ``None`` if there are
         more.
         """
@@ -264,7 +289,7 @@ class ConeRows(ABC):
         return places[0], places[1], np.array(rows, dtype=float).reshape(-1, self.size)
 
     def from_differences(
-        self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
+        self, pairs: Places, outputs: Places, prices: Array, count: int
     ) -> Multipliers:
         """Dual variables at ``count`` outputs: prices of some :meth:`differences` at some of them,
         per unit of k_u ≤ factor · k_v, and zero elsewhere.
@@ -289,25 +314,6 @@ class ConeRows(ABC):
     def _likelihoods_under(self, mechanism: Mechanism) -> Array:
         return self._under.of_kernel(mechanism.kernel)
 
-    def _per_scale(self, found: Array) -> Array:
-        """Levels divided by the scales of the bound."""
-        scales = np.array([float(s) for s in self._bound.scales or [1.0] * len(found)])
-        free = scales == 0
-        each: Array = found / np.where(free, 1.0, scales)
-        each[free & (found > 4 * _LOG_SLACK)] = math.inf
-        return each
-
-    def _implied(self, ratios: Iterable[Array]) -> Array:
-        """Log of the largest ratio of every μ to every ν, ``(A, B)``, rounded to nearest."""
-        from scipy.special import logsumexp
-
-        with np.errstate(divide="ignore"):
-            masses = np.log(self._under.matrix.toarray())
-        # Largest ratio of each symbol to each ν, then of the symbols in each μ.
-        against = np.stack([-logsumexp(masses - row, axis=1) for row in ratios])
-        over = self._over.matrix.toarray() > 0
-        return np.maximum(np.stack([against[part].max(axis=0) for part in over]), 0.0)
-
 
 class AllPairs(ConeRows):
     """μᵀk ≤ t and t/e^ε ≤ νᵀk with one auxiliary t: as many rows as hypotheses, not as pairs.
@@ -323,24 +329,9 @@ class AllPairs(ConeRows):
     @property
     def count(self) -> int:
         """One for each hypothesis."""
-        return len(self._over) + len(self._under)
+        return self.terms
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The likelihood of each hypothesis against the auxiliary."""
-        return (
-            *(f"largest likelihood, {name}" for name in self._over.names),
-            *(f"smallest likelihood, {name}" for name in self._under.names),
-        )
-
-    def matrix(self) -> Any:
-        """The μ, then the ν."""
-        from scipy import sparse
-
-        values, *places = self.entries_of_matrix()
-        return sparse.csr_array((values, tuple(places)), shape=(self.count, self.size + 1))
-
-    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+    def entries_of_matrix(self) -> tuple[Array, Places, Places]:
         """The μ, then the ν, then the auxiliary of both."""
         over, under = self._over.entries_of_matrix(), self._under.entries_of_matrix()
         a, b, n = len(self._over), len(self._under), self.size
@@ -361,24 +352,16 @@ class AllPairs(ConeRows):
     def feasible(self, multipliers: Multipliers) -> tuple[Array, Array]:
         """Take b as it is, scale a to it."""
         a, b = map(_nonnegative, multipliers)
-        return self._scaled(a, b), b
-
-    def _scaled(self, a: Array, b: Array) -> Array:
         factor = self._bound.factors(Rounding.OUTSIDE)[0]
         allowed = b.sum(axis=0) / factor * (1 - 8 * _UNIT * (len(a) + len(b)))
         total = a.sum(axis=0)
         uniform = np.full_like(a, 1 / len(a))
-        return np.where(total > 0, a / np.where(total > 0, total, 1.0), uniform) * allowed
+        return np.where(total > 0, a / np.where(total > 0, total, 1.0), uniform) * allowed, b
 
-    def pairs(self, rounding: Rounding) -> Iterator[PairRow]:
+    def _listed(self) -> tuple[Places, Places]:
         """Every μ with every ν."""
-        factor = float(self._bound.factors(rounding)[0])
-        if math.isinf(factor):
-            return
-        unders = self._under.rows_of_integers()
-        for i, over in enumerate(self._over.rows_of_integers()):
-            for j, under in enumerate(unders):
-                yield PairRow(over, self._over.total, under, self._under.total, factor, (i, j))
+        over, under = np.indices((len(self._over), len(self._under))).reshape(2, -1)
+        return over, under
 
     def add(self, multipliers: Multipliers, pair: PairRow, price: Array) -> None:
         """The price to μ, e^ε times it to ν."""
@@ -386,20 +369,14 @@ class AllPairs(ConeRows):
         over[pair.place[0]] += price
         under[pair.place[1]] += pair.factor * price
 
-    def _paired(self, over: NDArray[np.intp], under: NDArray[np.intp], rows: Array) -> Differences:
-        """Every μ with every ν."""
-        factor = self._bound.factors(Rounding.INSIDE)[0]
-        pairs = np.repeat(over, len(under)), np.tile(under, len(over))
-        return *pairs, np.full(len(pairs[0]), factor), rows
-
     def from_differences(
-        self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
+        self, pairs: Places, outputs: Places, prices: Array, count: int
     ) -> Multipliers:
         """The price to each μ, e^ε times it to each ν."""
         over, under = self.no_duals(count)
-        np.add.at(over, (pairs // len(self._under), outputs), prices)
-        factor = self._bound.factors(Rounding.OUTSIDE)[0]
-        np.add.at(under, (pairs % len(self._under), outputs), factor * prices)
+        i, j = np.divmod(pairs, len(self._under))
+        np.add.at(over, (i, outputs), prices)
+        np.add.at(under, (j, outputs), self._bound.factors(Rounding.OUTSIDE)[0] * prices)
         return over, under
 
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
@@ -420,58 +397,40 @@ class AllPairs(ConeRows):
         bound = self._bound
         yield Group(over, under, bound.level(), bound.scale(), bound.parameter)
 
-    def implied_level(self, ratios: Iterable[Array]) -> float:
-        """The largest over all pairs, divided by their scale."""
-        return float(self._per_scale(_rounded_up(np.array([self._implied(ratios).max()]))).max())
-
 
 class Matched(ConeRows):
     """e^-ε μᵀk ≤ νᵀk, a row for every pair."""
+
+    auxiliaries = 0
 
     def kind(self, prior: Prior) -> tuple[str | None, str | None]:
         """Neither: the hypotheses may be all points, but these are not compared with all."""
         return None, None
 
     @property
-    def auxiliaries(self) -> int:
-        """None."""
-        return 0
-
-    @property
     def count(self) -> int:
         """One for each pair."""
         return len(self._over)
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The pairs."""
-        names = zip(self._over.names, self._under.names, strict=True)
-        return tuple(f"{over} against {under}" for over, under in names)
+    def _each(self, rounding: Rounding) -> Array:
+        return self._factors(rounding, len(self._over))
 
-    def _factors(self, rounding: Rounding) -> Array:
-        return np.broadcast_to(self._bound.factors(rounding), len(self._over))
-
-    def matrix(self) -> Any:
-        """A row for every pair."""
-        from scipy import sparse
-
-        scaled = sparse.diags_array(1 / self._factors(Rounding.INSIDE)) @ self._over.matrix
-        return (scaled - self._under.matrix).tocsr()
-
-    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
-        """Two in each row where two symbols are compared."""
+    def entries_of_matrix(self) -> tuple[Array, Places, Places]:
+        """The μ over their factors, less the ν: two in each row where two symbols are compared."""
         over, under = self._over.indices, self._under.indices
+        inverse = 1 / self._each(Rounding.INSIDE)
         if over is None or under is None or (over == under).any():
-            return super().entries_of_matrix()
-        pair = np.arange(len(over))
-        values = 1 / self._factors(Rounding.INSIDE), np.full(len(over), -1.0)
-        places = (pair, pair), (over, under)
-        rows, columns = map(np.concatenate, places)
-        return np.concatenate(values), rows, columns
+            from scipy import sparse
+
+            rows = sparse.diags_array(inverse) @ self._over.matrix - self._under.matrix
+            found = rows.tocoo()
+            return found.data, *found.coords
+        values = np.concatenate([inverse, np.full(len(over), -1.0)])
+        return values, np.tile(np.arange(len(over)), 2), np.concatenate([over, under])
 
     def split(self, duals: Array) -> Multipliers:
         """Per unit of μᵀk ≤ e^ε νᵀk."""
-        return (duals / self._factors(Rounding.INSIDE)[:, None],)
+        return (duals / self._each(Rounding.INSIDE)[:, None],)
 
     def no_duals(self, outputs: int) -> Multipliers:
         """Zero for each pair."""
@@ -479,32 +438,21 @@ class Matched(ConeRows):
 
     def feasible(self, multipliers: Multipliers) -> tuple[Array, Array]:
         """Set b = e^ε a, pair by pair."""
-        a, factors = _nonnegative(multipliers[0]), self._factors(Rounding.OUTSIDE)
+        factors = self._each(Rounding.OUTSIDE)[:, None]
         infinite = np.isinf(factors)
-        if infinite.any():
-            a = np.where(infinite[:, None], 0.0, a)
-            factors = np.where(infinite, 1.0, factors)
-        return a, a * factors[:, None]
+        a = np.where(infinite, 0.0, _nonnegative(multipliers[0]))
+        return a, a * np.where(infinite, 1.0, factors)
 
-    def pairs(self, rounding: Rounding) -> Iterator[PairRow]:
-        """The pairs."""
-        sides = zip(self._over.rows_of_integers(), self._under.rows_of_integers(), strict=True)
-        factors = self._factors(rounding).tolist()
-        for i, (over, under) in enumerate(sides):
-            if not math.isinf(factors[i]):
-                totals = self._over.total, self._under.total
-                yield PairRow(over, totals[0], under, totals[1], factors[i], (i, i))
+    def _listed(self) -> tuple[Places, Places]:
+        """Each μ with its ν."""
+        return np.arange(self.count), np.arange(self.count)
 
     def add(self, multipliers: Multipliers, pair: PairRow, price: Array) -> None:
         """The price to the pair."""
         multipliers[0][pair.place[0]] += price
 
-    def _paired(self, over: NDArray[np.intp], under: NDArray[np.intp], rows: Array) -> Differences:
-        """The pairs."""
-        return over, under, self._factors(Rounding.INSIDE), rows
-
     def from_differences(
-        self, pairs: NDArray[np.intp], outputs: NDArray[np.intp], prices: Array, count: int
+        self, pairs: Places, outputs: Places, prices: Array, count: int
     ) -> Multipliers:
         """The prices, each to its pair."""
         (found,) = self.no_duals(count)
@@ -514,7 +462,7 @@ class Matched(ConeRows):
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
         """The symbols of the μ of a pair, at outcomes without its ν."""
         never, held = self._excluded(forbidden)
-        finite = np.isfinite(self._factors(Rounding.OUTSIDE))
+        finite = np.isfinite(self._each(Rounding.OUTSIDE))
         forbidden |= (held & finite[:, None]).T.astype(int) @ never.astype(int) > 0
 
     def compared(self, mechanism: Mechanism) -> Iterator[Compared]:
@@ -522,8 +470,7 @@ class Matched(ConeRows):
         over, under = (side.likelihoods(mechanism) for side in (self._over, self._under))
         totals = self._over.total, self._under.total
         logs = largest_logs(over, under) + math.log(totals[1]) - math.log(totals[0])
-        with np.errstate(divide="ignore"):
-            levels = np.log(self._factors(Rounding.INSIDE))
+        levels = np.log(self._each(Rounding.INSIDE))
         for i in np.flatnonzero(~(logs + _CLEAR * (1 + abs(logs)) < levels)).tolist():
             yield Compared(over[i], under[i], *totals, self._bound.level(i))
 
@@ -533,10 +480,6 @@ class Matched(ConeRows):
         pairs = zip(self._over.distributions, self._under.distributions, strict=True)
         for i, (mu, nu) in enumerate(pairs):
             yield Group((mu,), (nu,), bound.level(i), bound.scale(i), bound.parameter)
-
-    def implied_level(self, ratios: Iterable[Array]) -> float:
-        """The largest over the pairs, each divided by its scale."""
-        return float(self._per_scale(_rounded_up(np.diagonal(self._implied(ratios)).copy())).max())
 
 
 class Ratios:
@@ -552,7 +495,7 @@ class Ratios:
     def _is_matched(self) -> bool:
         return self._bound.pairing == "matched"
 
-    def count_tight(self, outputs: NDArray[np.intp], room: float) -> int:
+    def count_tight(self, outputs: Places, room: float) -> int:
         """Number of pairs and outputs within ``room`` nats of the bound."""
         with np.errstate(divide="ignore"):
             over, under = np.log(self.over[:, outputs]), np.log(self.under[:, outputs])
@@ -657,10 +600,6 @@ class AgainstSet(AllPairs):
 
     is_listed = False
 
-    def differences(self, mixtures: int = 0) -> None:
-        """None: all mixtures of a set are compared."""
-        return
-
     def __init__(self, bound: Bound, priors: PriorSet) -> None:
         super().__init__(bound)
         self._set = priors
@@ -675,16 +614,6 @@ class AgainstSet(AllPairs):
         """One for each hypothesis, and the rows of the set."""
         return len(self._over) + int(self._set.rows(1.0)[0].shape[0])
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The likelihood of each hypothesis, and the rows of the set."""
-        count = self._set.rows(1.0)[0].shape[0]
-        name = self._set.names[0]
-        return (
-            *(f"largest likelihood, {name}" for name in self._over.names),
-            *(f"smallest likelihood over {name}, row {i}" for i in range(count)),
-        )
-
     def matrix(self) -> Any:
         """The μ, then the rows of the set."""
         from scipy import sparse
@@ -694,9 +623,10 @@ class AgainstSet(AllPairs):
         over = sparse.hstack([self._over.matrix, _column(len(self._over), -1.0), others])
         return sparse.vstack([over, sparse.hstack([left, right])]).tocsr()
 
-    def entries_of_matrix(self) -> tuple[Array, NDArray[np.intp], NDArray[np.intp]]:
+    def entries_of_matrix(self) -> tuple[Array, Places, Places]:
         """Of the matrix: the set has no hypotheses that could be listed."""
-        return ConeRows.entries_of_matrix(self)
+        found = self.matrix().tocoo()
+        return found.data, *found.coords
 
     def split(self, duals: Array) -> Multipliers:
         """The second part as a multiple of a prior."""
@@ -709,8 +639,7 @@ class AgainstSet(AllPairs):
     def feasible(self, multipliers: Multipliers) -> tuple[Array, Array]:
         """Move b into the set, scale a to it."""
         a, b = map(_nonnegative, multipliers)
-        b = self._set.inside(b)
-        return self._scaled(a, b), b
+        return super().feasible((a, self._set.inside(b)))
 
     def weighted(self, a: Array, b: Array) -> tuple[Array, Array]:
         """Σ b ν is b, a multiple of a prior."""
@@ -720,28 +649,29 @@ class AgainstSet(AllPairs):
         unit = self._set.total * mechanism.denominator
         return np.array([[int(v) / unit for v in self._set.likelihoods(mechanism)[0]]])
 
+    @cached_property
+    def _with_vertices(self) -> AllPairs | None:
+        """The rows of the vertices of the set; ``None`` where there are too many to list."""
+        found = self._set.vertices()
+        if found is None:
+            return None
+        names = (f"a vertex of {self._set.names[0]}",) * len(found)
+        under = Hypotheses(self.size, None, tuple(found), self._set.total, names)
+        return AllPairs(replace(self._bound, under=under))
+
     def exclude(self, forbidden: NDArray[np.bool_]) -> None:
         """Every symbol of every μ, at outcomes without one of the vertices of the set."""
-        vertices = self._set.vertices()
-        if vertices is None:
-            return  # the check of the kernel sees what follows from zeros all the same
-        possible = np.array([[v > 0 for v in vertex] for vertex in vertices]).astype(int)
-        never = (possible @ (~forbidden).astype(int) == 0).any(axis=0)
-        held = (self._over.matrix != 0).toarray().any(axis=0)
-        forbidden |= held[:, None] & never
+        if self._with_vertices is not None:  # else the check of the kernel sees it all the same
+            self._with_vertices.exclude(forbidden)
 
     def pairs(self, rounding: Rounding) -> Iterator[PairRow]:
         """Every μ with every vertex of the set."""
-        factor = float(self._bound.factors(rounding)[0])
-        vertices = self._set.vertices()
-        if vertices is None:
+        if self._with_vertices is None:
             raise SolverError(
                 f"{self._set.names[0]} has too many vertices to list; use a linear utility, or a "
                 "smaller set of priors"
             )
-        for i, over in enumerate(self._over.rows_of_integers()):
-            for j, under in enumerate(vertices) if math.isfinite(factor) else ():
-                yield PairRow(over, self._over.total, under, self._set.total, factor, (i, j))
+        yield from self._with_vertices.pairs(rounding)
 
     def add(self, multipliers: Multipliers, pair: PairRow, price: Array) -> None:
         """The price to μ, e^ε times it to the vertex."""
@@ -752,16 +682,14 @@ class AgainstSet(AllPairs):
 
     def groups(self) -> Iterator[Group]:
         """Every μ with every vertex of the set."""
-        vertices = self._set.listed()
-        if vertices is None:
+        if self._with_vertices is None:
             raise LevelError(
                 "set of priors of a notion",
                 expected="one of at most a few thousand vertices",
                 got=f"{self._set.names[0]} over {self.size} symbols, which has more",
                 remedy="merge symbols, or use RobustPML.floor, which has one vertex per symbol",
             )
-        level = self._bound.level()
-        yield Group(self._over.distributions, vertices, level, Fraction(1), self.parameter)
+        yield from self._with_vertices.groups()
 
 
 def cone_rows(bound: Bound) -> ConeRows:

@@ -6,8 +6,8 @@ mix, and merging outcomes never raises the sum, as φ(a + b) ≤ φ(a) + φ(b).
 =================  ============================================  ===============================
 constraint         φ(k)                                          level in nats
 =================  ============================================  ===============================
-ColumnMaxima       max_x k_x                                     log Σ_y max_x K[x,y]
-ColumnMinima       −min_x k_x                                    −log Σ_y min_x K[x,y]
+ColumnExtremes     max_w ⟨q_w, k⟩, over symbols max_x k_x        log Σ_y max_x K[x,y]
+… of sign −1       −min_w ⟨q_w, k⟩, over symbols −min_x k_x      −log Σ_y min_x K[x,y]
 HockeyStick        max(μᵀk − e^ε νᵀk, 0), limit δ                least ε that keeps the limit δ
 InformationLimit   Σ_ac (m_acᵀk) log((m_acᵀk/p_ac)/(m_cᵀk/p_c))  I(A; Y | C)
 =================  ============================================  ===============================
@@ -29,23 +29,29 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exact import (
     Verdict,
     ball_ends,
+    common_integers,
     compare_with_exp,
     dot,
     exp_upper,
     float_at_least,
     level_bounds,
-    log_upper,
 )
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .constraint import Hypotheses, compares_nothing, inner_factor
+from .constraint import (
+    Array,
+    Evaluation,
+    Hypotheses,
+    compares_nothing,
+    decided,
+    gravest,
+    inner_factor,
+)
 
-Array = NDArray[np.float64]
 #: Dual variables of one constraint on a sum. The first array holds non-negative multipliers, which
 #: bounds may set to zero where they are noise; into the others only the constraint itself looks.
 SumDuals = tuple[Array, ...]
@@ -62,25 +68,6 @@ _TINY_MASS = 1e-6
 _LEAST_LIKELIHOOD = 1e-200
 # A δ of which this share or less is left is used up.
 _USED_UP = 1e-6
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Exact value of one constraint on one kernel.
-
-    Attributes
-    ----------
-    verdict : whether the constraint is satisfied
-    level : measured level in nats, rounded up; ``inf`` when nothing finite would be satisfied
-    output : position of the outcome that takes the largest share
-    over, under : what the level compares
-    """
-
-    verdict: Verdict
-    level: float
-    output: int
-    over: str
-    under: str
 
 
 @dataclass(frozen=True)
@@ -238,19 +225,6 @@ class SumConstraint(ABC):
         """Whether every kernel keeps it, so that a design need not ask for it."""
         return self.is_vacuous
 
-    def _decide(self, ratio: Fraction | None, slack: Fraction) -> tuple[Verdict, float]:
-        """Verdict on ratio ≤ e^ε, with the ratio known up to a factor, and the level."""
-        if ratio is None:
-            return (Verdict.YES if self.is_vacuous else Verdict.NO), math.inf
-        level = max(0.0, log_upper(ratio * slack)) if ratio > 0 else 0.0
-        if self.is_vacuous:
-            return Verdict.YES, level
-        verdict = compare_with_exp(ratio * slack, self.epsilon)
-        if verdict is not Verdict.YES and slack != 1:
-            lowest = compare_with_exp(ratio / slack, self.epsilon)
-            verdict = Verdict.NO if lowest is Verdict.NO else Verdict.UNDECIDED
-        return verdict, level
-
 
 def _is_at_least(level: float, count: int) -> bool:
     """Whether ``count`` ≤ e^level, exactly."""
@@ -271,142 +245,137 @@ def repeated(matrix: Any, outputs: int) -> Any:
     return sparse.block_diag([matrix] * outputs).tocsr()
 
 
-class _ColumnExtremes(SumConstraint):
-    """What the sums of column maxima and of column minima share: sign · max(sign · k)."""
+@dataclass(frozen=True)
+class ColumnExtremes(SumConstraint):
+    """Σ_y max_w ⟨q_w, k_y⟩ ≤ e^ε, or with ``sign`` −1 Σ_y min_w ⟨q_w, k_y⟩ ≥ e^−ε.
+
+    Over symbols it is maximal leakage, or maximal cost leakage; with ``scales`` the q_w are the
+    distributions times these numbers, the least of which is one, so that a constant kernel has the
+    sum one.
+    """
 
     dual_matrices: ClassVar = 1
 
-    points: Hypotheses
-    sign: float
+    over: Hypotheses
+    epsilon: float
+    sign: int = 1
+    scales: tuple[Fraction, ...] | None = None
+    name: str = "column maxima"
+
+    @cached_property
+    def _exact_scales(self) -> tuple[tuple[int, ...], int]:
+        """The scales in integers over a common one."""
+        whole, one = common_integers(self.scales or [Fraction(1)] * len(self.over))
+        return tuple(whole), one
+
+    @property
+    def _rows(self) -> Any:
+        """The q_w, a sparse ``(W, N)`` matrix."""
+        from scipy import sparse
+
+        scales = [float(scale) for scale in self.scales or [1] * len(self.over)]
+        return (sparse.diags_array(scales) @ self.over.matrix).tocsr()
+
+    @property
+    def _most(self) -> float:
+        """No sum of column maxima exceeds the number of rows."""
+        return len(self.over) if self.sign > 0 else math.inf
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is one symbol, or one guess."""
-        return compares_nothing(self.points, self.points, is_matched=False)
-
-    @property
-    def compared(self) -> tuple[Hypotheses, Hypotheses]:
-        """The symbols, twice."""
-        return self.points, self.points
-
-    def _epigraph(self, symbols: int, outputs: int, limit: float) -> Epigraph:
-        from scipy import sparse
-
-        points = self.points.matrix
-        own = sparse.kron(sparse.eye_array(outputs), np.ones((points.shape[0], 1)))
-        rows = sparse.hstack([self.sign * repeated(points, outputs), -self.sign * own])
-        no_kernel = sparse.csr_array((1, symbols * outputs))
-        total = sparse.hstack([no_kernel, self.sign * np.ones((1, outputs))])
-        right = np.append(np.zeros(points.shape[0] * outputs), limit)
-        return Epigraph(outputs, sparse.vstack([rows, total]), right)
-
-    def duals(self, rows: Array, cones: Sequence[Array], kernel: Array) -> SumDuals:
-        """Those of each symbol at each output."""
-        points = len(self.points)
-        return (rows[:-1].reshape(-1, points).T,)
-
-
-@dataclass(frozen=True)
-class ColumnMaxima(_ColumnExtremes):
-    """Σ_y max_x K[x,y] ≤ e^ε over some symbols: maximal leakage."""
-
-    points: Hypotheses
-    epsilon: float
-    sign = 1.0
+        """Whether there is one symbol, or one row is the extreme one for every symbol."""
+        if self.over.indices is not None:
+            return compares_nothing(self.over, self.over, is_matched=False)
+        rows = zip(self.over.rows_of_integers(), self._exact_scales[0], strict=True)
+        scaled = [[self.sign * mass * scale for mass in row] for row, scale in rows]
+        return list(map(max, zip(*scaled, strict=True))) in scaled
 
     @property
     def is_implied(self) -> bool:
         """Whether e^ε is at least the number of rows, the sum where all is told."""
-        return _is_at_least(self.epsilon, len(self.points))
-
-    def evaluate(self, mechanism: Mechanism) -> Evaluation:
-        """Compare an exact sum of maxima with e^ε."""
-        rows = self.points.likelihoods(mechanism)
-        top = rows.max(axis=0)
-        ratio = Fraction(int(top.astype(object).sum()), mechanism.denominator)
-        verdict, level = self._decide(ratio, mechanism.slack)
-        y = int(np.argmax(top - rows.min(axis=0)))
-        return Evaluation(verdict, level, y, "the sum of column maxima", "one")
-
-    def limits(self, over: tuple[Array, Array], under: tuple[Array, Array]) -> list[SumLimits]:
-        """At least the sum of the largest lower limits, at most that of the largest upper ones."""
-        least, most = (part.max(axis=0) for part in over)
-        y = int((least - over[1].min(axis=0)).argmax())
-        first, last = (math.log(max(1.0, math.fsum(part))) for part in (least, most))
-        return [SumLimits(first, last, y, "the sum of column maxima", "one")]
+        return self.is_vacuous or (self.sign > 0 and _is_at_least(self.epsilon, len(self.over)))
 
     @property
     def largest(self) -> float:
         """That of a kernel that reports each symbol as it is."""
-        return math.log(len(self.points))
+        return math.log(self._most)
+
+    @property
+    def compared(self) -> tuple[Hypotheses, Hypotheses] | None:
+        """The symbols, twice."""
+        return (self.over, self.over) if self.scales is None else None
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        return ("one", f"the sum of {self.name}")[:: -self.sign]
+
+    def evaluate(self, mechanism: Mechanism) -> Evaluation:
+        """Compare an exact sum of extremes with e^ε or e^−ε."""
+        whole, one = self._exact_scales
+        rows = self.over.likelihoods(mechanism)
+        if self.scales is not None:
+            rows = rows.astype(object) * np.array(whole, dtype=object)[:, None]
+        top, low = rows.max(axis=0), rows.min(axis=0)
+        total = int((top if self.sign > 0 else low).astype(object).sum())
+        ratio = Fraction(total, one * self.over.total * mechanism.denominator)
+        if self.sign < 0:
+            ratio = 1 / ratio if ratio else None
+        verdict, level = decided(ratio, mechanism.slack, self.epsilon)
+        return Evaluation(verdict, level, int(np.argmax(top - low)), *self._names)
+
+    def limits(self, over: tuple[Array, Array], under: tuple[Array, Array]) -> list[SumLimits]:
+        """From the sums of the extremes of lower and of upper limits."""
+        if self.sign > 0:
+            least, most = (part.max(axis=0) for part in over)
+            y = int((least - over[1].min(axis=0)).argmax())
+            first, last = (math.log(max(1.0, math.fsum(part))) for part in (least, most))
+        else:
+            least, most = (part.min(axis=0) for part in under)
+            y = int((under[0].max(axis=0) - most).argmax())
+            first, last = (_cost(math.fsum(part)) for part in (most, least))
+        return [SumLimits(first, last, y, *self._names)]
 
     def epigraph(self, symbols: int, outputs: int) -> Epigraph:
-        """k_x ≤ t_y, Σ t ≤ e^ε; a limit beyond the number of rows only costs digits."""
-        limit = min(inner_factor(self.epsilon), len(self.points))
-        return self._epigraph(symbols, outputs, limit)
+        """⟨q_w, k⟩ ≤ t_y, Σ t ≤ e^ε, or the reverse; more than the most only costs digits."""
+        from scipy import sparse
+
+        count, sign = len(self.over), self.sign
+        own = sparse.kron(sparse.eye_array(outputs), np.ones((count, 1)))
+        rows = sparse.hstack([sign * repeated(self._rows, outputs), -sign * own])
+        no_kernel = sparse.csr_array((1, symbols * outputs))
+        total = sparse.hstack([no_kernel, sign * np.ones((1, outputs))])
+        limit = sign * min(inner_factor(self.epsilon), self._most) ** sign
+        right = np.append(np.zeros(count * outputs), limit)
+        return Epigraph(outputs, sparse.vstack([rows, total]), right)
+
+    def duals(self, rows: Array, cones: Sequence[Array], kernel: Array) -> SumDuals:
+        """Those of each row at each output."""
+        return (rows[:-1].reshape(-1, len(self.over)).T,)
+
+    def _price(self, duals: SumDuals) -> float:
+        totals = first_duals(duals).sum(axis=0)
+        return float(totals.max() if self.sign > 0 else totals.min())
 
     def minorants(self, duals: SumDuals) -> Minorants:
-        """⟨w, k⟩ ≤ τ max k for w ≥ 0 with Σ w ≤ τ."""
+        """⟨Σ w q, k⟩ ≤ τ max ⟨q, k⟩ for w ≥ 0 with Σ w ≤ τ, and the reverse for the least."""
         first = first_duals(duals)
-        tau = float(first.sum(axis=0).max()) * (1 + _UNIT * len(first))
-        columns = self.points.matrix.T @ first
-        # No sum of column maxima exceeds the number of rows.
-        limit = min(exp_upper(self.epsilon), len(self.points))
-        return Minorants(tau * limit, columns, columns)
+        tau = self._price(duals) * (1 + self.sign * _UNIT * len(first))
+        factor = exp_upper(self.epsilon)
+        limit = min(factor, self._most) if self.sign > 0 else -math.nextafter(1 / factor, 0.0)
+        columns = self._rows.T @ first
+        # Rows are rounded twice, by a distribution and by its scale.
+        return Minorants(tau * limit, self.sign * columns, 2 * columns)
 
     def prices(self, duals: SumDuals, mechanism: Mechanism) -> list[SumPrice]:
-        """One price, of the limit e^ε."""
-        price = float(first_duals(duals).sum(axis=0).max())
-        return [_limit_price(self, mechanism, price, price * math.exp(self.epsilon))]
+        """One price, of the limit e^ε or e^−ε."""
+        price = self._price(duals)
+        return [_limit_price(self, mechanism, price, price * math.exp(self.sign * self.epsilon))]
 
 
 def most_maxima(prior: Prior, most: int) -> SumConstraint:
     """Σ_y max_x K[x,y] ≤ most, which every kernel with at most so many outputs satisfies."""
     level = math.nextafter(math.nextafter(math.log(most), math.inf), math.inf)
-    return ColumnMaxima(Hypotheses.points(prior), level)
-
-
-@dataclass(frozen=True)
-class ColumnMinima(_ColumnExtremes):
-    """Σ_y min_x K[x,y] ≥ e^−ε over some symbols: maximal cost leakage."""
-
-    points: Hypotheses
-    epsilon: float
-    sign = -1.0
-
-    def evaluate(self, mechanism: Mechanism) -> Evaluation:
-        """Compare an exact sum of minima with e^−ε."""
-        rows = self.points.likelihoods(mechanism)
-        low = rows.min(axis=0)
-        total = int(low.astype(object).sum())
-        ratio = Fraction(mechanism.denominator, total) if total else None
-        verdict, level = self._decide(ratio, mechanism.slack)
-        y = int(np.argmax(rows.max(axis=0) - low))
-        return Evaluation(verdict, level, y, "one", "the sum of column minima")
-
-    def limits(self, over: tuple[Array, Array], under: tuple[Array, Array]) -> list[SumLimits]:
-        """At least of the sum of the smallest upper limits, at most of the smallest lower ones."""
-        least, most = (part.min(axis=0) for part in under)
-        y = int((under[0].max(axis=0) - most).argmax())
-        first, last = (_cost(math.fsum(part)) for part in (most, least))
-        return [SumLimits(first, last, y, "one", "the sum of column minima")]
-
-    def epigraph(self, symbols: int, outputs: int) -> Epigraph:
-        """t_y ≤ k_x, Σ t ≥ e^-ε."""
-        return self._epigraph(symbols, outputs, -1 / inner_factor(self.epsilon))
-
-    def minorants(self, duals: SumDuals) -> Minorants:
-        """−⟨v, k⟩ ≤ −τ min k for v ≥ 0 with Σ v ≥ τ."""
-        first = first_duals(duals)
-        tau = float(first.sum(axis=0).min()) * (1 - _UNIT * len(first))
-        least = math.nextafter(1 / exp_upper(self.epsilon), 0.0)
-        columns = self.points.matrix.T @ first
-        return Minorants(-tau * least, -columns, columns)
-
-    def prices(self, duals: SumDuals, mechanism: Mechanism) -> list[SumPrice]:
-        """One price, of the limit e^-ε."""
-        price = float(first_duals(duals).sum(axis=0).min())
-        return [_limit_price(self, mechanism, price, price * math.exp(-self.epsilon))]
+    return ColumnExtremes(Hypotheses.points(prior), level)
 
 
 def _cost(common: float) -> float:
@@ -439,31 +408,21 @@ class HockeyStick(SumConstraint):
 
     def evaluate(self, mechanism: Mechanism) -> Evaluation:
         """The least factor that keeps δ is an exact rational; compare it with e^ε."""
-        slack = mechanism.slack
-        # Masses known up to a factor: asked for a little less and a little more than δ.
-        least: Evaluation | None = None
-        verdicts = {Verdict.YES}
-        scale = mechanism.denominator
+        slack, scale, delta = mechanism.slack, mechanism.denominator, Fraction(self.delta)
         over, under = self.over.likelihoods(mechanism), self.under.likelihoods(mechanism)
+        found = []
         for pair in range(len(self.over)):
             a = [Fraction(int(v), scale * self.over.total) for v in over[pair]]
             b = [Fraction(int(v), scale * self.under.total) for v in under[pair]]
-            factor = least_factor(a, b, Fraction(self.delta) / slack)
-            verdict, level = self._decide(factor, slack)
+            # Masses known up to a factor: asked for a little less and a little more than δ.
+            verdict, level = decided(least_factor(a, b, delta / slack), slack, self.epsilon)
             if slack != 1 and verdict is Verdict.NO:
-                loose = least_factor(a, b, Fraction(self.delta) * slack)
-                if self._decide(loose, slack)[0] is not Verdict.NO:
-                    verdict = Verdict.UNDECIDED
-            verdicts.add(verdict)
-            if least is None or level > least.level:
-                y = max(range(len(a)), key=lambda i: a[i] - b[i])
-                names = self.over.names[pair], self.under.names[pair]
-                least = Evaluation(verdict, level, y, *names)
-        if least is None:
-            return Evaluation(Verdict.YES, 0.0, 0, "", "")
-        order = (Verdict.NO, Verdict.UNDECIDED, Verdict.YES)
-        overall = next(v for v in order if v in verdicts)
-        return Evaluation(overall, least.level, least.output, least.over, least.under)
+                loose = decided(least_factor(a, b, delta * slack), slack, self.epsilon)[0]
+                verdict = Verdict.NO if loose is Verdict.NO else Verdict.UNDECIDED
+            y = max(range(len(a)), key=lambda i: a[i] - b[i])
+            names = self.over.names[pair], self.under.names[pair]
+            found.append(Evaluation(verdict, level, y, *names))
+        return gravest(found)
 
     @property
     def compared(self) -> tuple[Hypotheses, Hypotheses]:

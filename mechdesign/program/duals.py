@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,32 +46,35 @@ class Duals:
     convex: tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...] | None = None
     inverse: NDArray[np.float64] | None = None
 
-    @property
-    def averages(self) -> tuple[SumDuals, ...] | None:
-        """The dual variables of sums, under their name of version 0.1."""
-        return self.sums
+    def mapped(self, change: Callable[[Array], Array]) -> Duals:
+        """With a linear change of the numbers, which belong to any gains."""
 
-    def in_units_of_gains(self, masses: NDArray[np.float64]) -> Duals:
+        def parts(given: tuple[tuple[Array, ...], ...] | None) -> Any:
+            return None if given is None else tuple(tuple(map(change, part)) for part in given)
+
+        def numbers(given: Array | None) -> Array | None:
+            return None if given is None else change(given)
+
+        convex = self.convex
+        if convex is not None:
+            convex = tuple((points, change(eta)) for points, eta in convex)
+        return replace(
+            self,
+            prices=numbers(self.prices),
+            multipliers=parts(self.multipliers),
+            sums=parts(self.sums),
+            limits=numbers(self.limits),
+            convex=convex,
+        )
+
+    def in_units_of_gains(self, masses: Array) -> Duals:
         """The same numbers for the gains as they are, as far as floats can hold them."""
         if not (self.offset or self.power):
             return self
-
-        def scaled(
-            parts: tuple[tuple[NDArray[np.float64], ...], ...] | None,
-        ) -> tuple[tuple[NDArray[np.float64], ...], ...] | None:
-            if parts is None:
-                return None
-            return tuple(tuple(np.ldexp(w, self.power) for w in part) for part in parts)
-
-        prices = self.prices
-        if prices is not None:
-            prices = masses * self.offset + np.ldexp(prices, self.power)
-        limits = None if self.limits is None else np.ldexp(self.limits, self.power)
-        convex = self.convex
-        if convex is not None:
-            convex = tuple((points, np.ldexp(eta, self.power)) for points, eta in convex)
-        parts = scaled(self.multipliers), scaled(self.sums)
-        return Duals(prices, *parts, limits=limits, convex=convex)
+        found = self.mapped(lambda numbers: np.ldexp(numbers, self.power))
+        if found.prices is not None:
+            found = replace(found, prices=masses * self.offset + found.prices)
+        return replace(found, offset=0.0, power=0, mixture=None, branches=None, inverse=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,18 +113,3 @@ class Candidate:
     details: dict[str, str] = field(default_factory=dict)
     warm_start: object = None
     inside: NDArray[np.float64] | None = None
-
-
-def scaled(duals: Duals, factor: float) -> Duals:
-    """Dual variables times a positive factor."""
-
-    def times(parts: tuple[tuple[Array, ...], ...] | None) -> tuple[tuple[Array, ...], ...] | None:
-        return None if parts is None else tuple(tuple(factor * w for w in part) for part in parts)
-
-    return replace(
-        duals,
-        prices=None if duals.prices is None else factor * duals.prices,
-        multipliers=times(duals.multipliers),
-        sums=times(duals.sums),
-        limits=None if duals.limits is None else factor * duals.limits,
-    )

@@ -26,9 +26,10 @@ from ..requirement.base import Limit, Requirement, as_requirements
 from ..requirement.convex import Convex
 from ..requirement.own import FewOutputs
 from ..utility.base import Utility
-from ..utility.estimation import Estimation, Survey
+from ..utility.estimation import Estimation
 from ..utility.linear import LinearUtility, OutputUtility, checked_matrix, default_utility
 from ..utility.sublinear import FInformation, SublinearUtility, check_sublinear
+from ..utility.survey import Survey
 from ..utility.worst_case import Alternative, WorstCase
 from .enclosures import Enclosure
 from .gains import LARGE, GainsByOutput

@@ -37,8 +37,9 @@ from ..privacy.rows import ConeRows, Multipliers
 from ..privacy.sums import SumConstraint, most_maxima
 from ..requirement.base import Limit
 from ..requirement.convex import Convex
-from ..utility.estimation import Estimation, Survey
+from ..utility.estimation import Estimation
 from ..utility.sublinear import FInformation, SublinearUtility
+from ..utility.survey import Survey
 from .enclosures import Enclosure, kernel_enclosure, revealed_enclosure, sums_up
 from .gains import LARGE, GainsByOutput
 from .rational import difference, kernel_mean, mean_of
@@ -193,11 +194,6 @@ class Cone:
     def count(self) -> int:
         """Number of rows of one column."""
         return sum(part.count for part in self.parts)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What each row stands for."""
-        return tuple(label for part in self.parts for label in part.labels)
 
     def matrix(self) -> Any:
         """Sparse rows over (k, t) inside e^ε: rows @ (k, t) ≤ 0 for some auxiliary t ≥ 0."""

@@ -336,7 +336,7 @@ def warn_of_counts(survey: Survey, release: Release) -> None:
     warn(
         f"the {what} was made from the counts of {these}, and "
         "its file holds them exactly, which no notion covers; keep it to yourself, and "
-        "give others its public form (md.save(..., public=True), mechdesign show --public)"
+        "give others its public form (md.save(..., public=True), mechdesign check --public)"
         + (", after you read what that warns of" if any(one.decides for one in found) else ""),
         CountsWarning,
     )

@@ -19,8 +19,7 @@ from .convex import Convex
 from .entries import Diagonal, Entry, Pattern, Within
 from .local import Apart, EveryOutput, Posterior
 from .order import Monotone, Symmetric
-from .own import FewOutputs, Rows
-from .sparse import Sums
+from .own import FewOutputs, Rows, Sums
 
 __all__ = [
     "REQUIREMENTS",

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..errors import RequirementError, quote
+from ..exact import dot
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..numeric import truth_value
@@ -25,15 +26,14 @@ from .base import (
     fitting,
     keep,
     largest,
+    masses_of,
+    mean,
     mean_costs,
+    over_all,
     place_of,
     rows_of_numbers,
     share,
 )
-
-
-def _masses(prior: Prior) -> tuple[Fraction, ...]:
-    return tuple(prior.mass(x) for x in range(len(prior)))
 
 
 @dataclass(frozen=True)
@@ -52,16 +52,14 @@ class Cost(Requirement):
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One, or one for each symbol."""
         costs, most = fitting(self.costs, prior, outputs, "cost"), Fraction(self.limit)
-        n, m = costs.shape
         if self.each:
-            columns = np.arange(m)
+            columns = np.arange(len(outputs))
             for place, row in enumerate(costs):
                 label = f"cost of {prior.labels[place]} at most {self.limit:.12g}"
-                yield Limit(np.full(m, place), columns, row, None, most, label)
+                yield Limit(np.full_like(columns, place), columns, row, None, most, label)
             return
-        x, y = np.divmod(np.arange(n * m), m)
         label = f"expected cost at most {self.limit:.12g}"
-        yield Limit(x, y, costs.ravel(), None, most, label, _masses(prior))
+        yield over_all(costs, None, most, label, masses_of(prior))
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """Of the expected cost, or of the symbol that costs most."""
@@ -71,8 +69,7 @@ class Cost(Requirement):
         if self.each:
             names = (f"cost of {label}" for label in mechanism.inputs)
             return largest((c - most, name) for c, name in zip(found, names, strict=True))
-        mean = sum((prior.mass(x) * c for x, c in enumerate(found)), Fraction(0))
-        return mean - most, "expected cost"
+        return mean(masses_of(prior), found) - most, "expected cost"
 
     @property
     def description(self) -> str:
@@ -104,18 +101,14 @@ class LeastGain(Requirement):
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One."""
         gains = fitting(self.gains, prior, outputs, "gains")
-        n, m = gains.shape
-        x, y = np.divmod(np.arange(n * m), m)
-        scales = _masses(prior) if self.masses is None else self.masses
-        least, label = Fraction(self.least), self.description
-        yield Limit(x, y, gains.ravel(), least, None, label, scales).without_zeros()
+        scales = masses_of(prior) if self.masses is None else self.masses
+        yield over_all(gains, Fraction(self.least), None, self.description, scales)
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """By how much the expected gain is too small."""
         fitting(self.gains, prior, mechanism.outputs, "gains")
-        masses = _masses(prior) if self.masses is None else self.masses
-        means = mean_costs(mechanism, self.gains)
-        found = sum((q * u for q, u in zip(masses, means, strict=True)), Fraction(0))
+        masses = masses_of(prior) if self.masses is None else self.masses
+        found = mean(masses, mean_costs(mechanism, self.gains))
         return Fraction(self.least) - found, self.name
 
     @property
@@ -139,7 +132,7 @@ class Invariant(Requirement):
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One for each output; those without a symbol never occur."""
-        mass = dict(zip(prior.labels, _masses(prior), strict=True))
+        mass = dict(zip(prior.labels, masses_of(prior), strict=True))
         if not set(outputs) >= {label for label, share in mass.items() if share}:
             raise RequirementError(
                 "invariant marginals",
@@ -155,17 +148,15 @@ class Invariant(Requirement):
                 low, high = Fraction(0), Fraction(0)
             name = f"P(Y = {label}) equal to P(X = {label})"
             ones = np.ones(n)
-            yield Limit(np.arange(n), np.full(n, y), ones, low, high, name, _masses(prior))
+            yield Limit(np.arange(n), np.full(n, y), ones, low, high, name, masses_of(prior))
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """Of the output whose frequency is off most."""
         total = prior.total * mechanism.denominator
         found = []
-        for y, label in enumerate(mechanism.outputs):
-            got = sum(
-                int(w) * mass
-                for w, mass in zip(mechanism.weights[:, y], prior.weights, strict=True)
-            )
+        for label, got in zip(
+            mechanism.outputs, dot(prior.weights, mechanism.weights), strict=True
+        ):
             asked = prior.mass(prior.index(label)) if label in prior.labels else Fraction(0)
             room = self._room if asked else 0
             found.append((abs(Fraction(got, total) - asked) - room, f"P(Y = {label})"))
@@ -187,11 +178,8 @@ class OutputShare(Requirement):
 
     def __post_init__(self) -> None:
         subject = "share of an output"
-        for value in (self.low, self.high):
-            finite(value, subject, 0.0, 1.0)  # neither may be left out
-        low, high = checked_ends(self.low, self.high, subject, ("low", "high"))
-        assert low is not None
-        assert high is not None
+        low, high = (finite(end, subject, 0.0, 1.0) for end in (self.low, self.high))
+        checked_ends(low, high, subject, ("low", "high"))
         if low > 0 and high < 1:
             low, high = apart(low, high)
         keep(self, low=low, high=high)
@@ -203,15 +191,13 @@ class OutputShare(Requirement):
         high = Fraction(self.high) if self.high < 1 else None
         columns = np.full(n, y)
         label = self.description
-        yield Limit(np.arange(n), columns, np.ones(n), low, high, label, _masses(prior))
+        yield Limit(np.arange(n), columns, np.ones(n), low, high, label, masses_of(prior))
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """Of the share."""
         y = place_of(self.y, mechanism.outputs, str(self), "an output")
-        found = sum(
-            (prior.mass(x) * share(w, mechanism) for x, w in enumerate(mechanism.weights[:, y])),
-            Fraction(0),
-        )
+        column = (share(w, mechanism) for w in mechanism.weights[:, y])
+        found = mean(masses_of(prior), column)
         return max(Fraction(self.low) - found, found - Fraction(self.high)), f"P(Y = {self.y})"
 
     @property
@@ -249,6 +235,10 @@ class EqualError(Requirement):
         if self.costs is not None:
             keep(self, costs=rows_of_numbers(self.costs, "cost"))
 
+    def _costs(self, prior: Prior, outputs: Sequence[Label]) -> tuple[tuple[float, ...], ...]:
+        errors = tuple(tuple(float(x != y) for y in outputs) for x in prior.labels)
+        return errors if self.costs is None else self.costs
+
     def _weights(self, prior: Prior) -> list[dict[int, Fraction]]:
         found = []
         for group in self.groups:
@@ -266,25 +256,19 @@ class EqualError(Requirement):
 
     def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
         """One for each pair of groups."""
-        n, m = len(prior), len(outputs)
-        if self.costs is not None:
-            costs = fitting(self.costs, prior, outputs, "cost")
-        else:
-            costs = np.array([[float(x != y) for y in outputs] for x in prior.labels])
+        costs = fitting(self._costs(prior, outputs), prior, outputs, "cost")
         weights, room = self._weights(prior), Fraction(self.tolerance)
-        x, y = np.divmod(np.arange(n * m), m)
         for i, first in enumerate(weights):
             for j in range(i):
                 second = weights[j]
-                scales = tuple(first.get(k, Fraction(0)) - second.get(k, 0) for k in range(n))
+                places = range(len(prior))
+                scales = tuple(first.get(k, Fraction(0)) - second.get(k, 0) for k in places)
                 label = f"error of group {i + 1} as that of group {j + 1}"
-                yield Limit(x, y, costs.ravel(), -room, room, label, scales).without_zeros()
+                yield over_all(costs, -room, room, label, scales)
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """Of the two groups that differ most."""
-        costs = self.costs
-        if costs is None:
-            costs = tuple(tuple(float(y != x) for y in mechanism.outputs) for x in prior.labels)
+        costs = self._costs(prior, mechanism.outputs)
         fitting(costs, prior, mechanism.outputs, "cost")
         means = mean_costs(mechanism, costs)
         errors = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -27,6 +27,8 @@ from ..privacy.constraint import Bound
 from ..registry import register as register_class
 
 Array = NDArray[np.float64]
+#: Positions x and y of entries, two rows or a pair.
+Places = NDArray[np.intp]
 
 REQUIREMENTS: dict[str, type[Requirement]] = {}
 #: How far an equation may be off where nothing is said, as a share of its largest coefficient:
@@ -81,18 +83,16 @@ class Limit:
 
     def exactly(self, weights: NDArray[Any], bits: int) -> Fraction:
         """Σ_i s_i a_i K_i for integer weights over ``2**bits``, exactly."""
-        taken, values, symbols = weights[self.symbols, self.outputs], self.values, self.symbols
-        if not are_machine_weights(taken):
-            terms = (
-                int(w) * Fraction(v) * (1 if self.factors is None else self.factors[x])
-                for x, v, w in zip(symbols.tolist(), values.tolist(), taken.tolist(), strict=True)
-            )
-            return sum(terms, Fraction(0)) / (1 << bits)
+        taken = weights[self.symbols, self.outputs]
         if self.factors is None:
-            (total,), unit = sums_of_products(taken, values, np.zeros(len(taken), dtype=int), 1)
-            return scaled(total, unit - bits)
+            return _total(taken, self.values) / (1 << bits)
         order, count = self._by_symbol, len(self.factors)
-        totals, unit = sums_of_products(taken[order], values[order], symbols[order], count)
+        if not are_machine_weights(taken):
+            scales = (self.factors[x] for x in self.symbols.tolist())
+            terms = zip(taken.tolist(), self.values.tolist(), scales, strict=True)
+            return sum((int(w) * Fraction(v) * s for w, v, s in terms), Fraction(0)) / (1 << bits)
+        symbols = self.symbols[order]
+        totals, unit = sums_of_products(taken[order], self.values[order], symbols, count)
         common = math.lcm(*(s.denominator for s in self.factors))
         weighted = sum(
             total * (s.numerator * (common // s.denominator))
@@ -104,10 +104,8 @@ class Limit:
     def is_kept(self, weights: NDArray[Any], bits: int) -> bool:
         """Whether integer weights over ``2**bits`` satisfy it, exactly."""
         value = self.exactly(weights, bits)
-        return not (
-            (self.low is not None and value < self.low)
-            or (self.high is not None and value > self.high)
-        )
+        low, high = self.low, self.high
+        return (low is None or value >= low) and (high is None or value <= high)
 
     @property
     def forbids(self) -> bool:
@@ -124,27 +122,15 @@ class Limit:
         kept = self.values != 0
         if self.factors is not None:
             kept &= np.array([s != 0 for s in self.factors])[self.symbols]
-        if kept.all():
-            return self
-        where = np.flatnonzero(kept)
-        return Limit(
-            self.symbols[where],
-            self.outputs[where],
-            self.values[where],
-            self.low,
-            self.high,
-            self.label,
-            self.factors,
-        )
+        parts = (part[kept] for part in (self.symbols, self.outputs, self.values))
+        return self if kept.all() else Limit(*parts, self.low, self.high, self.label, self.factors)
 
     def on(self, symbols: NDArray[np.intp], size: int) -> Limit:
         """The limit over some of the symbols, which hold all its entries."""
         place = np.full(size, -1)
         place[symbols] = np.arange(len(symbols))
         scales = None if self.factors is None else tuple(self.factors[x] for x in symbols)
-        return Limit(
-            place[self.symbols], self.outputs, self.values, self.low, self.high, self.label, scales
-        )
+        return replace(self, symbols=place[self.symbols], factors=scales)
 
 
 @dataclass(frozen=True)
@@ -321,10 +307,21 @@ def checked_tolerance(
 
 
 def checked_ends(
-    low: Any, high: Any, subject: str, names: tuple[str, str] = ("at_least", "at_most")
+    low: Any,
+    high: Any,
+    subject: str,
+    names: tuple[str, str] = ("at_least", "at_most"),
+    most: float = 1.0,
 ) -> tuple[float | None, float | None]:
-    """Two probabilities, of which either may be ``None``, the first no larger than the second."""
-    first, second = (None if v is None else finite(v, subject, 0.0, 1.0) for v in (low, high))
+    """Two ends from zero on, of which one may be ``None``, the first no larger than the other."""
+    if low is None and high is None:
+        raise RequirementError(
+            subject,
+            expected=f"{names[0]}, {names[1]} or both",
+            got="neither",
+            remedy="give one",
+        )
+    first, second = (None if v is None else finite(v, subject, 0.0, most) for v in (low, high))
     if first is not None and second is not None and first > second:
         raise RequirementError(
             subject,
@@ -377,23 +374,45 @@ def place_of(label: Label, labels: Sequence[Label], subject: str, kind: str) -> 
     )
 
 
-def same_places(prior: Prior, outputs: Sequence[Label]) -> list[tuple[int, int]]:
-    """Positions (x, y) of the symbols and outputs that bear the same label."""
-    place = {label: y for y, label in enumerate(outputs)}
-    return [(x, place[label]) for x, label in enumerate(prior.labels) if label in place]
-
-
-def entries(
-    places: Sequence[tuple[int, int]], values: Sequence[float]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
-    """Positions and values as the arrays of a :class:`Limit`."""
-    where = np.array(places, dtype=np.intp).reshape(-1, 2)
-    return where[:, 0], where[:, 1], np.asarray(values, dtype=float)
+def over_all(
+    values: Array,
+    low: Fraction | None,
+    high: Fraction | None,
+    label: str,
+    factors: tuple[Fraction, ...] | None = None,
+) -> Limit:
+    """Low ≤ Σ_x s_x Σ_y a_xy K_xy ≤ high for a matrix a, of the shape of a kernel."""
+    x, y = np.indices(values.shape).reshape(2, -1)
+    return Limit(x, y, values.ravel(), low, high, label, factors)
 
 
 def share(count: Any, mechanism: Mechanism) -> Fraction:
     """An integer weight of a mechanism as a probability."""
     return Fraction(int(count), mechanism.denominator)
+
+
+def total(mechanism: Mechanism, places: Places, values: Array) -> Fraction:
+    """Σ_i a_i K[x_i, y_i], exactly."""
+    return _total(mechanism.weights[tuple(places)], values) / mechanism.denominator
+
+
+def _total(weights: NDArray[Any], values: Array) -> Fraction:
+    """Σ_i a_i w_i for integers w, exactly."""
+    if not are_machine_weights(weights):
+        pairs = zip(weights.tolist(), values.tolist(), strict=True)
+        return sum((int(w) * Fraction(v) for w, v in pairs), Fraction(0))
+    (found,), unit = sums_of_products(weights, values, np.zeros(len(weights), dtype=int), 1)
+    return scaled(found, unit)
+
+
+def masses_of(prior: Prior) -> tuple[Fraction, ...]:
+    """The exact masses of all symbols."""
+    return tuple(map(prior.mass, range(len(prior))))
+
+
+def mean(masses: Iterable[Fraction], values: Iterable[Fraction]) -> Fraction:
+    """Σ p v, exactly."""
+    return sum((p * v for p, v in zip(masses, values, strict=True)), Fraction(0))
 
 
 def mean_costs(mechanism: Mechanism, costs: Sequence[Sequence[float]]) -> list[Fraction]:
@@ -411,7 +430,7 @@ def mean_costs(mechanism: Mechanism, costs: Sequence[Sequence[float]]) -> list[F
     ]
 
 
-def largest_of(mechanism: Mechanism, places: tuple[NDArray[np.intp], ...]) -> tuple[Fraction, str]:
+def largest_of(mechanism: Mechanism, places: tuple[Places, ...]) -> tuple[Fraction, str]:
     """The largest probability at some places (x, y) of a kernel, and where it is."""
     if not len(places[0]):
         return largest(())

@@ -25,7 +25,7 @@ from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
 from .base import Limit, Requirement, checked_name, finite, keep
-from .sparse import Sums
+from .own import Sums
 
 Array = NDArray[np.float64]
 

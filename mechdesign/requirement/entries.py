@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import RequirementError, quote
 from ..exact import DENOMINATOR
@@ -18,10 +18,10 @@ from ..prior import Prior
 from .base import (
     TOLERANCE,
     Limit,
+    Places,
     Requirement,
     apart,
     checked_ends,
-    entries,
     finite,
     fitting,
     keep,
@@ -29,11 +29,8 @@ from .base import (
     largest_of,
     place_of,
     rows_of_numbers,
-    same_places,
     share,
 )
-
-Places = tuple[NDArray[np.intp], ...]
 
 # Marks, where a label may stand, every symbol or output; no label is an empty tuple.
 EVERY: tuple[()] = ()
@@ -41,10 +38,6 @@ EVERY: tuple[()] = ()
 
 def _ends(low: Any, high: Any, subject: str) -> tuple[float | None, float | None]:
     """Two ends of an entry; those that agree on what weights over 2**53 cannot be are moved."""
-    if low is None and high is None:
-        raise RequirementError(
-            subject, expected="at_least, at_most or both", got="neither", remedy="give one"
-        )
     low, high = checked_ends(low, high, subject)
     if low is None or high is None or not (Fraction(low) * DENOMINATOR) % 1:
         return low, high
@@ -73,8 +66,35 @@ def _rational(value: float | None) -> Fraction | None:
     return None if value is None else Fraction(value)
 
 
+class _Entries(Requirement, register=False):
+    """Ends of some single entries."""
+
+    @abstractmethod
+    def _ends_of(
+        self, inputs: Sequence[Label], outputs: Sequence[Label]
+    ) -> Iterator[tuple[int, int, float | None, float | None]]:
+        """Positions of the entries, and their ends."""
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One for each entry."""
+        for x, y, low, high in self._ends_of(prior.labels, outputs):
+            label = f"P({outputs[y]} | {prior.labels[x]}) {_between(low, high)}"
+            ends = _rational(low or None), _rational(high)
+            yield Limit(np.array([x]), np.array([y]), np.ones(1), *ends, label)
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """Of the entry that breaks it most."""
+        return largest(
+            (
+                _outside(share(mechanism.weights[x, y], mechanism), low, high),
+                f"P({mechanism.outputs[y]} | {mechanism.inputs[x]})",
+            )
+            for x, y, low, high in self._ends_of(mechanism.inputs, mechanism.outputs)
+        )
+
+
 @dataclass(frozen=True)
-class Entry(Requirement):
+class Entry(_Entries):
     """low ≤ P(y | x) ≤ high for a symbol and an output, or for every one of either.
 
     Ends that agree are moved 1e-12 apart on either side, unless weights over 2**53 can be both.
@@ -89,36 +109,17 @@ class Entry(Requirement):
         low, high = _ends(self.low, self.high, "limits of an entry")
         keep(self, low=low, high=high)
 
-    def _places(self, inputs: Sequence[Label], outputs: Sequence[Label]) -> list[tuple[int, int]]:
-        subject = str(self)
-        rows = (
-            range(len(inputs))
-            if self.x == EVERY
-            else [place_of(self.x, inputs, subject, "an input symbol")]
-        )
-        columns = (
-            range(len(outputs))
-            if self.y == EVERY
-            else [place_of(self.y, outputs, subject, "an output")]
-        )
-        return [(x, y) for x in rows for y in columns]
-
-    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
-        """One for each entry."""
-        low = _rational(self.low or None)
-        for x, y in self._places(prior.labels, outputs):
-            label = f"P({outputs[y]} | {prior.labels[x]}) {_between(self.low, self.high)}"
-            yield Limit(*entries([(x, y)], [1.0]), low, _rational(self.high), label)
-
-    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
-        """Of the entry that breaks it most."""
-        return largest(
-            (
-                _outside(share(mechanism.weights[x, y], mechanism), self.low, self.high),
-                f"P({mechanism.outputs[y]} | {mechanism.inputs[x]})",
+    def _ends_of(
+        self, inputs: Sequence[Label], outputs: Sequence[Label]
+    ) -> Iterator[tuple[int, int, float | None, float | None]]:
+        rows, columns = (
+            range(len(labels)) if label == EVERY else [place_of(label, labels, str(self), kind)]
+            for label, labels, kind in (
+                (self.x, inputs, "an input symbol"),
+                (self.y, outputs, "an output"),
             )
-            for x, y in self._places(mechanism.inputs, mechanism.outputs)
         )
+        return ((x, y, self.low, self.high) for x in rows for y in columns)
 
     @property
     def named(self) -> str:
@@ -140,7 +141,7 @@ class Entry(Requirement):
 
 
 @dataclass(frozen=True)
-class Diagonal(Requirement):
+class Diagonal(_Entries):
     """low_x ≤ P(x | x) ≤ high_x: how often the symbols are reported as they are.
 
     ``limits_of`` holds (symbol, low, high); the symbol :data:`EVERY` stands for all of them. Ends
@@ -154,46 +155,23 @@ class Diagonal(Requirement):
         parts = tuple((label, *_ends(low, high, subject)) for label, low, high in self.limits_of)
         keep(self, limits_of=parts)
 
-    def _places(
+    def _ends_of(
         self, inputs: Sequence[Label], outputs: Sequence[Label]
     ) -> Iterator[tuple[int, int, float | None, float | None]]:
-        place = {label: y for y, label in enumerate(outputs)}
-        for label, low, high in self.limits_of:
-            if label == EVERY:
-                yield from (
-                    (x, place[known], low, high) for x, known in enumerate(inputs) if known in place
-                )
-            else:
-                x = place_of(label, inputs, str(self), "an input symbol")
-                yield x, place_of(label, outputs, str(self), "an output"), low, high
-
-    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
-        """One for each symbol."""
-        if not same_places(prior, outputs):
+        same = set(inputs) & set(outputs)
+        if not same:
             raise RequirementError(
                 "diagonal",
                 expected="outputs that bear the labels of symbols",
                 got="none that do",
                 remedy="use md.require.at_least(x, y, value) for single entries",
             )
-        for x, y, low, high in self._places(prior.labels, outputs):
-            label = f"P({outputs[y]} | {prior.labels[x]}) {_between(low, high)}"
-            yield Limit(*entries([(x, y)], [1.0]), _rational(low or None), _rational(high), label)
+        for label, low, high in self.limits_of:
+            for known in [x for x in inputs if x in same] if label == EVERY else [label]:
+                x = place_of(known, inputs, str(self), "an input symbol")
+                yield x, place_of(known, outputs, str(self), "an output"), low, high
 
-    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
-        """Of the symbol that breaks it most."""
-        return largest(
-            (
-                _outside(share(mechanism.weights[x, y], mechanism), low, high),
-                f"P({mechanism.outputs[y]} | {mechanism.inputs[x]})",
-            )
-            for x, y, low, high in self._places(mechanism.inputs, mechanism.outputs)
-        )
-
-    @property
-    def named(self) -> str:
-        """By the outputs that are symbols."""
-        return "one of the outputs that bear the names of symbols"
+    named = "one of the outputs that bear the names of symbols"
 
     @property
     def description(self) -> str:
@@ -207,31 +185,40 @@ class Diagonal(Requirement):
         return "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
 
 
+class _Zeros(Requirement, register=False):
+    """Entries that are zero, by which output is which."""
+
+    named = "zeros at outputs by their names"
+    #: What they are called together.
+    _label: ClassVar[str]
+
+    @abstractmethod
+    def _places(self, prior: Prior, outputs: Sequence[Label]) -> tuple[Places, ...]:
+        """Their positions."""
+
+    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
+        """One over all the forbidden entries."""
+        x, y = self._places(prior, outputs)
+        if len(x):
+            yield Limit(x, y, np.ones(len(x)), None, Fraction(0), self._label)
+
+    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
+        """The largest of the entries."""
+        return largest_of(mechanism, self._places(prior, mechanism.outputs))
+
+
 @dataclass(frozen=True)
-class Pattern(Requirement):
+class Pattern(_Zeros):
     """P(y | x) = 0 wherever a matrix is zero."""
 
     allowed: tuple[tuple[float, ...], ...]
+    _label = "entries that the pattern forbids"
 
     def __post_init__(self) -> None:
         keep(self, allowed=rows_of_numbers(self.allowed, "pattern"))
 
-    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
-        """One over all the forbidden entries."""
-        x, y = np.nonzero(fitting(self.allowed, prior, outputs, "pattern") == 0)
-        if len(x):
-            label = "entries that the pattern forbids"
-            yield Limit(x, y, np.ones(len(x)), None, Fraction(0), label)
-
-    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
-        """The largest entry where the matrix is zero."""
-        allowed = fitting(self.allowed, prior, mechanism.outputs, "pattern")
-        return largest_of(mechanism, np.nonzero(allowed == 0))
-
-    @property
-    def named(self) -> str:
-        """By which output is which."""
-        return "zeros at outputs by their names"
+    def _places(self, prior: Prior, outputs: Sequence[Label]) -> tuple[Places, ...]:
+        return np.nonzero(fitting(self.allowed, prior, outputs, "pattern") == 0)
 
     @property
     def description(self) -> str:
@@ -240,7 +227,7 @@ class Pattern(Requirement):
         return f"{count} entries are zero, by a pattern of {len(self.allowed)} rows"
 
 
-def _farther(ours: Sequence[float], theirs: Sequence[float], limit: float) -> Places:
+def _farther(ours: Sequence[float], theirs: Sequence[float], limit: float) -> tuple[Places, ...]:
     """Places of numbers that are farther apart than a limit, exactly."""
     every = [*ours, *theirs]
     if any(isinstance(v, int) and abs(v) > 2**53 for v in every):
@@ -259,7 +246,7 @@ def _farther(ours: Sequence[float], theirs: Sequence[float], limit: float) -> Pl
 
 
 @dataclass(frozen=True)
-class Within(Requirement):
+class Within(_Zeros):
     """P(y | x) = 0 wherever y is farther from x than a limit.
 
     The distance is a matrix, or |x − y| of labels that are numbers, or else of their positions.
@@ -273,7 +260,7 @@ class Within(Requirement):
         if self.distance is not None:
             keep(self, distance=rows_of_numbers(self.distance, "distance"))
 
-    def _places(self, prior: Prior, outputs: Sequence[Label]) -> Places:
+    def _places(self, prior: Prior, outputs: Sequence[Label]) -> tuple[Places, ...]:
         if self.distance is not None:
             return np.nonzero(fitting(self.distance, prior, outputs, "distance") > self.limit)
         every = [*prior.labels, *outputs]
@@ -288,21 +275,9 @@ class Within(Requirement):
             remedy="pass distance= as a matrix, one row for each symbol",
         )
 
-    def limits(self, prior: Prior, outputs: Sequence[Label]) -> Iterator[Limit]:
-        """One over all the entries that are too far."""
-        x, y = self._places(prior, outputs)
-        if len(x):
-            label = f"entries farther than {self.limit:g}"
-            yield Limit(x, y, np.ones(len(x)), None, Fraction(0), label)
-
-    def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
-        """The largest entry that is too far."""
-        return largest_of(mechanism, self._places(prior, mechanism.outputs))
-
     @property
-    def named(self) -> str:
-        """By which output is which."""
-        return "zeros at outputs by their names"
+    def _label(self) -> str:  # type: ignore[override]
+        return f"entries farther than {self.limit:g}"
 
     @property
     def description(self) -> str:

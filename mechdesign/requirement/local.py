@@ -21,9 +21,10 @@ from ..errors import RequirementError, quote
 from ..exact import log_level
 from ..labels import Label, listing
 from ..mechanism import Mechanism
+from ..numeric import truth_value
 from ..prior import Prior
 from ..privacy.constraint import Bound, Hypotheses
-from .base import Limit, Requirement, finite, keep, largest, place_of
+from .base import Limit, Requirement, checked_ends, finite, keep, largest, place_of
 
 
 class _Local(Requirement, register=False):
@@ -100,14 +101,8 @@ class EveryOutput(_Local):
     def _rows(self, prior: Prior) -> list[list[Fraction]]:
         found = [Fraction(0)] * len(prior)
         for label, value in self.coefficients:
-            if label not in prior.labels:
-                raise RequirementError(
-                    "coefficients of a constraint on every outcome",
-                    expected="labels of symbols",
-                    got=quote(label),
-                    remedy="write the label as it stands in the prior",
-                )
-            found[prior.index(label)] += Fraction(value)
+            subject = "coefficients of a constraint on every outcome"
+            found[place_of(label, prior.labels, subject, "symbols")] += Fraction(value)
         return [found]
 
     @property
@@ -156,10 +151,7 @@ class Apart(Requirement):
             for w, label in zip(second, mechanism.outputs, strict=True)
         )
 
-    @property
-    def named(self) -> str:
-        """A choice, at every output."""
-        return "one by which each output leaves out one symbol or another"
+    named = "one by which each output leaves out one symbol or another"
 
     @property
     def description(self) -> str:
@@ -181,35 +173,15 @@ class Posterior(_Local):
 
     def __post_init__(self) -> None:
         subject = self._subject
-        if not isinstance(self.relative, (bool, np.bool_)):
-            raise RequirementError(
-                subject,
-                expected="relative=True or False",
-                got=quote(self.relative),
-                remedy="a flag",
-            )
+        relative = truth_value(self.relative, "relative", error=RequirementError)
         if not self.symbols:
             raise RequirementError(
                 subject, expected="at least one symbol", got="none", remedy="name the symbols"
             )
-        if self.low is None and self.high is None:
-            raise RequirementError(
-                subject, expected="at_least, at_most or both", got="neither", remedy="give one"
-            )
         most = math.inf if self.relative else 1.0
-        low, high = (
-            None if end is None else finite(end, subject, 0.0, most)
-            for end in (self.low, self.high)
-        )
-        if low is not None and high is not None and low > high:
-            raise RequirementError(
-                subject,
-                expected="at_least no larger than at_most",
-                got=f"{low:g} and {high:g}",
-                remedy="swap them",
-            )
+        low, high = checked_ends(self.low, self.high, subject, most=most)
         symbols = tuple(dict.fromkeys(self.symbols))
-        keep(self, symbols=symbols, low=low, high=high, relative=bool(self.relative))
+        keep(self, symbols=symbols, low=low, high=high, relative=relative)
 
     @property
     def _subject(self) -> str:

@@ -13,7 +13,7 @@ from ..errors import RequirementError, quote
 from ..labels import Label
 from ..mechanism import Mechanism
 from ..prior import Prior
-from .base import TOLERANCE, Limit, Requirement, checked_tolerance, entries, keep, largest, share
+from .base import TOLERANCE, Limit, Requirement, checked_tolerance, keep, largest, share
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,7 @@ class Monotone(Requirement):
             for y, (a, b) in enumerate(zip(first, second, strict=True))
         )
 
-    @property
-    def description(self) -> str:
-        """In words."""
-        return "later symbols are reported as stochastically later, in the order listed"
+    description = "later symbols are reported as stochastically later, in the order listed"
 
 
 @dataclass(frozen=True)
@@ -69,8 +66,8 @@ class Symmetric(Requirement):
         for x, first in enumerate(prior.labels):
             for z in range(x):
                 label = f"P({prior.labels[z]} | {first}) equal to P({first} | {prior.labels[z]})"
-                places = entries([(x, z), (z, x)], [1.0, -1.0])
-                yield Limit(*places, -self._room, self._room, label)
+                sides, signs = np.array([[x, z], [z, x]]), np.array([1.0, -1.0])
+                yield Limit(*sides, signs, -self._room, self._room, label)
 
     def excess(self, mechanism: Mechanism, prior: Prior) -> tuple[Fraction, str]:
         """Of the two entries that differ most."""

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certificate.bounds import clamped_prices
-from ..certificate.certificate import certify_given, examine, fitting_duals
+from ..certificate.certificate import certify as certified
+from ..certificate.certificate import examine, fitting_duals
 from ..certificate.infeasible import check_feasible, check_possible
 from ..certificate.repair import clean_kernel
 from ..certificate.shape import sides_outside
@@ -123,7 +124,7 @@ def certify(
         named = replace(problem, outputs=labels)
     candidate = Candidate(kept, numbers, f"given, bounded {said}")
     try:
-        mechanism, certificate = certify_given(named, candidate)
+        mechanism, certificate = certified(named, candidate, given=True)
     except CertificateError:
         check_feasible(problem)
         raise

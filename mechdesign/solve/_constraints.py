@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..errors import KernelError, LevelError, RequirementError, quote
 from ..labels import Label, check_labels
 from ..linear.cvxpy_form import kernel_constraints
 from ..prior import Prior, as_prior
 from ..privacy.notion import as_notions
-from ..program.problem import ask, check_size, forbidden_entries
-from ..program.program import Cone
+from ..program.problem import DEFAULT_LIMIT, ask, check_size, forbidden_entries
+from ..program.program import Cone, LinearProgram
 from ..requirement.base import Requirement, as_requirements
 from ..requirement.convex import Convex, OwnConstraints
 
@@ -100,8 +102,11 @@ def constraints(
     cone = Cone(prior, tuple(rows for _, rows in asked.cone))
     zeros = forbidden_entries(limits, cone, m)
     limits = [limit for limit in limits if not limit.forbids]
-    sums = [constraint for _, constraint in asked.sums]
-    found = kernel_constraints(kernel, cone, sums, zeros, limits)
+    sums = tuple(constraint for _, constraint in asked.sums)
+    program = LinearProgram(
+        prior, cone, sums, (), (), DEFAULT_LIMIT, np.zeros(kernel.shape), zeros, tuple(limits)
+    )
+    found = kernel_constraints(program, kernel)
     convex = [part for part in stated if isinstance(part, Convex)]
     return [*found, *(g <= 0 for part in convex for g in part.on_kernel(kernel))]
 

@@ -273,7 +273,7 @@ def design(
     -------
     Design or SubsetSelection
         Its kernel passed an exact check of every notion, on the integer weights it is stored in.
-        For the frequencies of more than a hundred symbols under LDP (or under PML and the like with
+        For the frequencies of more than seventy symbols under LDP (or under PML and the like with
         at most six different masses) it is a :func:`subset_selection`, which has no matrix, and
         the same value, bound, gap and certificate; ``solver="optimal-experiment"`` asks for a
         matrix of up to 200 symbols.

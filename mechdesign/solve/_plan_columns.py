@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import (
     CertificateError,
+    DataError,
     InputError,
     LevelError,
     NoMethodError,
@@ -33,7 +34,6 @@ from ..schema import Schema
 from ..utility.estimation import Estimation
 from ._design import Design, find_design
 from .columns_plan import ColumnsPlan, Split, check_together, large_lifts, product_rows
-from .estimation.many_symbols import FEW_SYMBOLS
 from .estimation.method import relaxed_risk
 from .product_lifts import leaks_in_floats
 
@@ -52,6 +52,8 @@ _LEAST_SHARE = 1e-3
 _FINE, _PRICES = 4000, 28.0
 # Symbols up to which a joint design is made unasked.
 _JOINT_SYMBOLS = 16
+# Symbols of a column that a matrix is designed for.
+_MOST_SYMBOLS = 100
 # Symbols of a column above which a search goes by a relaxation: a design takes seconds to minutes.
 _MOST_DESIGNED = 20
 # Seconds for the design of a column of more than so many symbols where no limit is asked for: with
@@ -130,14 +132,21 @@ def plan_columns(
     known, priors, weights = _asked(data, columns, total, missing, max_symbols, bins)
     check_limit(time_limit)
     for name, prior in priors.items():
-        if (symbols := len(prior.restricted())) > FEW_SYMBOLS:
+        if (symbols := len(prior.restricted())) > _MOST_SYMBOLS:
             raise InputError(
                 f"column {quote(name)} of a plan",
-                expected=f"at most {FEW_SYMBOLS} symbols",
+                expected=f"at most {_MOST_SYMBOLS} symbols",
                 got=f"{symbols:,}",
                 remedy="put numbers into bins, group rare symbols under one name, or design for it "
                 "alone (md.design), for any number of symbols under LDP",
             )
+    if all(len(prior.restricted()) == 1 for prior in priors.values()):
+        raise DataError(
+            "columns of a plan",
+            expected="some column of several values",
+            got="one value in each",
+            remedy="name other columns, as these hold no secret",
+        )
     search = _Search(priors, weights, total, known, time_limit)
     shares = search.best(search.together)
     plan = _checked(search, shares)
@@ -422,6 +431,8 @@ class _Search:
             known = sorted((share, risk) for (p, share), risk in self.relaxed.items() if p == place)
         else:
             known = sorted((share, d.risk) for (p, share), d in self.made.items() if p == place)
+        if not any(risk for _, risk in known):
+            return np.zeros(len(shares))  # a column of one value, whose share is known
         # Straight in logarithms, as risks fall about as the square of a level; beyond them, too.
         x, y = np.log([share for share, _ in known]), np.log([risk for _, risk in known])
         at = np.log(shares)

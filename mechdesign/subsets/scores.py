@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..utility.estimation import as_fraction, as_rational
+from ..utility.survey import as_fraction, as_rational
 from .parts import Floats, Integers
 from .report_types import Layout, ReportType
 

@@ -40,12 +40,18 @@ def file_ending(path: str | Path, *, written: bool = False) -> str:
     ending = next((ending for ending in known if name.endswith(ending)), None)
     if ending is None:
         also = "" if written else " or .xlsx"
+        remedy = "name it so" if written else "convert it, or pass a data frame in Python"
+        if not written and name.endswith(".json"):
+            remedy = (
+                "name the table of people; a saved design goes to mechdesign check, apply or "
+                "estimate"
+            )
         raise DataError(
             "output" if written else "table",
             expected="a name that ends in .csv, .tsv or .txt (also with .gz or .zst), .parquet, "
             f".feather, .arrow{also}",
             got=str(path),
-            remedy="name it so" if written else "convert it, or pass a data frame in Python",
+            remedy=remedy,
         )
     return ending
 
@@ -78,7 +84,7 @@ def file_of(source: Any) -> tuple[str, Path]:
     if str(source) == STANDARD_INPUT:
         return "standard input", Path(_copied_input().name)
     expected, got = "the name of a file or of a shipped table", quote(source)
-    remedy = "check the path; 'mechdesign data' lists the shipped tables"
+    remedy = "check the path; 'mechdesign doctor data' lists the shipped tables"
     try:
         # A path takes an empty text for the current folder.
         path = example_path(source) or Path(source or "\0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,13 @@ from ..exact import read_fraction
 from ..labels import Label, counted, parse_labels
 from .counting import is_number
 from .reading import open_table, read_columns
+
+# What stands in a cell that holds no number, and what to do.
+_NO_NUMBERS = (
+    (r"[-+\d]*,\d+$", "a decimal comma", "write a point, as in 0.5"),
+    (r"[-+\d]+/0+$", "a fraction over zero", "correct the cell"),
+    ("", "other text", "correct the cell; a table of people is no kernel"),
+)
 
 
 def read_matrix(
@@ -44,17 +52,19 @@ def read_matrix(
             got=f"numbers that sum to one: {header[1:5]}",
             remedy="put a line such as input,a,b above the rows",
         )
-    for number, row in enumerate(zip(*columns, strict=True), start=2):
-        wrong = next((i for i, cell in enumerate(row, start=2) if _number(cell) is None), None)
-        if wrong is not None:
-            # Not what stands there: tables of people are passed by mistake.
-            raise DataError(
-                f"matrix {name}",
-                expected=f"numbers in line {number}",
-                got=f"other text in cell {wrong}",
-                remedy="correct the cell; a table of people is no kernel",
-            )
     rows = list(zip(*columns, strict=True))
+    for line, row in enumerate(rows, start=2):
+        for place, cell in enumerate(row, start=2):
+            if _number(cell) is None:
+                # Not what stands there: tables of people are passed by mistake.
+                kinds = (kind for kind in _NO_NUMBERS if re.match(kind[0], str(cell).strip()))
+                _, got, remedy = next(kinds)
+                raise DataError(
+                    f"matrix {name}",
+                    expected=f"numbers in line {line}",
+                    got=f"{got} in cell {place}",
+                    remedy=remedy,
+                )
     written: Any = rows_as_written(rows) if exact else None
     matrix = np.array(written or [[_number(cell) for cell in row] for row in rows])
     texts = [label.strip() if isinstance(label, str) else label for label in labels]

@@ -295,7 +295,7 @@ def _chain(
         "conversions",
         expected="levels that settle",
         got=f"smaller ones in each of {_MOST_ROUNDS} rounds",
-        remedy="one of your own gives less than it may; test it: mechdesign theorems check",
+        remedy="one of your own gives less than it may; mechdesign research theorems tests it",
     )
 
 

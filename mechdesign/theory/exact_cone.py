@@ -159,7 +159,7 @@ def make_cone(
 
 def _renumbered(group: Group, place: dict[int, int]) -> Group:
     def moved(h: Distribution) -> Distribution:
-        return Distribution(tuple(place[x] for x in h.support), h.masses, h.names, h.place)
+        return Distribution(tuple(place[x] for x in h.support), h.masses, h.name)
 
     over, under = tuple(map(moved, group.over)), tuple(map(moved, group.under))
     return Group(over, under, group.level, group.scale, group.parameter)

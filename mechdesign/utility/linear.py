@@ -471,11 +471,6 @@ class BayesGain(Matrix):
         table = tabulate(self._function, prior.labels, outputs, "gain function")
         return checked_matrix(table, (len(prior), len(outputs)), "gain function")
 
-    @property
-    def spec(self) -> str:
-        """``bayesgain``."""
-        return "bayesgain"
-
     def __repr__(self) -> str:
         shown = "function" if self._function is not None else f"{self.u.shape[0]}×{self.u.shape[1]}"
         return f"BayesGain({shown})"

@@ -8,19 +8,16 @@ Where a truth has no mass for some symbols the risk is the limit from truths tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UtilityError
 from ..exact import ball_ends, common_integers
-
-Vector = NDArray[np.float64]
-Ends = tuple[Fraction, Fraction]
+from .survey import DIGITS, PRECISIONS, Ends, Survey, Vector, balls, column_matrices, too_close
 
 _STEPS = 80
 # Relative gap between tangent and risk at which the search for the worst truth ends.
@@ -28,48 +25,8 @@ _FINE = 1e-14
 _PATIENCE = 6
 # Denominator of the truths at which tangents are taken.
 _BITS = 60
-# Precisions of enclosures, and the relative accuracy at which they end.
-_PRECISIONS = (256, 1024, 4096, 16384)
-_DIGITS = 80
 # Directions in which columns differ by less than this share of the largest are not told.
 _RANK = 1e-11
-
-
-class Asked(Protocol):
-    """What is asked of reports at one truth: a :class:`~mechdesign.utility.estimation.Survey`."""
-
-    @property
-    def truth(self) -> tuple[Fraction, ...]:
-        """π."""
-
-    @property
-    def loss(self) -> tuple[tuple[Fraction, ...], ...]:
-        """A, with Aπ = 0."""
-
-    @property
-    def losses(self) -> Vector:
-        """A in floats."""
-
-    @property
-    def masses(self) -> Vector:
-        """π in floats."""
-
-    @property
-    def asks_nothing(self) -> bool:
-        """Whether every answer is the same for all distributions."""
-
-    @property
-    def open_risk(self) -> Fraction:
-        """The risk without privacy."""
-
-    def moved(self, truth: tuple[Fraction, ...]) -> Asked:
-        """The same asked of people of another distribution."""
-
-    def risk(self, weights: NDArray[Any]) -> Ends | None:
-        """The risk of a kernel between two rationals; ``None`` where it is infinite."""
-
-    def telling(self, rows: NDArray[Any]) -> list[int] | None:
-        """Rows of the kernel that all others are combinations of, where that answers."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +55,8 @@ class Truths:
     reference : what is asked at the prior
     """
 
-    listed: tuple[Asked, ...]
-    reference: Asked
+    listed: tuple[Survey, ...]
+    reference: Survey
 
     @property
     def every(self) -> bool:
@@ -150,63 +107,45 @@ class Truths:
 
     def _tangent(self, rows: NDArray[Any], basis: list[int], truth: Sequence[Fraction]) -> Ends:
         """The risk at a truth, and what its tangent there is at the worst symbol."""
-        from flint import arb, arb_mat, ctx
+        from flint import arb, ctx
 
-        shares, total = common_integers(truth)
-        columns = np.array(shares, dtype=object) @ rows
-        row_sum, n, count, m = int(sum(rows[0])), len(rows), len(basis), len(columns)
-        loss = self.reference.loss
-        for precision in _PRECISIONS:
+        whole, one = common_integers(truth)
+        shares = np.array(whole, dtype=object) @ rows
+        row_sum, n, count = int(sum(rows[0])), len(rows), len(basis)
+        kept, loss = [rows[x].tolist() for x in basis], self.reference.loss
+        for precision in PRECISIONS:
             with ctx.workprec(precision):
                 # Everything of a column k is divided by its mass under the truth but for a factor.
-                factor = arb(total) / row_sum
-                entries = [int(k) for x in basis for k in rows[x]]
-                plain = arb_mat(count, m, entries)
-                masses = [arb(int(q)) for q in columns]
-                scaled = arb_mat(
-                    count,
-                    m,
-                    [arb(int(k)) / q for x in basis for k, q in zip(rows[x], masses, strict=True)],
-                )
-                matrix = scaled * plain.transpose() * factor
-                inner = arb_mat(count, count, [_ball(loss[x][z]) for x in basis for z in basis])
+                plain, scaled = column_matrices(kept, shares)
+                matrix = scaled * plain.transpose() * (arb(one) / row_sum)
+                inner = balls(count, count, (loss[x][z] for x in basis for z in basis))
                 try:
-                    weights = matrix.solve(scaled * arb(total))
+                    weights = matrix.solve(scaled * arb(one))
                 except ZeroDivisionError:
                     continue
                 table = zip(weights.tolist(), (inner * weights).tolist(), strict=True)
-                squares = [
-                    [a * b for a, b in zip(first, second, strict=True)] for first, second in table
-                ]
-                sizes = [sum((row[y] for row in squares), arb(0)) for y in range(m)]
-                costs = [
-                    sum((int(k) * a for k, a in zip(row, sizes, strict=True)), arb(0)) / row_sum
-                    for row in rows
-                ]
-                whole = arb_mat(n, n, [_ball(v) for row in loss for v in row])
-                image = (whole * arb_mat(n, 1, [_ball(v) for v in truth])).entries()
-                exact = [_ball(v) for v in truth]
-                bent = sum((v * s for v, s in zip(exact, image, strict=True)), arb(0))
-                low = sum((v * c for v, c in zip(exact, costs, strict=True)), arb(0)) - bent
+                squares = [_inner(first, second) for first, second in table]
+                sizes = [sum(column, arb(0)) for column in zip(*squares, strict=True)]
+                costs = [sum(_inner(map(int, row), sizes), arb(0)) / row_sum for row in rows]
+                exact = balls(n, 1, truth)
+                image = (balls(n, n, (v for row in loss for v in row)) * exact).entries()
+                bent = sum(_inner(exact.entries(), image), arb(0))
+                low = sum(_inner(exact.entries(), costs), arb(0)) - bent
                 high = low
-                for cost, one in zip(costs, image, strict=True):
-                    high = high.max(cost - 2 * one + bent)
+                for cost, one_image in zip(costs, image, strict=True):
+                    high = high.max(cost - 2 * one_image + bent)
                 ends = ball_ends(low), ball_ends(high)
-                if ends[0] is None or ends[1] is None or low.rel_accuracy_bits() < _DIGITS:
-                    continue
-                return ends[0][0], ends[1][1]
-        raise UtilityError(
-            "kernel of an estimation",
-            expected="rows that 16384 bits can tell apart",
-            got="rows that are closer",
-            remedy="merge the symbols whose rows are nearly the same",
-        )
+                if (
+                    ends[0] is not None
+                    and ends[1] is not None
+                    and low.rel_accuracy_bits() >= DIGITS
+                ):
+                    return ends[0][0], ends[1][1]
+        raise too_close()
 
 
-def _ball(value: Fraction) -> Any:
-    from flint import arb, fmpq
-
-    return arb(fmpq(value.numerator, value.denominator))
+def _inner(first: Iterable[Any], second: Iterable[Any]) -> list[Any]:
+    return [a * b for a, b in zip(first, second, strict=True)]
 
 
 def rational_masses(masses: Vector) -> tuple[Fraction, ...]:

@@ -316,7 +316,7 @@ def _figures(report: AuditReport, prices: Binding | None, planned: Plan | None) 
 
 def _commands(design: Design | None, prior: Prior, notions: tuple[PrivacyNotion, ...]) -> list[str]:
     """How to check the file again, and to design it again where a command line can say so."""
-    lines = ["mechdesign audit design.json      # proves privacy, value and bound again"]
+    lines = ["mechdesign check design.json      # proves privacy, value and bound again"]
     simple = all(len(n.needs) == len(n.written) and is_ours(type(n)) for n in notions)
     known = design is not None and design.utility.spec in ("hamming",)
     known = known and design is not None and not design.requirements

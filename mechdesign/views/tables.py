@@ -521,6 +521,18 @@ def intervals_table(made: Intervals) -> Table:
     return _estimates(made.rows())
 
 
+def rows_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Plain dictionaries with the same keys, one in a row."""
+    heads = [
+        column(key, is_number=isinstance(value, float)) for key, value in (rows or [{}])[0].items()
+    ]
+    return _table(title, heads, [[_of_value(value) for value in row.values()] for row in rows])
+
+
+def _of_value(value: Any) -> Cell:
+    return number(value) if isinstance(value, float) else Cell(value, "label")
+
+
 def trial_table(found: Trial, most: int) -> Table:
     """The largest shares, true and estimated, with a picture of each interval."""
     made = found.rows()

@@ -339,7 +339,8 @@ def print_theorems(results: Sequence[Theorem]) -> None:
     """Identifier, statement and source of each result."""
     out = Report()
     out.table(tables.theorem_table(results), titled=False)
-    out.line(f"{counted(len(results), 'result')}; check them with: mechdesign theorems check --all")
+    check = "mechdesign research theorems check --all"
+    out.line(f"{counted(len(results), 'result')}; check them with: {check}")
 
 
 def print_theorem(result: Theorem) -> None:

@@ -596,64 +596,6 @@ RECORDS = {
 }  # fmt: skip
 
 
-def _numbers_of(value: Any) -> list[Any]:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return []
-    scaled = [value * 2, value * 1e6, value * 1e-300, value + 1, float(value), int(value)]
-    return [-value, *scaled, {"text": value}, {"fraction": str(Fraction(value))}]
-
-
-def changes_of(value: Any) -> Iterator[tuple[str, Any]]:
-    """Everything that one value is changed to, once each."""
-    yield from ((f"as {wild!r:.20}", wild) for wild in WILD)
-    yield from ((f"as {other!r:.30}", other) for other in _numbers_of(value))
-    yield "in a list", [value]
-    if isinstance(value, str):
-        more = (f"0{value}", f"+{value}", f"-{value}", f"{value}/1", f"{value}0", f"{value} ")
-        yield from ((f"as {text!r:.20}", text) for text in (*more, list(value), {"text": value}))
-    if isinstance(value, list):
-        yield "doubled", value + value
-        yield from ((f"and {more!r:.20}", [*value, more]) for more in (*value[-1:], -1e6, 1e6, "x"))
-        yield from (
-            ("shorter", value[:-1]),
-            ("reversed", value[::-1]),
-            ("first twice", value[:1] + value),
-        )
-        yield from (
-            ("as an object", {str(i): v for i, v in enumerate(value)}),
-            ("text", {"text": value}),
-        )
-    if isinstance(value, dict):
-        yield from ((f"with {name}", {**value, name: 0}) for name in ("ways", "extra", "epsilon"))
-        yield "as pairs", list(map(list, value.items()))
-
-
-def every_forgery() -> Iterator[Forgery]:
-    """Each place of the schema of honest files, once with each change."""
-    known = set()
-    for base in MAKERS:
-        content = honest(base)
-        for path in places(content):
-            above = [at(content, path[:i]) for i in range(len(path))]
-            names = [
-                part["name"] for part in above if isinstance(part, dict) and "parameters" in part
-            ]
-            key = content["kind"], shape(path), *names[:1]
-            if key in known:
-                continue
-            known.add(key)
-            told = ".".join(map(str, path))
-            for name, value in [("removed", None), *changes_of(at(content, path))]:
-                made = json.loads(json.dumps(content))
-                parent = at(made, path[:-1])
-                if name == "removed":
-                    del parent[path[-1]]
-                else:
-                    parent[path[-1]] = copy.deepcopy(value)
-                with contextlib.suppress(MALFORMED):
-                    yield Forgery(base, (f"{told} {name}",), sealed(made))
-
-
 class Forger:
     """Forgeries of honest files, drawn with a seed."""
 

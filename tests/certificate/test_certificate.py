@@ -31,7 +31,6 @@ from mechdesign.program.duals import Candidate, Duals
 from mechdesign.program.problem import state_problem
 from mechdesign.solve import closed_form
 from mechdesign.solve.backends import HighsSimplex
-from mechdesign.solve.choice import choose
 
 #: What the weights of each row of a design add up to.
 DENOMINATOR = 2**53
@@ -291,19 +290,6 @@ def test_zero_mass(cls):
     assert found.certificate.measured[0] == pytest.approx(check.achieved, abs=1e-9)
 
 
-def test_zero_mass_symbols_count_under_ldp(monkeypatch):
-    """The check of LDP covers them: a row of their own that differs is seen."""
-    with pytest.warns(ZeroMassWarning):
-        prior = md.Prior([0.5, 0.5, 0.0], labels=["a", "b", "c"])
-    kernel = np.array([[0.5, 0.5], [0.5, 0.5], [0.875, 0.125]])
-    mechanism = md.Mechanism(kernel, prior.labels)
-    assert md.LDP(1.0).check(mechanism, prior).verdict is Verdict.NO
-    for notion in (md.PML(0.0), md.PMC(0.0), md.LIP(0.0), md.ALIP(0.0, 0.0)):
-        assert notion.check(mechanism, prior).verdict is Verdict.YES
-    (leaked,) = md.LDP(1.0).measure(mechanism, prior)
-    assert leaked == pytest.approx(math.log(4))
-
-
 @pytest.mark.parametrize("kind", ["first", "last", "many"])
 def test_zero_mass_anywhere(kind):
     masses = {"first": [0, 2, 3, 1], "last": [2, 3, 1, 0], "many": [0, 0, 5, 0]}[kind]
@@ -384,34 +370,6 @@ def test_levels_from_tiny_to_absurd(cls, level, counts):
         assert found.value == pytest.approx(1.0, abs=1e-7)
 
 
-@for_each("level", [1e6, 1e15, 1e300, 1.7976931348623157e308])
-@each_notion
-def test_levels_beyond_any_meaning_ask_nothing(cls, level):
-    found = md.design(PRIOR, HAMMING, cls.at(level))
-    assert found.value == pytest.approx(1.0, abs=1e-12)
-    assert found.certificate.checks[0].verdict is Verdict.YES
-
-
-@each_notion
-def test_constant_utility(cls):
-    for constant in (0.0, 0.3, -7.0):
-        utility = md.utility.Matrix(np.full((3, 4), constant))
-        found = md.design(PRIOR, utility, cls.at(0.4))
-        assert found.value == pytest.approx(constant, abs=1e-12)
-        assert found.gap == 0
-        assert found.certificate.gain_gap is None
-        assert found.certificate.repair_loss == 0
-
-
-@each_notion
-@for_each("n", [2, 3, 7])
-def test_equal_masses_and_more_outputs_than_inputs(cls, n):
-    gains = np.random.default_rng([n]).uniform(-1, 1, (n, 3 * n + 1))
-    found = md.design(md.Prior.uniform(n), md.utility.Matrix(gains), cls.at(0.8))
-    assert found.mechanism.shape == (n, 3 * n + 1)
-    assert found.gap < 1e-8
-
-
 @for_each(
     "kernel",
     [
@@ -452,10 +410,3 @@ def test_gains_near_the_largest_float(cls):
     for gains in (np.diag([1.7e308, -1.7e308, 1.7e308]), 1e308 * np.eye(3), 1.1e150 * np.eye(3)):
         with pytest.raises(UtilityError, match=r"at most 1e\+150.*divide the gains"):
             md.design(PRIOR, md.utility.Matrix(gains), cls.at(0.5))
-
-
-@each_notion
-def test_choice_is_kept_with_the_design(cls):
-    found = md.design(PRIOR, HAMMING, cls.at(0.4))
-    problem = state_problem(PRIOR, HAMMING, cls.at(0.4))
-    assert found.choice.method.name == choose(problem).method.name == found.method

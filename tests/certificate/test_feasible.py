@@ -12,7 +12,6 @@ from random_designs import MAKERS
 
 import mechdesign as md
 from mechdesign.certificate.feasible import (
-    moved,
     repair_required,
     roomiest_kernel,
     satisfies,
@@ -115,17 +114,6 @@ def test_small_violations_cost_little():
             weights, _ = repair_required(problem.program, found.mechanism.kernel + noise)
             lost = np.ldexp(weights.astype(float), -DENOMINATOR_BITS) - found.mechanism.kernel
             assert abs(lost).max() < 100 * size
-
-
-def test_kernels_are_moved_onto_equations_and_stay_zero_where_they_are():
-    asked = [md.require.invariant(), md.require.zero("a", "c")]
-    problem = state_problem(PRIOR, HAMMING, md.PML(1.2), None, None, asked)
-    kernel = np.array([[0.7, 0.3, 0.0], [0.3, 0.6, 0.1], [0.2, 0.2, 0.6]])
-    found = moved(problem.program, kernel)
-    assert abs(PRIOR.probabilities @ found - PRIOR.probabilities).max() < 6e-13
-    assert abs(found.sum(axis=1) - 1).max() < 1e-13
-    assert found[0, 2] == 0
-    assert (found >= 0).all()
 
 
 def test_every_breach_is_seen():

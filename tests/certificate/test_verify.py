@@ -38,19 +38,15 @@ from verify_cases import (
 import mechdesign as md
 from mechdesign.certificate import verify
 from mechdesign.cli import main
-from mechdesign.errors import InfeasibleError, MechdesignError, NoMethodError, StorageError
-from mechdesign.exact import float_at_least
+from mechdesign.errors import InfeasibleError, NoMethodError, StorageError
 from mechdesign.privacy import NOTIONS
 from mechdesign.requirement import REQUIREMENTS
-from mechdesign.storage import from_json, to_json
 
 ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
 RECORDED = Path(__file__).parents[1] / "recorded"
 #: Claims that are named where a sum of logarithms is asked, or the utility is sub-convex.
 LOGARITHMS = {"privacy", "verdicts", "bound", "gap", "gain_gap", "optimal"}
 SUBCONVEX = {"value", "bound", "gap", "optimal"}
-#: What is said of how a kernel was found, which nothing is proved of.
-RECORDS = {"method", "agreement", "solver", "repair", "bound_source", "arithmetic", "refine"}
 
 
 def not_proved(report):
@@ -100,7 +96,7 @@ def random_files(seeds):
                 continue  # sub-convex utilities on many symbols, or functions given at run time
 
 
-def required_files(seeds, possible_alone=False):
+def required_files(seeds):
     """Saved designs under requirements over every notion, and proofs where there is none."""
     for seed in seeds:
         rng = np.random.default_rng([28, seed])
@@ -110,7 +106,7 @@ def required_files(seeds, possible_alone=False):
         try:
             yield in_bytes(random_case(rng, tuple(notions), wishes).design())
         except InfeasibleError as refused:
-            if not possible_alone and refused.proof is not None:
+            if refused.proof is not None:
                 yield in_bytes(refused.proof)
 
 
@@ -140,40 +136,14 @@ def test_there_is_a_file_of_every_requirement():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", range(3))
-def test_required_files_are_proved(share):
-    states = [check_honest(data) for data in required_files(range(80 * share, 80 * share + 80))]
-    assert len(states) > 60
-    assert states.count("proved") > 0.7 * len(states)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("share", range(2))
+@pytest.mark.parametrize("share", range(4))
 def test_required_files_of_every_notion_with_every_wish_are_proved(share):
-    """With those of the test above: each pair of names comes first in one of them."""
-    assert len(MAKERS) * len(WISHES) == 240 + 2 * 132
-    first = 240 + 132 * share
-    states = [check_honest(data) for data in required_files(range(first, first + 132))]
-    assert len(states) > 100
+    count = len(MAKERS) * len(WISHES) // 4
+    states = [
+        check_honest(data) for data in required_files(range(count * share, count * (share + 1)))
+    ]
+    assert len(states) > 90
     assert states.count("proved") > 0.7 * len(states)
-
-
-@pytest.mark.parametrize("name", ["entry", "cost", "monotone"])
-def test_a_requirement_of_ones_own_is_named(name):
-    content = json.loads(in_bytes(required(name)))
-    content["requirements"][0]["name"] = "Mine"
-    report = verify.check(in_bytes(resealed(content)))
-    states = {fact["claim"]: fact["state"] for fact in report.claims}
-    (named,) = (state for claim, state in states.items() if claim.startswith("requirement: Mine("))
-    assert named == "not proved here"
-    assert states["bound"] == "not proved here"
-
-
-def test_a_goal_that_is_not_required_is_checked_all_the_same():
-    content = json.loads(in_bytes(required("goals")))
-    content["utility"]["parts"][1]["goal"] = 3.0
-    states = {f["claim"]: f["state"] for f in verify.check(in_bytes(resealed(content))).claims}
-    assert (states["goal 1"], states["goal 2"]) == ("proved", "refuted")
 
 
 @pytest.mark.parametrize("share", slow_but(1, range(4)))
@@ -201,158 +171,6 @@ def test_recorded_files_are_proved_or_named():
                 states.append(check_honest(archive.extractfile(member).read()))
     assert len(states) > 20
     assert states.count("proved") > 15
-
-
-def test_a_notion_of_ones_own_is_named():
-    data = in_bytes(designed(*LINEAR["pml"])).replace(b'"name": "PML"', b'"name": "Mine"')
-    report = verify.check(in_bytes(changed(json.loads(data), ("version",), "0")))
-    states = {fact["claim"]: fact["state"] for fact in report.claims}
-    assert states["privacy: Mine(0.4)"] == "not proved here"
-    assert states["verdicts"] == "not proved here"
-
-
-# Forged files
-
-
-def numbers_near(value):
-    """What a forger may write in the place of a value."""
-    if isinstance(value, bool):
-        return [not value]
-    if isinstance(value, int):
-        return [value + 1, value - 1, value * 2]
-    if isinstance(value, float):
-        return [float(np.nextafter(value, np.inf)), value * 1.001 + 1e-9, value * 0.999 - 1e-9]
-    if isinstance(value, str):
-        try:
-            return [str(int(value) + 1), str(abs(int(value) - 1))]
-        except ValueError:
-            return [value + "x", "yes", ""]
-    return [None, [], {}]
-
-
-def places(part, path=()):
-    yield path
-    if isinstance(part, (dict, list)):
-        for key, value in part.items() if isinstance(part, dict) else enumerate(part):
-            yield from places(value, (*path, key))
-
-
-def value_at(content, path):
-    for key in path:
-        content = content[key]
-    return content
-
-
-def is_so(path, content):
-    """Whether the library bears out every claim of a file: it loads, and says the same again.
-
-    Other dual variables make no claim false, nor does one that is left out; whether those of
-    another utility are true is decided by designing for it.
-    """
-    if RECORDS & set(path) and path[-1] != "constant":
-        return True
-    if path[-1] == "gain_gap" and isinstance(value_at(content, path), float):
-        was = content["honest"]["certificate"]["gain_gap"]
-        # The best constant output is known up to 1e-9 of the range of gains.
-        if was and abs(value_at(content, path) / was - 1) < 1e-6:
-            return True
-    is_level = path[:2] == ("certificate", "achieved") and len(path) == 4
-    if is_level and isinstance(value_at(content, path), float):
-        # Levels that lengths or factors divide are rounded more than once.
-        parameters = content["notions"][path[2]]["parameters"].keys()
-        more, was = value_at(content, path), value_at(content["honest"], path)
-        if {"distances", "levels_of"} & parameters and 0 <= more - was <= 4 * np.spacing(was):
-            return True
-    leaves_out = path[-1] in ("value_exact", "bound_exact") and value_at(content, path) is None
-    if "duals" in path or leaves_out:
-        return True
-    return says_the_same(content) or ("gains" in path and is_so_of_gains(content))
-
-
-def says_the_same(content):
-    """Whether the library loads a file, and makes the same claims from its numbers."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            plain = {key: value for key, value in content.items() if key != "honest"}
-            found = json.loads(json.dumps(to_json(from_json(plain))))
-    except MechdesignError:
-        return False
-    if "certificate" not in content:
-        return True
-    said, proved = content["certificate"], found["certificate"]
-    claims = ("value", "value_exact", "bound", "bound_exact", "gap", "gain_gap", "optimal")
-    return all(said[claim] == proved[claim] for claim in claims)
-
-
-def is_so_of_gains(content):
-    """Whether value and gap are those of the gains in a file, and no kernel is above its bound."""
-    said = content["certificate"]
-    honest = from_json(json.loads(json.dumps(content["honest"])))
-    try:
-        gains = md.utility.Matrix(content["utility"]["gains"], honest.mechanism.outputs)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            asked = honest.requirements
-            best = md.design(honest.prior, gains, honest.notions, subject_to=asked)
-    except MechdesignError:
-        return False
-    exact = [[Fraction(u) for u in row] for row in content["utility"]["gains"]]
-    weights, total = honest.prior.weights, honest.prior.total << honest.mechanism.bits
-    rows = zip(weights, exact, honest.mechanism.weights.tolist(), strict=True)
-    value = sum(p * u * k for p, us, ks in rows for u, k in zip(us, ks, strict=True)) / total
-    seen = [u for row, w in zip(exact, weights, strict=True) for u in row if w]
-    bound, width = Fraction(said["bound_exact"]), max(seen) - min(seen)
-    if bound > value and not width:
-        return False
-    gap = float_at_least((bound - value) / width) if bound > value else 0.0
-    return (
-        Fraction(said["value_exact"]) == value
-        and bound >= best.certificate.value_exact
-        and said["gap"] == gap
-    )
-
-
-def forged_files(rng, data, count):
-    """Some places of a file, each with another value and a digest that fits."""
-    content = json.loads(data)
-    known = [path for path in places(content) if path and path[0] != "digest"]
-    for at in rng.permutation(len(known))[:count].tolist():
-        values = [*numbers_near(value_at(content, known[at])), None, "", -1, 1e300, [[]]]
-        forged = changed(content, known[at], values[int(rng.integers(len(values)))])
-        yield known[at], forged, is_so(known[at], {**forged, "honest": content})
-
-
-def check_forged(files, count):
-    """How many files there were that say what is not so, none of which is proved."""
-    false = 0
-    for number, data in enumerate(files):
-        rng = np.random.default_rng([27, number])
-        for path, content, is_true in forged_files(rng, data, count):
-            if is_true:
-                continue
-            false += 1
-            try:
-                report = verify.check(in_bytes(content))
-            except verify.UnreadableError:
-                continue
-            assert report.state != "proved", (path, value_at(content, path))
-    return false
-
-
-def test_forged_files_are_not_proved():
-    assert check_forged(random_files(range(80)), 8) > 250
-
-
-@pytest.mark.slow
-def test_forged_requirements_are_not_proved():
-    assert check_forged(required_files(range(60), True), 8) > 150
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("share", range(4))
-def test_two_thousand_forged_files_are_not_proved(share):
-    assert check_forged(random_files(range(80 + 100 * share, 180 + 100 * share)), 12) > 600
 
 
 # The program

@@ -1,4 +1,4 @@
-"""``mechdesign audit-samples``: the answers of Python, one message for what cannot be used."""
+"""``mechdesign audit``: the answers of Python, one message for what cannot be used."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def module(tmp_path, monkeypatch):
 
 
 def asked(table, *more):
-    return ["audit-samples", table, "--column", "x", "--reported", "y", *more]
+    return ["audit", table, "--column", "x", "--reported", "y", *more]
 
 
 def test_it_gives_what_python_gives(table, capsys):
@@ -77,12 +77,12 @@ def test_a_parquet_file_is_read_too(table, tmp_path, capsys):
 
 def test_a_mechanism_is_called(module, capsys):
     more = ["--inputs", "no,yes", "-p", "ldp:0.5", "--calls", "8000"]
-    assert main(["audit-samples", "--mechanism", f"{module}:answer", *more]) == 1
+    assert main(["audit", "--mechanism", f"{module}:answer", *more]) == 1
     out = capsys.readouterr().out
     assert "LDP(0.5): violated" in out
     assert "The mechanism was called" in out
     prior = ["--prior", "no=0.5,yes=0.5", "-p", "pml:0.69315", "--outputs", "no,yes", "--batch"]
-    assert main(["audit-samples", "--mechanism", f"{module}:many", *prior, "--calls", "2000"]) == 0
+    assert main(["audit", "--mechanism", f"{module}:many", *prior, "--calls", "2000"]) == 0
 
 
 def test_a_page_is_written_and_never_over_another_one(table, tmp_path, capsys):
@@ -101,14 +101,15 @@ def test_a_page_is_written_and_never_over_another_one(table, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "either a TABLE of inputs and reports, or --mechanism, got neither"),
-        (["{table}"], "--column with the inputs and --reported"),
+        ([], "a KERNEL, or --mechanism, got neither"),
+        (["{table}", "--reported", "y"], "--column with the inputs and --reported"),
         (["{table}", "--column", "x", "--reported", "z"], "one of x, y"),
         (["{table}", "--column", "x", "--reported", "y", "--partition", "a,b"], "edges of"),
         (["{table}", "--column", "x", "--reported", "y", "--outputs", "a"], "none of them"),
         (["{table}", "--column", "x", "--reported", "y", "--confidence", "2"], "between 0 and 1"),
         (["{table}", "--column", "x", "--reported", "y", "--report", "page.txt"], "in .html"),
-        (["{table}", "--mechanism", "my_sampler:answer"], "got both"),
+        (["{table}", "--mechanism", "my_sampler:answer"], "no table"),
+        (["{table}", "--calls", "9"], "--reported or --mechanism"),
         (["--mechanism", "my_sampler:answer"], "--inputs or --prior"),
         (["--mechanism", "my_sampler:answer", "--column", "x"], "no --column"),
         (["--mechanism", "my_sampler:fails", "--inputs", "a,b"], "a ValueError when it was called"),
@@ -118,7 +119,7 @@ def test_a_page_is_written_and_never_over_another_one(table, tmp_path, capsys):
 )
 def test_what_cannot_be_used_gets_one_line(arguments, message, table, module, capsys):
     given = [part.format(table=table[0]) for part in arguments]
-    assert main(["audit-samples", *given, "-p", "ldp:1"]) == 2
+    assert main(["audit", *given, "-p", "ldp:1"]) == 2
     said = capsys.readouterr()
     assert message in said.err
     assert said.err.count("\n") == 1

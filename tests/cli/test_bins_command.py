@@ -316,7 +316,7 @@ def test_where_nothing_is_designed_no_warning_precedes_the_error(place, capsys, 
 
 def test_plans_of_no_level_warn_of_no_edges(place, capsys):
     asked = ["--column", "sex", *CHOSEN[:3], "pay=quantiles:4", "--total", "ldp:0"]
-    code, _, err = run(capsys, "plan-columns", "people.csv", *asked)
+    code, _, err = run(capsys, "design", "people.csv", *asked)
     (line,) = err.splitlines()
     assert code == 2
     assert line.startswith("error: total level LDP(0)")
@@ -371,7 +371,7 @@ def test_many_different_numbers_are_a_hint_at_bins(crowd, capsys, column, option
 
 @pytest.mark.slow
 def test_a_plan_hints_at_the_bins_of_its_column(crowd, capsys):
-    asked = ["plan-columns", "t.csv", "--column", "sex", "--column", "age", "--total", "ldp:1"]
+    asked = ["design", "t.csv", "--column", "sex", "--column", "age", "--total", "ldp:1"]
     assert main([*asked, "--no-joint", "--time-limit", "2"]) == 0
     assert "--bins age=0,18,65,120" in capsys.readouterr().err
 
@@ -381,7 +381,7 @@ def test_an_identity_of_rows_is_called_that(crowd, capsys, column):
     said = "it looks like an identity of rows, which is no secret with finitely many values"
     assert main(["design", "t.csv", "--column", column, "-p", "ldp:1"]) == 2
     assert said in capsys.readouterr().err
-    asked = ["plan-columns", "t.csv", "--column", "sex", "--column", column, "--total", "ldp:1"]
+    asked = ["design", "t.csv", "--column", "sex", "--column", column, "--total", "ldp:1"]
     assert main(asked) == 2
     assert said in capsys.readouterr().err
     table = pd.read_csv("t.csv")

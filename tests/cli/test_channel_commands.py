@@ -1,4 +1,4 @@
-"""``mechdesign envelope`` and ``mechdesign contraction``: what Python gives, from a terminal."""
+"""``envelope`` and ``contraction``: what Python gives, from a terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,16 @@ def run(run):
 @pytest.mark.parametrize("more", [[], ["--risk-averse"]], ids=["pml", "pmc"])
 def test_an_envelope_is_that_of_python(run, more):
     code, out, _ = run(
-        *("envelope", "kernel.json", "--prior", ".2,.3,.5", "--levels", ".1,.5", "--json"),
+        *(
+            "research",
+            "envelope",
+            "kernel.json",
+            "--prior",
+            ".2,.3,.5",
+            "--levels",
+            ".1,.5",
+            "--json",
+        ),
         *("--probability", ".3", *more),
     )
     assert code == 0
@@ -35,17 +44,17 @@ def test_an_envelope_is_that_of_python(run, more):
 
 
 def test_a_design_brings_its_prior_and_a_picture_is_written_once(run, tmp_path):
-    code, out, err = run("envelope", "design.json", "-o", "curve.svg")
+    code, out, err = run("research", "envelope", "design.json", "-o", "curve.svg")
     assert code == 0
     assert "largest leakage" in out
     assert "saved curve.svg" in err
     assert (tmp_path / "curve.svg").read_text(encoding="utf-8").startswith("<?xml")
-    assert run("envelope", "design.json", "-o", "curve.svg")[0] == 2
-    assert run("envelope", "design.json", "-o", "curve.svg", "--force")[0] == 0
+    assert run("research", "envelope", "design.json", "-o", "curve.svg")[0] == 2
+    assert run("research", "envelope", "design.json", "-o", "curve.svg", "--force")[0] == 0
 
 
 def test_a_contraction_is_that_of_python(run):
-    code, out, _ = run("contraction", "kernel.json", "--json", "--error", ".01")
+    code, out, _ = run("research", "contraction", "kernel.json", "--json", "--error", ".01")
     assert code == 0
     found, same = json.loads(out), md.contraction(KERNEL)
     assert found["at_most"] == same.at_most
@@ -56,7 +65,17 @@ def test_a_contraction_is_that_of_python(run):
 
 
 def test_the_worst_kernel_of_notions(run):
-    asked = ["contraction", "ldp:1", "pml:.5", "--prior", ".2,.3,.5", "--level", ".1", "--json"]
+    asked = [
+        "research",
+        "contraction",
+        "ldp:1",
+        "pml:.5",
+        "--prior",
+        ".2,.3,.5",
+        "--level",
+        ".1",
+        "--json",
+    ]
     code, out, _ = run(*asked)
     assert code == 0
     same = md.contraction([md.LDP(1), md.PML(0.5)], md.Prior(PRIOR), level=0.1)
@@ -66,7 +85,7 @@ def test_the_worst_kernel_of_notions(run):
 
 def test_reports_that_tell_two_distributions_apart(run):
     tell = ["--tell", ".6,.4,0", "--tell", ".4,.4,.2", "--error", ".1"]
-    code, out, _ = run("contraction", "kernel.json", *tell)
+    code, out, _ = run("research", "contraction", "kernel.json", *tell)
     fewest, enough = md.contraction(KERNEL).reports_to_tell([0.6, 0.4, 0], [0.4, 0.4, 0.2], 0.1)
     assert code == 0
     assert f"apart: {int(fewest):,} or more" in " ".join(out.split())
@@ -76,19 +95,32 @@ def test_reports_that_tell_two_distributions_apart(run):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["envelope", "kernel.json"], "--prior"),
-        (["envelope", "design.json", "--levels", "x"], "0.1,0.5,1"),
-        (["envelope", "design.json", "--levels=-1"], "level"),
-        (["envelope", "design.json", "--probability", "nan"], "from 0 to 1"),
-        (["envelope", "design.json", "-p", "pml:1"], "--risk-averse"),
-        (["envelope", "design.json", "-o", "curve.txt"], ".svg"),
-        (["contraction", "ldp:1"], "--prior"),
-        (["contraction", "none.json"], "none.json"),
-        (["contraction", "kernel.json", "--tell", ".5,.3,.2"], "two distributions"),
-        (["contraction", "kernel.json", "--tell", "a", "--tell", "b", "--error", ".1"], "--tell"),
-        (["contraction", "kernel.json", "--error", "0"], "above 0"),
-        (["contraction", "kernel.json", "--level", "nan"], "from 0 to 512"),
-        (["contraction", "pml:x", "--prior", ".5,.5"], "pml"),
+        (["research", "envelope", "kernel.json"], "--prior"),
+        (["research", "envelope", "design.json", "--levels", "x"], "0.1,0.5,1"),
+        (["research", "envelope", "design.json", "--levels=-1"], "level"),
+        (["research", "envelope", "design.json", "--probability", "nan"], "from 0 to 1"),
+        (["research", "envelope", "design.json", "-p", "pml:1"], "--risk-averse"),
+        (["research", "envelope", "design.json", "-o", "curve.txt"], ".svg"),
+        (["research", "contraction", "ldp:1"], "--prior"),
+        (["research", "contraction", "none.json"], "none.json"),
+        (["research", "contraction", "kernel.json", "--tell", ".5,.3,.2"], "two distributions"),
+        (
+            [
+                "research",
+                "contraction",
+                "kernel.json",
+                "--tell",
+                "a",
+                "--tell",
+                "b",
+                "--error",
+                ".1",
+            ],
+            "--tell",
+        ),
+        (["research", "contraction", "kernel.json", "--error", "0"], "above 0"),
+        (["research", "contraction", "kernel.json", "--level", "nan"], "from 0 to 512"),
+        (["research", "contraction", "pml:x", "--prior", ".5,.5"], "pml"),
     ],
 )
 def test_bad_input_is_one_line_that_helps(run, arguments, said):

@@ -132,13 +132,13 @@ def test_design_titanic_class_save_and_audit_read_back_exactly(run, tmp_path):
     assert run("audit", "printed", "--json").json == audited.json
     assert printed.json["audit"] == audited.json["leakage"]
     assert saved["certificate"]["achieved"] == [audited.json["checks"][0]["achieved"]]
-    assert run("show", "m.json", "--json").json == saved
+    assert run("check", "m.json", "--json").json == saved
 
 
 def test_the_two_reports_show_the_same_numbers(run):
     designed = run("design", "titanic", "--column", "class", "-p", "pml:0.5", "-o", "m.json")
     audited = run("audit", "m.json")
-    shown = run("show", "m.json")
+    shown = run("check", "m.json")
     # A design that is shown says beside this how well it will tell the frequencies.
     before, title, after = shown.out.partition("Standard errors of 1000 reports")
     assert title
@@ -371,7 +371,7 @@ def test_json_is_alone_on_standard_output(run):
     assert found.json["schema"] == 1
     assert "zero mass" in found.err
     assert "zero mass" not in found.out
-    for arguments in (("audit", "m.json"), ("show", "m.json"), ("data",)):
+    for arguments in (("audit", "m.json"), ("check", "m.json"), ("doctor", "data")):
         assert isinstance(run(*arguments, "--json").json, dict)
 
 
@@ -392,7 +392,7 @@ def test_labels_in_brackets_are_printed_as_they_are(run, label):
         "design", f"--prior={label.replace(',', ';')}=0.5,b=0.5", "-p", "ldp:1", "-o", "m.json"
     )
     assert found.code == 0, found.err
-    for arguments in (("show", "m.json"), ("audit", "m.json")):
+    for arguments in (("check", "m.json"), ("audit", "m.json")):
         again = run(*arguments)
         assert again.code == 0
         assert again.out.count(label.replace(",", ";")) >= 2, again.out
@@ -488,7 +488,7 @@ def test_saved_mechanisms_need_a_prior(run, tmp_path):
     md.save(md.Mechanism([[0.75, 0.25], [0.25, 0.75]]), tmp_path / "k.json")
     refused(run("audit", "k.json"), "a prior for the kernel's inputs", "--prior")
     assert run("audit", "k.json", "--prior", "0.5,0.5").code == 0
-    assert "Mechanism(2 inputs × 2 outputs)" in run("show", "k.json").out
+    assert "Mechanism(2 inputs × 2 outputs)" in run("check", "k.json").out
 
 
 def test_what_holds_for_every_prior_is_audited_without_one(run, tmp_path):
@@ -515,11 +515,11 @@ def test_rows_off_by_more_than_rounding_need_normalise(run, write):
 
 
 def test_data_lists_the_tables_with_their_sources(run):
-    found = run("data")
+    found = run("doctor", "data")
     assert found.code == 0
     for fragment in ("titanic", "2201", "ucb_admissions", "4526", "hair_eye_colour", "592", "Snee"):
         assert fragment in found.out
-    plain = run("data", "--json").json
+    plain = run("doctor", "data", "--json").json
     assert plain["titanic"]["people"] == 2201
     assert plain["titanic"]["columns"] == ["class", "sex", "age", "survived"]
 
@@ -600,8 +600,8 @@ BAD = {
     "audit of nothing": (["audit"], "KERNEL"),
     "audit of no file": (["audit", "nowhere.json"], "nowhere.json"),
     "audit of no table": (["audit", "nowhere.csv", *PRIOR], "nowhere.csv"),
-    "show of no file": (["show", "nowhere.json"], "nowhere.json"),
-    "show of a folder": (["show", "."], "cannot be read"),
+    "show of no file": (["check", "nowhere.json"], "nowhere.json"),
+    "show of a folder": (["check", "."], "cannot be read"),
 }
 
 
@@ -701,7 +701,7 @@ def test_a_kernel_that_cannot_be_normalised(run, write):
     [b"", b"{}", b"[" * 100_000, b"1" * 5000, b"\xff", b'{"format": "mechdesign", "schema": 99}'],
     ids=["empty", "other", "deep", "digits", "bytes", "schema"],
 )
-@pytest.mark.parametrize("command", ["show", "audit"])
+@pytest.mark.parametrize("command", ["check", "audit"])
 def test_damaged_designs_are_one_line_and_exit_code_2(run, write, command, data):
     write("m.json", data)
     refused(run(command, "m.json"), "m.json")
@@ -711,7 +711,7 @@ def test_an_altered_design_is_refused(run, tmp_path):
     run("design", *PRIOR, *PML, "-o", "m.json")
     text = (tmp_path / "m.json").read_text()
     (tmp_path / "m.json").write_text(text.replace('"epsilon": 0.5', '"epsilon": 0.1'))
-    for command in ("show", "audit"):
+    for command in ("check", "audit"):
         refused(run(command, "m.json"), "digest")
 
 

@@ -38,7 +38,7 @@ def test_a_certified_kernel_is_saved_shown_and_audited(run):
     loaded = md.load("m.json")
     assert loaded.method == "given"
     assert loaded.value == pytest.approx(math.e / (math.e + 2))
-    assert run("show", "m.json")[1].startswith(out)
+    assert run("check", "m.json")[1].startswith(out)
     assert run("audit", "m.json")[0] == 0
     assert run("audit", "k.csv", *PRIOR, "-p", "ldp:1")[0] == 1  # a control
 
@@ -157,7 +157,7 @@ def test_outputs_that_are_no_symbols_ask_for_a_utility(run, tmp_path):
     assert err.startswith("error: --utility: ")
     for part in ("mutual-information", "CSV matrix of gains", "--outputs", "'low'", "'a'", "MD104"):
         assert part in err, part
-    assert "--utility" in run("explain", "MD104")[1]
+    assert "--utility" in run("doctor", "MD104")[1]
     assert run(*asked, "-u", "mutual-information")[0] == 0
     assert run(*asked, "--outputs", "a,b")[0] == 0
     assert "Hamming" in run(*asked, "-u", "hamming")[2]  # named, so not left out

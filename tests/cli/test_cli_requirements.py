@@ -170,10 +170,10 @@ def test_a_design_holds_them_and_says_so(capsys):
     assert "What the requirements cost" in said
     found = md.load("d.json")
     assert found.requirements == (require.invariant(), require.at_least("a", "a", 0.6))
-    code, shown, _ = run(capsys, "show", "d.json")
+    code, shown, _ = run(capsys, "check", "d.json")
     assert code == 0
     assert "yes: exact check, room of" in shown
-    code, text, _ = run(capsys, "show", "d.json", "--json")
+    code, text, _ = run(capsys, "check", "d.json", "--json")
     content = json.loads(text)
     assert {row["end"] for row in content["requirement_prices"]} == {"lower"}
     assert from_json(content).mechanism == found.mechanism
@@ -224,7 +224,7 @@ def test_a_page_shows_them():
     assert "Required: the marginal is kept" in page
     assert "What the requirements cost" in page
     assert "room of" in page
-    assert main(["plot", "d.json", "-k", "binding", "-o", "p.svg"]) == 0
+    assert main(["report", "d.json", "-k", "binding", "-o", "p.svg"]) == 0
     with open("p.svg", encoding="utf-8") as file:
         assert "per unit of the limit" in file.read()
 
@@ -254,7 +254,7 @@ def test_the_impossible_has_an_exit_code_and_a_proof(capsys):
     proof = md.load("proof.json")
     assert proof.bound < 0
     assert proof.clash == ("LDP(1)", str(require.diagonal(0.9)))
-    code, shown, _ = run(capsys, "show", "proof.json")
+    code, shown, _ = run(capsys, "check", "proof.json")
     assert code == 0
     assert shown.startswith("No kernel of 3 inputs × 3 outputs satisfies all of\n  LDP(1)\n")
     code, _, err = run(capsys, "audit", "proof.json")

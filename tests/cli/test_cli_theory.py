@@ -1,4 +1,4 @@
-"""``mechdesign convert`` and ``mechdesign theorems``."""
+"""``mechdesign research convert`` and ``mechdesign research theorems``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PRIOR = ("--prior", "a=0.5,b=0.3,c=0.2")
 
 
 def test_convert_prints_the_level_and_the_result(run):
-    code, out, err = run("convert", "pml:0.1", "--to", "ldp", *PRIOR)
+    code, out, err = run("research", "convert", "pml:0.1", "--to", "ldp", *PRIOR)
     assert code == 0
     assert not err
     assert "0.645906616058" in out
@@ -41,7 +41,7 @@ def test_convert_prints_the_level_and_the_result(run):
 
 
 def test_convert_as_json(run):
-    code, out, _ = run("convert", "pml:0.1", "lip:0.4", *PRIOR, "--json")
+    code, out, _ = run("research", "convert", "pml:0.1", "lip:0.4", *PRIOR, "--json")
     assert code == 0
     found = read(out)
     assert found["given"] == ["pml:0.1", "lip:0.4"]
@@ -53,16 +53,18 @@ def test_convert_as_json(run):
 
 
 def test_convert_says_why_nothing_follows(run):
-    code, out, _ = run("convert", "pml:0.3", "--to", "ldp", *PRIOR)
+    code, out, _ = run("research", "convert", "pml:0.3", "--to", "ldp", *PRIOR)
     assert code == 0
     assert "infinite" in out
     assert "is not below log 1/(1−pmin)" in " ".join(out.split())
-    _, out, _ = run("convert", "pml:0.3", "--to", "ldp", *PRIOR, "--json")
+    _, out, _ = run("research", "convert", "pml:0.3", "--to", "ldp", *PRIOR, "--json")
     assert read(out)["implied"][0]["levels"] == ["inf"]
 
 
 def test_convert_tight_with_a_witness(run):
-    code, out, _ = run("convert", "lip:1", "--to", "ldp", "--tight", "--prior", ".5,.5", "--json")
+    code, out, _ = run(
+        "research", "convert", "lip:1", "--to", "ldp", "--tight", "--prior", ".5,.5", "--json"
+    )
     assert code == 0
     entry = read(out)["implied"][0]["levels"][0]
     assert entry["level"] == pytest.approx(math.log(2 * math.e - 1))
@@ -70,7 +72,7 @@ def test_convert_tight_with_a_witness(run):
     rows = [[int(v) for v in row] for row in witness["weights"]]
     kernel = md.Mechanism.from_weights(rows, witness["denominator_bits"])
     assert md.LIP(1.0).check(kernel, md.Prior([0.5, 0.5])).verdict is md.Verdict.YES
-    code, out, _ = run("convert", "lip:1", "--tight", "--prior", ".5,.5")
+    code, out, _ = run("research", "convert", "lip:1", "--tight", "--prior", ".5,.5")
     assert code == 0
     assert "1.4898801256" in out
     for name in ("PML", "PMC", "LIP", "ALIP", "LDP"):
@@ -78,14 +80,16 @@ def test_convert_tight_with_a_witness(run):
 
 
 def test_printed_levels_are_rounded_up(run):
-    _, out, _ = run("convert", "pml:0.1", "--to", "pmc", *PRIOR)
+    _, out, _ = run("research", "convert", "pml:0.1", "--to", "pmc", *PRIOR)
     shown = next(line for line in out.splitlines() if "│ PMC" in line).split("│")[2]
     level = md.convert(md.PML(0.1), md.PMC, md.Prior([0.5, 0.3, 0.2])).epsilon
     assert level <= float(shown) <= level * (1 + 1e-11)
 
 
 def test_convert_with_a_shipped_table(run):
-    code, out, _ = run("convert", "ldp:1", "--to", "pml", "--data", "titanic", "--column", "class")
+    code, out, _ = run(
+        "research", "convert", "ldp:1", "--to", "pml", "--data", "titanic", "--column", "class"
+    )
     assert code == 0
     assert "PMC-Prop-1c" in out
 
@@ -93,23 +97,35 @@ def test_convert_with_a_shipped_table(run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["convert", "pml", *PRIOR], "pml:0.5"),
-        (["convert", "pml:0.1"], "--prior"),
-        (["convert", "pml:-1", *PRIOR], "non-negative"),
-        (["convert", "pml:0.1", "--to", "ldpp", *PRIOR], "'LDP'"),
-        (["convert", "pml:0.1", "--to", "ldpp", "--tight", *PRIOR], "'ldp'"),
-        (["convert", *PRIOR], "NOTION:LEVEL"),
-        (["theorems", "shwo"], "'show'"),
-        (["theorems", "show"], "identifier"),
-        (["theorems", "show", "PMC-Thm-44"], "did you mean"),
-        (["theorems", "show", "E99"], "erratum: expected one of E1,"),
-        (["convert", "pml:0.1", "--to", "miprivacy", "--tight", "--prior", "0.5,0.5"], "(--tight)"),
-        (["convert", "dp:0.1", "--prior", "0.5,0.5"], "as in dp:0.5,NEIGHBOURS"),
-        (["convert", "robustpml:0.1", "--prior", "0.5,0.5"], "use it in Python"),
-        (["theorems", "check"], "--all"),
-        (["theorems", "check", "ID-Cor-3", "--all"], "both"),
-        (["theorems", "check", "--all", "--instances", "0"], "1 to 100,000 instances"),
-        (["theorems", "list", "ID-Cor-3"], "theorems show ID-Cor-3"),
+        (["research", "convert", "pml", *PRIOR], "pml:0.5"),
+        (["research", "convert", "pml:0.1"], "--prior"),
+        (["research", "convert", "pml:-1", *PRIOR], "non-negative"),
+        (["research", "convert", "pml:0.1", "--to", "ldpp", *PRIOR], "'LDP'"),
+        (["research", "convert", "pml:0.1", "--to", "ldpp", "--tight", *PRIOR], "'ldp'"),
+        (["research", "convert", *PRIOR], "NOTION:LEVEL"),
+        (["research", "theorems", "shwo"], "'show'"),
+        (["research", "theorems", "show"], "identifier"),
+        (["research", "theorems", "show", "PMC-Thm-44"], "did you mean"),
+        (["research", "theorems", "show", "E99"], "erratum: expected one of E1,"),
+        (
+            [
+                "research",
+                "convert",
+                "pml:0.1",
+                "--to",
+                "miprivacy",
+                "--tight",
+                "--prior",
+                "0.5,0.5",
+            ],
+            "(--tight)",
+        ),
+        (["research", "convert", "dp:0.1", "--prior", "0.5,0.5"], "as in dp:0.5,NEIGHBOURS"),
+        (["research", "convert", "robustpml:0.1", "--prior", "0.5,0.5"], "use it in Python"),
+        (["research", "theorems", "check"], "--all"),
+        (["research", "theorems", "check", "ID-Cor-3", "--all"], "both"),
+        (["research", "theorems", "check", "--all", "--instances", "0"], "1 to 100,000 instances"),
+        (["research", "theorems", "list", "ID-Cor-3"], "theorems show ID-Cor-3"),
     ],
 )
 def test_mistakes_are_one_line(run, arguments, message):
@@ -121,23 +137,23 @@ def test_mistakes_are_one_line(run, arguments, message):
 
 
 def test_theorems_are_listed(run):
-    code, out, _ = run("theorems", "--json")
+    code, out, _ = run("research", "theorems", "--json")
     assert code == 0
     ids = [entry["id"] for entry in read(out)]
     assert ids == [result.id for result in known_theorems()]
-    code, out, _ = run("theorems", "list")
+    code, out, _ = run("research", "theorems", "list")
     assert code == 0
     assert all(name in out for name in ids)
     assert f"{len(ids)} results" in out
 
 
 def test_theorems_are_shown(run):
-    code, out, _ = run("theorems", "show", "id-prop-1", "E7")
+    code, out, _ = run("research", "theorems", "show", "id-prop-1", "E7")
     assert code == 0
     assert "PMC-Thm-4.1" in out
     assert "ε_u < log 1/(1−pmin)" in out
     assert "0.346574 <= 0.1 fails; corrected: 0.1 == 0.1 holds" in out
-    code, out, _ = run("theorems", "show", "E7", "ID-Cor-3", "--json")
+    code, out, _ = run("research", "theorems", "show", "E7", "ID-Cor-3", "--json")
     first, second = read(out)
     assert first["stands"] is True
     assert second["source"] == "GrosseID"
@@ -145,29 +161,29 @@ def test_theorems_are_shown(run):
 
 @pytest.mark.slow
 def test_errata_are_listed(run):
-    code, out, _ = run("theorems", "errata")
+    code, out, _ = run("research", "theorems", "errata")
     assert code == 0
     assert all(f"│ {entry.id} " in out for entry in errata())
-    code, out, _ = run("theorems", "errata", "--json")
+    code, out, _ = run("research", "theorems", "errata", "--json")
     assert all(entry["stands"] for entry in read(out))
 
 
 def test_theorems_are_checked(run):
-    code, out, _ = run("theorems", "check", "--all", "--instances", "1", "--seed", "3")
+    code, out, _ = run("research", "theorems", "check", "--all", "--instances", "1", "--seed", "3")
     assert code == 0
     assert "all hold" in out
     assert all(result.id in out for result in known_theorems())
 
 
 def test_all_results_behind_a_numbered_statement_are_checked_once(run):
-    code, out, _ = run("theorems", "check", "pmc-lem-1", "PMC-Lem-1.3", "--json")
+    code, out, _ = run("research", "theorems", "check", "pmc-lem-1", "PMC-Lem-1.3", "--json")
     assert code == 0
     names = [f"PMC-Lem-1.{k}" for k in range(1, 8)]
     assert [entry["id"] for entry in read(out)] == [*names, "PMC-Lem-1-General"]
 
 
 def test_one_statement_is_shown_without_totals(run):
-    code, out, _ = run("theorems", "show", "PMC-Thm-6")
+    code, out, _ = run("research", "theorems", "show", "PMC-Thm-6")
     assert code == 0
     assert "PMC-Thm-6-Finite" in out
     assert "Totals" not in out
@@ -179,9 +195,9 @@ def test_a_result_that_fails_is_reported(run, monkeypatch):
         "X-Thm-1", "Two is one.", "", "none", False, (), lambda rng: [at_most(2.0, 1.0, "two")]
     )
     monkeypatch.setitem(claims.THEOREMS, wrong.id, wrong)
-    code, out, _ = run("theorems", "check", "X-Thm-1", "ID-Cor-3")
+    code, out, _ = run("research", "theorems", "check", "X-Thm-1", "ID-Cor-3")
     assert code == 1
     assert "1 failed: X-Thm-1" in out
-    code, out, _ = run("theorems", "check", "X-Thm-1", "--json")
+    code, out, _ = run("research", "theorems", "check", "X-Thm-1", "--json")
     assert code == 1
     assert read(out)[0]["holds"] is False

@@ -79,6 +79,7 @@ def regress(kernel=PLAN, column=None, **options):
     return md.regress(known(), kernel, column, **{"response": "cost", **options})
 
 
+LATER = "--second-round k.csv t.csv --second-round-column q --change --person id"
 T, JOINT = "k.csv t.csv --column r ", "k.csv t.csv --column r --with k.csv --with-column q "
 #: Commands, and the same in Python.
 COMMANDS = {
@@ -117,7 +118,7 @@ COMMANDS = {
     T + "--second-round k.csv t.csv --second-round-column q --people same": (
         lambda: md.estimate_rounds(known(), [CLEAR] * 2, ["r", "q"], people="same")
     ),
-    T + "--second-column q --person id": lambda: md.estimate_change(
+    T + LATER: lambda: md.estimate_change(
         known(), known(), CLEAR, ["r", "q"], person="id"
     ),
     "age.json t.csv --column age --mean --quantile 0.5": lambda: estimate("age", kernel=AGES),
@@ -136,7 +137,7 @@ COMMANDS = {
             side="upper"
         )
     ),
-    T + "--second-column q --person id --side lower --together": lambda: md.estimate_change(
+    T + LATER + " --side lower --together": lambda: md.estimate_change(
         known(), known(), CLEAR, ["r", "q"], person="id"
     ).with_limits(side="lower", together=True),
     "age.json t.csv --column age --mean --quantile 0.5 --side upper": lambda: estimate(
@@ -207,9 +208,7 @@ def files(run):
 
 
 def words_of(command):
-    """What is typed: of the command for what is asked, with both files of a change."""
-    if "--person" in command:
-        return ["estimate-change", *command.replace("t.csv", "t.csv t.csv", 1).split()]
+    """What is typed."""
     return ["regress" if "--response" in command else "estimate", *command.split()]
 
 
@@ -239,7 +238,7 @@ def test_tables_for_people(files):
     rounds = ["--second-round", "k.csv", "t.csv", "--by", "symbols"]
     code, out, _ = files("estimate", *wording, *rounds)
     assert (code, "2 rounds (600 + 600)" in out) == (0, True)
-    out = files("estimate-change", "plan.json", *["t.csv"] * 2, *CHANGE.split())[1]
+    out = files("estimate", "plan.json", "t.csv", *CHANGE.format("t.csv").split())[1]
     assert "600 persons in both rounds" in out
     made = regress(PLAN["job"], "job")
     command = "job.json", "t.csv", "--response", "cost", "--column", "job"
@@ -264,7 +263,7 @@ def test_a_pilots_estimate_is_the_truth_of_a_second_round(files):
     assert (code, "estimate --json" in err) == (2, True)
 
 
-CHANGE = "--column job --person id"
+CHANGE = "--column job --change --person id --second-round plan.json {}"
 
 
 @for_each(
@@ -285,8 +284,9 @@ CHANGE = "--column job --person id"
         ("estimate --column job --given job", "two columns"),
         ("estimate --column job --with-feature job.json", "--with"),
         ("estimate --second-round-column sex", "--second-round"),
-        (f"estimate-change no.csv {CHANGE}", "no.csv"),
-        (f"estimate-change holes.csv {CHANGE}", "'id'"),
+        ("estimate " + CHANGE.format("no.csv"), "no.csv"),
+        ("estimate " + CHANGE.format("holes.csv"), "'id'"),
+        ("estimate --column job --change", "--second-round"),
         ("plan --error nan%", "error"),
         ("plan --error -1%", "error"),
         ("plan --reports 99 --feature f.json", "a design for one column"),
@@ -382,7 +382,8 @@ def test_commands_answer_what_public_files_ask(run):
         "plan coarse --error 0.05 --worst",
         "estimate coarse t.csv --column y --second-round coarse t.csv --second-round-column z",
         "estimate grouped t.csv --column x --with coarse --with-column y --given x",
-        "estimate-change coarse t.csv t.csv --column y --second-column z --person id",
+        "estimate coarse t.csv --column y --second-round coarse t.csv --second-round-column z "
+        "--change --person id",
         "regress grouped t.csv --column x --response v",
     ):
         told = {}
@@ -402,7 +403,7 @@ def test_commands_answer_what_public_files_ask(run):
     )
     code, _, err = run(*wording.split(), "--given", "u")
     assert (code, "condition on 'u'" in err) == (2, True)
-    assert "made to answer: 'mean'" in run("show", "coarse-public.json")[1]
+    assert "made to answer: 'mean'" in run("check", "coarse-public.json")[1]
     assert run("verify", "coarse-public.json")[0] == 0
 
 
@@ -416,7 +417,7 @@ def test_the_whole_way_on_the_command_line(run):
         code, _, err = run("apply", f"{name}.json", *release)
         # Said before anything is released.
         assert (code, "-u estimation" in err.partition("saved")[0]) == (0, name == "hamming")
-        code, out, _ = run("show", f"{name}.json", "--reports", 600)
+        code, out, _ = run("check", f"{name}.json", "--reports", 600)
         assert (code, "Standard errors of 600 reports" in out) == (0, True)
         assert ("not told" in out) == (name == "hamming")
         pytest.importorskip("jinja2")
@@ -426,4 +427,4 @@ def test_the_whole_way_on_the_command_line(run):
     planned = json.loads(run("plan", "hamming.json", "--error", 0.05, "--best", "--json")[1])
     assert planned["reports"] == "inf"
     assert planned["fewest"] <= planned["best"]["reports"] < math.inf
-    assert run("show", "best.json", "--reports", 0)[0] == 2
+    assert run("check", "best.json", "--reports", 0)[0] == 2

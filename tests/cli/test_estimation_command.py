@@ -157,9 +157,9 @@ def test_what_is_known_before_is_not_dearer_with_privacy():
 def test_reports_of_a_form_without_a_prior_are_shown_by_a_plan(tmp_path, capsys):
     form = tmp_path / "form of a design.json"
     md.save(md.design(md.Prior.uniform(3), Estimation(), md.LDP(1)), form, public=True)
-    assert main(["show", str(form)]) == 0
+    assert main(["check", str(form)]) == 0
     assert "mechdesign plan" not in capsys.readouterr().err
-    assert main(["show", str(form), "--reports", "600"]) == 0
+    assert main(["check", str(form), "--reports", "600"]) == 0
     assert f"mechdesign plan '{form}' --reports 600" in capsys.readouterr().err
 
 

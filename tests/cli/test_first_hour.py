@@ -71,15 +71,53 @@ def test_the_help_lists_each_command_once_under_its_question(capsys):
     assert len(set(application.COMMANDS)) == len(application.COMMANDS)
     commands = {p.stem for p in Path(application.__file__).parent.glob("*.py")}
     shared = {"__init__", "application", "exit_codes", "greeting", "held_warnings", "options"}
-    shared |= {"requirements", "parameters", "designed_prior"}
-    modules = {application.MODULES.get(name, name) for name in application.COMMANDS}
-    assert commands - shared == {name.replace("-", "_") for name in modules}
+    shared |= {"requirements", "parameters", "designed_prior", "output", "proving", "samples"}
+    below = sum(application.RESEARCH.values(), ())
+    modules = {application.MODULES.get(name, name) for name in (*application.COMMANDS, *below)}
+    assert commands - shared == modules - {"research"}
+    assert len(application.COMMANDS) <= 22
 
 
-@for_each("command", application.COMMANDS)
-def test_help_names_what_an_option_takes_and_no_type_of_python(command, capsys):
-    assert main([command, "--help"]) == 0
-    said = capsys.readouterr().out.partition("\nOptions:")[2]
+def test_what_commands_were_called_leads_to_them(capsys):
+    meant = dict.fromkeys(["privatize", "privatise"], "apply") | {"collect": "serve"}
+    meant |= {"freq": "estimate", "plan-columns": "design --total", "desing": "design"}
+    meant |= {"estimate-change": "estimate --change", "audit-samples": "audit", "show": "check"}
+    meant |= {"convert": "research convert", "explain": "doctor", "plot": "report"}
+    for typed, command in meant.items():
+        assert main([typed, "x"]) == 2
+        assert f"did you mean 'mechdesign {command}'?" in capsys.readouterr().err
+    assert {*application.MEANT}.isdisjoint(application.COMMANDS)
+    known = {*application.COMMANDS, "--version"}
+    assert {command.split()[0] for command in application.MEANT.values()} <= known
+    assert main(["research", "convrt"]) == 2
+    assert "'mechdesign research convert'" in capsys.readouterr().err
+    assert main(["xyzzyq"]) == 2
+    assert "mechdesign --help lists all" in capsys.readouterr().err
+
+
+def test_help_is_asked_for_in_any_way(capsys):
+    told = []
+    for typed in (["plan", "--help"], ["plan", "-h"], ["help", "plan"]):
+        assert main(typed) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1] == told[2]
+    assert main(["help", "research", "order"]) == 0
+    assert "mechdesign research order" in capsys.readouterr().out
+
+
+EVERY = [[name] for name in application.COMMANDS if name != "research"]
+EVERY += [["research", name] for names in application.RESEARCH.values() for name in names]
+
+
+@for_each("command", EVERY)
+def test_help_names_what_an_option_takes_and_no_type_of_python(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*command, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    # The list of commands says the same without importing any.
+    assert application.first_sentence(command[-1]) in " ".join(out.split())
+    said = out.partition("\nOptions:")[2]
     assert said
     assert not re.search(r"<(str|int|float|path|list\[.*\])( range)?>", said)
 
@@ -141,10 +179,10 @@ def test_a_class_of_ones_own_has_the_code_of_its_base():
         (["design", "nowhere.csv", "--column", "a", "-p", "pml:1"], "MD106", 2),
         (["design", "--prior", "0.5,0.5", "-p", "pmll:1"], "MD107", 2),
         (["design", "--prior", "0.5,0.5", "-p", "pml:.1", "--require", "diagonal:1"], "MD301", 4),
-        (["show", "nowhere.json"], "MD601", 2),
+        (["check", "nowhere.json"], "MD601", 2),
         (["desing"], "MD701", 2),
         (["design", "--colum", "a"], "MD701", 2),
-        (["explain", "MD1"], "MD107", 2),
+        (["doctor", "MD1"], "MD107", 2),
     ],
 )
 def test_an_error_ends_with_its_code_which_is_explained(
@@ -155,7 +193,7 @@ def test_an_error_ends_with_its_code_which_is_explained(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ")
     assert line.endswith(f" [{code}]")
-    assert main(["explain", code.lower(), "--json"]) == 0
+    assert main(["doctor", code.lower(), "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)
     assert told == dataclasses.asdict(errors.explained(code))
 
@@ -168,7 +206,7 @@ def test_a_warning_ends_with_its_code(capsys):
 
 
 def test_all_codes_are_listed(capsys):
-    assert main(["explain"]) == 0
+    assert main(["doctor", "codes"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(KINDS)
 
 
@@ -217,7 +255,13 @@ def test_code_pages_without_a_sign_get_its_code(encoding, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("city\n" + "Kraków\n東京\nParis\n" * 20, encoding="utf-8")
     asked = ("design", str(table), "--column", "city", "-p", "pml:0.5")
-    for arguments in (asked, ("--help",), (), ("explain",), ("design", "--prior", "½", "-p", "ε")):
+    for arguments in (
+        asked,
+        ("--help",),
+        (),
+        ("doctor", "codes"),
+        ("design", "--prior", "½", "-p", "ε"),
+    ):
         done = process(*arguments, PYTHONIOENCODING=encoding)
         said = (done.stdout + done.stderr).decode(encoding)
         assert "UnicodeEncodeError" not in said
@@ -260,7 +304,7 @@ def test_a_path_of_windows_is_one_name_and_no_option(tmp_path, monkeypatch, caps
     asked = ["design", "--prior", "0.5,0.5", "-p", "pml:0.5", "-o", name]
     assert main(asked) == 0
     assert name in capsys.readouterr().err
-    assert main(["show", name]) == 0
+    assert main(["check", name]) == 0
     assert main(["verify", name]) == 0
     capsys.readouterr()
     assert main(["audit", r"D:\missing.json"]) == 2
@@ -276,5 +320,5 @@ def test_shells_are_told_the_commands(shell):
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
     done = process(_MECHDESIGN_COMPLETE=f"complete_{shell}", **typed)
-    assert b"estimate-change" in done.stdout
+    assert b"estimate" in done.stdout
     assert b"design\n" not in done.stdout

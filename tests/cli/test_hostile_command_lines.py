@@ -8,11 +8,10 @@ import os
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.cli.application import application
+from mechdesign.cli.application import COMMANDS, RESEARCH, load_command
 from mechdesign.errors import MechdesignError
 from mechdesign.release.ledger import Ledger
 from mechdesign.release.persons import read_budget
@@ -110,7 +109,7 @@ CASES = {
         )
     },
     **{
-        f"show {name}": ("show", f"{name}.json")
+        f"show {name}": ("check", f"{name}.json")
         for name in ("nested", "twice", "weight", "fraction", "level", "bits", "shape", "quotes")
     },
     "feature": ("plan", "k.csv", "--reports", "100", "--feature", "nested.json"),
@@ -127,28 +126,28 @@ CASES = {
         "nested.json",
     ),
     "receipt": ("estimate", "k.csv", "r.csv", "--column", "x"),
-    "loop": ("show", "loop"),
+    "loop": ("check", "loop"),
     "loop table": ("design", "loop.csv", "--column", "x", *LDP),
     "loop output": ("design", "t.csv", "--column", "x", *LDP, "-o", "loop", "--force"),
     "loop apply": ("apply", "k.csv", "loop.csv", "--column", "x", "-o", "o.csv"),
-    "null": ("show", "a\x00b"),
+    "null": ("check", "a\x00b"),
     "null table": ("design", "a\x00b", "--column", "x", *LDP),
     "null output": ("design", "t.csv", "--column", "x", *LDP, "-o", "a\x00b"),
     "null utility": ("design", "t.csv", "--column", "x", *LDP, "-u", "a\x00b"),
     "null resume": ("compare", "--prior", ".5,.5", "--resume", "a\x00b"),
-    "device": ("show", "zero"),
+    "device": ("check", "zero"),
     "device table": ("design", "zero", "--column", "x", *LDP),
     "device kernel": ("audit", "zero.csv", "--prior", ".5,.5"),
     "device utility": ("design", "t.csv", "--column", "x", *LDP, "-u", "zero"),
     "device reports": ("estimate", "k.csv", "zero.csv", "--column", "x"),
     "device output": ("design", "t.csv", "--column", "x", *LDP, "-o", "zero", "--force"),
-    "pipe": ("show", "pipe"),
+    "pipe": ("check", "pipe"),
     "pipe table": ("design", "pipe", "--column", "x", *LDP),
     "pipe kernel": ("audit", "pipe.csv", "--prior", ".5,.5"),
     "pipe utility": ("design", "t.csv", "--column", "x", *LDP, "-u", "pipe"),
     "pipe reports": ("estimate", "k.csv", "pipe.csv", "--column", "x"),
     "pipe output": ("design", "t.csv", "--column", "x", *LDP, "-o", "pipe", "--force"),
-    "folder": ("show", "."),
+    "folder": ("check", "."),
     "folder output": ("design", "t.csv", "--column", "x", *LDP, "-o", ".", "--force"),
     "times": ("compose", "k.csv", "--times", "9" * 25),
     "no times": ("compose", "k.csv", "--times", "0"),
@@ -169,18 +168,18 @@ CASES = {
     "level nan": ("design", "--prior", ".5,.5", "--privacy", "ldp:nan"),
     "control": ("design", "--prior", ".5,.5", "--privacy", "\x1b[31mldp:1\n"),
     "control column": ("design", "t.csv", "--column", "\x1b[31m\u202ex", *LDP),
-    "control file": ("show", "\x1b[31m\u202ex\n.json"),
-    "control option": ("show", "--\x1b[31m"),
-    "long": ("show", "x" * 5000),
-    "long notion": ("convert", "x" * 100_000, "--prior", ".5,.5"),
+    "control file": ("check", "\x1b[31m\u202ex\n.json"),
+    "control option": ("check", "--\x1b[31m"),
+    "long": ("check", "x" * 5000),
+    "long notion": ("research", "convert", "x" * 100_000, "--prior", ".5,.5"),
     "semicolons": ("design", "semicolons.csv", *LDP),
     "empty": ("design", "empty.csv", "--column", "x", *LDP),
     "binary": ("design", "binary.csv", "--column", "x", *LDP),
     "binary kernel": ("audit", "binary.csv", "--prior", ".5,.5"),
-    "instances": ("theorems", "check", "--all", "--instances", "9" * 20),
-    "seed": ("theorems", "check", "--all", "--seed", "9" * 30),
-    "theorem": ("theorems", "show", "\x1b[31m"),
-    "surrogate": ("show", "\udcff"),
+    "instances": ("research", "theorems", "check", "--all", "--instances", "9" * 20),
+    "seed": ("research", "theorems", "check", "--all", "--seed", "9" * 30),
+    "theorem": ("research", "theorems", "show", "\x1b[31m"),
+    "surrogate": ("check", "\udcff"),
     "time limit": (*prior(".5,.3,.2"), "-u", "mutual-information", "--time-limit", "nan"),
 }
 
@@ -277,14 +276,16 @@ def test_a_table_in_the_place_of_the_design_is_not_quoted(tmp_path, monkeypatch,
 def test_an_empty_text_is_no_file_in_any_command(folder, capsys):
     """A path would take it for the current folder, and read or write what lies there."""
     asked = []
-    for name, command in get_command(application([])).commands.items():
-        for parameter in getattr(command, "params", ()):
+    names = [[name] for name in COMMANDS if name != "research"]
+    names += [["research", name] for below in RESEARCH.values() for name in below]
+    for name in names:
+        for parameter in load_command(name[-1]).params:
             files = ("FILE", "TABLE", "KERNEL", "DESIGN", "VISITS", "FIRST", "SECOND")
             if (parameter.metavar or "").rstrip(".") not in files:
                 continue
             option = [parameter.opts[0], ""] if parameter.opts[0].startswith("-") else [""]
-            asked.append([name, *option])
-            assert main([name, *option]) == 2
+            asked.append([*name, *option])
+            assert main([*name, *option]) == 2
             out, err = capsys.readouterr()
             assert out == ""
             assert "expected the name of a file, got an empty text" in err, (name, parameter.opts)

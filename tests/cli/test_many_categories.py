@@ -53,10 +53,10 @@ def made(capsys, *more):
 
 def test_it_is_made_and_shown(place, capsys):
     assert "300 symbols" in made(capsys)
-    code, out, _ = run(capsys, "show", "s.json")
+    code, out, _ = run(capsys, "check", "s.json")
     assert code == 0
     assert "of any kernel at least" in out
-    code, out, _ = run(capsys, "show", "s.json", "--json")
+    code, out, _ = run(capsys, "check", "s.json", "--json")
     assert json.loads(out)["labels"][:2] == ["w0", "w1"]
     code, _, err = run(capsys, *WORDS, "-o", "s.json")
     assert code == 2
@@ -171,7 +171,7 @@ def test_symbols_of_a_few_masses(place, capsys):
         (["estimate", "s.json", "people.csv", "--column", "id"], "raw data"),
         (["estimate", "s.json", "people.csv", "--column", "id", "--plot", "a.svg"], "--plot"),
         (["estimate", "s.json", "people.csv", "--column", "id", "--by", "blocks"], "by for a"),
-        (["plot", "s.json", "-o", "a.svg"], "matrix"),
+        (["report", "s.json", "-o", "a.svg"], "matrix"),
         (["report", "s.json", "-o", "a.html"], "matrix"),
         (["compose", "s.json", "s.json", "--prior", "0.5,0.5"], ""),
     ],
@@ -279,7 +279,7 @@ def test_others_get_its_groups_and_chances_without_the_counts(place, capsys):
     assert code == 0
     assert "[MD809]" in err
     assert "saved p.json" in err
-    code, _, err = run(capsys, "show", "g.json", "--public", "q.json")
+    code, _, err = run(capsys, "check", "g.json", "--public", "q.json")
     assert code == 0
     assert (place / "p.json").read_text() == (place / "q.json").read_text()
     assert [(place / name).stat().st_mode & 0o077 for name in ("g.json", "p.json")] == [0, 0o044]
@@ -293,7 +293,7 @@ def test_others_get_its_groups_and_chances_without_the_counts(place, capsys):
         ["plan", "p.json", "--error", "0.1"],
         ["audit", "p.json"],
         ["compose", "p.json", "g.json"],
-        ["show", "p.json", "--public", "again.json"],
+        ["check", "p.json", "--public", "again.json"],
     ):
         code, _, err = run(capsys, *command)
         assert code == 0, (command, err)

@@ -1,4 +1,4 @@
-"""``mechdesign order``: the three orders of two saved kernels."""
+"""``mechdesign research order``: the three orders of two saved kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(run):
 
 
 def test_the_three_orders_are_told_apart(run):
-    code, out, _ = run("order", "erase.json", "flip.json")
+    code, out, _ = run("research", "order", "erase.json", "flip.json")
     assert code == 0
     lines = out.replace("\n ", " ").splitlines()
     assert lines[0].startswith("post-processing: no")
@@ -26,7 +26,7 @@ def test_the_three_orders_are_told_apart(run):
 
 
 def test_turned_round_the_second_is_ahead_at_a_prior(run):
-    code, out, _ = run("order", "flip.json", "erase.json", "--json")
+    code, out, _ = run("research", "order", "flip.json", "erase.json", "--json")
     found = json.loads(out)
     assert code == 0
     assert [found[key]["verdict"] for key in ("post_processing", "less_noisy")] == ["no", "no"]
@@ -34,7 +34,7 @@ def test_turned_round_the_second_is_ahead_at_a_prior(run):
 
 
 def test_a_file_that_is_not_there_is_one_line(run):
-    code, out, err = run("order", "erase.json", "none.json")
+    code, out, err = run("research", "order", "erase.json", "none.json")
     assert code == 2
     assert not out
     assert "Traceback" not in err

@@ -157,10 +157,10 @@ def test_a_sub_convex_utility_and_the_file_it_was_designed_for(folder):
     text = done(folder, "design", *PRIOR, "-p", "pml:.3", "-u", path, "-o", "m.json")
     assert "PML(0.3)" in text
     # The file names the utility, but nothing in it is imported.
-    found = run(folder, "show", "m.json")
+    found = run(folder, "check", "m.json")
     assert found.returncode == 2
     assert "'hellinger' is not known here; import the module that defines it" in found.stderr
-    assert done(folder, "--import", "mine.utilities", "show", "m.json").startswith(text)
+    assert done(folder, "--import", "mine.utilities", "check", "m.json").startswith(text)
 
 
 @pytest.mark.slow
@@ -179,10 +179,12 @@ def test_a_notion_in_every_command_that_takes_one(folder):
     )  # fmt: skip
     values = {point["notion"]: point["value"] for point in compared["points"]}
     assert set(values) == {"AgainstUniform", "AgainstUniform(2ε) + LDP", "PML"}
-    designed = json.loads(done(folder, "--import", "mine.notions", "show", "m.json", "--json"))
+    designed = json.loads(done(folder, "--import", "mine.notions", "check", "m.json", "--json"))
     assert values["AgainstUniform"] == pytest.approx(designed["certificate"]["value"], abs=1e-9)
     tight = json.loads(
-        done(folder, "convert", f"{path}:0.5", *PRIOR, "--to", path, "--tight", "--json")
+        done(
+            folder, "research", "convert", f"{path}:0.5", *PRIOR, "--to", path, "--tight", "--json"
+        )
     )
     assert tight["given"] == ["againstuniform:0.5"]
     assert tight["implied"][0]["levels"][0]["level"] == pytest.approx(0.5, abs=1e-6)
@@ -201,10 +203,10 @@ def test_an_instance_brings_its_own_levels(folder, name):
 @pytest.mark.parametrize("name", slow_but(1, ["bars", "figure"]))
 def test_a_picture(folder, name):
     done(folder, "design", *PRIOR, "-p", "pml:.5", "-p", "ldp:2", "-o", "m.json")
-    done(folder, "plot", "m.json", "-k", f"mine.pictures:{name}", "-o", "m.svg")
+    done(folder, "report", "m.json", "-k", f"mine.pictures:{name}", "-o", "m.svg")
     text = (folder / "m.svg").read_text()
     assert "<svg" in text
-    line = refused(folder, "plot", "m.json", "-k", "mine.pictures:nothing", "-o", "n.svg")
+    line = refused(folder, "report", "m.json", "-k", "mine.pictures:nothing", "-o", "n.svg")
     assert "expected a function that returns matplotlib axes or a figure, got 3" in line
     assert not (folder / "n.svg").exists()
 
@@ -242,13 +244,13 @@ def test_mistakes_are_one_line(folder, case):
 
 
 def test_a_module_that_is_not_found_for_a_file(folder):
-    assert "no module named 'mien'" in refused(folder, "--import", "mien", "show", "m.json")
-    assert "expected a module" in refused(folder, "--import", "../mine", "show", "m.json")
+    assert "no module named 'mien'" in refused(folder, "--import", "mien", "check", "m.json")
+    assert "expected a module" in refused(folder, "--import", "../mine", "check", "m.json")
 
 
 def test_a_missing_function_is_named(folder):
     (folder / "k.csv").write_text("input,a,b\na,.9,.1\nb,.2,.8\n")
-    arguments = ("plot", "k.csv", "--prior", ".5,.5", "-o", "k.svg", "-k")
+    arguments = ("report", "k.csv", "--prior", ".5,.5", "-o", "k.svg", "-k")
     assert "did you mean 'bars'?" in refused(folder, *arguments, "mine.pictures:bar")
 
 
@@ -267,7 +269,7 @@ def test_a_file_never_causes_an_import(folder):
         {"notions": [{"name": "sly:Notion", "parameters": {"epsilon": 1.0}}]},
     ):
         (folder / "forged.json").write_text(json.dumps(seal({**content, **change})))
-        for arguments in (("show",), ("audit",), ("compose",), ("plan", "--reports", "100")):
+        for arguments in (("check",), ("audit",), ("compose",), ("plan", "--reports", "100")):
             found = run(folder, arguments[0], "forged.json", *arguments[1:])
             assert found.returncode == 2
             assert "is not known here" in found.stderr

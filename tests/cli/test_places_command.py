@@ -49,7 +49,7 @@ def test_from_visits_to_reports_and_back(visits, tmp_path, capsys, monkeypatch):
     assert {(float(r["lat"]), float(r["lon"])) for r in rows} <= set(town.labels)
     assert main(["audit", str(saved)]) == 0
     assert main(["verify", str(saved)]) == 0
-    assert main(["plot", str(saved), "--kind", "places", "-o", str(tmp_path / "m.png")]) == 0
+    assert main(["report", str(saved), "--kind", "places", "-o", str(tmp_path / "m.png")]) == 0
 
 
 def test_json_and_cells_and_a_floor_on_the_attack(visits, tmp_path, capsys):

@@ -296,38 +296,38 @@ def test_audits_by_samples_tell_how_far_they_are(stages):
 
 
 def test_the_checker_tells_how_far_it_is(stages, tmp_path, monkeypatch):
-    from mechdesign.cli import verify
+    from mechdesign.cli import proving
 
     found = md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Estimation(), md.LDP(1))
     files = [tmp_path / "one.json", tmp_path / "two.json"]
     for file in files:
         md.save(found, file)
-    checker = [sys.executable, "-I", "-S", str(verify._CHECKER)]
-    code, printed, said = verify._run([*checker, "--json", "--progress", *map(str, files)])
-    plain = verify._run([*checker, "--json", *map(str, files)])
+    checker = [sys.executable, "-I", "-S", str(proving._CHECKER)]
+    code, printed, said = proving._run([*checker, "--json", "--progress", *map(str, files)])
+    plain = proving._run([*checker, "--json", *map(str, files)])
     assert (code, printed, said) == plain
     assert (code, said) == (0, "")
     assert [(part.label, part.done, part.total) for part in stages] == [
         ("extreme columns", 0, 8),
         ("extreme columns", 0, 8),
     ]
-    verify._follow(["progress 0 128\n", "progress 32 128\n", "progress 96 128\n"])
+    proving._follow(["progress 0 128\n", "progress 32 128\n", "progress 96 128\n"])
     assert (stages[2].done, stages[2].total) == (96, 128)
-    assert "usage" in verify._run(checker)[2]
+    assert "usage" in proving._run(checker)[2]
 
 
 LONG = [
-    ["show", "m.json"],
+    ["check", "m.json"],
     ["audit", "m.json"],
     ["verify", "m.json"],
     ["compose", "m.json"],
     ["plan", "m.json", "--reports", "100"],
-    ["order", "m.json", "m.json"],
-    ["envelope", "m.json", "--levels", "0.5"],
-    ["contraction", "m.json"],
-    ["convert", "pml:0.1", "--prior", "0.5,0.5", "--to", "ldp", "--tight"],
+    ["research", "order", "m.json", "m.json"],
+    ["research", "envelope", "m.json", "--levels", "0.5"],
+    ["research", "contraction", "m.json"],
+    ["research", "convert", "pml:0.1", "--prior", "0.5,0.5", "--to", "ldp", "--tight"],
     ["report", "m.json", "-o", "m.html"],
-    ["plot", "m.json", "-o", "m.png"],
+    ["report", "m.json", "-o", "m.png"],
 ]
 
 
@@ -345,7 +345,8 @@ def test_commands_that_may_take_long_say_so(arguments, tmp_path, monkeypatch, ca
         yield
         told.append("done")
 
-    command = importlib.import_module(f"mechdesign.cli.{arguments[0]}")
+    name = {"verify": "proving"}.get(arguments[0], arguments[arguments[0] == "research"])
+    command = importlib.import_module(f"mechdesign.cli.{name}")
     monkeypatch.setattr(command, "waiting", recorded)
     assert main(arguments) == 0
     assert capsys.readouterr().err.count("\r") == 0

@@ -179,12 +179,6 @@ def test_information_of_rare_symbols_at_extreme_levels():
     assert at_edge.points[0].bound < 1e-10
 
 
-def test_even_information_at_high_levels_needs_no_search():
-    even, information = md.Prior([0.25] * 4), md.utility.MutualInformation()
-    found = md.design(even, information, md.LDP(30), solver="column-generation")
-    assert found.value == pytest.approx(np.log(4), rel=1e-9)
-
-
 def test_what_no_file_can_hold_is_refused_before_anything_is_designed(tmp_path, monkeypatch):
     monkeypatch.setattr(Walk, "step", lambda self, problem: pytest.fail("designed"))
     mine = md.utility.FInformation(lambda t: t * t - 1, "mine")

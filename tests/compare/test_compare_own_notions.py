@@ -10,7 +10,7 @@ import pytest
 
 import mechdesign as md
 from mechdesign.papers.claims import THEOREMS
-from mechdesign.privacy.notion import NOTIONS, told_apart
+from mechdesign.privacy.notion import NOTIONS
 from mechdesign.theory import conversion
 from mechdesign.theory.rules import QUANTITIES, RULES
 
@@ -140,10 +140,3 @@ def test_notions_that_differ_in_parameters_alone_are_told_apart_in_the_tables():
     assert "DP(0.5, adjacent)" in page
     assert "LDP(0.5)" in page.splitlines()
     assert found.select("even").rows()[0]["privacy"] == "featurepml:0.5"
-
-
-def test_tables_that_are_parts_of_others_are_told_apart():
-    short, long = (md.DP(1, pairs) for pairs in ([(0, 1)], [(0, 1), (1, 2)]))
-    texts = told_apart([short, long, short])
-    assert texts[0] == texts[2] == "DP(1) (neighbours=only (0, 1))"
-    assert texts[1] == "DP(1) (neighbours=(1, 2))"

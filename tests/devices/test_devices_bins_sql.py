@@ -230,3 +230,12 @@ def test_what_is_refused():
     refused(lambda: md.bins_to_sql(bins, "x", "sqlite"), "dialect", error=UnknownNameError)
     refused(lambda: md.bins_to_sql([0, 1], "x", "duckdb"), "Bins")
     refused(lambda: md.bins_to_sql(bins, "x" * 64, "duckdb"), "column")
+
+
+def test_bins_of_dates_are_refused_by_name_before_anything_is_warned_of(tmp_path):
+    table = {"day": ["2020-01-02", "2020-05-03", "2020-07-04", "2020-12-31", "2020-11-30"]}
+    prior = md.Prior.from_data(pd.DataFrame(table), "day", bins=md.bins(of="quarter"))
+    made = md.design(prior, md.utility.Hamming(), md.PML(0.5))
+    asked = {"dialect": "postgresql", "table": "t", "column": "day"}
+    for options in ({"to": "javascript"}, {"to": "sql", **asked}):
+        refused(lambda o=options: md.export(made, tmp_path / "f", **o), "bins of column 'day'")

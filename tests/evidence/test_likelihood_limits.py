@@ -73,14 +73,6 @@ def test_the_bound_on_mixtures_covers_every_exact_tail(sizes, masses):
     assert seen > 10  # a control: limits that never exclude anything would pass
 
 
-def test_mixtures_are_sharper_than_their_symbols():
-    """The same reports bound the mean of twenty symbols more closely than each of them."""
-    counts = np.tile([60.0, 40.0], (20, 1))
-    mixture = Weights(np.arange(20), np.full(20, 0.05))
-    lower, upper = likelihood_limits(counts, np.full(20, 100.0), [point(), mixture], Error(0.01, 2))
-    assert upper[1, 0] - lower[1, 0] < 0.35 * (upper[0, 0] - lower[0, 0])
-
-
 def _coverage(rng, rows, drawn, size, error, repetitions, known):
     """How often the limits on all likelihoods of all hypotheses hold together."""
     n = len(rows)

@@ -71,13 +71,6 @@ def kernels_with_priors(draw):
     return mechanism, draw(priors(mechanism.shape[0]))
 
 
-@st.composite
-def chains(draw):
-    """Three kernels that can be cascaded."""
-    sizes = [draw(SIZES) for _ in range(4)]
-    return tuple(draw(kernels(sizes[k], sizes[k + 1])) for k in range(3))
-
-
 FLIP = Mechanism([[0.75, 0.25], [0.25, 0.75]], inputs=["no", "yes"], outputs=["no", "yes"])
 FAIR = Prior([0.5, 0.5], ["no", "yes"])
 SKEW = Prior.from_counts([3, 1], ["no", "yes"])
@@ -90,50 +83,6 @@ def test_output_distribution_and_joint():
     assert FLIP.output_distribution(FAIR).tolist() == [0.5, 0.5]
     assert FLIP.output_distribution(SKEW).tolist() == [0.625, 0.375]
     assert FLIP.joint(SKEW).tolist() == [[0.5625, 0.1875], [0.0625, 0.1875]]
-
-
-def test_posterior_is_bayes_rule():
-    expected = [[0.9, 0.5], [0.1, 0.5]]
-    np.testing.assert_allclose(FLIP.posterior(SKEW), expected, rtol=1e-15)
-
-
-def test_information_density_is_log_posterior_over_prior():
-    expected = np.log([[0.9 / 0.75, 0.5 / 0.75], [0.1 / 0.25, 0.5 / 0.25]])
-    np.testing.assert_allclose(FLIP.information_density(SKEW), expected, rtol=1e-12)
-
-
-def test_an_outcome_that_rules_a_symbol_out_has_density_minus_infinity():
-    sure = Mechanism(np.eye(2), ["no", "yes"], ["no", "yes"])
-    density = sure.information_density(SKEW)
-    assert density[0, 1] == density[1, 0] == -math.inf
-    assert density[0, 0] == pytest.approx(math.log(4 / 3))
-    assert sure.posterior(SKEW).tolist() == [[1, 0], [0, 1]]
-
-
-def test_an_outcome_of_probability_zero_teaches_nothing():
-    mechanism = Mechanism([[1, 0], [1, 0]], ["no", "yes"])
-    assert mechanism.posterior(SKEW).tolist() == [[0.75, 0.75], [0.25, 0.25]]
-    assert mechanism.information_density(SKEW).tolist() == [[0, 0], [0, 0]]
-
-
-def test_a_symbol_of_zero_mass_has_a_posterior_and_a_density():
-    with pytest.warns(ZeroMassWarning):
-        prior = Prior([1, 0], ["no", "yes"])
-    assert FLIP.posterior(prior).tolist() == [[1, 1], [0, 0]]
-    np.testing.assert_allclose(
-        FLIP.information_density(prior), np.log([[1, 1], [1 / 3, 3]]), atol=1e-15
-    )
-    split = Mechanism(np.eye(2), ["no", "yes"])
-    assert split.posterior(prior).tolist() == [[1, 1], [0, 0]]
-    assert np.isfinite(split.information_density(prior)[:, 1]).all()
-
-
-@given(kernels_with_priors())
-def test_columns_of_the_posterior_sum_to_one(pair):
-    mechanism, prior = pair
-    posterior = mechanism.posterior(prior)
-    assert posterior.min() >= 0
-    np.testing.assert_allclose(posterior.sum(axis=0), 1, rtol=1e-12)
 
 
 @given(kernels_with_priors())
@@ -163,31 +112,13 @@ def test_a_prior_over_other_symbols_is_refused(method):
 # Exact numbers
 
 
-def test_weights_hold_the_floats_given_exactly():
-    numbers = [[0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]]
-    assert exact(Mechanism(numbers)) == [[Fraction(x) for x in row] for row in numbers]
-
-
-@given(st.lists(st.floats(1e-300, 1), min_size=2, max_size=5))
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=5))
 def test_tiny_entries_are_kept_exactly(values):
     row = [v / 8 for v in values]
     row.append(1 - math.fsum(row))
     mechanism = Mechanism([row])
     assert exact(mechanism) == [[Fraction(x) for x in row]]
     assert mechanism.row_error == abs(sum(map(Fraction, row)) - 1)
-
-
-def test_subnormal_entries_are_kept_exactly():
-    mechanism = Mechanism([[1.0, 5e-324]])
-    assert exact(mechanism) == [[1, Fraction(5e-324)]]
-    assert mechanism.row_error == Fraction(5e-324)
-    assert mechanism.kernel.tolist() == [[1.0, 5e-324]]
-
-
-def test_rows_that_sum_to_one_exactly_are_known_as_such():
-    assert FLIP.is_exact
-    assert FLIP.row_error == 0
-    assert FLIP.kernel.tolist() == [[0.75, 0.25], [0.25, 0.75]]
 
 
 def test_row_error_is_the_largest_exact_distance_from_one():
@@ -226,34 +157,15 @@ def test_the_array_given_is_copied():
     assert mechanism.kernel.tolist() == [[0.5, 0.5]]
 
 
-def test_labels_default_to_positions():
-    assert Mechanism([[1, 0, 0], [0, 1, 0]]).inputs == (0, 1)
-    assert Mechanism([[1, 0, 0], [0, 1, 0]]).outputs == (0, 1, 2)
-    assert Mechanism([[1, 0, 0], [0, 1, 0]]).shape == (2, 3)
-
-
 # Operations, each against the same thing done in rationals
 
 
-@given(chains())
-def test_cascade_is_the_exact_matrix_product(chain):
-    a, b, _ = chain
-    assert exact(a.cascade(b)) == product_of(exact(a), exact(b))
+@given(st.data(), SIZES, SIZES, SIZES)
+def test_cascade_is_the_exact_matrix_product(data, n, m, k):
+    a, b = data.draw(kernels(n, m)), data.draw(kernels(m, k))
+    assert exact(a @ b) == product_of(exact(a), exact(b))
     assert a @ b == a.cascade(b)
     assert (a @ b).is_exact
-
-
-@given(chains())
-def test_cascade_is_associative(chain):
-    a, b, c = chain
-    assert (a @ b) @ c == a @ (b @ c)
-    assert hash((a @ b) @ c) == hash(a @ (b @ c))
-
-
-@given(kernels())
-def test_cascade_with_the_identity_changes_nothing(mechanism):
-    identity = Mechanism(np.eye(mechanism.shape[1]))
-    assert mechanism @ identity == mechanism
 
 
 def test_long_cascades_stay_exact():
@@ -295,12 +207,6 @@ def test_parallel_multiplies_likelihoods(data, n):
         }
 
 
-@given(st.data(), SIZES)
-def test_a_parallel_report_merged_to_one_part_is_that_part(data, n):
-    a, b = data.draw(kernels(n)), data.draw(kernels(n))
-    assert a.parallel(b).merge(lambda pair: pair[0]) == a
-
-
 @given(st.data(), kernels())
 def test_merging_equals_cascading_with_a_deterministic_channel(data, mechanism):
     m = mechanism.shape[1]
@@ -314,6 +220,19 @@ def test_merging_equals_cascading_with_a_deterministic_channel(data, mechanism):
     assert merged == mechanism @ Mechanism(channel, outputs=names)
 
 
+@for_each(
+    ("groups", "words"),
+    [
+        *((g, "at most once") for g in ([["a", "x"]], [["a"], ["a", "b"]], [["a", "a"]], [[[]]])),
+        *((groups, "lists of output labels") for groups in (["bc"], [3], 3, None)),
+        ([["a", "b"]], "whose names are no outputs"),
+    ],
+)
+def test_groups_that_part_no_outputs_are_refused(groups, words):
+    mechanism = Mechanism([[0.5, 0.25, 0.25]], outputs=["a", "b", ("a", "b")])
+    refused(lambda: mechanism.merge(groups), "groups of outputs", words)
+
+
 def test_merge_with_lists_names_groups_by_their_labels():
     mechanism = Mechanism([[0.5, 0.25, 0.25], [0.125, 0.375, 0.5]], outputs=["a", "b", "c"])
     merged = mechanism.merge([["a", "c"]])
@@ -322,22 +241,6 @@ def test_merge_with_lists_names_groups_by_their_labels():
     assert mechanism.merge([]) == mechanism
     assert mechanism.merge([["b"]]) == mechanism
     assert mechanism.merge([["a", "b", "c"]]).kernel.tolist() == [[1], [1]]
-
-
-@for_each("groups", [[["a", "x"]], [["a"], ["a", "b"]], [["a", "a"]], [[["a"], "b"]]])
-def test_merge_refuses_outputs_that_are_unknown_or_named_twice(groups):
-    mechanism = Mechanism([[0.5, 0.5]], outputs=["a", "b"])
-    refused(lambda: mechanism.merge(groups), "at most once")
-
-
-def test_merge_does_not_swallow_an_output_that_bears_the_name_of_a_group():
-    pair = ("a", "b")
-    mechanism = Mechanism([[0.5, 0.25, 0.25]], outputs=["a", "b", pair])
-    try:
-        merged = mechanism.merge([["a", "b"]])
-    except KernelError:
-        return
-    assert merged.kernel.tolist() == [[0.75, 0.25]]
 
 
 @given(st.data(), SIZES, SIZES, st.floats(0, 1))
@@ -349,13 +252,6 @@ def test_mix_is_the_exact_convex_combination(data, n, m, weight):
         for r, s in zip(exact(a), exact(b), strict=True)
     ]
     assert exact(a.mix(b, weight)) == wanted
-
-
-def test_mix_with_weight_zero_and_one_gives_the_parts():
-    constant = Mechanism([[1, 0], [1, 0]], FLIP.inputs, FLIP.outputs)
-    assert FLIP.mix(constant, 0) == FLIP
-    assert FLIP.mix(constant, 1) == constant
-    assert FLIP.mix(constant, 0.5).kernel.tolist() == [[0.875, 0.125], [0.625, 0.375]]
 
 
 @for_each("weight", [-0.1, 1.5, math.nan, math.inf, "half", None, [0.5]])
@@ -443,12 +339,6 @@ def test_text_of_a_large_kernel_counts_what_it_leaves_out():
     assert "more inputs" not in Mechanism(np.eye(12)).to_text()
 
 
-def test_long_labels_are_cut():
-    mechanism = Mechanism([[1.0]], ["an input with a very long name"], ["another long name"])
-    assert "an input…ong name" in mechanism.to_text()
-    assert "anothe…name" in mechanism.to_text()
-
-
 class _Reader(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
@@ -477,10 +367,6 @@ def test_html_is_well_formed_and_escapes_labels():
     assert any("1 input × 2 outputs" in cell for cell in reader.cells)
 
 
-def test_html_of_a_large_kernel_stays_small():
-    assert len(Mechanism(np.eye(400))._repr_html_()) < 200_000
-
-
 # Equality
 
 
@@ -501,26 +387,21 @@ def test_pickle_round_trip():
 
 # Kernels that are refused
 
+
+@for_each("side", ["inputs", "outputs"])
+def test_bad_labels_are_refused(side):
+    found = refused(lambda: Mechanism(np.eye(2), **{side: ["a", "a"]}), "'a' more than once")
+    assert side in found.subject
+
+
 BAD_KERNELS = {
     "row sum above": ([[0.5, 0.6]], "sum 1.1 in row 0", "normalise=True"),
     "row sum below": ([[1, 0], [0.5, 0.4]], "sum 0.9 in row 1"),
-    "row of zeros": ([[1, 0], [0, 0]], "sum 0 in row 1"),
-    "just above rounding": ([[0.5, 0.5 + 2e-6]], "within 1e-6"),
     "negative": ([[1.5, -0.5]], "-0.5 in row 0, column 1"),
     "nan": ([[1, 0], [math.nan, 1]], "nan in row 1, column 0"),
-    "infinite": ([[math.inf, 0]], "inf in row 0"),
     "vector": ([0.5, 0.5], "shape (2,)"),
-    "scalar": (1.0, "shape ()"),
-    "cube": (np.ones((1, 1, 1)), "shape (1, 1, 1)"),
     "empty": ([], "shape (0,)"),
-    "no outputs": (np.ones((2, 0)), "shape (2, 0)"),
-    "no inputs": (np.ones((0, 2)), "shape (0, 2)"),
-    "ragged": ([[1], [0.5, 0.5]], "rows of equal length"),
-    "text": ([["a", "b"]], "numbers"),
-    "one text": ("kernel", "numbers"),
-    "none": ([[None, 1]], "nan in row 0"),
     "nothing": (None, "got"),
-    "complex": (np.array([[0.5 + 3j, 0.5]]), "numbers"),
     "overflowing": ([[1e308, 1e308]], "sum"),
 }
 
@@ -543,22 +424,6 @@ def test_normalise_makes_a_kernel_or_refuses(kernel):
     assert mechanism.kernel.tolist() == [[0.5, 0.5]]
 
 
-@for_each("side", ["inputs", "outputs"])
-@for_each(
-    ("labels", "words"),
-    [
-        (["a", "a"], ["distinct", "'a' more than once"]),
-        (["a"], ["2 labels", "got 1"]),
-        ("ab", ["single text"]),
-        ([["a"], "b"], ["hashable"]),
-        (7, ["7"]),
-    ],
-)
-def test_bad_labels_are_refused(side, labels, words):
-    found = refused(lambda: Mechanism(np.eye(2), **{side: labels}), *words)
-    assert side in found.subject
-
-
 @settings(max_examples=200)
 @given(
     st.lists(
@@ -574,12 +439,6 @@ def test_any_array_gives_a_stochastic_kernel_or_a_kernel_error(rows):
         return
     assert mechanism.kernel.min() >= 0
     np.testing.assert_allclose(mechanism.kernel.sum(axis=1), 1, rtol=1e-12)
-
-
-@for_each("groups", [["bc"], [3], 3, None])
-def test_groups_that_are_no_lists_are_refused(groups):
-    with pytest.raises(KernelError, match="groups of outputs"):
-        Mechanism([[0.5, 0.25, 0.25]], outputs=["a", "b", "c"]).merge(groups)
 
 
 def test_what_is_no_mechanism_or_prior_is_named():

@@ -11,11 +11,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from checks import for_each
+from checks import refused as refused_by
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mechdesign import Prior
-from mechdesign.errors import InputError, PriorError, ZeroMassWarning
+from mechdesign.errors import PriorError, ZeroMassWarning
 
 FLOATS = st.floats(min_value=0, max_value=1e6, allow_nan=False)
 
@@ -30,34 +31,11 @@ def masses(prior):
     return [prior.mass(i) for i in range(len(prior))]
 
 
-def refused(make, *words, error=PriorError):
-    """The call raises the error with all three parts, on one line that has the words."""
-    with pytest.raises(error) as caught:
-        make()
-    found = caught.value
-    assert isinstance(found, InputError)
-    assert isinstance(found, ValueError)
-    assert found.subject
-    assert found.expected
-    assert found.got
-    assert found.remedy
-    text = str(found)
-    for part in (found.subject, f"expected {found.expected}", f"got {found.got}", found.remedy):
-        assert part in text
-    assert "\n" not in text
-    for word in words:
-        assert word in text
-    return found
+def refused(make, *words):
+    return refused_by(make, *words, error=PriorError)
 
 
 # Exact masses
-
-
-def test_masses_are_the_floats_own_rationals_over_their_exact_sum():
-    numbers = [0.1, 0.2, 0.7]
-    total = sum(map(Fraction, numbers))
-    assert total != 1  # the three floats do not add up to one
-    assert masses(Prior(numbers)) == [Fraction(x) / total for x in numbers]
 
 
 @given(st.lists(FLOATS, min_size=1, max_size=8).filter(any))
@@ -84,13 +62,6 @@ def test_fractions_decimals_and_integers_keep_their_values():
     assert masses(tenth) == [Fraction(1, 10), Fraction(9, 10)]
     assert masses(Prior([0.1, 0.9]))[0] != Fraction(1, 10)
     assert masses(quiet(Prior, [1, 0])) == [1, 0]
-
-
-def test_numpy_numbers_count_at_their_own_precision():
-    single = np.array([0.1, 0.9], dtype=np.float32)
-    assert masses(Prior(single))[0] == Fraction(float(single[0])) / sum(
-        Fraction(float(x)) for x in single
-    )
 
 
 def test_an_atom_of_1e_12_is_kept():
@@ -150,11 +121,6 @@ def test_entropy_uniformity_and_support():
     assert prior.restricted() is prior
 
 
-def test_probabilities_are_read_only():
-    with pytest.raises(ValueError, match="read-only"):
-        Prior([0.5, 0.5]).probabilities[0] = 1
-
-
 def test_pickle_round_trip():
     prior = Prior([0.5, 0.3, 0.2], ["a", ("b", 1), None])
     assert pickle.loads(pickle.dumps(prior)) == prior
@@ -183,23 +149,6 @@ def test_zero_mass_is_named_in_a_warning_and_kept_in_the_alphabet():
     assert inner == Prior([0.5, 0.5], ["a", "c"])
 
 
-def test_zero_mass_warning_points_at_the_caller():
-    with pytest.warns(ZeroMassWarning) as caught:
-        Prior([1, 0])
-    assert caught[0].filename == __file__
-
-
-def test_many_symbols_without_mass_are_counted():
-    with pytest.warns(ZeroMassWarning, match="19 of 20 symbols .* and 13 more"):
-        Prior.from_counts([1] + [0] * 19)
-
-
-def test_full_support_does_not_warn():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Prior([1 - 1e-12, 1e-12])
-
-
 # Other ways to get one
 
 
@@ -223,28 +172,15 @@ def test_counts_from_a_mapping_and_from_a_sequence():
     refused(lambda: Prior.from_counts({"a": 1}, ["a"]), "both", "leave out labels=")
 
 
-def test_huge_counts():
-    assert masses(Prior.from_counts([10**400, 3 * 10**400])) == [Fraction(1, 4), Fraction(3, 4)]
-
-
 # Everything that is refused
 
 BAD_NUMBERS = {
     "negative": ([-0.5, 1.5], "non-negative", "-0.5 at position 0"),
-    "negative count": ([2, -1], "non-negative", "-1 at position 1"),
     "nan": ([0.5, math.nan], "finite", "nan at position 1"),
-    "infinite": ([math.inf, 0.5], "finite", "inf at position 0"),
-    "minus infinite": ([0.5, -math.inf], "finite", "-inf"),
-    "numpy nan": (np.array([0.5, np.nan]), "finite", "position 1"),
-    "decimal nan": ([Decimal("NaN"), Decimal(1)], "finite", "NaN"),
     "text": (["0.5", "0.5"], "finite numbers", "'0.5'"),
-    "none": ([0.5, None], "None at position 1"),
     "complex": ([0.5j, 0.5], "0.5j"),
-    "nested": ([[0.5, 0.5]], "[0.5, 0.5]"),
     "matrix": (np.full((2, 2), 0.25), "a vector", "(2, 2)"),
     "scalar": (0.5, "a sequence", "0.5"),
-    "scalar array": (np.array(1.0), "vector", "()"),
-    "one text": ("0.5,0.5", "a sequence", "'0.5,0.5'"),
     "nothing": ([], "at least one symbol", "none"),
     "none at all": (None, "a sequence", "None"),
 }
@@ -259,37 +195,15 @@ def test_bad_numbers_are_refused(make, case):
 
 @for_each(
     ("values", "got"),
-    [([0.5, 0.4], "sum 0.9"), ([3, 4], "sum 7"), ([0.0, 0.0], "sum 0"), ([1e300, 1e300], "sum 2")],
+    [([0.5, 0.4], "sum 0.9"), ([0.0, 0.0], "sum 0"), ([1e308, 1e308], "sum 2"), ([10**400], "sum")],
 )
 def test_probabilities_that_do_not_sum_to_one_are_refused(values, got):
     refused(lambda: Prior(values), got, "from_counts")
 
 
-@pytest.mark.parametrize("values", [[1e308, 1e308], [10**400], [Fraction(10) ** 400, 1]])
-def test_sums_beyond_the_largest_float_are_refused_too(values):
-    refused(lambda: Prior(values), "sum")
-
-
 def test_counts_without_mass_are_refused():
     refused(lambda: Prior.from_counts([0, 0]), "zero mass everywhere")
     refused(lambda: Prior.from_counts({}), "at least one symbol")
-
-
-@for_each(
-    ("labels", "words"),
-    [
-        (["a", "a"], ["distinct", "'a' more than once"]),
-        ([1, 1.0], ["1.0 more than once"]),
-        ([1, np.int64(1)], ["1 more than once"]),
-        (["a"], ["2 labels", "1"]),
-        (["a", "b", "c"], ["2 labels", "3"]),
-        ("ab", ["the single text 'ab'"]),
-        ([["a"], ["b"]], ["hashable", "['a'] of type list"]),
-        (5, ["5"]),
-    ],
-)
-def test_bad_labels_are_refused(labels, words):
-    refused(lambda: Prior([0.5, 0.5], labels), *words)
 
 
 @given(

@@ -49,18 +49,6 @@ def test_labels_must_have_a_part_for_each_attribute():
         md.Mechanism([[1], [1]], ["ab", "cd"]).with_schema(BOTH)
 
 
-def test_a_single_column_may_hold_tuples():
-    assert md.Prior([0.5, 0.5], [("a", "b"), ("c",)]).with_schema("x").schema == Schema.of("x")
-
-
-def test_nothing_is_known_unless_somebody_said_so():
-    known = md.Prior([0.5, 0.5])
-    assert known.schema is None
-    assert known.with_schema("x").with_schema(None).schema is None
-    assert known.schema is None
-    assert md.Mechanism([[1], [1]]).schema is None
-
-
 def test_a_column_of_a_table_brings_its_name():
     assert md.Prior.from_csv("titanic", "class").schema == Schema.of("class")
     assert md.Prior.from_data(pd.Series(["a", "b"], name="x")).schema == Schema.of("x")
@@ -86,65 +74,24 @@ def test_kernels_keep_it():
     assert pickle.loads(pickle.dumps(one)).schema == one.schema
 
 
-@pytest.mark.parametrize(
-    "utility",
-    [md.utility.Hamming(), md.utility.MutualInformation(), md.utility.Estimation()],
-    ids=["hamming", "information", "estimation"],
-)
-def test_a_design_carries_it(utility):
-    found = md.design(prior(), utility, md.LDP(1))
-    assert found.mechanism.schema == Schema.of(BOTH)
-    again = from_json(json.loads(json.dumps(to_json(found))))
-    assert again.mechanism.schema == again.prior.schema == Schema.of(BOTH)
-
-
-def test_so_does_its_public_form():
-    found = md.design(prior(), md.utility.Hamming(), md.LDP(1))
-    told = md.PublicDesign.of(found.mechanism, found.notions)
-    again = from_json(json.loads(json.dumps(to_json(told))))
-    assert again.schema == told.schema == Schema.of(BOTH)
-    assert pickle.loads(pickle.dumps(told)).schema == told.schema
-    assert told.fingerprint == md.PublicDesign.of(told.with_schema(None), told.notions).fingerprint
-
-
-def test_a_file_without_it_loads():
-    found = md.design(prior().with_schema(None), md.utility.Hamming(), md.LDP(1))
-    content = to_json(found)
-    assert "attributes" not in json.dumps(content)
-    assert from_json(content).mechanism.schema is None
-
-
 NAMES = [{"name": "class"}, {"name": "sex"}]
 
 
-@for_each(
-    "given",
-    [
-        [],
-        [{}],
-        [{"name": "class"}] * 2,
-        [*NAMES, {"name": "age"}],
-        [{"name": 1}],
-        "class",
-        NAMES[0],
-    ],
-)
-def test_a_file_with_other_attributes_is_refused(given):
-    content = to_json(md.design(prior(), md.utility.Hamming(), md.LDP(1)))
-    for part in ("prior", "mechanism"):
-        content = {**content, part: {**content[part], "attributes": given}}
-    content = seal({key: value for key, value in content.items() if key != "digest"})
-    with pytest.raises(StorageError):
-        from_json(content)
-    with pytest.raises(verify.UnreadableError):
-        verify.check(json.dumps(content).encode())
-
-
-def test_a_kernel_that_names_other_columns_than_its_prior_is_refused():
-    content = to_json(md.design(prior(), md.utility.Hamming(), md.LDP(1)))
+@for_each("given", [[], [{}], [NAMES[0]] * 2, [*NAMES, {"name": "age"}], "class", NAMES[0], None])
+def test_files_carry_it_and_one_with_other_attributes_is_refused(given):
+    """``None`` are those of a kernel that names other columns than its prior."""
+    found = md.design(prior(), md.utility.Hamming(), md.LDP(1))
+    told = md.PublicDesign.of(found.mechanism, found.notions)
+    for made in (found, told):
+        again = from_json(json.loads(json.dumps(to_json(made))))
+        assert getattr(again, "mechanism", again).schema == Schema.of(BOTH)
+    assert told.fingerprint == md.PublicDesign.of(told.with_schema(None), told.notions).fingerprint
+    content = to_json(found)
     assert verify.check(json.dumps(content).encode()).state == verify.PROVED
-    turned = {**content["mechanism"], "attributes": NAMES[::-1]}
-    content = seal({**{k: v for k, v in content.items() if k != "digest"}, "mechanism": turned})
+    for part in ("prior", "mechanism") if given is not None else ["mechanism"]:
+        names = NAMES[::-1] if given is None else given
+        content = {**content, part: {**content[part], "attributes": names}}
+    content = seal({key: value for key, value in content.items() if key != "digest"})
     with pytest.raises(StorageError):
         from_json(content)
     with pytest.raises(verify.UnreadableError):

@@ -26,7 +26,6 @@ ELSEWHERE = {
     "collector/test_collector_postgresql.py": "a database keeps reports that are drawn with seeds",
     "devices/test_devices_bins_sql.py": "kernels that tell everything",
     "devices/test_devices_collector.py": "all reports of a browser are one person's, and counted",
-    "evidence/test_diffprivlib.py": "the library is given seeds",
     "explorer/test_explore_browser.py": "a browser shows a page",
     "house/test_import_time.py": "nothing is drawn",
     "house/test_names_of_before.py": "nothing is drawn",
@@ -38,9 +37,7 @@ ELSEWHERE = {
     "tables/test_survey_walk.py": "reports are drawn by a key or a seed",
     "views/test_accessibility.py": "a browser shows pages",
 }
-_HAS_ENTROPY = re.compile(
-    r"opendp|running_cluster|playwright|diffprivlib|spark_session|\[NODE|os\.fork"
-)
+_HAS_ENTROPY = re.compile(r"opendp|running_cluster|playwright|spark_session|\[NODE|os\.fork")
 
 
 def some_draws():

@@ -110,7 +110,7 @@ import mechdesign as md
 md.save(md.design(md.Prior([.5, .3, .2]), md.utility.Hamming(), md.PML(.5)), {str(path)!r})
 """
     output(script)
-    found = modules_of(f"from mechdesign.cli import main; main(['show', {str(path)!r}])")
+    found = modules_of(f"from mechdesign.cli import main; main(['check', {str(path)!r}])")
     assert "mechdesign.views.text" in found
     unneeded = ("mechdesign._compare", "mechdesign.theory", "mechdesign.plotting", "joblib")
     assert not [name for name in found if name.startswith(unneeded)]
@@ -138,7 +138,14 @@ def test_a_small_design_from_a_terminal_loads_one_command_and_no_scipy():
     assert not found & {"mechdesign.cli.estimate", *BASE} - used
 
 
-def test_the_help_names_every_command():
-    """A control of the two above: what loads one command can load them all."""
+def test_the_help_names_every_command_and_loads_none():
     found = modules_of("from mechdesign.cli import main; main(['--help'])")
-    assert {"mechdesign.cli.estimate", "mechdesign.cli.design", "mechdesign.cli.ledger"} <= found
+    assert not {"numpy", "mechdesign.cli.estimate", "mechdesign.cli.options"} & found
+    asked = modules_of("from mechdesign.cli import main; main(['estimate', '--help'])")
+    assert {"mechdesign.cli.estimate", "mechdesign.cli.options"} <= asked
+
+
+def test_files_are_verified_without_what_other_commands_need():
+    found = modules_of("from mechdesign.cli import main; main(['verify', 'none.json'])")
+    assert "mechdesign.cli.proving" in found
+    assert not {"numpy", "typer", "rich", "mechdesign.cli.options"} & found

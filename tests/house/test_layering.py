@@ -63,6 +63,7 @@ LAYERS = (
     ("plotting",),
     ("_try_out",),
     ("views",),
+    ("forms",),
     ("explorer", "collector"),
     ("cli",),
     ("__main__",),

@@ -10,9 +10,6 @@ import pytest
 from checks import for_each
 from recorded.make_names import public_names
 
-import mechdesign as md
-from mechdesign.program.duals import Duals
-
 RECORDED = Path(__file__).parents[1] / "recorded" / "public_names.json"
 BEFORE = json.loads(RECORDED.read_text(encoding="utf-8"))
 # Constraints on a sum over outcomes were made by `budgets`, of a kind that was not public; what
@@ -78,9 +75,3 @@ def test_what_documents_imported_is_still_imported_from_there(path):
         assert getattr(module, name) is not None
     with pytest.raises(AttributeError):
         module.never  # noqa: B018
-
-
-def test_dual_variables_of_sums_have_their_name_of_before():
-    found = md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.MIPrivacy(0.2))
-    assert found.certificate.duals.averages is found.certificate.duals.sums is not None
-    assert Duals().averages is None

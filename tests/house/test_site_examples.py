@@ -100,8 +100,8 @@ def page(folder, text):
     [
         "```python\n1 / 0\n```\n",
         "```python\nprint(2)\n```\n\n```text\n3\n```\n",
-        "```sh\nmechdesign show nothing.json\n```\n",
-        "```sh\nmechdesign data  # exit 1\n```\n",
+        "```sh\nmechdesign check nothing.json\n```\n",
+        "```sh\nmechdesign doctor data  # exit 1\n```\n",
         "```sh\nrm people.csv\n```\n",
     ],
 )

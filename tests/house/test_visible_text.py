@@ -129,7 +129,7 @@ def test_symbols_alike_in_a_file_are_warned_of(tmp_path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("show", "d.json"),
+        ("check", "d.json"),
         ("audit", "d.json"),
         ("compose", "d.json", "--times", "2"),
         ("plan", "d.json", "--reports", "1000"),
@@ -138,7 +138,7 @@ def test_symbols_alike_in_a_file_are_warned_of(tmp_path):
         ("estimate", "d.json", "r.csv", "--column", COLUMN, "--method", "likelihood"),
         ("estimate", "d.json", "t.csv", "--column", COLUMN),
         ("estimate", "d.json", "r.csv", "--column", "\x1b[31m"),
-        ("convert", "ldp:1", "--data", "t.csv", "--column", COLUMN),
+        ("research", "convert", "ldp:1", "--data", "t.csv", "--column", COLUMN),
         ("design", "t.csv", "--column", COLUMN, "-p", "ldp:1", "--solver", "all"),
         ("design", "t.csv", "--column", COLUMN, "-p", "ldp:1", "--explain"),
         ("design", "t.csv", "--column", COLUMN, "-p", "ldp:1", "--outputs", "\x1b[31m,b"),
@@ -164,7 +164,7 @@ def test_no_command_sends_a_label_raw_to_the_terminal(arguments, design, table, 
 
 def test_json_output_holds_the_labels_exactly(design, table, capsys):
     md.save(design, "d.json")
-    assert main(["show", "d.json", "--json"]) == 0
+    assert main(["check", "d.json", "--json"]) == 0
     out = capsys.readouterr().out
     assert clean(out)
     assert json.loads(out)["prior"]["labels"] == NASTY

@@ -135,6 +135,30 @@ def test_other_columns_and_missing_numbers():
         assert other.mean().error == pytest.approx(alone.mean().error, rel=1e-2)
 
 
+@quiet
+def test_likeliest_answers_lie_in_their_intervals_whatever_fits():
+    """Reports that the kernel hardly makes have unbiased answers far from the likeliest ones."""
+    noise, rows = 0.6, 0.4 * np.eye(4) + 0.15
+    bins = bins_of(0, 1, 2, 3)[0]
+    missing = md.Mechanism(rows, [*bins.labels, None], [*bins.labels, None])
+    for kernel, counts in (
+        (bins_of(0, 1, 2, 3, noise=noise)[1], [900, 0, 1100]),
+        (missing.with_schema({"x": bins}), [900, 0, 1100, 200]),
+    ):
+        made = estimated(kernel, counts, method="likelihood", confidence=0.01)
+        joint = md.estimate_joint(
+            {(y, y): n for y, n in zip(kernel.outputs, counts, strict=True)}, [kernel] * 2,
+            method="likelihood", confidence=0.01, misfit="warn",
+        )  # fmt: skip
+        mean, shares, one = made.mean(), made.histogram(), joint.marginal("first")
+        given = made.distribution[:3] / made.distribution[:3].sum()
+        assert mean.value == pytest.approx(given @ bins.midpoints)
+        assert_allclose(shares.values, given, atol=1e-9)
+        for found in (mean, shares, made.quantile(0.4), one, made, joint):
+            values = getattr(found, "value", None) or found.values
+            assert np.all((found.lower <= values) & (values <= found.upper))
+
+
 @for_each(
     "words, kernel, call",
     [

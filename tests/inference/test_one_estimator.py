@@ -264,7 +264,14 @@ def test_any_number_is_a_number():
         assert md.estimate(told, flip, feature={"a": one, "b": three}).values == [1.75]
     exact = md.plan(flip, error=Fraction(1, 50), assurance=Fraction(9, 10))
     assert exact.reports == md.plan(flip, error=0.02).reports
-    found = md.estimate(told, flip)
+    found, rate = md.estimate(told, flip), md.plan(flip, reports=99).errors
+    for confidence in (Fraction(95, 100), Decimal("0.95"), np.float32(0.95)):
+        same = md.estimate(told, flip, confidence=confidence)
+        np.testing.assert_allclose(same.lower, found.lower, atol=1e-7)
+        np.testing.assert_allclose(found.limits(confidence), (found.lower, found.upper), atol=1e-7)
+        planned = md.plan(flip, reports=99, confidence=confidence)
+        np.testing.assert_allclose(planned.errors, rate, atol=1e-7)
+        assert type(same.confidence) is type(planned.confidence) is float
     ends = [found.limits(rate, side="upper")[1] for rate in (0.5, 0.5 + 1e-6)]
     np.testing.assert_allclose(*ends, atol=1e-6)
     assert (ends[0] > found.values).all()

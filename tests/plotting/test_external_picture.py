@@ -118,7 +118,7 @@ def test_it_takes_a_design_a_mechanism_or_an_array(own):
 @pytest.mark.slow
 def test_the_command_line_draws_it_by_its_import_path(own, capsys):
     md.save(design_of(3), "m.json")
-    arguments = ["plot", "m.json", "-k", "own_pictures:plot_guesses", "-o"]
+    arguments = ["report", "m.json", "-k", "own_pictures:plot_guesses", "-o"]
     assert main([*arguments, "a.svg"]) == 0
     assert "saved a.svg" in capsys.readouterr().err
     # In a process of its own, which knows of the current folder only.
@@ -135,9 +135,10 @@ def test_the_function_is_given_the_prior_and_the_notions_that_it_asks_for(own):
     own.plot_seen = lambda kernel, prior, privacy, ax=None: (
         drawn.append((kernel, prior, privacy)) or own.plot_guesses(kernel, prior, privacy, ax)
     )
-    assert main(["plot", "m.json", "-k", "own_pictures:plot_seen", "-o", "a.svg"]) == 0
+    assert main(["report", "m.json", "-k", "own_pictures:plot_seen", "-o", "a.svg"]) == 0
     assert (
-        main(["plot", "m.json", "-p", "ldp:1", "-k", "own_pictures:plot_seen", "-o", "b.svg"]) == 0
+        main(["report", "m.json", "-p", "ldp:1", "-k", "own_pictures:plot_seen", "-o", "b.svg"])
+        == 0
     )
     (kernel, prior, privacy), (_, _, asked) = drawn
     assert kernel.mechanism == design.mechanism
@@ -145,8 +146,8 @@ def test_the_function_is_given_the_prior_and_the_notions_that_it_asks_for(own):
     # Pictures of the package are such functions.
     for name in ("plot_kernel", "plot_lifts"):
         kind = f"mechdesign.plotting:{name}"
-        assert main(["plot", "m.json", "-k", kind, "-o", f"{name}.svg"]) == 0
-        assert main(["plot", "m.json", "-k", name[5:], "-o", "own.svg", "--force"]) == 0
+        assert main(["report", "m.json", "-k", kind, "-o", f"{name}.svg"]) == 0
+        assert main(["report", "m.json", "-k", name[5:], "-o", "own.svg", "--force"]) == 0
         assert Path(f"{name}.svg").read_bytes() == Path("own.svg").read_bytes()
 
 
@@ -161,7 +162,7 @@ def test_the_function_is_given_the_prior_and_the_notions_that_it_asks_for(own):
 )
 def test_a_function_that_is_no_picture_is_named(own, name, code, fragment, capsys):
     md.save(design_of(2), "m.json")
-    assert main(["plot", "m.json", "-k", f"own_pictures:{name}", "-o", "a.svg"]) == code
+    assert main(["report", "m.json", "-k", f"own_pictures:{name}", "-o", "a.svg"]) == code
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert line.startswith("error: ")
     assert fragment in line

@@ -469,7 +469,7 @@ def test_command_line(kind, tmp_path, capsys):
     md.save(design_of(PRIORS["3 long"], md.PML(0.5)), tmp_path / "m.json")
     for k in range(2):
         assert (
-            main(["plot", str(tmp_path / "m.json"), "-k", kind, "-o", str(tmp_path / f"{k}.svg")])
+            main(["report", str(tmp_path / "m.json"), "-k", kind, "-o", str(tmp_path / f"{k}.svg")])
             == 0
         )
     assert (tmp_path / "0.svg").read_bytes() == (tmp_path / "1.svg").read_bytes()
@@ -492,7 +492,7 @@ def test_command_line_refuses(arguments, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     md.save(design_of(PRIORS["2"]), "m.json")
     (tmp_path / "k.csv").write_text("input,y,z\na,.9,.1\nb,.2,.8\n")
-    assert main(["plot", *arguments]) == 2
+    assert main(["report", *arguments]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("error: ")

@@ -118,7 +118,7 @@ def test_another_process_writes_the_same_bytes(designs, tmp_path):
     script = "import sys; from mechdesign.cli import main; sys.exit(main(sys.argv[1:]))"
     for seed in ("1", "2"):
         subprocess.run(
-            [sys.executable, "-c", script, "plot", "m.json", "-k", "lifts", "-o", f"{seed}.svg"],
+            [sys.executable, "-c", script, "report", "m.json", "-k", "lifts", "-o", f"{seed}.svg"],
             cwd=tmp_path,
             env={**os.environ, "PYTHONHASHSEED": seed},
             check=True,
@@ -292,7 +292,7 @@ def test_priors_from_json_are_matched_with_inputs_by_name(tmp_path, capsys, monk
     for name in ("p", "q"):
         assert main(["audit", "k.csv", "--prior", f"{name}.json", "--json"]) == 0
         found.append(json.loads(capsys.readouterr().out))
-        assert main(["plot", "k.csv", "--prior", f"{name}.json", "-o", f"{name}.svg"]) == 0
+        assert main(["report", "k.csv", "--prior", f"{name}.json", "-o", f"{name}.svg"]) == 0
         capsys.readouterr()
     assert found[0] == found[1]
     assert found[0]["prior"] == {"labels": ["a", "b"], "probabilities": [0.1, 0.9]}

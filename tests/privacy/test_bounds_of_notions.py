@@ -124,28 +124,6 @@ def test_groups_refuse_what_the_prior_does_not_have(groups, said):
         md.Hypotheses.groups(prior, groups)
 
 
-def test_groups_may_hold_symbols_that_a_design_leaves_out():
-    @dataclass(frozen=True)
-    class Grouped(md.LikelihoodBound, register=False):
-        epsilon: float
-
-        def bounds(self, prior):
-            sides = md.Hypotheses.groups(prior, [["exams", "never"], ["debt", "sleep"]])
-            return [md.Bound(sides, sides, self.epsilon)]
-
-        def leakage(self, kernel, prior):
-            masses = prior.probabilities
-            rows = [prior.positions(names) for names in (["exams", "never"], ["debt", "sleep"])]
-            a, b = (masses[inside] @ kernel[inside] / masses[inside].sum() for inside in rows)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return np.abs(np.log(np.nan_to_num(a / b, nan=1.0)))
-
-    prior = with_an_empty_symbol()
-    found = md.design(prior, md.utility.Hamming(), Grouped(0.5))
-    assert found.certificate.is_optimal
-    assert md.audit(found.mechanism, prior, Grouped(0.5)).verdict is md.Verdict.YES
-
-
 def test_a_notion_that_is_no_dataclass_is_named():
     class Plain(md.LikelihoodBound, register=False):
         epsilon = 1.0

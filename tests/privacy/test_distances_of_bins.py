@@ -69,20 +69,6 @@ def test_bins_stand_at_their_midpoints(name, notion):
         assert (weights[b] <= most * weights[a]).all()
 
 
-def test_wrong_distances_would_be_found_out():
-    """The control: by their order alone, uneven bins are protected otherwise."""
-    notion = md.MetricPrivacy(0.1, "absolute")
-    even = counted([0, 1, 2])
-    found = md.design(even, HAMMING, notion).value
-    assert abs(found - md.design(prior_of(AGES), HAMMING, notion).value) > 0.1
-
-
-def test_the_missing_answer_has_no_distance():
-    prior = counted([*AGES.labels, None]).with_schema({"x": AGES})
-    notion = md.MetricPrivacy(1, "absolute")
-    refused(lambda: md.design(prior, HAMMING, notion), "None", "numbers", error=LevelError)
-
-
 def test_columns_of_tuples_stand_at_theirs():
     labels = list(itertools.product(AGES.labels, [0, 1]))
     prior = md.Prior.uniform(labels).with_schema({"age": AGES, "sex": None})

@@ -70,22 +70,6 @@ def test_many_dense_bounds_are_solved_to_a_vertex():
     assert "clarabel" in found.choice.also
 
 
-def test_few_dense_bounds_are_solved_at_a_vertex():
-    prior = md.Prior.uniform(40)
-    halves = {"even": list(range(0, 40, 2)), "odd": list(range(1, 40, 2))}
-    for notion in (md.Pufferfish(1, halves), md.FeaturePML(1, {x: x % 3 for x in range(40)})):
-        found = md.design(prior, LOSS, notion)
-        assert (found.method, found.certificate.gap < 1e-12) == ("highs-simplex", True)
-
-
-@pytest.mark.slow
-def test_entries_of_a_hundred_people():
-    prior = databases.counts_prior(100, 0.5)
-    found = md.design(prior, LOSS, md.EntryPML(0.1, 100, 0.3))
-    assert found.status == "optimal"
-    assert found.value > md.design(prior, LOSS, md.DP(0.15, "adjacent")).value
-
-
 def test_likelihoods_of_large_masses_are_exact():
     """Numbers of a million bits together are multiplied in another way than short ones."""
     rng = np.random.default_rng(1)
@@ -155,17 +139,6 @@ def test_mutual_information_is_bounded_tightly_beside_a_tiny_mass(tiny):
     found = md.design(prior, md.utility.Hamming(), md.MIPrivacy(1e-3))
     assert found.status == "optimal"
     assert found.gap < 1e-8
-
-
-def test_approximate_pufferfish_may_name_symbols_of_zero_mass():
-    secrets = {"a": [0, 1], "b": [2]}
-    notion = md.ApproximatePufferfish(0.5, 0.1, secrets)
-    with pytest.warns(md.errors.ZeroMassWarning):
-        found = md.design(md.Prior([0, 0.3, 0.7]), md.utility.Hamming(), notion)
-    assert found.status == "optimal"
-    wrong = md.ApproximatePufferfish(0.5, 0.1, {"a": ["zz"], "b": [2]})
-    with pytest.raises(md.errors.LevelError, match="'zz'"):
-        md.design(md.Prior([0.1, 0.2, 0.7]), md.utility.Hamming(), wrong)
 
 
 @for_each(

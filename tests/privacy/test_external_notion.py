@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import ClassVar
 
 import naive
 import numpy as np
@@ -14,46 +13,13 @@ import pytest
 from checks import for_each, slow_but
 from notion_contract import (
     CONTRACT,
-    compiled_program_agrees_with_the_measurement,
-    constant_kernels_leak_nothing,
-    designs_stay_within_their_level,
-    exact_levels_agree_with_the_measurement,
-    feasible_kernels_mix,
-    merging_outputs_leaks_no_more,
-    methods_agree,
-    verdicts_are_monotone_in_the_level,
 )
-from strategies import random_gains, random_level, random_mechanism
+from strategies import random_gains, random_level
 
 import mechdesign as md
-from mechdesign.certificate.certificate import fingerprint
 from mechdesign.errors import CertificateError, LevelError
 from mechdesign.exact import Verdict
 from mechdesign.privacy import NOTIONS, Bound, Hypotheses, parse_notion
-
-
-@dataclass(frozen=True)
-class OutsideFeature(md.LikelihoodBound, register=False):
-    """PML of a randomised feature U of the secret: ``feature[u][x] = P(U = u | X = x)``."""
-
-    epsilon: float
-    feature: tuple[tuple[Fraction, ...], ...]
-    needs: ClassVar = ("feature",)
-
-    def bounds(self, prior):
-        joint = [
-            [prior.mass(x) * row[x] for x in range(len(prior))] for row in self.feature if any(row)
-        ]
-        return [Bound(Hypotheses.mixtures(joint), Hypotheses.prior(prior), self.epsilon)]
-
-    def leakage(self, kernel, prior):
-        p = prior.probabilities
-        joint = np.array(self.feature, dtype=float) * p
-        q = p @ kernel
-        given = (joint / joint.sum(axis=1, keepdims=True)) @ kernel
-        return np.log(
-            np.max(given, axis=0) / np.where(q > 0, q, 1.0), where=q > 0, out=np.zeros(len(q))
-        )
 
 
 @dataclass(frozen=True)
@@ -107,134 +73,7 @@ class AgainstUniform(md.LikelihoodBound, register=False):
         return np.maximum(np.log(lift), 0.0)
 
 
-def random_feature(rng, n):
-    """A feature of two or three values with short rational probabilities."""
-    table = rng.integers(0, 5, (int(rng.integers(2, 4)), n)) + np.eye(1, n, dtype=int)
-    return tuple(
-        tuple(Fraction(int(v), int(table[:, x].sum() or 1)) for x, v in enumerate(row))
-        for row in table
-    )
-
-
-def feature_instances(rounds=20):
-    for number in range(rounds):
-        rng = np.random.default_rng([11, number])
-        n = int(rng.integers(3, 7))
-        prior = md.Prior.from_counts(rng.integers(1, 9, n).tolist())
-        notion = OutsideFeature(random_level(rng, 0.01, 1.5), random_feature(rng, n))
-        yield rng, prior, notion, random_gains(rng, n, int(rng.integers(2, 6)))
-
-
 # A feature
-
-
-def test_feature_notion_is_not_registered():
-    assert "outsidefeature" not in NOTIONS
-    assert OutsideFeature.needs
-
-
-@for_each("number", slow_but(4, range(20)))
-def test_feature_design_agrees_with_the_naive_program(number):
-    _, prior, notion, gains = list(feature_instances())[number]
-    p = prior.probabilities
-    joint = np.array(notion.feature, dtype=float) * p
-    joint = joint[joint.sum(axis=1) > 0]
-    pairs = [(row / row.sum(), p, notion.epsilon) for row in joint]
-    best = naive.optimum(p, gains, naive.ratio_rows(pairs))
-    for solver in ("auto", "highs-ipm"):
-        found = md.design(prior, md.utility.Matrix(gains), notion, solver=solver)
-        assert found.value == pytest.approx(best, abs=1e-7)
-        assert found.bound == pytest.approx(best, abs=1e-7)
-        assert found.certificate.checks[0].verdict is Verdict.YES
-        # Nothing about single symbols is promised, only about the feature.
-        assert notion.measure(found.mechanism, prior)[0] <= notion.epsilon + 1e-9
-
-
-def test_feature_leaks_less_than_the_secret():
-    """U - X - Y: PML of a feature is at most PML of the secret, so it leaves at least as much."""
-    for _, prior, notion, gains in feature_instances():
-        utility = md.utility.Matrix(gains)
-        secret = md.design(prior, utility, md.PML(notion.epsilon))
-        assert notion.check(secret.mechanism, prior).verdict is Verdict.YES
-        assert md.design(prior, utility, notion).value >= secret.value - 1e-9
-
-
-def test_feature_in_an_audit():
-    for _, prior, notion, gains in feature_instances(5):
-        found = md.design(prior, md.utility.Matrix(gains), [notion, md.LDP(4.0)])
-        report = md.audit(found.mechanism, prior, privacy=[notion, md.LDP(4.0)])
-        assert report.verdict is Verdict.YES
-        assert report.outsidefeature == report.leakages["outsidefeature"].levels[0]
-        assert report.outsidefeature <= notion.epsilon
-        assert report.outsidefeature <= report.pml
-        stricter = notion.with_levels(report.outsidefeature * 0.9)
-        if report.outsidefeature > 1e-6:
-            assert md.audit(found.mechanism, prior, privacy=stricter).verdict is Verdict.NO
-        assert stricter.feature == notion.feature
-
-
-def test_the_fingerprint_tells_features_apart():
-    """Two notions at one level that differ in their other parameters are two promises."""
-    prior, level = md.Prior([0.5, 0.3, 0.2]), 0.3
-    mechanism = md.Mechanism(np.full((3, 2), 0.5))
-    first, last = (((1, 0, 0), (0, 1, 1)), ((1, 1, 0), (0, 0, 1)))
-    features = [tuple(tuple(map(Fraction, row)) for row in table) for table in (first, last)]
-    prints = {fingerprint(prior, mechanism, (OutsideFeature(level, f),)) for f in features}
-    assert len(prints) == 2
-
-
-@pytest.mark.slow
-def test_feature_keeps_the_contract():
-    """All of it but relabelling, as the feature is tied to the order of symbols."""
-    for part in (
-        constant_kernels_leak_nothing,
-        designs_stay_within_their_level,
-        verdicts_are_monotone_in_the_level,
-        merging_outputs_leaks_no_more,
-        feasible_kernels_mix,
-        compiled_program_agrees_with_the_measurement,
-        exact_levels_agree_with_the_measurement,
-        methods_agree,
-    ):
-        part(FirstTwoSymbols)
-
-
-def test_feature_that_is_the_secret_is_pml():
-    prior = md.Prior([0.5, 0.3, 0.2])
-    identity = tuple(tuple(Fraction(int(i == j)) for j in range(3)) for i in range(3))
-    utility = md.utility.Hamming()
-    same = md.design(prior, utility, OutsideFeature(0.3, identity))
-    assert same.value == pytest.approx(md.design(prior, utility, md.PML(0.3)).value, abs=1e-9)
-
-
-def test_independent_feature_asks_nothing():
-    prior = md.Prior([0.5, 0.3, 0.2])
-    coin = ((Fraction(1, 3),) * 3, (Fraction(2, 3),) * 3)
-    with pytest.raises(md.errors.LevelError, match="asks nothing of any pair"):
-        md.design(prior, md.utility.Hamming(), OutsideFeature(0.0, coin))
-
-
-@dataclass(frozen=True)
-class FirstTwoSymbols(md.LikelihoodBound, register=False):
-    """PML of whether the secret is among the first two symbols."""
-
-    epsilon: float
-
-    def _feature(self, prior):
-        n = len(prior)
-        inside = [Fraction(int(x < 2)) for x in range(n)]
-        outside = [1 - v for v in inside]
-        return (tuple(inside), tuple(outside)) if n > 2 else (tuple(inside),)
-
-    def _full(self, prior):
-        first = tuple(Fraction(int(x == 0)) for x in range(len(prior)))
-        return OutsideFeature(self.epsilon, (*self._feature(prior), first))
-
-    def bounds(self, prior):
-        return self._full(prior).bounds(prior)
-
-    def leakage(self, kernel, prior):
-        return np.maximum(self._full(prior).leakage(kernel, prior), 0.0)
 
 
 # A metric, with matched pairs and scales
@@ -270,19 +109,6 @@ def test_metric_design_agrees_with_all_pairs(number):
         assert check.achieved[0] <= epsilon * (1 + 1e-12)
 
 
-def test_metric_levels_are_divided_by_their_scale():
-    rng = np.random.default_rng(13)
-    for _ in range(30):
-        prior = line_prior(rng, int(rng.integers(2, 6)))
-        mechanism = random_mechanism(rng, len(prior), 4)
-        mechanism = md.Mechanism.from_weights(mechanism.weights, mechanism.bits, prior.labels)
-        (measured,) = LinePrivacy(1.0).measure(mechanism, prior)
-        (achieved,) = LinePrivacy(1.0).check(mechanism, prior).achieved
-        assert achieved == pytest.approx(measured, abs=1e-9)
-        assert LinePrivacy(measured + 1e-9).check(mechanism, prior).verdict is Verdict.YES
-        assert LinePrivacy(measured - 1e-9).check(mechanism, prior).verdict is Verdict.NO
-
-
 def test_a_scale_of_zero_ties_two_symbols():
     @dataclass(frozen=True)
     class Tied(md.LikelihoodBound, register=False):
@@ -303,24 +129,6 @@ def test_a_scale_of_zero_ties_two_symbols():
         assert found.value == pytest.approx(0.65, abs=1e-9)
     told_apart = md.Mechanism(np.eye(3))
     assert Tied(1.0).check(told_apart, prior).verdict is Verdict.NO
-
-
-# Counts on {0..10}, neighbours one apart, ε = 1, uniform prior: losses of independent programs.
-COUNT_QUERY = {"absolute": 0.728544476, "squared": 1.399746422, "discrete": 0.488984402}
-
-
-@pytest.mark.parametrize(("loss", "expected"), COUNT_QUERY.items())
-def test_differentially_private_count_query(loss, expected):
-    found = md.design(md.Prior.uniform(range(11)), md.utility.Distance(loss), LinePrivacy(1.0))
-    assert -found.value == pytest.approx(expected, rel=0, abs=1e-9)
-    assert -found.bound == pytest.approx(expected, rel=0, abs=1e-9)
-
-
-def test_metric_on_a_single_symbol_asks_nothing():
-    for solver in ("auto", "highs-simplex", "highs-ipm"):
-        found = md.design(md.Prior([1.0]), md.utility.Hamming(), LinePrivacy(0.1), solver=solver)
-        assert found.value == 1
-        assert found.certificate.checks[0].achieved == (0.0,)
 
 
 # A registered one
@@ -351,10 +159,6 @@ def test_subclassing_registers(registered):
     assert report.even <= 0.25
     same = md.audit(found.mechanism, md.Prior.uniform(3))
     assert same.even == same.pml
-
-
-def test_the_registry_is_left_clean():
-    assert "even" not in NOTIONS
 
 
 @for_each("part", CONTRACT)

@@ -237,25 +237,17 @@ def test_it_is_explained(cls):
 
 
 @each
-@for_each("level", [0.02, 0.2, 0.5])
-@for_each("also", [[], [md.PML(0.6)]])
+@for_each("level, also", [(0.0, []), (0.2, []), (0.5, [md.PML(0.6)])])
 def test_designs_are_certified(cls, level, also):
     for utility in (HAMMING, md.utility.Distance("absolute")):
-        found = md.design(PRIOR, utility, [cls(level), *also])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GapWarning)
+            found = md.design(PRIOR, utility, [cls(level), *also])
         assert found.gap <= 1e-6
         assert found.certificate.checks[0].verdict is Verdict.YES
-        assert found.value > md.design(PRIOR, utility, [cls(1e-9), *also]).value + 1e-4
-        loose = md.design(PRIOR, utility, [cls(9.0), *also])
-        assert found.value <= loose.value + 1e-9
-
-
-@each
-def test_nothing_is_told_at_level_zero(cls):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
-        found = md.design(PRIOR, HAMMING, cls(0.0))
-    assert found.value == pytest.approx(0.4, abs=1e-6)
-    assert found.certificate.checks[0].achieved == (0.0,)
+        least = utility.value(md.Mechanism(np.eye(1)[[0] * 4], PRIOR.labels, [0]), PRIOR)
+        assert level or found.value == pytest.approx(0.4 if utility is HAMMING else -0.8, abs=1e-6)
+        assert least <= found.value <= md.design(PRIOR, utility, [cls(9.0), *also]).value + 1e-9
 
 
 @pytest.mark.parametrize("solver", ["auto", "epigraph-highs", "epigraph-clarabel"])
@@ -338,14 +330,6 @@ def test_checks_agree_with_measurements(cls):
 
 
 @each
-def test_it_is_audited(cls):
-    found = md.design(PRIOR, HAMMING, cls(0.2))
-    report = md.audit(found.mechanism, PRIOR, [cls(0.2), md.PML(5.0)])
-    assert report.verdict is Verdict.YES
-    assert md.audit(found.mechanism, PRIOR, cls(0.19)).verdict is Verdict.NO
-
-
-@each
 def test_it_is_saved_and_loaded(cls, tmp_path, registered):
     found = md.design(PRIOR, HAMMING, cls(0.2))
     md.save(found, tmp_path / "design.json")
@@ -353,14 +337,6 @@ def test_it_is_saved_and_loaded(cls, tmp_path, registered):
     assert again.notions == (cls(0.2),)
     assert again.mechanism == found.mechanism
     assert (again.value, again.bound, again.gap) == (found.value, found.bound, found.gap)
-
-
-@each
-def test_it_is_compared(cls, registered):
-    table = md.compare(PRIOR, HAMMING, [cls, md.MaximalLeakage], [0.1, 0.3])
-    found = {(point.notion, point.target): point.value for point in table}
-    assert len(found) == 4
-    assert found[cls.__name__, 0.3] > found[cls.__name__, 0.1]
 
 
 @each

@@ -133,36 +133,6 @@ def test_a_kernel_that_says_the_place_is_refused():
     assert md.InferenceCost(0.0, APART).check(silent, PRIOR).verdict is Verdict.YES
 
 
-@for_each("seed", range(4))
-def test_other_notions_bound_it(seed):
-    """No kernel lowers the cost by more than its ratios of likelihoods do."""
-    rng = np.random.default_rng(seed)
-    kernel = random_mechanism(rng, N, 4)
-    (found,) = md.InferenceCost(math.inf, APART).check(kernel, PRIOR).achieved
-    for other in (md.MaximalCostLeakage(math.inf), md.LDP(math.inf)):
-        assert found <= other.check(kernel, PRIOR).achieved[0] + 1e-12
-
-
-def test_symbols_of_zero_mass_have_rows_of_their_own():
-    with pytest.warns(md.errors.ZeroMassWarning):
-        prior = md.Prior([0.5, 0.0, 0.3, 0.2])
-    costs = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
-    found = md.design(
-        prior, md.utility.Distance(costs), md.InferenceCost.at_least(0.4, costs, prior)
-    )
-    assert found.gap <= 1e-6
-    assert md.inference_cost(found, prior, costs) >= 0.4 * (1 - 1e-12)
-
-
-def test_designs_are_saved_and_read_again(tmp_path):
-    notion = md.InferenceCost(0.5, APART)
-    found = md.design(PRIOR, md.utility.Distance(APART), notion)
-    md.save(found, tmp_path / "a.json")
-    again = md.load(tmp_path / "a.json")
-    assert again.notions == (notion,)
-    assert again.bound == found.bound
-
-
 WRONG = {
     "negative": (lambda: md.InferenceCost(1, [[0, -1], [1, 0]]), LevelError, "non-negative"),
     "nan": (lambda: md.InferenceCost(1, [[0, math.nan], [1, 0]]), LevelError, "finite"),

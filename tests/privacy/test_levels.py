@@ -75,20 +75,6 @@ def test_two_symbols_with_a_level_each_way(forward, back):
     np.testing.assert_allclose(found.mechanism.kernel, kernel, atol=1e-9)
 
 
-@pytest.mark.parametrize("n", [2, 3, 6])
-def test_equal_levels_are_k_ary_randomised_response(n):
-    prior, epsilon = md.Prior.uniform(n), 1.5
-    kernel = (np.ones((n, n)) + (E(epsilon) - 1) * np.eye(n)) / (n - 1 + E(epsilon))
-    for notion in (
-        md.InputDiscriminativeLDP(1, [epsilon] * n),
-        md.ContextAwareLDP.matrix(epsilon, np.ones((n, n))),
-        md.UtilityOptimisedLDP(epsilon, range(n)),
-    ):
-        np.testing.assert_allclose(
-            hamming_optimum(prior, notion).mechanism.kernel, kernel, atol=1e-9
-        )
-
-
 def test_small_levels_by_symbol_have_one_simplex_of_posteriors():
     """Where no symbol can be ruled out: posteriors with all symbols but one at their levels."""
     prior = md.Prior([0.4, 0.35, 0.25])
@@ -134,12 +120,6 @@ def test_a_kernel_is_a_merging_of_protected_and_invertible_outcomes(number):
     assert notion.check(split, prior).verdict is Verdict.YES
 
 
-def test_all_sensitive_leaves_nothing_to_tell():
-    found = md.design(md.Prior.uniform(3), md.utility.Hamming(), md.LDP(1))
-    split = md.UtilityOptimisedLDP(1, range(3)).split(found)
-    assert split.outputs == found.mechanism.outputs
-
-
 # One way is one way
 
 
@@ -161,28 +141,6 @@ def test_blocks_are_told_apart_and_their_symbols_are_not():
     assert found.value == pytest.approx(E(1) / (1 + E(1)))
 
 
-def test_an_infinite_factor_leaves_a_symbol_alone():
-    prior = md.Prior([0.5, 0.3, 0.2])
-    free = md.SymbolPML(1, {0: math.inf, 1: math.inf, 2: 0.1})
-    only = hamming_optimum(prior, free)
-    assert only.value > hamming_optimum(prior, md.PML(0.1)).value + 0.1
-    assert md.audit(only.mechanism, prior).pml > 0.5
-    assert free.check(only.mechanism, prior).achieved[0] <= 1
-
-
-def test_equal_factors_are_the_notions_without():
-    prior = md.Prior([0.5, 0.3, 0.2])
-    gains = md.utility.Matrix([[3, -1, 0.5], [0, 1, 0.2], [-2, 0.3, 1]])
-    for made, plain in (
-        (md.SymbolPML, md.PML(0.4)),
-        (md.SymbolPMC, md.PMC(0.4)),
-        (md.SymbolLIP, md.LIP(0.4)),
-        (md.InputDiscriminativeLDP, md.LDP(0.4)),
-    ):
-        found = md.design(prior, gains, made(0.8, [0.5] * 3))
-        assert found.value == pytest.approx(md.design(prior, gains, plain).value, abs=1e-9)
-
-
 def test_large_factors_are_explained_without_overflow():
     """A product of kernels has ratios that no float holds, at a level that is small."""
     flip = md.Mechanism([[0.999, 0.001], [0.001, 0.999]])
@@ -190,17 +148,6 @@ def test_large_factors_are_explained_without_overflow():
     check = md.ContextAwareLDP(1, [(0, 1, 1e4)]).check(many, md.Prior.uniform(2))
     assert check.verdict is Verdict.YES
     assert "e^2072" in check.evidence
-
-
-def test_a_level_that_is_left_free_is_found():
-    found = md.smallest(
-        lambda e: md.InputDiscriminativeLDP(e, [1, 2, 2]),
-        md.Prior.uniform(3),
-        md.utility.Hamming(),
-        at_least=0.6,
-    )
-    assert found.design.value >= 0.6
-    assert found.level - found.below < 1e-3
 
 
 # Bad input

@@ -44,29 +44,6 @@ def test_several_columns_are_the_table_of_tuples(notion):
         assert both.check(kernel, PAIRS).achieved == tabled.check(kernel, PAIRS).achieved
 
 
-def test_hide_one_column_and_tell_another():
-    """In one call, and optimal: the same design as with tables."""
-    found = md.design(PAIRS, md.utility.Hamming(of="class"), md.FeaturePML(0.5, "sex"))
-    gains = [[float(x[0] == y) for y in found.mechanism.outputs] for x in PAIRS.labels]
-    by_hand = md.design(PAIRS, md.utility.Matrix(gains), md.FeaturePML(0.5, SEX))
-    assert found.mechanism.outputs == ("1st", "2nd", "3rd", "crew")
-    assert found.value == pytest.approx(by_hand.value, abs=1e-12)
-    report = md.audit(found.mechanism, PAIRS, md.FeaturePML(0.5, SEX))
-    assert report.checks[0].verdict is md.Verdict.YES
-    assert md.FeaturePML(0.4, "sex").check(found.mechanism, PAIRS).verdict is md.Verdict.NO
-
-
-def test_distances_of_a_column():
-    prior = md.Prior([0.5, 0.3, 0.2], [("a", 1), ("b", 1), ("a", 4)]).with_schema(["x", "y"])
-    utility = md.utility.Distance("absolute", of="y")
-    assert utility.output_labels(prior) == (1, 4)
-    assert utility.gains(prior, [1, 4]).tolist() == [[0, -3], [0, -3], [-3, 0]]
-    with pytest.raises(UtilityError, match="numeric labels"):
-        md.utility.Distance("absolute", of="x").gains(prior, ["a"])
-    with pytest.raises(UtilityError, match="matrix"):
-        md.utility.Distance(np.eye(3), of="x")
-
-
 def test_estimates_of_a_column_are_its_marginal_frequencies():
     found = md.design(PAIRS, md.utility.Estimation("class"), md.LDP(1))
     tabled = md.design(PAIRS, md.utility.Estimation(CLASS), md.LDP(1))
@@ -145,10 +122,6 @@ def test_other_names_are_refused_in_a_line():
     for wrong in (3, {}, [1], []):
         with pytest.raises(UtilityError, match="name of a column"):
             md.utility.Hamming(of=wrong)
-
-
-def test_channels_of_named_columns():
-    assert md.theory.feature(PAIRS, "sex").outputs == ("female", "male")
 
 
 def test_one_command_hides_a_column_and_tells_another(tmp_path, capsys):

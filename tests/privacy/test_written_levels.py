@@ -77,6 +77,22 @@ def test_texts_that_are_no_levels_are_refused_in_one_line():
         refused(lambda value=value: md.LDP(value), "non-negative", error=LevelError)
 
 
+def test_a_level_that_is_written_for_the_command_line_is_told_in_python():
+    for text, written in (
+        ("ln 3", "md.ratio(3)"),
+        ("ln(7/3)", "md.ratio('7/3')"),
+        ("x2.5", "md.ratio('2.5')"),
+        ("1.5 bits", "md.bits('1.5')"),
+        ("1/3", "Fraction('1/3')"),
+        ("0.5", "0.5 without quotes"),
+        ("three", "md.ratio(3)"),
+    ):
+        refused(lambda text=text: md.LDP(text), written, error=LevelError)
+        refused(lambda text=text: md.ALIP(1, text), written, error=LevelError)
+    found = refused(lambda: md.LDP("three"), "md.bits", "md.ratio", error=LevelError)
+    assert "SymbolPML" not in found.remedy
+
+
 def test_sums_and_multiples_of_levels_are_exact():
     assert md.ratio(2) + md.ratio(3) == md.ratio(6) == sum([md.ratio(2), md.ratio(3)])
     assert 3 * md.ratio(2) == md.ratio(8) == md.bits(3)

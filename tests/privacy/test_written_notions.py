@@ -34,9 +34,9 @@ def test_the_command_line_designs_and_audits_them(text, tmp_path):
     table.write_text("n\n" + "\n".join("0122333") + "\n")
     file = str(tmp_path / "found.json")
     asked = ["design", str(table), "--column", "n", "--utility", "absolute", "--privacy", text]
-    run = CliRunner().invoke(application([]), [*asked, "--output", file])
+    run = CliRunner().invoke(application(), [*asked, "--output", file])
     assert run.exit_code == 0, run.output
-    assert CliRunner().invoke(application([]), ["audit", file, "--privacy", text]).exit_code == 0
+    assert CliRunner().invoke(application(), ["audit", file, "--privacy", text]).exit_code == 0
     assert md.load(file).notions == (WRITTEN[text],)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -13,7 +12,7 @@ from engines import needed, spark_session
 from libraries import TABLES, frame_of
 
 import mechdesign as md
-from mechdesign.errors import CountsWarning, DataError, EdgesWarning, InputError
+from mechdesign.errors import CountsWarning, DataError, InputError
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -90,51 +89,31 @@ def test_spark(people, expected):
         session.stop()
 
 
-@pytest.mark.parametrize("kind", ["float64", "float32"])
+@for_each("kind", ["float64", "float32"])
 def test_files(people, expected, kind, tmp_path):
+    """Under one key, 32-bit numbers on an edge are the same reports: no second release."""
     people.assign(x=people["x"].astype(kind)).to_parquet(tmp_path / "a.parquet", index=False)
     text = people.astype({"id": str})
     text.to_csv(tmp_path / "a.csv", index=False)
-    md.save(FOUND, tmp_path / "m.json")
-    design = md.load(tmp_path / "m.json")
-    assert design.mechanism.schema.bins == (BINS,)
-    for ending in ("csv", "parquet"):
-        source, target = (tmp_path / f"{name}.{ending}" for name in "ab")
-        md.privatize_file(source, target, "x", design, row="id", key=KEY, ledger=False)
-    assert parquet.read_table(tmp_path / "b.parquet")["x"].to_pylist() == expected
-    # Identities of a text file are text.
-    assert pd.read_csv(tmp_path / "b.csv")["x"].tolist() == released(text)["x"].tolist()
-    told = md.estimate(pd.read_csv(tmp_path / "b.csv")["x"], design)
-    assert told.mean().error > 0
-
-
-def test_the_public_form_knows_its_bins(people, expected, tmp_path):
-    md.save(FOUND, tmp_path / "p.json", public=True)
-    public = md.load(tmp_path / "p.json")
-    made = md.privatize(people, "x", public, row="id", key=KEY)
-    assert made["x"].tolist() == expected
-
-
-def test_a_ledger_knows_the_same_reports_of_numbers(people, tmp_path):
-    """Under one key, 32-bit numbers on an edge are the same reports: no second release."""
-    people.assign(x=people["x"].astype("float32")).to_parquet(tmp_path / "a.parquet", index=False)
-    options = {"row": "id", "key": KEY, "ledger": tmp_path / "ledger"}
-    for name in ("b", "c"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            md.privatize_file(tmp_path / "a.parquet", tmp_path / f"{name}.parquet", "x", FOUND,
-                              **options)  # fmt: skip
-    assert (
-        parquet.read_table(tmp_path / "b.parquet")["x"]
-        == (parquet.read_table(tmp_path / "c.parquet")["x"])
-    )
-
-
-def test_the_counts_of_a_column_of_numbers_are_known_again(people, tmp_path):
-    people.to_parquet(tmp_path / "a.parquet", index=False)
     fitted = md.design(md.Prior.from_data(people, "x", bins=BINS), None, md.LDP(2))
+    md.save(fitted, tmp_path / "fitted.json")
+    md.save(FOUND, tmp_path / "m.json", public=True)
+    assert md.load(tmp_path / "fitted.json").mechanism.schema.bins == (BINS,)
+    public, options = md.load(tmp_path / "m.json"), {"row": "id", "key": KEY}
+    for source, target in (
+        ("a.csv", "b.csv"),
+        ("a.parquet", "b.parquet"),
+        ("a.parquet", "c.parquet"),
+    ):
+        md.privatize_file(tmp_path / source, tmp_path / target, "x", public, **options)
+    for name in "bc":
+        assert parquet.read_table(tmp_path / f"{name}.parquet")["x"].to_pylist() == expected
+    # Identities of a text file are text.
+    reports = pd.read_csv(tmp_path / "b.csv")["x"]
+    assert reports.tolist() == released(text)["x"].tolist()
+    assert md.estimate(reports, public).mean().error > 0
     with pytest.warns(CountsWarning):
-        md.privatize_file(tmp_path / "a.parquet", tmp_path / "b.parquet", "x", fitted, ledger=False)
+        md.privatize_file(tmp_path / "a.parquet", tmp_path / "d.parquet", "x", fitted, ledger=False)
 
 
 # What is no number of a bin
@@ -158,9 +137,8 @@ def ages(values, **options):
             "1 other value of type float in 2 of the 3 rows read, first in row 1",
         ),
         ([3.0, math.inf, -math.inf], "2 other values of type float in 2 of the 3 rows read"),
-        (["77731", 3], "1 other value of type str"),
         (["zzsecret", "20 to 39"], "1 other value of type str"),
-        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "2 other values of type Timestamp"),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), "2 other values"),
         ([True, False], "2 other values of type bool"),
         ([Decimal("3.5"), Decimal(3)], "1 other value of type Decimal"),
     ],
@@ -169,14 +147,9 @@ def test_values_in_no_bin_are_refused_unseen(values, count):
     with pytest.raises(DataError) as told:
         ages(values)
     message = str(told.value)
-    assert count in message or ("Timestamp" in count and "2 other values" in message)
+    assert count in message
     assert "whole numbers from 0 on" in message
-    assert "7773" not in message
-    assert "zzsecret" not in message
-    assert "\n" not in message
-
-
-def test_they_are_quoted_where_that_is_asked_for():
+    assert not any(hidden in message for hidden in ("7773", "zzsecret", "\n"))
     with md.show_values(), pytest.raises(DataError, match="-77731"):
         ages([3, -77731])
 
@@ -186,17 +159,12 @@ def test_policies_decide_what_becomes_of_them():
     assert kept.isna().tolist() == [False, True, True, True, True, False]
     assert kept.iloc[[0, 5]].tolist() == ["0 to 19", "40 or more"]
     # At level 20 a report is the truth, but for a chance of one in 10⁸.
-    put = ages(
-        [5.0, None, -1.0], missing="replace", unseen="replace", replacement="40 or more"
-    ).tolist()
-    assert put == ["0 to 19", "40 or more", "40 or more"]
-    with pytest.raises(DataError, match="no missing values, got 1 in the 3 rows read"):
-        ages([5.0, math.nan, 1.0])
-    with pytest.raises(DataError, match="no missing values"):
-        ages(pd.array([5, None], dtype="Int64"))
-
-
-def test_labels_stand_for_themselves_among_numbers():
+    policy = {"missing": "replace", "unseen": "replace", "replacement": "40 or more"}
+    assert ages([5.0, None, -1.0], **policy).tolist() == ["0 to 19", "40 or more", "40 or more"]
+    for column in ([5.0, math.nan], pd.array([5, None], dtype="Int64")):
+        with pytest.raises(DataError, match="no missing values, got 1 in the 2 rows read"):
+            ages(column)
+    # Labels stand for themselves.
     assert ages(["20 to 39", 45, 3.0]).tolist() == ["20 to 39", "40 or more", "0 to 19"]
 
 
@@ -241,46 +209,30 @@ def test_priors_of_numbers():
     assert prior == md.Prior([0.25, 0.25, 0.5], AGES.labels)
     assert prior.schema.bins_of("age") == AGES
     assert md.Prior.from_data(frame, "age", bins=AGES) == prior
-    assert md.Prior.from_data([3, 25, 45, 90], bins=AGES) == prior
     joint = md.Prior.from_data(frame, ["age", "sex"], bins={"age": AGES})
     assert joint.labels == (("0 to 19", "f"), ("20 to 39", "m"), ("40 or more", "f"))
     assert joint.schema.bins == (AGES, None)
-    with pytest.warns(md.errors.ZeroMassWarning):
-        every = md.Prior.from_data(frame, ["age", "sex"], bins={"age": AGES}, all_combinations=True)
-    assert len(every) == 6
+    for bins in ([0, 20], {"job": AGES}, AGES):
+        with pytest.raises(InputError, match="bins"):
+            md.Prior.from_data(frame, ["age", "sex"], bins=bins)
+    for column, message in (
+        ([3, -77731], "whole numbers from 0 on, got 1 of 2 values outside, of type int"),
+        ([3, "77731"], "of type str"),
+        ([3, None], "no missing values"),
+    ):
+        with pytest.raises(DataError, match=message) as told:
+            md.Prior.from_data(column, bins=AGES)
+        assert "7773" not in str(told.value)
 
 
 def test_priors_of_numbers_in_files(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("age,sex,n\n3,f,2\n25,m,1\n 45 ,f,1\n45.0,f,1\n,f,1\n")
-    prior = md.Prior.from_csv(path, "age", bins=AGES, missing="drop")
-    assert prior == md.Prior.from_counts([1, 1, 2], AGES.labels)
-    weighted = md.Prior.from_csv(path, "age", bins=AGES, missing="drop", weights="n")
-    assert weighted == md.Prior.from_counts([2, 1, 2], AGES.labels)
+    for weights, counts in ((None, [1, 1, 2]), ("n", [2, 1, 2])):
+        prior = md.Prior.from_csv(path, "age", bins=AGES, missing="drop", weights=weights)
+        assert prior == md.Prior.from_counts(counts, AGES.labels)
     joint = md.Prior.from_csv(path, ["sex", "age"], bins={"age": AGES}, missing="drop")
     assert joint.labels == (("f", "0 to 19"), ("f", "40 or more"), ("m", "20 to 39"))
-
-
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        ([3, -77731], "whole numbers from 0 on, got 1 of 2 values outside, of type int"),
-        ([3, "77731"], "of type str"),
-        ([3, None], "no missing values"),
-    ],
-    ids=["outside", "text", "missing"],
-)
-def test_priors_refuse_other_values(column, message):
-    with pytest.raises(DataError, match=message) as told:
-        md.Prior.from_data(column, bins=AGES)
-    assert "7773" not in str(told.value)
-
-
-def test_priors_refuse_other_bins():
-    frame = pd.DataFrame({"age": [3], "pay": [4]})
-    for bins in ([0, 20], {"sex": AGES}, AGES):
-        with pytest.raises(InputError, match="bins"):
-            md.Prior.from_data(frame, ["age", "pay"], bins=bins)
 
 
 # Utilities
@@ -316,37 +268,6 @@ def test_missing_answers_have_a_distance_from_numbers(tmp_path):
     assert made.status == "optimal"
     md.save(made, tmp_path / "m.json")
     assert md.load(tmp_path / "m.json").value == made.value
-
-
-def test_such_a_design_is_kept(tmp_path):
-    prior = md.Prior([0.2, 0.3, 0.5], AGES.labels).with_schema({"age": AGES})
-    found = md.design(prior, None, md.PML(0.5))
-    md.save(found, tmp_path / "m.json")
-    again = md.load(tmp_path / "m.json")
-    assert repr(again.utility) == "Distance(absolute)"
-    assert again.prior.schema == prior.schema
-    assert again.mechanism == found.mechanism
-
-
-def test_edges_from_the_secrets_say_so_in_the_file(tmp_path):
-    values = np.arange(100)
-    with pytest.warns(EdgesWarning):
-        bins = md.bins(values, quantiles=3)
-    md.save(md.design(md.Prior.from_data(values, bins=bins), None, md.LDP(1)), tmp_path / "m.json")
-    assert md.load(tmp_path / "m.json").prior.schema.bins[0].origin == "the secrets"
-
-
-def test_a_million_rows():
-    values = np.random.default_rng(1).uniform(0, 60, 1_000_000)
-    bins = md.bins(edges=[0, 20, 40, 60])
-    prior = md.Prior.from_data(values, bins=bins)
-    found = md.design(prior, md.utility.Hamming(), md.LDP(2))
-    table = pa.table({"x": values})
-    told = md.privatize(table, "x", found, rng=1)["x"]
-    shares = {str(v["values"]): v["counts"] / 1e6 for v in told.value_counts().to_pylist()}
-    expected = found.mechanism.output_distribution(prior)
-    for label, chance in zip(found.mechanism.outputs, expected, strict=True):
-        assert abs(shares[label] - chance) < 5 * math.sqrt(chance / 1e6)
 
 
 def test_a_column_of_bins_among_others_has_a_distance():

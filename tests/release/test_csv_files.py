@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import subprocess
 import sys
 
@@ -29,47 +28,30 @@ def text(rows=5000, note="n"):
     return "id,x,note\n" + "".join(f"{i},{x},{note}{i}\n" for i, x in enumerate(drawn))
 
 
-def pack(path, content):
-    with pa.output_stream(str(path), compression="detect") as file:
-        file.write(content.encode())
-
-
-def unpack(path):
-    with pa.input_stream(str(path), compression="detect") as file:
-        return file.read().decode()
-
-
-@for_each("ending", [".csv", ".csv.gz", ".csv.zst", ".CSV.GZ"])
+@for_each("ending", [".csv.gz", ".csv.zst", ".CSV.GZ"])
 def test_compressed_files_get_the_reports_of_plain_ones(tmp_path, ending):
     (tmp_path / "plain.csv").write_text(text())
     source, target = tmp_path / f"in{ending}", tmp_path / f"out{ending.lower()}"
-    with pa.output_stream(str(source), compression="gzip" if "GZ" in ending else "detect") as file:
-        file.write(text().encode())
-    options = {"row": "id", "key": b"k" * 32, "ledger": False}
-    md.privatize_file(tmp_path / "plain.csv", tmp_path / "made.csv", "x", FOUND, **options)
-    receipt = md.privatize_file(source, target, "x", FOUND, **options)
-    assert unpack(target) == (tmp_path / "made.csv").read_text()
-    assert file_receipts(target, check=True)["x"] == receipt
-    made = (md.count_reports(path, FOUND, "x") for path in (target, tmp_path / "made.csv"))
-    assert next(made) == next(made)
-    assert md.Prior.from_csv(source, "x").labels == tuple(LABELS)
-    if ending.endswith("gz"):
-        assert gzip.decompress(target.read_bytes()).startswith(b"id,x,note\n")
-
-
-@pytest.mark.parametrize("ending", [".csv.gz", ".csv.zst"])
-def test_a_compressed_file_that_is_cut_off_is_refused_whole(tmp_path, ending, monkeypatch):
-    """Its first rows are there: they must not be taken for all of them."""
-    monkeypatch.chdir(tmp_path)
-    source, target = tmp_path / f"in{ending}", tmp_path / f"out{ending}"
-    pack(source, text(60_000))
+    packing = "gzip" if "GZ" in ending.upper() else "zstd"
+    with pa.output_stream(str(source), compression=packing) as file:
+        file.write(text(60_000).encode())
+    # Its first rows are there: they must not be taken for all of them.
     whole = source.read_bytes()
     for size in (len(whole) // 2, len(whole) - 3, 20):
         source.write_bytes(whole[:size])
         call = lambda: md.privatize_file(source, target, "x", FOUND, ledger=False)  # noqa: E731
-        refused(call, "in.csv", error=DataError)
-        assert not target.exists()
-    assert [p.name for p in tmp_path.iterdir()] == [source.name]
+        refused(call, source.name, error=DataError)
+        assert sorted(p.name for p in tmp_path.iterdir()) == [source.name, "plain.csv"]
+    with pa.output_stream(str(source), compression=packing) as file:
+        file.write(text().encode())
+    options = {"row": "id", "key": b"k" * 32, "ledger": False}
+    md.privatize_file(tmp_path / "plain.csv", tmp_path / "made.csv", "x", FOUND, **options)
+    receipt = md.privatize_file(source, target, "x", FOUND, **options)
+    with pa.input_stream(str(target), compression=packing) as file:
+        assert file.read().decode() == (tmp_path / "made.csv").read_text()
+    assert file_receipts(target, check=True)["x"] == receipt
+    made = (md.count_reports(path, FOUND, "x") for path in (target, tmp_path / "made.csv"))
+    assert next(made) == next(made)
 
 
 def test_the_output_is_of_the_kind_that_its_name_says(tmp_path, capsys):
@@ -90,22 +72,16 @@ def test_the_output_is_of_the_kind_that_its_name_says(tmp_path, capsys):
 
 
 @pytest.mark.slow
-@for_each("place", [0, 1, 30_000, 59_999])
+@for_each("place", [0, 30_000, 59_999])
 def test_a_row_longer_than_a_block_is_kept_and_nothing_is_drawn_twice(tmp_path, place):
     lines = text(60_000).splitlines(keepends=True)
-    head, cells = lines[place + 1].rstrip("\n").rsplit(",", 1)
-    lines[place + 1] = f'{head},"{cells}\n{"y" * 1_500_000}"\n'
+    head, note = lines[place + 1].rstrip().rsplit(",", 1)
+    lines[place + 1] = f'{head},"{note}\n{"y" * 1_500_000}"\n'
     source, target = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text("".join(lines))
-    receipt = md.privatize_file(source, target, "x", FOUND, row="id", ledger=False)
-    assert receipt.rows == 60_000
-    made = target.read_text().splitlines(keepends=True)
-    assert len(made) == len(lines) + 1
-    plain = [line for i, line in enumerate(made) if i not in (place + 1, place + 2)]
-    kept = [line for i, line in enumerate(lines) if i != place + 1]
-    assert [(a.split(",")[0], a.split(",")[2]) for a in plain] == [
-        (a.split(",")[0], a.split(",")[2]) for a in kept
-    ]
+    assert md.privatize_file(source, target, "x", FOUND, row="id", ledger=False).rows == 60_000
+    before, after = (read_columns(path, ["id", "note"]) for path in (source, target))
+    assert before == after
 
 
 CHILD = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 
-import numpy as np
 import pytest
 from checks import refused
 
@@ -60,16 +59,6 @@ def test_no_table_or_view_of_the_user_is_taken_for_the_reports(base, kind, place
     assert {row[1] for name in NAMES for row in base.sql(f'FROM "{name}"').fetchall()} == {"RAW"}
 
 
-def test_the_reported_case_of_a_table_named_reports(base):
-    """It gave the secrets back."""
-    base.execute(f"CREATE TABLE people AS {PEOPLE}")
-    base.execute("CREATE TABLE reports AS SELECT * FROM people")
-    other = md.Mechanism(np.eye(3), LABELS, ["1st", "2nd", "3rd"])
-    for name in ("people", "reports"):
-        made = md.privatize(base.table(name), "x", other)
-        assert {row[1] for row in made.fetchall()} == set(other.outputs)
-
-
 def test_other_schemas_and_databases_in_the_search_path(base):
     base.execute("CREATE SCHEMA other")
     base.execute("ATTACH ':memory:' AS far")
@@ -105,17 +94,14 @@ def test_a_name_that_is_taken_is_found_out(base, monkeypatch):
     assert rows(base.sql(PEOPLE), rng=1) != expected(rng=1)
 
 
-def test_replacement_scans_that_are_off_are_said_so_before_anything_is_drawn(base):
+def test_connections_that_take_no_table_are_said_so_before_anything_is_drawn(base):
     base.execute("SET python_enable_replacements = false")
     before = base.sql("SELECT view_name FROM duckdb_views()").fetchall()
     refused(lambda: rows(base.sql(PEOPLE)), "python_enable_replacements = true", error=DataError)
     assert base.sql("SELECT view_name FROM duckdb_views()").fetchall() == before
     base.execute("SET python_enable_replacements = true")
     assert rows(base.sql(PEOPLE), rng=1) == expected(rng=1)
-
-
-def test_a_connection_without_outside_access_is_said_so_before_anything_is_drawn(base):
-    """It switches replacement scans off as well, whatever their own setting says."""
+    # Which switches replacement scans off as well, whatever their own setting says.
     base.execute("SET enable_external_access = false")
     refused(lambda: rows(base.sql(PEOPLE)), "enable_external_access", error=DataError)
 
@@ -167,22 +153,10 @@ def test_columns_of_one_name_are_refused(base):
 
 
 def test_identities_of_duckdb_types(base):
-    kinds = ["TINYINT", "UINTEGER", "BIGINT", "HUGEINT", "DECIMAL(9, 2)"]
-    found = {tuple(rows(base.sql(f"SELECT id::{k} AS id, x FROM ({PEOPLE}) WHERE id < 100"),
-                        row="id", key=KEY)) for k in kinds}  # fmt: skip
-    assert len(found) == 1
-    assert list(found.pop()) == expected(row="id", key=KEY)[:100]
+    for kind in ("TINYINT", "UINTEGER", "HUGEINT", "DECIMAL(9, 2)"):
+        table = base.sql(f"SELECT id::{kind} AS id, x FROM ({PEOPLE}) WHERE id < 100")
+        assert rows(table, row="id", key=KEY) == expected(row="id", key=KEY)[:100]
     texts = rows(base.sql(f"SELECT uuid() AS id, x FROM ({PEOPLE})"), row="id", key=KEY)
     frame = pa.table({"id": [str(i) for i, _ in texts], "x": [LABELS[i % 3] for i in range(300)]})
-    assert [x for _, x in texts] == md.privatize(frame, "x", FOUND, row="id", key=KEY)[
-        "x"
-    ].to_pylist()
-
-
-def test_the_distribution_is_that_of_the_kernel(base):
-    kernel = FOUND.mechanism.kernel
-    many = f"SELECT row_number() OVER () AS id, x FROM ({PEOPLE}), range(200)"
-    found = md.privatize(base.sql(many), "x", FOUND, row="id", key=KEY)
-    counts = dict(found.aggregate("x, count(*)", "x").fetchall())
-    share = np.array([counts[x] for x in LABELS]) / 60_000
-    assert np.abs(share - kernel.mean(axis=0)).max() < 5 * 0.5 / np.sqrt(60_000)
+    made = md.privatize(frame, "x", FOUND, row="id", key=KEY)
+    assert [x for _, x in texts] == made["x"].to_pylist()

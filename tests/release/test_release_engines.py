@@ -66,42 +66,27 @@ def cluster():
 
 
 @pytest.mark.slow
-def test_dask_gives_the_same_reports(cluster, people, expected):
-    from dask import dataframe
-
-    table = dataframe.from_pandas(people, npartitions=7)
-    made = md.privatize(table, "x", FOUND, rng=5)
-    assert list(made.columns) == ["id", "x"]
-    assert made.divisions == table.divisions
-    assert made.compute()["x"].tolist() == expected
-
-
-@pytest.mark.slow
 def test_dask_repeats_itself_and_nothing_else(cluster, people, expected):
+    """And keeps what it drew on the workers as data: no graph that could draw again is there."""
     from dask import dataframe
 
     table = dataframe.from_pandas(people, npartitions=4)
+    seeded = md.privatize(table, "x", FOUND, rng=5)
+    assert (list(seeded.columns), seeded.divisions) == (["id", "x"], table.divisions)
+    assert seeded.compute()["x"].tolist() == expected
     made = md.privatize(table, "x", FOUND)
-    first = made.compute()["x"].tolist()
-    assert first == made.compute()["x"].tolist()
-    assert first != expected
-    assert first != md.privatize(table, "x", FOUND).compute()["x"].tolist()
-    found = md.estimate(made, FOUND, "x")
-    truth = people["x"].value_counts(normalize=True)
-    for i, label in enumerate(found.labels):
-        assert abs(found.values[i] - truth[label]) < 6 * found.errors[i]
-
-
-@pytest.mark.slow
-def test_dask_keeps_what_it_drew_without_the_way_back(cluster, people):
-    """On the workers as data: a graph that could draw again is not there."""
-    from dask import dataframe
-
-    made = md.privatize(dataframe.from_pandas(people, npartitions=4), "x", FOUND)
     assert not any("privatize" in str(task) for task in made.__dask_graph__().values())
     once = made.compute().set_index("id")["x"]
-    for plan in (made.repartition(npartitions=2), made.shuffle("x"), made.merge(made[["id"]])):
+    for plan in (
+        made,
+        made.repartition(npartitions=2),
+        made.shuffle("x"),
+        made.merge(made[["id"]]),
+    ):
         assert (plan.compute().set_index("id")["x"].sort_index() == once.sort_index()).all()
+    assert once.tolist() != expected
+    assert once.tolist() != md.privatize(table, "x", FOUND).compute()["x"].tolist()
+    assert md.estimate(made, FOUND, "x").reports == len(people)
 
 
 @pytest.mark.slow
@@ -132,18 +117,12 @@ def test_designs_are_swept_on_a_dask_cluster(cluster):
 
 def test_dask_refusals(people):
     dataframe = needed("dask.dataframe")
-    table = dataframe.from_pandas(people, npartitions=2)
+    table = dataframe.from_pandas(people.assign(who=people["id"] // 2), npartitions=2)
     refused(lambda: md.privatize(table, "y", FOUND), "'y'", error=UnknownNameError)
     with pytest.raises(md.MechdesignError, match="type int"):
         md.privatize(table, "id", FOUND).compute(scheduler="synchronous")
-
-
-@pytest.mark.slow
-def test_dask_warns_of_persons_with_several_rows(people):
-    dataframe = needed("dask.dataframe")
-    table = dataframe.from_pandas(people.assign(id=people["id"] // 2), npartitions=3)
     with pytest.warns(RepeatWarning, match="one person has 2 rows"):
-        md.privatize(table, "x", FOUND, person="id")
+        md.privatize(table, "x", FOUND, person="who")
 
 
 # Spark
@@ -161,15 +140,6 @@ def pairs(frame):
     """Reports by identity, and how many rows there are."""
     rows = frame.select("id", "x").collect()
     return {row["id"]: row["x"] for row in rows}, len(rows)
-
-
-@pytest.mark.slow
-def test_spark_gives_the_same_reports(spark, people, expected):
-    table = spark.createDataFrame(people).repartitionByRange(5, "id").sortWithinPartitions("id")
-    table = table.cache()
-    made = md.privatize(table, "x", FOUND, rng=5)
-    assert made.schema == table.schema
-    assert [row["x"] for row in made.collect()] == expected
 
 
 @pytest.mark.slow
@@ -191,12 +161,15 @@ def test_spark_repeats_itself_and_nothing_else(spark, people, expected):
 
 
 @pytest.mark.slow
-def test_a_seed_needs_no_cache_on_spark(spark, people, expected):
+def test_a_seed_gives_the_same_reports_on_spark(spark, people, expected):
     """Partitions were once counted in one plan and drawn in another, which dealt rows anew."""
-    made = md.privatize(spark.createDataFrame(people), "x", FOUND, rng=5)
-    assert [row["x"] for row in made.collect()] == expected
-    generator = np.random.default_rng(1)
     table = spark.createDataFrame(people)
+    parted = table.repartitionByRange(5, "id").sortWithinPartitions("id")
+    for given in (table, parted, parted.cache()):
+        made = md.privatize(given, "x", FOUND, rng=5)
+        assert made.schema == given.schema
+        assert [row["x"] for row in made.collect()] == expected
+    generator = np.random.default_rng(1)
     refused(lambda: md.privatize(table, "x", FOUND, rng=generator), "seed", error=InputError)
 
 
@@ -332,15 +305,6 @@ def test_spark_refuses_identities_that_a_plan_makes_anew(spark, people):
 
 
 @pytest.mark.slow
-def test_spark_streams_are_refused(spark):
-    stream = spark.readStream.format("rate").load()
-    for row in (None, "timestamp"):
-        refused(
-            lambda r=row: md.privatize(stream, "value", FOUND, row=r), "stream", error=DataError
-        )
-
-
-@pytest.mark.slow
 def test_spark_refuses_to_draw_once_where_tasks_run_twice(spark, people, monkeypatch):
     """With speculation two copies of a task may both leave what they drew."""
     table = spark.createDataFrame(people)
@@ -411,3 +375,7 @@ def test_spark_refusals(spark, people):
     refused(lambda: md.privatize(table, "y", FOUND), "'y'", error=UnknownNameError)
     with pytest.raises(Exception, match="inputs of the mechanism"):
         md.privatize(table, "id", FOUND).collect()
+    stream = spark.readStream.format("rate").load()
+    for row in (None, "timestamp"):
+        call = lambda r=row: md.privatize(stream, "value", FOUND, row=r)  # noqa: E731
+        refused(call, "stream", error=DataError)

@@ -236,7 +236,7 @@ def test_reports_under_another_name_are_not_privatised_again():
 def test_commands_take_the_public_form(run, tmp_path):
     found = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(3))
     md.save(found, "d.json")
-    code, _, err = run("show", "d.json", "--public", "public.json")
+    code, _, err = run("check", "d.json", "--public", "public.json")
     assert code == 0
     assert "saved public.json" in err
     text = (tmp_path / "public.json").read_text()
@@ -273,7 +273,7 @@ def test_what_a_public_form_cannot_tell_is_said(run):
     assert "holds none" in err
     assert run("audit", "public.json", "--privacy", "ldp:2")[0] == 0
     assert run("audit", "public.json", "--prior", "a=0.5,b=0.3,c=0.2")[0] == 0
-    assert "stated by its maker" in run("show", "public.json")[1]
+    assert "stated by its maker" in run("check", "public.json")[1]
     code, out, _ = run("compose", "public.json")
     assert code == 0
     assert "PML" not in out

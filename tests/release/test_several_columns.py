@@ -270,12 +270,12 @@ def test_from_a_plan_to_its_joint_table(tmp_path, capsys):
     source, plan = saved(tmp_path, ".csv"), tmp_path / "plan.json"
     target, book = tmp_path / "r.csv", str(tmp_path / "ledger.jsonl")
     columns = ["--column", "class", "--column", "sex"]
-    asked = ["plan-columns", "titanic", *columns, "--total", "ldp:3", "--no-joint"]
+    asked = ["design", "titanic", *columns, "--total", "ldp:3", "--no-joint"]
     assert main([*asked, "-o", str(plan), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [part["name"] for part in told["columns"]] == BOTH
     assert told["verdict"] == "yes"
-    assert main(["show", str(plan)]) == 0
+    assert main(["check", str(plan)]) == 0
     assert "Plan for LDP(3) of class, sex together: yes" in capsys.readouterr().out
     assert main(["apply", str(plan), str(source), "-o", str(target), "--ledger", book]) == 0
     capsys.readouterr()
@@ -285,13 +285,13 @@ def test_from_a_plan_to_its_joint_table(tmp_path, capsys):
 
 
 @for_each("wrong", [
-        ["plan-columns", "titanic", "--column", "class", "--total", "ldp:1"],
-        ["plan-columns", "titanic", "--column", "class", "--column", "sax", "--total", "ldp:1"],
-        ["plan-columns", "--prior", "0.5,0.5", "--total", "ldp:1"],
-        ["plan-columns", "titanic", "--column", "class", "--column", "sex", "--total", "ldp"],
-        ["plan-columns", "titanic", "--column", "class", "--column", "sex", "--total", "ldp:1",
+        ["design", "titanic", "--column", "class", "--total", "ldp:1"],
+        ["design", "titanic", "--column", "class", "--column", "sax", "--total", "ldp:1"],
+        ["design", "--prior", "0.5,0.5", "--total", "ldp:1"],
+        ["design", "titanic", "--column", "class", "--column", "sex", "--total", "ldp"],
+        ["design", "titanic", "--column", "class", "--column", "sex", "--total", "ldp:1",
          "--of-weights", "1"],
-        ["plan-columns", "titanic", "--column", "class", "--column", "sex", "--total", "ldp:1",
+        ["design", "titanic", "--column", "class", "--column", "sex", "--total", "ldp:1",
          "--of-weights", "1,0"],
         ["audit", "PLAN"],
         ["apply", "PLAN", "CSV", "-o", "OUT", "--column", "class"],

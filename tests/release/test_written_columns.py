@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks import refused
+from checks import for_each, refused
 
 import mechdesign as md
 from mechdesign.cli import main
@@ -68,24 +68,26 @@ def told_by(make):
     return [str(one.message) for one in caught if one.category is UnhiddenWarning]
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_secrets_that_were_released_before_are_named(here, ending):
-    write(people(), "in" + ending)
-    write(people().iloc[::-1], "copy" + ending)
-    assert told_by(lambda: md.privatize_file("in" + ending, "a" + ending, "job", JOB)) == []
-    (told,) = told_by(lambda: md.privatize_file("in" + ending, "b" + ending, "sex", SEX))
-    assert "'job'" in told
-    assert "'sex'" not in told
-    assert "ledger" in told
-    assert "--drop-column" in told
+@for_each("ending", ENDINGS)
+def test_secrets_that_were_released_before_are_named(tmp_path, monkeypatch, ending):
+    monkeypatch.chdir(tmp_path)
+
+    def told(source, to, column, kernel):
+        call = lambda: md.privatize_file(source + ending, to + ending, column, kernel)  # noqa: E731
+        return told_by(call)
+
+    for name, frame in (("in", people()), ("copy", people().iloc[::-1]), ("others", people(7))):
+        write(frame, name + ending)
+    assert told("in", "a", "job", JOB) == []
+    (said,) = told("in", "b", "sex", SEX)
+    assert all(word in said for word in ("'job'", "ledger", "--drop-column"))
+    assert "'sex'" not in said
     assert read("b" + ending)["job"].tolist() == people()["job"].tolist()
     # A copy under another name and in another order holds the same secrets.
-    (told,) = told_by(lambda: md.privatize_file("copy" + ending, "c" + ending, "sex", SEX))
-    assert "'job'" in told
+    (said,) = told("copy", "c", "sex", SEX)
+    assert "'job'" in said
     # Reports are no secrets, and other people's column of that name is none of these.
-    assert told_by(lambda: md.privatize_file("a" + ending, "d" + ending, "sex", SEX)) == []
-    write(people(7), "others" + ending)
-    assert told_by(lambda: md.privatize_file("others" + ending, "e" + ending, "sex", SEX)) == []
+    assert told("a", "d", "sex", SEX) == told("others", "e", "sex", SEX) == []
 
 
 def test_the_same_people_by_name_and_reports_whose_receipt_is_gone(here):
@@ -101,14 +103,6 @@ def test_the_same_people_by_name_and_reports_whose_receipt_is_gone(here):
     assert told_by(lambda: release("a.csv", "c.csv")) == []
 
 
-def test_both_columns_of_a_plan_count_as_released(here):
-    write(people(), "in.parquet")
-    plan = md.plan_columns(people(), {"job": 1, "sex": 1}, md.LDP(2))
-    assert told_by(lambda: md.privatize_file("in.parquet", "a.parquet", plan)) == []
-    (told,) = told_by(lambda: md.privatize_file("in.parquet", "b.parquet", "sex", SEX))
-    assert "'job'" in told
-
-
 def test_several_columns_are_named_together(here):
     write(people(), "in.csv")
     plan = md.plan_columns(people(), {"job": 1, "sex": 1}, md.LDP(2))
@@ -121,56 +115,40 @@ def test_several_columns_are_named_together(here):
 
 
 def test_what_the_design_names_is_named_without_a_ledger(here):
-    frame = people().assign(work=people()["job"])
-    write(frame, "in.csv")
-    (told,) = told_by(lambda: md.privatize_file("in.csv", "a.csv", "work", JOB, ledger=False))
+    write(people().assign(work=people()["job"]), "in.csv")
+    asked = {"column": "work", "mechanism": JOB, "ledger": False}
+    (told,) = told_by(lambda: md.privatize_file("in.csv", "a.csv", **asked))
     assert "'job'" in told
     assert "design" in told
-    assert (
-        told_by(lambda: md.privatize_file("in.csv", "b.csv", "work", JOB, ledger=False, drop="job"))
-        == []
-    )
+    assert told_by(lambda: md.privatize_file("in.csv", "b.csv", **asked, drop="job")) == []
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_columns_are_left_out(here, ending):
-    write(people(), "in" + ending)
-    md.privatize_file("in" + ending, "job" + ending, "job", JOB, rng=1)
-    whole = read("job" + ending)
-    for made, options, columns in (
+@for_each("ending", ENDINGS)
+def test_columns_are_left_out(tmp_path, monkeypatch, ending):
+    monkeypatch.chdir(tmp_path)
+    frame = people().assign(id=lambda frame: frame["id"] ** 2)
+    write(frame.set_index("id") if ending == ".parquet" else frame, "in" + ending)
+
+    def made(name, source="in", column="job", kernel=JOB, **options):
+        md.privatize_file(source + ending, name + ending, column, kernel, **options)
+        return read(name + ending), sorted(file_receipts(name + ending, check=True))
+
+    whole = made("job", rng=1)[0]
+    warnings.simplefilter("ignore", md.errors.RepeatWarning)
+    for name, options, columns in (
         ("a", {"drop": ["sex", "id"]}, ["job", "note"]),
         ("b", {"only_reports": True}, ["job"]),
-        ("c", {"drop": "id", "row": "id"}, ["job", "sex", "note"]),
     ):
-        name = made + ending
-        seed = {} if "row" in options else {"rng": 1}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", md.errors.RepeatWarning)
-            md.privatize_file("in" + ending, name, "job", JOB, **seed, **options)
-        assert list(read(name)) == columns
-        assert list(file_receipts(name, check=True)) == ["job"]
-        if seed:
-            pd.testing.assert_frame_equal(read(name), whole[columns])
+        part, receipts = made(name, rng=1, **options)
+        pd.testing.assert_frame_equal(part, whole[columns].reset_index(drop=True))
+        assert receipts == ["job"]
+    part, receipts = made("c", drop="id", row="id")
+    assert (list(part), receipts) == (["job", "sex", "note"], ["job"])
     # A receipt goes with its column.
-    assert (
-        told_by(
-            lambda: md.privatize_file("job" + ending, "d" + ending, "sex", SEX, only_reports=True)
-        )
-        == []
-    )
-    assert list(file_receipts("d" + ending, check=True)) == list(read("d" + ending)) == ["sex"]
-    md.privatize_file(
-        "job" + ending, "e" + ending, "sex", SEX, drop="id", ledger=str(here / "another.jsonl")
-    )
-    assert sorted(file_receipts("e" + ending, check=True)) == ["job", "sex"]
-
-
-def test_an_index_that_pandas_kept_may_be_left_out(here):
-    people().iloc[::-1].assign(id=lambda frame: frame["id"] ** 2).set_index("id").to_parquet(
-        "in.parquet"
-    )
-    md.privatize_file("in.parquet", "out.parquet", "job", JOB, drop="id")
-    assert list(pd.read_parquet("out.parquet")) == ["job", "sex", "note"]
+    asked = {"source": "job", "column": "sex", "kernel": SEX}
+    assert told_by(lambda: made("d", only_reports=True, **asked)) == []
+    assert list(file_receipts("d" + ending)) == list(read("d" + ending)) == ["sex"]
+    assert made("e", drop="id", ledger="another.jsonl", **asked)[1] == ["job", "sex"]
 
 
 def test_plans_and_joint_designs_write_reports_alone(here):
@@ -186,41 +164,36 @@ def test_plans_and_joint_designs_write_reports_alone(here):
         assert list(read(name)) == columns
 
 
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_folders_alike(here, ending, monkeypatch):
+@for_each("ending", [".csv", ".parquet"])
+def test_folders_alike(tmp_path, monkeypatch, ending):
+    monkeypatch.chdir(tmp_path)
     for seed in (1, 2):
         write(people(seed), f"in/{seed}{ending}")
-    assert told_by(lambda: md.privatize_file("in", "a", "job", JOB)) == []
-    (told,) = told_by(lambda: md.privatize_file("in", "b", "sex", SEX))
-    assert "'job'" in told
-    assert (
-        told_by(lambda: md.privatize_file("in", "c", "note", _noted(), drop=["job", "sex"])) == []
-    )
+
+    def told(to, column, kernel, **options):
+        return told_by(lambda: md.privatize_file("in", to, column, kernel, **options))
+
+    assert told("a", "job", JOB) == []
+    (said,) = told("b", "sex", SEX)
+    assert "'job'" in said
+    assert told("c", "note", _noted(), drop=["job", "sex"]) == []
     for seed in (1, 2):
         assert list(read(f"c/{seed}{ending}")) == ["id", "note"]
         assert list(file_receipts(f"c/{seed}{ending}", check=True)) == ["note"]
-
-    def stopped(*_, **options):
-        raise KeyboardInterrupt
-
-    made = folder_release._Run.publish
+    made, calls = folder_release._Run.publish, []
 
     def once(run, name, **options):
+        calls.append(name)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
         made(run, name, **options)
-        monkeypatch.setattr(folder_release._Run, "publish", stopped)
-
-    def release(**options):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            md.privatize_file("in", "d", "sex", SEX, **options)
 
     monkeypatch.setattr(folder_release._Run, "publish", once)
     with pytest.raises(KeyboardInterrupt):
-        release(drop=["job"])
-    monkeypatch.setattr(folder_release._Run, "publish", made)
+        told("d", "sex", SEX, drop=["job"])
     with pytest.raises(StorageError, match="columns left out"):
-        release()
-    release(drop=["job"])
+        told("d", "sex", SEX)
+    told("d", "sex", SEX, drop=["job"])
     assert [list(read(f"d/{seed}{ending}")) for seed in (1, 2)] == [["id", "sex", "note"]] * 2
 
 
@@ -228,20 +201,17 @@ def _noted():
     return md.design(md.Prior.uniform(["n", "o"]), md.utility.Hamming(), md.LDP(1))
 
 
-@pytest.mark.parametrize(
-    ("options", "kind", "told"),
-    [
+def test_what_cannot_be_left_out(here):
+    write(people(), "in.csv")
+    for options, kind, told in (
         ({"drop": ["job"]}, InputError, ("'job'", "--drop-column")),
         ({"drop": ["jobs"]}, UnknownNameError, ("jobs",)),
-        ({"drop": 3}, InputError, ("drop", "3")),
         ({"drop": [3]}, InputError, ("drop", "3")),
         ({"only_reports": "yes"}, InputError, ("only_reports",)),
         ({"drop": ["sex"], "only_reports": True}, InputError, ("both",)),
-    ],
-)
-def test_what_cannot_be_left_out(here, options, kind, told):
-    write(people(), "in.csv")
-    refused(lambda: md.privatize_file("in.csv", "a.csv", "job", JOB, **options), *told, error=kind)
+    ):
+        call = lambda o=options: md.privatize_file("in.csv", "a.csv", "job", JOB, **o)  # noqa: E731
+        refused(call, *told, error=kind)
     assert not Path("a.csv").exists()
 
 

@@ -82,25 +82,8 @@ def test_with_other_requirements():
     assert len(found.certificate.kept) == 3
 
 
-def test_fewer_outputs_cost_something():
-    """A control: the numbers of outputs above matter."""
-    prior = md.Prior.uniform(5)
-    values = [
-        md.design(prior, md.utility.Hamming(), md.LDP(3), subject_to=require.outputs(k)).value
-        for k in (1, 2, 3, 4)
-    ]
-    assert min(np.diff(values)) > 0.05
-    # Randomised response on k of the symbols.
-    wanted = [k / 5 * math.exp(3) / (math.exp(3) + k - 1) for k in (1, 2, 3, 4)]
-    assert values[0] == pytest.approx(wanted[0])
-    assert all(found >= at_least - 1e-9 for found, at_least in zip(values, wanted, strict=True))
 
 
-def test_as_many_outputs_as_there_are_ask_nothing():
-    plain = md.design(ABC, md.utility.Hamming(), md.LDP(1))
-    found = md.design(ABC, md.utility.Hamming(), md.LDP(1), subject_to=require.outputs(3))
-    assert found.value == plain.value
-    assert found.method == plain.method
 
 
 def test_a_search_that_is_cut_short_says_what_it_left_open(monkeypatch):
@@ -187,10 +170,6 @@ def test_covers_agree_with_every_choice_looked_at(seed):
     assert covers(parts, k) == wanted
 
 
-def test_some_of_these_are_covers_and_some_are_not():
-    """A control of the test above."""
-    assert covers([frozenset({0}), frozenset({1})], 1)
-    assert not covers([frozenset({0}), frozenset({1})], 2)
 
 
 def stated():

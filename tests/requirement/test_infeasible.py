@@ -141,11 +141,6 @@ def test_a_few(part):
     assert said.count("possible") + said.count("impossible") > len(said) / 2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(PARTS))
-def test_many(part):
-    said = [judge(drawn(number)) for number in range(FAST + part, FAST + SLOW, PARTS)]
-    assert said.count("undecided") < len(said) / 3
 
 
 # Known designs
@@ -175,23 +170,8 @@ def test_neighbours_alone_need_a_level_of_log_two_under_pml():
     assert level == pytest.approx(math.log(2), abs=1e-7)
 
 
-def test_what_neighbours_alone_cost_under_pml():
-    free = md.design(FIVE, HAMMING, md.PML(0.9)).value
-    held = md.design(FIVE, HAMMING, md.PML(0.9), subject_to=NEIGHBOURS)
-    assert (held.value, held.bound) == pytest.approx((0.4, 0.4), abs=1e-9)
-    assert free == pytest.approx(math.exp(0.9) / 5, abs=1e-9)
-    assert free == pytest.approx(0.4919, abs=1e-4)
-    loose = md.design(FIVE, HAMMING, md.PML(1.1), subject_to=NEIGHBOURS).value
-    assert loose == pytest.approx(md.design(FIVE, HAMMING, md.PML(1.1)).value, abs=1e-9)
 
 
-def test_what_invariance_costs_in_the_classes_of_the_titanic():
-    prior = md.Prior.from_csv("titanic", "class")
-    assert md.design(prior, HAMMING, md.PML(0.5)).value == pytest.approx(0.609020, abs=1e-6)
-    held = md.design(prior, HAMMING, md.PML(0.5), subject_to=md.require.invariant())
-    assert held.value == pytest.approx(0.4998, abs=5e-5)
-    off = held.mechanism.output_distribution(prior) - prior.probabilities
-    assert abs(off).max() < 2e-12
 
 
 def test_zeros_alone_have_words_for_their_proof():
@@ -205,13 +185,6 @@ def test_zeros_alone_have_words_for_their_proof():
     assert caught.value.levels == {}
 
 
-def test_one_part_does_not_clash_together():
-    prior, hamming = md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming()
-    trace = md.require.rows(np.eye(3), ">=", 4)
-    with pytest.raises(InfeasibleError) as told:
-        md.design(prior, hamming, md.PML(1), subject_to=trace)
-    assert str(told.value).startswith(f"no kernel satisfies {trace} (proved")
-    assert "level" not in str(told.value)
 
 
 @for_each(
@@ -321,11 +294,6 @@ def test_extremes(part):
     assert said.count("possible") >= 2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_many_extremes(part):
-    said = [judge(extreme(number)) for number in range(72 + part, 672, 10)]
-    assert said.count("possible") > len(said) / 3
 
 
 def test_levels_take_a_handful_of_programs(monkeypatch):

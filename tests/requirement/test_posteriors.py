@@ -120,11 +120,3 @@ def test_a_clash_with_other_requirements_is_proved():
     assert states == {"proved"}
 
 
-def test_what_binds_has_a_price():
-    prior = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
-    found = md.design(
-        prior, md.utility.Hamming(), md.PML(1), subject_to=R.posterior("a", at_most=0.6)
-    )
-    priced = [limit for limit in md.binding(found).limits if limit.price > 0]
-    assert priced
-    assert all("P(X = 'a' | y)" in limit.about for limit in priced)

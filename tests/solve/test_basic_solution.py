@@ -11,7 +11,6 @@ from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.program.problem import state_problem
-from mechdesign.solve.estimation import basic_solution as basic_solutions
 from mechdesign.solve.estimation import fewer
 from mechdesign.solve.estimation.basic_solution import basic_solution
 from mechdesign.solve.estimation.generation import Columns
@@ -50,20 +49,6 @@ def test_conditions_that_say_the_same_count_once():
     assert rows @ found == pytest.approx(rows @ masses, rel=1e-12)
 
 
-def test_columns_that_come_many_times_are_one():
-    rng = np.random.default_rng(6)
-    few = np.vstack([np.ones(4), rng.random((2, 4))])
-    rows = few[:, rng.integers(0, 4, 300)]
-    found = basic_solution(rows, rng.random(300))
-    assert np.count_nonzero(found) <= 3
-
-
-def test_where_every_column_is_needed_nothing_is_left_out():
-    assert basic_solution(np.eye(3), np.ones(3)) is None
-    rng = np.random.default_rng(7)
-    assert basic_solution(rng.random((8, 5)), np.ones(5)) is None
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("notion", slow_but(1, [md.LDP(1), md.PML(1), md.LIP(1)]), ids=str)
 def test_designs_of_many_symbols_have_few_outputs(notion):
@@ -74,28 +59,6 @@ def test_designs_of_many_symbols_have_few_outputs(notion):
     assert found.gap <= 1e-6
     assert all(check.verdict is md.Verdict.YES for check in found.certificate.checks)
     assert len(set(found.mechanism.outputs)) == found.mechanism.shape[1]
-
-
-@pytest.mark.slow
-def test_the_reference_of_twenty_symbols_needs_230_outputs():
-    prior = md.Prior(
-        [Fraction(1, x) / sum(Fraction(1, z) for z in range(1, 21)) for x in range(1, 21)]
-    )
-    found = md.design(prior, md.utility.Estimation(), md.LDP(1))
-    assert found.risk <= 65.353802
-    assert found.gap <= 1e-8
-    assert found.mechanism.shape[1] <= 230
-
-
-def test_columns_that_are_all_needed_are_told_without_a_search():
-    rng = np.random.default_rng(3)
-    rows = rng.normal(size=(50, 40))
-    assert basic_solutions._are_independent(rows)
-    assert basic_solution(rows, np.ones(40)) is None
-    # Nearly a combination of others is left to the search, and so is any beyond the conditions.
-    rows[:, 7] = rows[:, 3] + 1e-7 * rows[:, 5]
-    assert not basic_solutions._are_independent(rows)
-    assert not basic_solutions._are_independent(rows[:30])
 
 
 def test_outputs_stay_where_leaving_them_out_takes_longer_than_there_is_time(monkeypatch):

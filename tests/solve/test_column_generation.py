@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-import warnings
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -12,17 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks import for_each, pairwise_cases, refused, slow_but
-from hypothesis import given
-from hypothesis import strategies as st
 from naive_columns import CURVES, best_value, vertices_of
-from scipy.optimize import linprog
 
 import mechdesign as md
 from mechdesign import clock
 from mechdesign.certificate.columns.branch_and_bound import WorkLimit, universal_bound
-from mechdesign.certificate.columns.families import Columns, Groups, make_family
+from mechdesign.certificate.columns.families import make_family
 from mechdesign.certificate.columns.pricing import Pricer
-from mechdesign.errors import GapWarning, NoMethodError, UtilityError
+from mechdesign.errors import GapWarning, UtilityError
 from mechdesign.program.problem import state_problem
 from mechdesign.solve.column_generation.method import generate
 
@@ -112,19 +108,6 @@ def test_vertex_enumeration_agrees_and_proves_its_own_bound(seed):
     assert second.gap <= 1e-8
 
 
-@pytest.mark.parametrize(
-    "notions",
-    [[md.LDP(1), md.PML(0.4)], [md.LDP(0.7), md.LIP(0.5)], [md.PML(0.9), md.PMC(0.6)]],
-    ids=str,
-)
-def test_lists_of_notions_are_solved_on_few_symbols(notions):
-    found = md.design(REFERENCE, INFORMATION, notions)
-    assert found.gap <= 1e-6
-    alone = [md.design(REFERENCE, INFORMATION, notion).value for notion in notions]
-    assert found.value <= min(alone) * (1 + 1e-9)
-    assert found.value > 0
-
-
 def test_a_function_of_a_whole_column_is_solved_on_few_symbols():
     """Maximal leakage as a utility: Σ_y max_x K[x,y], whose optimum under ε-PML is at most e^ε."""
     largest = md.utility.Sublinear(lambda k, p: k.max(), "largest")
@@ -134,12 +117,6 @@ def test_a_function_of_a_whole_column_is_solved_on_few_symbols():
     outsider = md.design(REFERENCE, largest, [md.LDP(1), md.PML(0.4)])
     assert outsider.method == "vertices"
     assert outsider.gap <= 1e-9
-
-
-def test_a_function_of_a_whole_column_is_refused_above_the_stated_size():
-    largest = md.utility.Sublinear(lambda k, p: k.max(), "largest")
-    with pytest.raises(NoMethodError, match=r"20 symbols are above the 12 .* column generation"):
-        md.design(md.Prior.uniform(20), largest, md.LDP(1))
 
 
 @pytest.mark.parametrize(
@@ -168,22 +145,6 @@ def test_functions_that_are_not_sublinear_are_refused_with_a_violating_pair(func
 def test_an_f_that_is_not_convex_is_refused_with_the_points(f):
     make = lambda: md.utility.FInformation(f, "mine")  # noqa: E731
     refused(make, "f above its chord between", error=UtilityError)
-
-
-def test_an_f_that_is_infinite_at_zero_is_refused():
-    make = lambda: md.utility.FInformation(lambda t: -np.log(t), "reversed")  # noqa: E731
-    refused(make, "finite numbers", "f(0) = inf", error=UtilityError)
-
-
-def test_outputs_cannot_be_given():
-    make = lambda: md.design(REFERENCE, INFORMATION, md.LDP(1), outputs=["a", "b"])  # noqa: E731
-    refused(make, "none, as the outputs are found", error=UtilityError)
-
-
-@for_each("limit", [0, -1, float("nan"), "soon", True])
-def test_a_time_limit_is_a_positive_number(limit):
-    make = lambda: md.design(REFERENCE, INFORMATION, md.LDP(1), time_limit=limit)  # noqa: E731
-    refused(make, "positive number of seconds")
 
 
 def test_the_clock_of_searches_is_read_in_one_place_and_never_goes_back():
@@ -227,56 +188,6 @@ def test_at_the_time_limit_the_gap_is_honest():
     assert better.gap <= 1e-6
 
 
-@pytest.mark.filterwarnings("ignore::mechdesign.errors.GapWarning")
-@for_each("level", [0.0, 1e-300, 1e-8, 1e-4, 30.0, 700.0, float("inf")])
-@for_each("kind", ["PML", "LIP", "LDP"])
-def test_levels_of_any_size(kind, level):
-    found = md.design(REFERENCE, INFORMATION, notion_of(kind, [level]), time_limit=20)
-    revealed = -(REFERENCE.probabilities @ np.log(REFERENCE.probabilities))
-    assert 0 <= found.value <= found.bound <= revealed * (1 + 1e-12)
-    if level <= 1e-300:
-        assert found.mechanism.shape == (4, 1)
-        assert found.value == 0
-    elif level >= 1e-4:
-        assert found.gap <= 1e-6
-    if level >= 30:
-        assert found.value == pytest.approx(revealed, rel=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
-@for_each(
-    "masses",
-    [
-        [1.0],
-        [0.5, 0.5],
-        [1e-12, 0.3, 0.7],
-        [1e-12, 1e-9, 1e-6, 0.2, 0.3, 0.5],
-        [0.0, 0.3, 0.3, 0.4],
-        [0.25] * 4,
-        [0.99, 0.005, 0.005],
-    ],
-)
-@for_each("kind", KINDS)
-def test_priors_of_any_kind(masses, kind):
-    prior = md.Prior((np.array(masses) / sum(masses)).tolist())
-    notion = notion_of(kind, [1.0, 0.7] if kind == "ALIP" else [0.7])
-    found = md.design(prior, INFORMATION, notion)
-    assert found.gap <= 1e-6
-    assert found.mechanism.shape[0] == len(masses)
-    assert found.value == pytest.approx(INFORMATION.value(found.mechanism, prior), abs=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore::mechdesign.errors.GapWarning")
-@for_each("notion", [md.LDP(30), md.PML(30), md.LIP(5)])
-@for_each("name", ["MutualInformation", "TotalVariation"])
-def test_rare_symbols_do_not_upset_the_linear_program(notion, name):
-    """A deviation of −1 counts beside one of 1e12."""
-    prior = md.Prior([0.6, 0.4 - 1e-12, 1e-12])
-    utility = getattr(md.utility, name)()
-    found = md.design(prior, utility, notion, time_limit=10)
-    assert found.gap <= 1e-6
-
-
 def test_outputs_are_named_after_what_they_raise():
     prior = md.Prior([0.2, 0.3, 0.5], ["low", "middle", "high"])
     found = md.design(prior, INFORMATION, md.PMC(0.5))
@@ -287,31 +198,6 @@ def test_outputs_are_named_after_what_they_raise():
     for y, name in enumerate(found.mechanism.outputs):
         (least,) = np.flatnonzero(lifts[:, y] < 1)
         assert name == f"not {prior.labels[least]}"
-
-
-def test_saved_designs_prove_themselves_again(tmp_path):
-    found = md.design(REFERENCE, md.utility.TotalVariation(), md.LIP(0.6))
-    md.save(found, tmp_path / "m.json")
-    again = md.load(tmp_path / "m.json")
-    assert again.value == found.value
-    assert again.bound == pytest.approx(found.bound, rel=1e-9)
-    assert type(again.utility) is md.utility.TotalVariation
-
-
-def test_a_function_given_at_run_time_is_not_saved_silently(tmp_path):
-    largest = md.utility.Sublinear(lambda k, p: k.max(), "largest")
-    found = md.design(REFERENCE, largest, md.PML(0.3))
-    with pytest.raises(md.MechdesignError, match=r"save found\.mechanism instead"):
-        md.save(found, tmp_path / "m.json")
-    md.save(found.mechanism, tmp_path / "m.json")
-
-
-def test_sweeps_and_comparisons_take_informations():
-    path = md.sweep(REFERENCE, INFORMATION, [md.LDP(e) for e in (0.5, 1, 2)])
-    values = [found.value for found in path]
-    assert values == sorted(values)
-    table = md.compare(REFERENCE, INFORMATION, [md.PML, md.LIP, md.LDP], [0.3, 1.0])
-    assert {point.notion for point in table} == {"PML", "LIP", "LDP"}
 
 
 # The parts
@@ -366,56 +252,6 @@ def test_every_search_finds_the_best_column(seed):
         assert nothing.complete
         assert nothing.columns is None
         assert nothing.upper <= above + margin
-
-
-@pytest.mark.parametrize("kind", ["PML", "LIP", "LDP"])
-def test_no_column_of_many_symbols_exceeds_the_universal_bound(kind):
-    """So many symbols that no list of their subsets fits: heuristics may come back with nothing."""
-    prior = md.Prior(np.random.default_rng(10).dirichlet(np.ones(60)))
-    problem = state_problem(prior, INFORMATION, notion_of(kind, [1.0]))
-    family = make_family(prior, problem.program.sides, INFORMATION.excess)
-    pricer = Pricer(family)
-    assert not pricer.halves.is_short
-    prices, bound = np.zeros(len(prior)), universal_bound(family)
-    for level in (bound * (1 - 1e-4), bound * (1 + 1e-12)):
-        found = pricer.improve(prices, level, 10, WorkLimit(nodes=10_000))
-        assert level <= found.upper <= bound * (1 + 1e-3)
-        assert (found.count > 0) == (level < bound)
-
-
-@for_each("seed", slow_but(4, range(60)))
-def test_columns_found_have_the_values_that_are_said(seed):
-    rng, _, family, _, _ = families(seed)
-    pricer = Pricer(family)
-    prices = rng.normal(0, 0.3, len(family.groups)) * family.groups.masses
-    found = pricer.improve(prices, -10.0, 500, WorkLimit())
-    averages = family.averages(found.columns)
-    values = family.values(found.columns) - averages @ (prices * family.groups.sizes)
-    np.testing.assert_allclose(found.values, values, atol=1e-11)
-    # The mean deviation under the prior is zero: columns are posteriors.
-    weights = family.groups.sizes * family.groups.masses
-    np.testing.assert_allclose(averages @ weights, 0, atol=1e-12)
-
-
-@given(
-    counts=st.lists(st.integers(1, 6), min_size=1, max_size=4),
-    seed=st.integers(0, 10**6),
-)
-def test_patterns_treat_equal_symbols_alike(counts, seed):
-    rng = np.random.default_rng(seed)
-    masses = np.repeat(rng.uniform(0.5, 2, len(counts)), counts)
-    prior = md.Prior((masses / masses.sum()).tolist())
-    groups = Groups.of(prior)
-    sides = state_problem(prior, INFORMATION, md.LIP(1)).program.sides
-    family = make_family(prior, sides, INFORMATION.excess)
-    raised = np.array([float(rng.integers(0, size + 1)) for size in groups.sizes])
-    columns = Columns(raised[None, :], np.array([-1]), np.zeros(1))
-    patterns = list(family.patterns(columns, 0))
-    assert len(patterns) <= len(prior)
-    assert sum(share for share, _ in patterns) == pytest.approx(1)
-    mean = sum(share * deviations for share, deviations in patterns)
-    expected = groups.spread(family.averages(columns)[0])
-    np.testing.assert_allclose(mean, expected, atol=1e-12)
 
 
 @for_each("seed", slow_but(4, range(12)))
@@ -480,21 +316,6 @@ def exact_columns(prior, below, above):
     return np.array(found)
 
 
-@pytest.mark.parametrize("level", [1e-5, 1e-4, 1e-3])
-def test_the_rounding_of_a_curve_given_as_a_function_is_part_of_the_bound(level):
-    """Few digits of f are left near one; the bound lies above the value of f with all digits."""
-    rough = md.utility.FInformation(lambda t: (np.sqrt(t) - 1) ** 2 + 1, "shifted Hellinger")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
-        found = md.design(REFERENCE, rough, md.LIP(level))
-    d = exact_columns(REFERENCE, -np.expm1(-level), np.expm1(level))
-    fine = np.square(d / (np.sqrt(1 + d) + 1)) @ REFERENCE.probabilities
-    solved = linprog(
-        -fine / fine.max(), A_eq=np.vstack([d.T / level, np.ones(len(d))]), b_eq=[0, 0, 0, 0, 1]
-    )
-    assert found.bound >= -solved.fun * fine.max() * (1 - 1e-9)
-
-
 def test_generated_columns_are_at_most_as_many_as_symbols():
     prior = md.Prior((np.array([3, 3, 2, 2, 2, 1, 1, 1, 1]) / 16).tolist())
     problem = state_problem(prior, INFORMATION, md.LIP(0.8))
@@ -502,20 +323,3 @@ def test_generated_columns_are_at_most_as_many_as_symbols():
     found = generate(Pricer(family), np.inf)
     assert len(found.shares) <= len(prior)
     np.testing.assert_allclose(found.shares @ found.deviations, 0, atol=1e-14)
-
-
-@pytest.mark.slow
-@for_each(
-    "epsilon, kind, name",
-    pairwise_cases([0.2, 1, 3], ["PML", "LIP", "ALIP", "LDP"], ["uniform", "zipf", "dirichlet"]),
-)
-def test_thirty_symbols_are_certified(name, kind, epsilon):
-    n = 30
-    p = {
-        "uniform": np.ones(n),
-        "zipf": 1 / np.arange(1, n + 1),
-        "dirichlet": np.random.default_rng(3).dirichlet(np.ones(n)),
-    }[name]
-    notion = notion_of(kind, [2 * epsilon, epsilon] if kind == "ALIP" else [epsilon])
-    found = md.design(md.Prior((p / p.sum()).tolist()), INFORMATION, notion)
-    assert found.gap <= 1e-6

@@ -10,11 +10,9 @@ import naive
 import numpy as np
 import pytest
 from checks import for_each, refused, slow_but
-from hypothesis import given
-from hypothesis import strategies as st
 from random_designs import MAKERS
 from scipy import sparse
-from strategies import gain_matrices, levels, priors, random_gains
+from strategies import random_gains
 
 import mechdesign as md
 from mechdesign.errors import KernelError, LevelError, PriorError
@@ -92,23 +90,6 @@ def test_the_optimum_is_that_of_a_dense_program(name):
         assert value == pytest.approx(dense, abs=AGREED)
 
 
-def test_all_of_a_list_must_hold():
-    gains = np.eye(3)
-    both = [md.PML(0.4), md.MaximalLeakage(0.2), md.LDP(2)]
-    value, kernel, _ = best(PRIOR, gains, both)
-    assert value == pytest.approx(
-        md.design(PRIOR, md.utility.Matrix(gains), both).value, abs=AGREED
-    )
-    assert value < min(best(PRIOR, gains, one)[0] for one in both) - 1e-3
-    assert md.audit(kernel, PRIOR).pml <= 0.4 + 1e-6
-
-
-def test_infinite_levels_ask_for_a_kernel_alone():
-    kernel = cvxpy.Variable((3, 2))
-    assert len(md.constraints(kernel, PRIOR, [md.LDP(math.inf), md.MIPrivacy(math.inf)])) == 2
-    assert best(PRIOR, np.eye(3), md.LDP(math.inf))[0] == pytest.approx(1)
-
-
 def test_symbols_without_mass_keep_what_is_asked_of_them():
     """LDP is about every symbol, those of zero mass too."""
     with warnings.catch_warnings():
@@ -119,39 +100,6 @@ def test_symbols_without_mass_keep_what_is_asked_of_them():
     apart = cvxpy.Maximize(kernel[2, 2] - kernel[0, 2])
     told = cvxpy.Problem(apart, asked).solve(solver="CLARABEL")
     assert told == pytest.approx((math.e - 1) / (math.e + 1), abs=AGREED)
-
-
-def test_affine_expressions_are_kernels_too():
-    """Two parameters of a circulant kernel, and their best values."""
-    weight = cvxpy.Variable(2, nonneg=True)
-    turn = np.roll(np.eye(3), 1, axis=1)
-    kernel = weight[0] * np.eye(3) + weight[1] * (turn + turn.T)
-    asked = md.constraints(kernel, md.Prior.uniform(3), md.LDP(1))
-    cvxpy.Problem(cvxpy.Maximize(weight[0]), asked).solve(solver="CLARABEL")
-    assert weight.value[0] == pytest.approx(math.e / (math.e + 2), abs=AGREED)
-
-
-def test_an_objective_of_ones_own():
-    """The kernel nearest to the identity that is 1-LDP is randomised response, by symmetry."""
-    kernel = cvxpy.Variable((4, 4))
-    prior = md.Prior.uniform(4)
-    distance = cvxpy.sum_squares(kernel - np.eye(4))
-    cvxpy.Problem(cvxpy.Minimize(distance), md.constraints(kernel, prior, md.LDP(1))).solve(
-        solver="CLARABEL"
-    )
-    np.testing.assert_allclose(kernel.value, md.randomised_response(prior, 1).kernel, atol=1e-4)
-
-
-@pytest.mark.slow
-@given(prior=priors(1, 4), data=st.data(), level=levels(0.01, 5), m=st.integers(1, 4))
-def test_kernels_of_every_shape(prior, data, level, m):
-    """Any number of symbols and outputs; a private kernel is feasible, with its auxiliaries."""
-    gains = data.draw(gain_matrices(len(prior), m))
-    notions = [md.LIP(level), md.MaximalLeakage(level)]
-    value, kernel, _ = best(prior, gains, notions)
-    assert kernel.shape == (len(prior), m)
-    found = md.design(prior, md.utility.Matrix(gains), notions)
-    assert value == pytest.approx(found.value, abs=AGREED)
 
 
 # Cones of sums that no notion of the package has

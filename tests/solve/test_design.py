@@ -36,17 +36,3 @@ def test_gains_far_from_zero_are_designed_for_as_if_they_were_near():
         assert far.value - 1e9 == pytest.approx(near.value, abs=1e-6)
     priced = md.binding(far)
     assert priced.slopes["LIP(0.5)"] == pytest.approx(md.binding(near).slopes["LIP(0.5)"], abs=1e-5)
-
-
-def test_solvers_of_cvxpy_are_named():
-    found = md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LDP(1), solver="scipy")
-    assert found.method == "cvxpy-SCIPY"
-
-
-def test_agreement_is_printed():
-    found = md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LDP(1), solver="all")
-    assert found.methods_agree
-    assert "all methods agree" in repr(found)
-    assert (
-        md.design(md.Prior([0.5, 0.3, 0.2]), md.utility.Hamming(), md.LDP(1)).methods_agree is None
-    )

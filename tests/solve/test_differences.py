@@ -13,7 +13,6 @@ import mechdesign as md
 from mechdesign.program.problem import state_problem
 from mechdesign.solve.differences import Differences
 from mechdesign.solve.differences.graph import graph_of
-from mechdesign.solve.differences.method import DEFAULTS
 from mechdesign.solve.differences.remapped import remapped
 
 
@@ -124,39 +123,6 @@ def test_agrees_with_a_naive_program(name, seed):
     check(md.Prior(masses.tolist()), gains, notion(level), level * d)
 
 
-@for_each("level", [1e-4, 1e-2, 5.0, 12.0, 30.0, 200.0])
-@for_each("name", ["graph", "line", "grid"])
-def test_extreme_levels(name, level):
-    rng = np.random.default_rng(8)
-    n, d, notion = shape(name, rng)
-    prior = md.Prior(rng.dirichlet(np.ones(n)).tolist())
-    design = md.design(prior, md.utility.Matrix(-d), notion(level), solver="differences")
-    assert design.gap <= 1e-6
-    if level <= 5:
-        best = naive_optimum(prior.probabilities, -d, level * d)
-        assert design.value == pytest.approx(best, abs=1e-6 * d.max())
-
-
-def test_symbols_of_zero_mass_have_their_distances():
-    rng = np.random.default_rng(1)
-    n, d, notion = shape("grid", rng)
-    masses = np.where(np.arange(n) % 3 == 0, 0.0, 1.0)
-    with pytest.warns(md.errors.ZeroMassWarning):
-        prior = md.Prior((masses / masses.sum()).tolist())
-    check(prior, -d, notion(1.0), d)
-
-
-def test_unequal_metric_and_a_disconnected_graph():
-    rng = np.random.default_rng(2)
-    far = np.full((7, 7), np.inf)
-    far[:4, :4] = shortest_paths(4, [(0, 1, 0.1), (1, 2, 3.0), (2, 3, 0.7)])
-    far[4:6, 4:6] = [[0.0, 0.4], [0.4, 0.0]]
-    far[6, 6] = 0.0
-    prior = md.Prior(rng.dirichlet(np.ones(7)).tolist())
-    gains = rng.normal(size=(7, 5))
-    check(prior, gains, md.MetricPrivacy(1.0, far), far)
-
-
 def test_a_list_takes_the_tightest_bound_of_each_pair():
     rng = np.random.default_rng(3)
     n, d, notion = shape("grid", rng)
@@ -211,44 +177,6 @@ def test_bounds_on_lifts_and_groups_beside_a_metric(name, seed):
     assert alone.value > found.value + 1e-4  # the bounds on mixtures do bind
 
 
-@pytest.mark.parametrize("level", [1e-4, 12.0, 30.0])
-def test_extreme_levels_beside_lifts(level):
-    """With masses of 1e-12 and levels that tie everything together, or nothing."""
-    rng = np.random.default_rng(10)
-    n, d, notion = shape("grid", rng)
-    masses = rng.dirichlet(np.ones(n))
-    masses[0] = 1e-12
-    prior = md.Prior((masses / masses.sum()).tolist())
-    for pair in ([notion(level), md.LIP(1.0)], [notion(1.0), md.PML(level)]):
-        found = md.design(prior, md.utility.Matrix(-d), pair, solver="differences")
-        assert found.gap <= 1e-6
-        other = md.design(prior, md.utility.Matrix(-d), pair, solver="highs")
-        assert found.bound >= other.value - 1e-9
-        assert other.bound >= found.value - 1e-9
-
-
-def test_symmetry_beside_lifts_is_that_of_the_prior():
-    """The square's eight symmetries with equal masses; none where only p·u looks the same."""
-    d = distances_of(np.array([(a, b) for a in range(3) for b in range(3)], float))
-    notions = [md.MetricPrivacy(0.8, d), md.PML(0.5)]
-    for masses, outputs in ((np.full(9, 1 / 9), 3), (np.arange(1, 10) / 45, 9)):
-        prior = md.Prior(masses.tolist())
-        gains = -d / masses[:, None]
-        program = state_problem(prior, md.utility.Matrix(gains), notions).program
-        assert int(Differences().solve(program).details["outputs"]) == outputs
-        lifts = _lifts(prior.probabilities, upper=0.5)
-        check(prior, gains, notions, 0.8 * d, mixed=lifts)
-
-
-def test_neighbours():
-    rng = np.random.default_rng(4)
-    labels = [(a, b, c) for a in range(2) for b in range(2) for c in range(2)]
-    prior = md.Prior(rng.dirichlet(np.ones(8)).tolist(), labels)
-    d = (np.array(labels)[:, None] != np.array(labels)[None]).sum(axis=2).astype(float)
-    gains = rng.normal(size=(8, 8))
-    check(prior, gains, md.DP(0.7, "hamming"), 0.7 * d)
-
-
 # The first two places are one.
 TIED = np.minimum(abs(np.subtract.outer([0, *range(17)], [0, *range(17)])), 1)
 
@@ -267,14 +195,6 @@ def test_refuses_what_it_cannot_do(notion, why):
     prior = md.Prior.uniform(range(18))
     with pytest.raises(md.errors.NoMethodError, match=why):
         md.design(prior, md.utility.Hamming(), notion, solver="differences")
-
-
-def test_it_is_chosen_for_places_and_says_why():
-    labels = [(a, b) for a in range(6) for b in range(6)]
-    prior = md.Prior([1 / 36] * 36, labels)
-    chosen = md.explain(prior, md.utility.Hamming(), md.MetricPrivacy(1.0, "euclidean"))
-    assert chosen.method.name == "differences"
-    assert "two symbols" in chosen.method.reason
 
 
 def test_wrong_multipliers_are_not_believed():
@@ -298,27 +218,6 @@ def test_wrong_multipliers_are_not_believed():
     assert careless.gap > 1e-3
 
 
-@for_each(("name", "outputs"), [("grid", 4), ("cycle", 1), ("square", 3), ("line", None)])
-def test_symmetry_is_found_used_and_undone(name, outputs):
-    """One output of each orbit is solved for; value and kernel are those of the whole program."""
-    rng = np.random.default_rng(6)
-    if name == "square":
-        d = distances_of(np.array([(a, b) for a in range(3) for b in range(3)], float))
-        n = 9
-    elif name == "cycle":
-        n = 7
-        d = shortest_paths(n, [(i, (i + 1) % n, 1.0) for i in range(n)])
-    else:
-        n, d, _ = shape(name, rng)
-    prior = md.Prior([1 / n] * n)
-    program = state_problem(prior, md.utility.Matrix(-d), md.MetricPrivacy(0.8, d)).program
-    found = Differences().solve(program)
-    expected = n if outputs is None else outputs  # unequal lengths leave no symmetry
-    assert int(found.details["outputs"]) == expected
-    np.testing.assert_allclose(found.kernel.sum(axis=1), 1.0, atol=1e-9)
-    check(prior, -d, md.MetricPrivacy(0.8, d), 0.8 * d)
-
-
 def test_a_single_unequal_mass_or_loss_breaks_the_symmetry():
     """A control: what only looks symmetric is not taken for it."""
     d = distances_of(np.array([(a, b) for a in range(3) for b in range(3)], float))
@@ -332,34 +231,6 @@ def test_a_single_unequal_mass_or_loss_breaks_the_symmetry():
         program = state_problem(prior, md.utility.Matrix(u), notion).program
         assert 3 < int(Differences().solve(program).details["outputs"]) < 9
         check(prior, u, notion, 0.8 * d)
-
-
-def test_a_saved_design_comes_back_with_its_proof(tmp_path):
-    rng = np.random.default_rng(7)
-    n, d, notion = shape("grid", rng)
-    prior = md.Prior([1 / n] * n)
-    found = md.design(prior, md.utility.Matrix(-d), notion(1.0), solver="differences")
-    md.save(found, tmp_path / "places.json")
-    again = md.load(tmp_path / "places.json")
-    assert (again.method, again.certificate.solver) == (found.method, found.certificate.solver)
-    assert again.bound == found.bound
-    assert again.gap <= 1e-6
-
-
-@pytest.mark.slow
-def test_half_the_digits_while_the_gap_is_large_change_nothing():
-    """Blocks that half the digits are too few for are factored with all of them."""
-    labels, d = square_of(12)
-    weights = 1.0 + np.arange(12)[:, None] + np.zeros(12)
-    prior = md.Prior.from_counts(weights.ravel().tolist(), labels)
-    utility, notion = md.utility.Matrix(-d), md.MetricPrivacy(2.0, d)
-    values = []
-    for rough in (np.inf, 0.0):
-        solver = Differences(replace(DEFAULTS, rough=rough))
-        found = md.design(prior, utility, notion, solver=solver)
-        assert found.gap <= 1e-6
-        values.append(found.value)
-    np.testing.assert_allclose(values, values[0], atol=1e-6 * d.max())
 
 
 def remapped_on(n, steps, gains):
@@ -396,29 +267,6 @@ def test_a_line_with_losses_that_grow_has_a_closed_form(seed):
     assert value == pytest.approx(naive_optimum(np.ones(n), gains, lengths), abs=1e-6)
 
 
-@for_each("seed", [0, 1, 4, 5])
-def test_other_losses_on_a_line_are_not_taken_for_such(seed):
-    """A control: the bound holds whatever the gains, and a kernel that is not optimal shows it."""
-    rng = np.random.default_rng(seed)
-    n, gains = 6, rng.normal(size=(6, 6))
-    steps = rng.uniform(0.3, 1.5, size=n - 1)
-    value, bound = remapped_on(n, steps, gains)
-    lengths = shortest_paths(n, [(i, i + 1, s) for i, s in enumerate(steps)])
-    best = naive_optimum(np.ones(n), gains, lengths)
-    assert value <= best + 1e-9
-    assert best <= bound + 1e-9
-    assert bound - value > 1e-3
-    notion = md.MetricPrivacy.graph(1.0, [(i, i + 1, s) for i, s in enumerate(steps)])
-    prior = md.Prior.uniform(range(n))
-    found = md.design(prior, md.utility.Matrix(gains), notion, solver="differences")
-    assert found.certificate.solver == "graph interior point"
-    assert found.gap <= 1e-6
-    loss = -np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(float)
-    plain = md.design(prior, md.utility.Matrix(loss), notion, solver="differences")
-    assert plain.certificate.solver.startswith("geometric mechanism")
-    assert plain.gap <= 1e-9
-
-
 def square_of(side):
     """Cells of a square and their distances."""
     labels = [(a, b) for a in range(side) for b in range(side)]
@@ -441,23 +289,3 @@ def test_symmetries_are_found_used_and_undone():
     kernel = check(prior, -square, notion, square, Differences()).mechanism.kernel
     turned = [cells.index((b, 3 - a)) for a, b in cells]
     np.testing.assert_allclose(kernel[np.ix_(turned, turned)], kernel, atol=1e-9)
-
-
-def test_what_is_nearly_a_symmetry_is_none():
-    """A mass or a distance that differs a little: averaging would give a worse kernel."""
-    cells, even = square_of(3)
-    near = even.copy()
-    near[0, 1] = near[1, 0] = 0.9
-    for masses, d in (([1, 1.001, *[1] * 7], even), ([1] * 9, near)):
-        prior, utility = md.Prior.from_counts(masses, cells), md.utility.Matrix(-d)
-        program = state_problem(prior, utility, md.MetricPrivacy(1, d)).program
-        assert int(Differences().solve(program).details["outputs"]) > 3
-
-
-def test_the_record_of_the_geometric_mechanism_is_kept_in_a_file(tmp_path):
-    notion = md.MetricPrivacy(1, "absolute")
-    prior = md.Prior.uniform(12)
-    found = md.design(prior, md.utility.Distance("absolute"), notion, solver="differences")
-    assert "geometric mechanism" in found.certificate.solver
-    md.save(found, tmp_path / "line.json")
-    assert md.load(tmp_path / "line.json").certificate.solver == found.certificate.solver

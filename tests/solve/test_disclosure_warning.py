@@ -68,16 +68,6 @@ def test_the_kernel_decides_and_not_the_notion():
     )
 
 
-def test_one_symbol_has_nothing_to_hide():
-    assert not told(lambda: md.design(md.Prior([1.0], ["a"]), HAMMING, md.LDP(1)))
-    assert not told(lambda: md.design(md.Prior([1, 0], ["a", "b"]), HAMMING, md.LDP(1)))
-    # Those that cannot occur are told by nothing, and the others are disclosed.
-    assert (
-        "all 2 symbols"
-        in told(lambda: md.design(md.Prior([0.5, 0.5, 0], ["a", "b", "c"]), HAMMING, md.LDP(9)))[0]
-    )
-
-
 def test_commands_say_so(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"x": list("aaabbc") * 20}).to_csv("t.csv", index=False)
@@ -93,19 +83,3 @@ def test_commands_say_so(tmp_path, monkeypatch, capsys):
         assert err("audit", f"{name}.json").count("[MD816]") == count
         applied = err("apply", f"{name}.json", "t.csv", "--column", "x", "-o", f"{name}.csv")
         assert applied.count("[MD816]") == count
-
-
-def test_columns_of_a_plan_are_named(tmp_path):
-    rng = np.random.default_rng(3)
-    table = pd.DataFrame({"job": rng.choice(list("xyz"), 90), "sex": rng.choice(["f", "m"], 90)})
-    table.to_csv(tmp_path / "t.csv", index=False)
-    priors = {
-        "job": md.Prior([0.5, 0.3, 0.2], list("xyz")),
-        "sex": md.Prior([0.6, 0.4], ["f", "m"]),
-    }
-    plans = []
-    found = told(lambda: plans.append(md.plan_columns(priors, None, md.LDP(40))))
-    assert [message.split(":")[0] for message in found] == ["column 'job'", "column 'sex'"]
-    assert not told(lambda: md.plan_columns(priors, None, md.LDP(4)))
-    again = told(lambda: md.privatize_file(tmp_path / "t.csv", tmp_path / "r.csv", plans[0]))
-    assert again == found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,13 +15,9 @@ import mechdesign as md
 from mechdesign.certificate.certificate import examine
 from mechdesign.certificate.repair import Repair
 from mechdesign.errors import (
-    InputError,
-    MechdesignError,
     PriorError,
-    RequirementError,
     SolverError,
     StorageError,
-    UtilityError,
 )
 from mechdesign.program.problem import state_problem
 from mechdesign.solve import Duals
@@ -70,16 +65,6 @@ def test_reference_risks(prior, notion, risk):
 def test_reference_risks_of_real_columns(table, column, notion, risk):
     prior = md.Prior.from_csv(table, column, weights="count")
     assert designed(prior, notion).risk == pytest.approx(risk, rel=0, abs=6e-5)
-
-
-def test_the_optimum_under_ldp_of_equal_masses_is_that_of_the_best_subsets():
-    for n, level in ((4, 0.3), (5, 2.0), (6, 1.0)):
-        e = math.exp(level)
-        best = min(
-            (n - 1) ** 2 * (d * e + n - d) ** 2 / (n * (e - 1) ** 2 * d * (n - d))
-            for d in range(1, n)
-        )
-        assert designed(md.Prior.uniform(n), md.LDP(level)).risk == pytest.approx(best, rel=1e-8)
 
 
 def test_a_proportion_is_asked_by_randomised_response():
@@ -191,15 +176,6 @@ def test_extreme_levels(kind, level):
         assert found.risk / near.risk == pytest.approx(1e4, rel=0.2)
 
 
-@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.5), md.LIP(0.7)])
-def test_an_atom_of_nearly_no_mass(notion):
-    tiny = md.Prior.from_counts([Fraction(1, 2), Fraction(1, 2), Fraction(1, 10**12)])
-    assert designed(tiny, notion).risk < 100
-    # A truth that nearly rules out a symbol that is likely in the prior, and the other way round.
-    designed(ABC, notion, truth=[1e-12, 1, 1])
-    designed(tiny, notion, truth=[1, 1, 1])
-
-
 def test_two_symbols_and_one():
     two = designed(md.Prior([0.7, 0.3]), md.LDP(1))
     flip = math.e / (1 + math.e)
@@ -207,15 +183,6 @@ def test_two_symbols_and_one():
     assert two.risk == pytest.approx(2 * q * (1 - q) / (2 * flip - 1) ** 2, rel=1e-9)
     one = designed(md.Prior([1.0]), md.LDP(1))
     assert (one.risk, one.gap, one.mechanism.shape) == (0, 0, (1, 1))
-
-
-def test_a_question_that_is_told_although_frequencies_are_not():
-    # All that is asked is the share of a group: the best kernel leaves the rest untold.
-    found = designed(harmonic(5), md.LDP(1), [[1, 1, 0, 0, 0]])
-    assert Estimation().risk(found.mechanism, found.prior) == math.inf
-    assert found.mechanism.shape == (5, 2)
-    designed(harmonic(5), md.PML(0.5), [[1, -1, 0, 0, 0]])
-    designed(harmonic(5), md.LDP(1), [[1, -1, 0, 0, 0]])
 
 
 def test_a_kernel_that_tells_two_symbols_not_apart_is_worth_nothing():
@@ -233,41 +200,6 @@ def test_a_kernel_that_tells_two_symbols_not_apart_is_worth_nothing():
 def test_where_nothing_may_be_told_there_is_no_design():
     with pytest.raises(SolverError, match="raise the level"):
         md.design(ABC, Estimation(), md.LDP(0))
-
-
-def test_refusals():
-    with pytest.raises(UtilityError, match="the same for all"):
-        md.design(ABC, Estimation([[2, 2, 2]]), md.LDP(1))
-    with pytest.raises(UtilityError, match="outputs"):
-        md.design(ABC, Estimation(), md.LDP(1), outputs=["x", "y"])
-    with pytest.raises(RequirementError, match="outputs the design finds"):
-        md.design(ABC, Estimation(), md.LDP(1), subject_to=md.require.at_least("a", "a", 0.5))
-    with pytest.raises(MechdesignError, match="likelihood ratios"):
-        md.design(ABC, Estimation(), md.ApproximateLDP(1, 0.01))
-    with pytest.raises(UtilityError, match=r"one for md\.utility\.Estimation"):
-        _ = md.design(ABC, md.utility.Hamming(), md.LDP(1)).risk
-    with pytest.raises(InputError, match="error of an estimate"):
-        designed(ABC, md.LDP(1)).reports_for(0)
-
-
-def test_several_notions_and_local_requirements():
-    alone = designed(ABC, md.LDP(1))
-    both = designed(ABC, [md.LDP(1), md.PML(0.3)])
-    assert both.risk > alone.risk * 1.01
-    # A bound on what every output may say of one symbol.
-    narrow = designed(ABC, md.LDP(1)).risk
-    held = md.design(
-        ABC, Estimation(), md.LDP(1), subject_to=md.require.every_output({"a": 1, "b": -2})
-    )
-    assert held.certificate.is_optimal
-    assert held.risk > narrow * 1.01
-    assert (held.mechanism.kernel[0] <= 2 * held.mechanism.kernel[1] * (1 + 1e-12)).all()
-
-
-def test_reports_for_an_error():
-    found = designed(ABC, md.LDP(1))
-    count = found.reports_for(0.05)
-    assert math.sqrt(found.risk / count) <= 0.05 < math.sqrt(found.risk / (count - 1))
 
 
 # Proofs
@@ -324,17 +256,6 @@ def test_saved_designs_come_back_and_altered_ones_do_not(tmp_path):
         forged.pop("digest")
         with pytest.raises(StorageError):
             from_json(seal(forged))
-
-
-def test_explain_names_the_method():
-    choice = md.explain(ABC, Estimation(), md.LDP(1))
-    assert choice.method.name == "optimal-experiment"
-    assert "not both uniform" in choice.refusals["orbit"]
-    refused = md.errors.NoMethodError
-    with pytest.raises(refused, match="does not minimise the risk"):
-        md.explain(ABC, Estimation(), md.LDP(1), solver="vertices")
-    with pytest.raises(refused, match="does not solve sub-convex"):
-        md.explain(ABC, md.utility.MutualInformation(), md.LDP(1), solver="optimal-experiment")
 
 
 @pytest.mark.parametrize("epsilon", [0.177, 0.1771, 0.17712385354066618])

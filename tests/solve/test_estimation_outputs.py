@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import json
 import math
-import re
 import warnings
 from fractions import Fraction
 from itertools import combinations
@@ -26,18 +25,14 @@ from mechdesign.errors import (
     UtilityError,
 )
 from mechdesign.labels import name_outputs, name_subsets
-from mechdesign.program.problem import state_problem
-from mechdesign.solve.estimation import at_most
 from mechdesign.solve.estimation.block_designs import (
     block_design,
-    hadamard,
     is_block_design,
     symmetric_design,
 )
 from mechdesign.solve.estimation.cyclic_designs import cyclic_design, most_outputs
 from mechdesign.storage import from_json, to_json
 from mechdesign.utility import Estimation
-from mechdesign.views.tables import kernel_table
 
 HARMONIC = md.Prior.from_counts([60, 30, 20, 15, 12])
 
@@ -110,15 +105,6 @@ def test_designs_of_more_sets_than_symbols_are_found(n, d):
         assert is_block_design(sets, size)
 
 
-def test_rows_of_hadamard_matrices_are_orthogonal():
-    known = [n for n in range(1, 101) if (rows := hadamard(n)) is not None]
-    assert set(known) == {1, 2, *range(4, 101, 4)} - {92}
-    for n in known:
-        rows = hadamard(n)
-        assert set(np.unique(rows).tolist()) <= {-1, 1}
-        np.testing.assert_array_equal(rows @ rows.T, n * np.eye(n))
-
-
 @for_each(
     ("n", "level", "count", "risk"),
     slow_but(
@@ -147,15 +133,6 @@ def test_few_outputs_answer_as_well_as_all_where_sets_balance(n, level, count, r
         assert found.gap <= 1e-10
 
 
-def test_sets_of_another_size_are_taken_where_the_best_are_too_many():
-    # All sets of four take twenty outputs, sets of six from quadratic forms take sixteen.
-    prior, e = md.Prior.uniform(16), math.e
-    kernel = md.design(prior, Estimation(), md.LDP(1)).mechanism.kernel
-    program = state_problem(prior, Estimation(), md.LDP(1)).program
-    best = min(choice.risk for choice in at_most._Search(program, kernel, 16)._blocks())
-    assert best == pytest.approx(15**2 * (6 * e + 10) ** 2 / (16 * (e - 1) ** 2 * 6 * 10), rel=1e-4)
-
-
 def test_the_fano_plane_reports_with_seven_outputs():
     prior = md.Prior.uniform(list("abcdefg"))
     found = md.design(prior, Estimation(), md.LDP(math.log(4 / 3)))
@@ -172,16 +149,6 @@ def test_the_fano_plane_reports_with_seven_outputs():
     assert risk == Fraction(1728, 7)
 
 
-@pytest.mark.parametrize(("n", "d"), [(11, 5), (13, 4)])
-def test_block_designs_have_the_risk_of_all_sets_exactly(n, d):
-    odds = 3
-    weights = np.where(symmetric_design(n, d), odds, 1)
-    risk = exact_risk(weights.tolist(), [Fraction(1, n)] * n, np.eye(n, dtype=int).tolist())
-    assert risk == Fraction(
-        (n - 1) ** 2 * (d * odds + n - d) ** 2, n * (odds - 1) ** 2 * d * (n - d)
-    )
-
-
 # As few as the information needs
 
 
@@ -195,13 +162,6 @@ def test_there_are_no_more_outputs_than_entries_of_the_information(notion):
         assert found.mechanism.shape[1] <= n * (n + 1) // 2
 
 
-@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.5)], ids=str)
-def test_one_question_takes_few_outputs(notion):
-    found = md.design(HARMONIC, Estimation([[1, 0, 0, 0, 0]]), notion)
-    assert found.certificate.is_optimal
-    assert found.mechanism.shape[1] <= 9
-
-
 @pytest.mark.parametrize("level", [0.5, 1.0, 2.0])
 def test_questions_of_groups_survive_rounding(level):
     # The best reports tell groups apart along two directions only; digits must not decide.
@@ -211,25 +171,6 @@ def test_questions_of_groups_survive_rounding(level):
 
 
 # At most so many
-
-
-@pytest.mark.slow
-def test_a_limit_costs_and_the_gap_says_what():
-    best = md.design(HARMONIC, Estimation(), md.LDP(1)).risk
-    prior, risks = md.Prior.uniform(7), []
-    for most in (7, 12, 21):
-        found = limited(prior, md.LDP(1), most)
-        risks.append(found.risk)
-        assert found.gap == pytest.approx((found.risk + found.bound) / found.risk, abs=1e-9)
-        assert "any number of outputs" in found.certificate.bound_source
-    assert risks[0] >= risks[1] >= risks[2]
-    # The complement of what is best alone: sets of three are better than randomised response.
-    e = math.e
-    assert risks[0] <= 36 * (3 * e + 4) ** 2 / (7 * (e - 1) ** 2 * 12) * (1 + 1e-9)
-    assert risks[2] == pytest.approx(18.972769, rel=1e-6)
-    five = limited(HARMONIC, md.LDP(1), 5)
-    response = md.randomised_response(HARMONIC, 1)
-    assert best <= five.risk <= Estimation().risk(response, HARMONIC) * (1 + 1e-9)
 
 
 def moved_risk(prior, level, most, rng):
@@ -281,24 +222,6 @@ def test_few_outputs_are_as_good_as_any_kernel_that_is_known(most, known):
 
 
 @pytest.mark.slow
-def test_the_best_of_many_local_optima_is_found():
-    # One start in some tens ends there; most end 1.6 % above.
-    prior = md.Prior([0.4, 0.3, 0.2, 0.1])
-    found = limited(prior, md.PML(1), 4)
-    assert found.risk == pytest.approx(2.0215394, rel=1e-6)
-    rng = np.random.default_rng(3)
-    assert found.risk <= min(moved_risk(prior, 1, 4, rng) for _ in range(30)) * (1 + 1e-6)
-
-
-@pytest.mark.slow
-def test_two_outputs_more_than_symbols_lose_little():
-    # Randomised response, next to which other searches end, has 1.6 times the least risk.
-    prior = md.Prior.from_counts({x: 2520 // (x + 1) for x in range(12)})
-    found = limited(prior, md.LDP(1), 14)
-    assert found.gap < 0.08
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("truth", ["any", [[5, 1, 1, 1, 1], [1, 1, 1, 1, 5]]])
 def test_a_limit_for_the_worst_truth(truth):
     found = limited(HARMONIC, md.PML(1), 8, truth=truth)
@@ -316,11 +239,6 @@ def test_a_requirement_is_the_same_limit_and_is_kept():
     again = from_json(json.loads(json.dumps(to_json(found))))
     assert (again.risk, again.gap) == (found.risk, found.gap)
     assert again.method == "few-outputs-experiment"
-
-
-def test_a_limit_that_does_not_bind_costs_nothing():
-    found = limited(HARMONIC, md.LDP(1), 15)
-    assert found.certificate.is_optimal
 
 
 def test_too_few_outputs_are_refused():
@@ -357,24 +275,6 @@ def test_two_outputs_answer_one_question_as_well_as_any_two_can():
     assert steps == [answer * steps[0] for answer in answers.astype(int).tolist()]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("most", [3, 4])
-def test_few_outputs_answer_two_questions(most):
-    prior = md.Prior.from_counts([60, 30, 20, 15, 12])
-    rows = [[1, 0, 3, 2, 0], [0, 1, 0, 0, 1]]
-    best = md.design(prior, Estimation(rows), md.PML(1))
-    found = limited(prior, md.PML(1), most, rows)
-    assert best.risk <= found.risk * (1 + 1e-9) <= 1.5 * best.risk
-    again = from_json(json.loads(json.dumps(to_json(found))))
-    assert again.risk == found.risk
-
-
-def test_digits_that_weights_cannot_keep_are_refused():
-    prior = md.Prior([0.4, 0.3, 0.2, 0.1])
-    with pytest.raises(SolverError, match="round numbers"):
-        md.design(prior, Estimation([[1.5, 0.1, 3, 2]]), md.PML(1), outputs=2)
-
-
 # Labels
 
 
@@ -388,22 +288,6 @@ def test_outputs_are_named_by_the_symbols_that_they_report():
     high[3, 3] = 1.5
     found = name_subsets(names, high - 1.2)
     assert found == ["one of a, c, f", "b", "one of a, b, c, d, e, f", "one of a, c, in part d"]
-
-
-def test_long_sets_are_short_and_every_name_is_its_own():
-    names = [f"s{i}" for i in range(20)]
-    lifts = np.ones((20, 4))
-    lifts[:12, 0] = lifts[:13, 1] = lifts[:12, 2] = lifts[:19, 3] = 3.0
-    found = name_subsets(names, lifts - 2)
-    assert found[0] == "one of s0, s1, s2, … (12 of 20)"
-    assert found[2] == "one of s0, s1, s2, … (12 of 20) #2"
-    assert found[3] == "not s19"
-    assert len(set(found)) == 4
-
-
-def test_columns_that_are_no_sets_are_named_by_what_they_make_likelier():
-    lifts = np.array([[1.0, 1.6], [1.0, 1.2], [1.0, 0.7], [1.0, 0.4]])
-    assert name_subsets(list("abcd"), lifts - 1) == ["nothing", "one of a, b"]
 
 
 def test_symbols_that_read_like_names_of_outputs_are_quoted():
@@ -435,28 +319,6 @@ def test_symbols_that_read_like_names_of_outputs_are_quoted():
     assert name_outputs(["a+b", "a", "b", "c"], pairs) == ['"a+b"+a', '"a+b"+b']
 
 
-@pytest.mark.filterwarnings("ignore::mechdesign.errors.GapWarning")
-@pytest.mark.parametrize("level", [1e-9, 1e-13])
-def test_outputs_of_tiny_levels_are_named_by_what_they_report(level):
-    prior = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
-    for utility in (Estimation(), md.utility.MutualInformation()):
-        names = md.design(prior, utility, md.LDP(level)).mechanism.outputs
-        assert not any("nothing" in name for name in names)
-
-
-def test_outputs_that_are_cut_are_told_apart():
-    ages = [f"aged {k} to {k + 9}" for k in range(0, 60, 10)]
-    kernel = md.design(md.Prior.uniform(ages), Estimation(), md.LDP(1)).mechanism
-    lines = kernel.to_text(most=30).splitlines()
-    assert len(lines) == 7
-    heads = re.split(r"  +", lines[0].strip())
-    assert len(heads) == len(set(heads)) == kernel.shape[1]
-    found = re.findall("<th>(.+?)</th>", kernel._repr_html_())
-    assert len(found) == len(set(found)) == kernel.shape[1] + 6
-    cells = [column.head.narrow for column in kernel_table(kernel, md.Prior.uniform(ages)).columns]
-    assert len(set(cells[2:])) == kernel.shape[1]
-
-
 @for_each(("n", "d"), [(13, 3), (20, 5), (31, 1), (40, 9)])
 def test_cyclic_designs_treat_all_pairs_alike(n, d):
     lifts = np.where(np.arange(n) < d, math.e, 1.0)
@@ -471,37 +333,6 @@ def test_cyclic_designs_treat_all_pairs_alike(n, d):
     assert apart == pytest.approx(np.full(n * (n - 1), apart[0]), rel=1e-13)
 
 
-@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(0.7)], ids=str)
-def test_thirty_equal_symbols_are_solved_in_closed_form(notion):
-    found = md.design(md.Prior.uniform(30), Estimation(), notion)
-    assert found.method == "orbit"
-    assert found.gap < 1e-9
-    assert len(found.mechanism.outputs) <= 450
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "most"), [(12, 16), (20, 30)])
-def test_sets_of_larger_designs_answer_with_a_few_outputs_more_than_symbols(n, most):
-    """Symbols that are left out of a block design leave the others as balanced as they were."""
-    prior = md.Prior.from_counts(1 / np.arange(1, n + 1))
-    found = md.design(prior, Estimation(), md.LDP(1))
-    program = state_problem(prior, Estimation(), md.LDP(1)).program
-    search = at_most._Search(program, found.mechanism.kernel, most)
-    chosen = [choice for choice in search._blocks() if choice is not None]
-    assert found.risk <= min(choice.risk for choice in chosen) <= 1.05 * found.risk
-    assert all(len(choice.masses) <= most for choice in chosen)
-
-
-@pytest.mark.slow
-def test_ten_symbols_with_thirteen_outputs():
-    prior = md.Prior.from_counts(1 / np.arange(1, 11))
-    found = limited(prior, md.LDP(1), 13)
-    assert found.gap <= 0.05
-    # The 13 lines of a projective plane of 13 points, each of 4, for 10 of the points.
-    sets = limited(md.Prior.uniform(13), md.LDP(1), 13).mechanism.kernel
-    assert found.risk < Estimation().risk(md.Mechanism(sets[:10]), prior)
-
-
 def test_a_search_whose_time_is_up_ends_with_a_kernel(monkeypatch):
     """Every look at the clock takes five seconds of the ten that there are."""
     ticks = itertools.count(step=5.0)
@@ -513,30 +344,6 @@ def test_a_search_whose_time_is_up_ends_with_a_kernel(monkeypatch):
     assert found.mechanism.shape[1] <= 16
     assert -found.bound <= found.risk < math.inf
     assert next(ticks) < 1000
-
-
-def test_many_outputs_are_merged_at_once_where_time_is_short(monkeypatch):
-    prior = md.Prior.from_counts(1 / np.arange(1, 13))
-    rng = np.random.default_rng(5)
-    high = rng.random((12, 700)) < 0.4
-    kernel = np.where(high, math.e, 1.0)
-    kernel = 0.5 / 12 + 0.5 * kernel / kernel.sum(axis=1, keepdims=True)
-    kernel /= kernel.sum(axis=1, keepdims=True)
-    program = state_problem(prior, Estimation(), md.LDP(1)).program
-    ticks = itertools.count()
-    monkeypatch.setattr(clock, "now", lambda: next(ticks))
-    found = at_most._Search(program, kernel, 20)._merged(20, -1.0)
-    assert len(found.masses) <= 20
-    assert next(ticks) < 250
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("notion", "most"), [(md.PML(1), 7), (md.PML(0.5), 6)], ids=str)
-def test_entries_next_to_zero_are_zero(notion, most):
-    prior = md.Prior.from_csv("fair", "occupation", weights="count")
-    kernel = limited(prior, notion, most).mechanism.kernel
-    assert (kernel == 0).sum() >= most
-    assert kernel[kernel > 0].min() > 1e-4
 
 
 @pytest.mark.slow

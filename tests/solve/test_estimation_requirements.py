@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from checks import for_each, refused, slow_but
-from estimation_cases import ABC, harmonic
+from estimation_cases import ABC
 from naive_estimates import best_mixture, faces_of, naive_minimax, naive_optimum
 
 import mechdesign as md
 from mechdesign.certificate import verify
 from mechdesign.errors import (
     CertificateError,
-    GapWarning,
     PriorError,
     RequirementError,
-    SolverError,
     UntoldError,
 )
 from mechdesign.exact import Verdict, exp_bounds
@@ -129,23 +126,6 @@ def test_what_is_asked_binds_and_costs(notion):
         assert found.risk > free * 1.001
 
 
-def test_two_words_for_one_thing():
-    one = designed(ABC, md.LDP(1), R.lift("a", 0.9, 1.1)).risk
-    assert designed(ABC, md.LDP(1), R.posterior("a", 0.45, 0.55)).risk == pytest.approx(one)
-    cut = [R.every_output({"a": 1, "b": -1.5}), R.every_output({"a": 10, "b": -15})]
-    first, second = (designed(ABC, md.LDP(1), part).risk for part in cut)
-    assert first == pytest.approx(second, rel=1e-9)
-    assert R.ratio("a", "b", 1.5) == cut[0]
-
-
-def test_ratios_of_all_pairs_are_local_privacy():
-    pairs = [R.ratio(x, z, 1.5) for x in "abc" for z in "abc" if x != z]
-    found = designed(ABC, md.PML(20), pairs)
-    assert found.risk == pytest.approx(
-        md.design(ABC, Estimation(), md.LDP(math.log(1.5))).risk, rel=1e-9
-    )
-
-
 def test_lifts_of_all_symbols_are_pml():
     found = designed(ABC, md.LDP(20), [R.lift(x, at_most=1.5) for x in "abc"])
     assert found.risk == pytest.approx(
@@ -170,59 +150,6 @@ def test_what_the_notion_implies_costs_nothing(implied):
     assert designed(ABC, md.LDP(1), implied).risk == pytest.approx(free, rel=1e-9)
 
 
-@pytest.mark.parametrize("unit", [1e-30, 1e30])
-def test_only_proportions_of_coefficients_count(unit):
-    plain = designed(ABC, md.LDP(1), R.every_output({"a": 1, "b": -1, "c": -0.25})).risk
-    scaled = R.every_output({"a": unit, "b": -unit, "c": -0.25 * unit})
-    assert designed(ABC, md.LDP(1), scaled).risk == pytest.approx(plain, rel=1e-9)
-
-
-def test_a_part_that_weighs_next_to_nothing():
-    plain = designed(ABC, md.LDP(1), R.ratio("a", "b", 2)).risk
-    for tiny in ({"c": 1e-30}, {"c": -1e-30}):
-        near = R.every_output({"a": 1, "b": -2, **tiny})
-        assert designed(ABC, md.LDP(1), near).risk == pytest.approx(plain, rel=1e-6)
-
-
-def test_cuts_that_leave_a_question_without_an_answer():
-    alike = [R.ratio("a", "b", 1), R.ratio("b", "a", 1)]
-    for notion in (md.LDP(1), md.PML(0.5)):
-        with pytest.raises(UntoldError, match="ease what is required") as caught:
-            md.design(ABC, Estimation(), notion, subject_to=alike)
-        assert caught.value.is_proved
-    # What is left to tell is told as if both were one symbol.
-    found = designed(ABC, md.LDP(1), alike, {"a": 0, "b": 0, "c": 1})
-    merged = md.design(md.Prior([0.8, 0.2], ["ab", "c"]), Estimation(), md.LDP(1))
-    assert found.risk == pytest.approx(merged.risk / 2, rel=1e-6)
-    independent = R.posterior("a", at_most=0.5)
-    with pytest.raises(SolverError):
-        md.design(ABC, Estimation(), md.LDP(1), subject_to=independent)
-
-
-def test_a_little_room_is_answered_with_many_reports():
-    for room, risk in ((1e-2, 1e4), (1e-4, 1e8)):
-        near = [R.ratio("a", "b", 1 + room), R.ratio("b", "a", 1 + room)]
-        assert risk / 10 < designed(ABC, md.LDP(1), near).risk < risk * 10
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_one_symbol_and_two(n):
-    prior = md.Prior([1.0], ["a"]) if n == 1 else md.Prior([0.7, 0.3], ["a", "b"])
-    if n == 1:
-        found = designed(prior, md.LDP(1), R.posterior("a", 0.5, 1.0))
-        assert (found.risk, found.mechanism.shape) == (0, (1, 1))
-        refused(
-            lambda: md.design(prior, Estimation(), md.LDP(1), subject_to=R.posterior("a", 0, 0.5))
-        )
-        return
-    # Between two symbols a ratio both ways is randomised response at its logarithm.
-    found = designed(prior, md.PML(5), [R.ratio("a", "b", 2), R.ratio("b", "a", 2)])
-    plain = md.design(prior, Estimation(), md.LDP(math.log(2)))
-    assert found.risk == pytest.approx(plain.risk, rel=1e-9)
-    one_way = designed(prior, md.PML(5), R.ratio("a", "b", 2))
-    assert one_way.risk < plain.risk
-
-
 @pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
 def test_symbols_that_never_occur():
     prior = md.Prior([0.5, 0.3, 0.2, 0.0], ["a", "b", "c", "d"])
@@ -242,52 +169,7 @@ def test_symbols_that_never_occur():
         md.design(prior, Estimation(question), md.PML(1), subject_to=tied)
 
 
-@for_each("truth", ["any", [[1, 1, 2], [4, 1, 1]], {"a": 1, "b": 2, "c": 3}])
-@for_each("notion", [md.LDP(1), md.PML(0.7)])
-def test_other_truths(truth, notion):
-    requirement = R.ratio("a", "b", 1.3)
-    free = md.design(ABC, Estimation(truth=truth), notion)
-    held = designed(ABC, notion, requirement, truth=truth)
-    assert held.risk > free.risk * 1.001
-    assert columns(held)[0].max() < math.inf
-    if truth == "any":
-        # No worse at any truth than it says, and no better kernel at its least favourable one.
-        for masses in ([1, 1, 1], [8, 1, 1], [1, 8, 1], [1, 1, 8]):
-            at = Estimation(truth=masses)
-            assert at.risk(held.mechanism, ABC) <= held.risk * (1 + 1e-9)
-            assert designed(ABC, notion, requirement, truth=masses).risk <= held.risk * (1 + 1e-7)
-
-
-@pytest.mark.slow
-def test_few_outputs_keep_the_requirement():
-    prior = harmonic(5)
-    x, z = prior.labels[:2]
-    free = md.design(prior, Estimation(), md.LDP(1), subject_to=R.ratio(x, z, 1.5))
-    with pytest.warns(GapWarning, match="any number of outputs"):
-        found = md.design(prior, Estimation(), md.LDP(1), outputs=5, subject_to=R.ratio(x, z, 1.5))
-    assert found.mechanism.shape[1] <= 5
-    assert found.certificate.kept[0].verdict is Verdict.YES
-    assert free.risk <= found.risk < free.risk * 1.2
-    assert found.bound == pytest.approx(free.bound, rel=1e-6)
-
-
 # More symbols than are listed
-
-
-@pytest.mark.parametrize("notion", slow_but(0, [md.LDP(1), md.PML(0.5), [md.LDP(1), md.LIP(0.7)]]))
-def test_more_symbols_have_an_honest_gap(notion):
-    prior = harmonic(12)
-    x, z = prior.labels[:2]
-    with pytest.warns(GapWarning):
-        found = md.design(prior, Estimation(), notion, subject_to=R.ratio(x, z, 1.5), time_limit=30)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GapWarning)
-        free = md.design(prior, Estimation(), notion, time_limit=30)
-    assert found.certificate.kept[0].verdict is Verdict.YES
-    assert free.risk <= found.risk * (1 + 1e-3)
-    assert -found.bound <= found.risk
-    # The bound knows what is asked without the requirement, and not only that surveys may be open.
-    assert -found.bound > free.risk * 0.8
 
 
 # Proofs
@@ -324,14 +206,6 @@ def test_a_file_with_less_asked_is_refuted(name):
     refuted = {fact["claim"] for fact in claims if fact["state"] == "refuted"}
     asked = {"risk": "bound", "requirement": "requirement: Posterior("}[name]
     assert any(claim.startswith(asked) for claim in refuted)
-
-
-def test_a_wider_requirement_leaves_the_bound_open():
-    content = to_json(designed(ABC, md.LDP(1), R.posterior("c", at_most=0.25)))
-    content["requirements"][0]["parameters"]["high"] = 0.3
-    claims = verify.check(json.dumps(content).encode()).claims
-    states = {fact["claim"]: fact["state"] for fact in claims}
-    assert states["bound"] == "not proved here"
 
 
 # Symbols that share no output
@@ -381,26 +255,6 @@ def test_apart_agrees_with_a_naive_program_on_many(seed):
     agree_apart(seed)
 
 
-def test_apart_costs_and_is_kept_beside_other_requirements():
-    free = md.design(ABC, Estimation(), md.PML(1)).risk
-    found = designed(ABC, md.PML(1), R.apart("a", "b"))
-    assert found.risk > free * 1.01
-    assert keeps(found, (0, 1))
-    cut = designed(ABC, md.PML(1), [R.apart("a", "b"), R.posterior("c", at_most=0.35)])
-    assert cut.risk > found.risk * 1.001
-    assert keeps(cut, (0, 1))
-    assert (0.2 * columns(cut)[2] <= 0.35 * (1 + 1e-12)).all()
-    # Where every symbol may be told, three that share no output are told.
-    assert designed(ABC, md.PML(9), R.apart("a", "b", "c")).risk == pytest.approx(1 - 0.38)
-
-
-@pytest.mark.slow
-def test_twelve_symbols_apart():
-    prior = harmonic(12)
-    x, z = prior.labels[1:3]
-    assert keeps(designed(prior, md.PML(1), R.apart(x, z)), (1, 2))
-
-
 def test_apart_is_checked_on_kernels_of_others():
     wrong = [[0.6, 0.4], [0.1, 0.9], [0.4, 0.6]]
     (check,) = md.audit(
@@ -431,63 +285,14 @@ def test_a_kernel_that_shares_outputs_is_refuted():
     assert {f["claim"]: f["state"] for f in claims}["bound"] == "not proved here"
 
 
-@for_each(
-    ("notion", "utility", "more", "words"),
-    [
-        (md.LDP(1), Estimation(), {}, "PML"),
-        (md.PML(0.2), Estimation(), {}, "raise the level"),
-        (md.PML(1), Estimation(truth="any"), {}, "worst of several truths"),
-        (md.PML(1), Estimation(), {"outputs": 4}, "number of outputs"),
-        (md.PML(1), md.utility.Hamming(), {}, "md.require.zero(x, y)"),
-        (md.PML(1), md.utility.MutualInformation(), {}, "Estimation"),
-    ],
-)
-def test_what_cannot_keep_symbols_apart_is_told(notion, utility, more, words):
-    refused(
-        lambda: md.design(ABC, utility, notion, subject_to=R.apart("a", "b"), **more),
-        words,
-        error=RequirementError,
-    )
-
-
-@pytest.mark.filterwarnings("ignore::mechdesign.errors.ZeroMassWarning")
-def test_symbols_that_cannot_be_kept_apart():
-    for make, words in (
-        (lambda: R.apart("a"), "at least two"),
-        (lambda: R.apart("a", "a"), "at least two"),
-        (lambda: R.apart("a", None), "each symbol"),
-    ):
-        refused(make, words, error=RequirementError)
-    unknown = R.apart("a", "z")
-    for utility in (Estimation(), md.utility.Hamming()):
-        refused(
-            lambda utility=utility: md.design(ABC, utility, md.PML(1), subject_to=unknown),
-            "input symbol",
-            error=RequirementError,
-        )
-    rare = md.Prior([0.5, 0.3, 0.2, 0.0], ["a", "b", "c", "d"])
-    refused(
-        lambda: md.design(rare, Estimation(), md.PML(1), subject_to=R.apart("a", "d")),
-        "zero mass",
-        error=RequirementError,
-    )
-
-
 # What is not about every output alike
 
 
 NAMED = {
     "zero": (R.zero("a", "b"), "output 'b' alone"),
-    "zero everywhere": (R.zero("a", None), "no reports"),
     "floor everywhere": (R.at_least("a", None, 0.1), "split into two"),
-    "ceiling": (R.at_most("a", "c", 0.1), "output 'c' alone"),
-    "diagonal": (R.diagonal(0.5), "names of symbols"),
-    "pattern": (R.zero(pattern=np.eye(3)), "zeros at outputs"),
     "distance": (R.zero(farther_than=1), "zeros at outputs"),
     "cost": (R.cost(np.eye(3), 0.5), "names of their outputs"),
-    "invariant": (R.invariant(), "names of their outputs"),
-    "share": (R.output("a", 0.1), "names of their outputs"),
-    "rows": (R.rows(np.eye(3), "<=", 1), "names of their outputs"),
 }
 
 
@@ -502,26 +307,6 @@ def test_requirements_on_named_outputs_are_refused_with_what_to_do(name, utility
         "Hamming",
         error=RequirementError,
     )
-
-
-@for_each(
-    ("make", "words"),
-    [
-        (lambda: R.ratio("a", "a", 2), "two symbols"),
-        (lambda: R.ratio("a", "b", 0.5), "at least one"),
-        (lambda: R.ratio("a", "b", math.nan), "number"),
-        (lambda: R.ratio(None, "b", 2), "each symbol"),
-        (lambda: R.posterior("a"), "neither"),
-        (lambda: R.posterior([], at_most=0.5), "name the symbols"),
-        (lambda: R.posterior("a", 0.5, 0.4), "swap"),
-        (lambda: R.posterior("a", at_most=1.5), "0 to 1"),
-        (lambda: R.posterior("a", at_most=math.nan), "number"),
-        (lambda: R.lift("a", at_least=-1), "least 0"),
-        (lambda: R.lift("a", at_most=math.inf), "number"),
-    ],
-)
-def test_what_is_no_requirement_is_refused(make, words):
-    refused(make, words, error=RequirementError)
 
 
 @for_each(
@@ -544,19 +329,6 @@ def test_what_no_kernel_can_keep_is_said_at_once(requirement, words):
         )
 
 
-def test_linear_and_information_designs_keep_them_too():
-    for utility in (md.utility.Hamming(), md.utility.MutualInformation()):
-        for requirement in (R.posterior("c", at_most=0.25), R.lift("a", 0.9, 1.2)):
-            free = md.design(ABC, utility, md.LDP(1))
-            found = md.design(ABC, utility, md.LDP(1), subject_to=requirement)
-            assert found.certificate.is_optimal
-            assert found.value <= free.value + 1e-9
-            content = json.loads(json.dumps(to_json(found)))
-            assert from_json(content).value == found.value
-            states = {f["state"] for f in verify.check(json.dumps(content).encode()).claims}
-            assert "refuted" not in states
-
-
 # Requirements that every kernel meets with equality
 
 
@@ -576,21 +348,3 @@ def test_rows_that_ones_meet_with_equality_hold_so_of_every_column(notion):
     with pytest.raises(UntoldError) as caught:
         md.design(ABC, Estimation(), notion, subject_to=equal)
     assert caught.value.is_proved
-
-
-@pytest.mark.parametrize(
-    "asked", [R.posterior("a", at_most=0.5), R.ratio("a", "b", 1), R.lift("a", at_most=1)], ids=str
-)
-def test_requirements_that_leave_nothing_to_tell_are_said_so(asked):
-    two = md.Prior.from_counts({"a": 1, "b": 1})
-    with pytest.raises(UntoldError, match="got none") as caught:
-        md.design(two, Estimation(), md.PML(0.3), subject_to=asked)
-    assert caught.value.is_proved
-
-
-def test_requirements_next_to_equality_end_with_a_kernel_and_its_gap():
-    for notion in (md.PML(1), md.LDP(1)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GapWarning)
-            found = md.design(ABC, Estimation(), notion, subject_to=R.ratio("a", "b", 1.0001))
-        assert 0 <= found.gap <= 1e-5

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from checks import for_each, refused, slow_but
+from checks import for_each, refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_columns import CURVES, best_value, vertices_of
@@ -14,10 +14,9 @@ from naive_columns import CURVES, best_value, vertices_of
 import mechdesign as md
 from mechdesign.certificate.columns.branch_and_bound import universal_bound
 from mechdesign.certificate.columns.families import make_family
-from mechdesign.errors import GapWarning, LevelError, NoMethodError, PriorError
+from mechdesign.errors import GapWarning, NoMethodError, PriorError
 from mechdesign.exact import Verdict
 from mechdesign.program.problem import state_problem
-from mechdesign.solve.column_generation.window import window_columns
 
 UTILITIES = [md.utility.MutualInformation(), md.utility.TotalVariation(), md.utility.ChiSquare()]
 INFORMATION = UTILITIES[0]
@@ -60,29 +59,6 @@ def test_in_the_simplex_regimes_the_closed_form_is_best_for_three_utilities(prio
         assert chosen.scope == found.optimal_for
 
 
-def test_the_extremal_pml_kernel_is_that_of_the_papers():
-    prior = md.Prior([0.5, 0.3, 0.2])
-    e = math.exp(0.1)
-    found = md.extremal(prior, md.PML(0.1))
-    p = prior.probabilities
-    expected = np.tile(e * p, (3, 1))
-    np.fill_diagonal(expected, 1 - e * (1 - p))
-    np.testing.assert_allclose(found.mechanism.kernel, expected, atol=1e-12)
-    assert "GrosseID Corollary 4" in found.source
-
-
-def test_the_extremal_pmc_kernel_and_its_pml():
-    """l·p off the diagonal; its PML level is log((1 − l(1 − pmin))/pmin)."""
-    prior = md.Prior([0.5, 0.3, 0.2])
-    for level in (0.1, 1.0, 5.0):
-        mechanism = md.extremal(prior, md.PMC(level)).mechanism
-        low = math.exp(-level)
-        expected = np.tile(low * prior.probabilities, (3, 1)) + (1 - low) * np.eye(3)
-        np.testing.assert_allclose(mechanism.kernel, expected, atol=1e-11)
-        achieved = md.audit(mechanism, prior).pml
-        assert achieved == pytest.approx(math.log((1 - low * 0.8) / 0.2), abs=1e-9)
-
-
 def test_no_kernel_is_said_to_serve_all_utilities_whose_rarest_outcomes_are_lost():
     """Multiples of 2⁻⁵³ cannot hold what PMC lets a symbol of mass 3e-26 have; mutual information
     does not feel it, and much of χ² is gone.
@@ -104,17 +80,6 @@ def test_no_kernel_is_said_to_serve_all_utilities_whose_rarest_outcomes_are_lost
         assert md.design(prior, md.utility.MutualInformation(), md.PMC(1)).scope == scope
 
 
-@for_each("n", [2, 3, 5, 8])
-@for_each("notion", [md.PML(0.4), md.PML(1.2), md.LIP(0.7), md.ALIP(1.5, 0.6)])
-def test_circulant_columns_for_a_uniform_prior(n, notion):
-    prior = md.Prior.uniform(n)
-    found = md.extremal(prior, notion)
-    assert is_private(found.mechanism, prior, notion)
-    for utility in UTILITIES:
-        best = md.design(prior, utility, notion)
-        assert utility.value(found.mechanism, prior) == pytest.approx(best.value, rel=1e-9)
-
-
 @for_each("epsilon", [0.3, 1, 2, 4])
 @for_each("n", [3, 6, 10])
 def test_subset_selection_for_a_uniform_prior(n, epsilon):
@@ -133,34 +98,6 @@ def test_subset_selection_for_a_uniform_prior(n, epsilon):
         vertices_of(prior.probabilities, "LDP", [epsilon]),
     )
     assert INFORMATION.value(found.mechanism, prior) == pytest.approx(best, rel=1e-9)
-
-
-def test_the_three_regimes_of_ldp():
-    """Binary at small levels, randomised response at large ones, neither between."""
-    prior = md.Prior([0.1, 0.2, 0.3, 0.4])
-    assert md.extremal(prior, md.LDP(0.1)).name == "binary mechanism"
-    assert md.extremal(prior, md.LDP(5)).name == "randomised response"
-    with pytest.raises(
-        NoMethodError, match=r"randomised response: its value is .* binary mechanism"
-    ):
-        md.extremal(prior, md.LDP(1))
-
-
-@given(share=st.floats(0.02, 1.5))
-def test_two_symbols_uniform_pml_and_ldp_optima_coincide(share):
-    """At N = 2 and p = ½, ε-PML and the LDP level log(e^ε/(2 − e^ε)) have one optimum."""
-    level = min(share, 0.69)
-    prior = md.Prior.uniform(2)
-    e = math.exp(level)
-    matched = math.log(e / (2 - e))
-    pml = md.design(prior, INFORMATION, md.PML(level))
-    ldp = md.design(prior, INFORMATION, md.LDP(matched))
-    assert pml.value == pytest.approx(ldp.value, rel=1e-9)
-    np.testing.assert_allclose(
-        np.sort(pml.mechanism.kernel, axis=None),
-        np.sort(ldp.mechanism.kernel, axis=None),
-        atol=1e-9,
-    )
 
 
 def test_where_there_is_no_closed_form_the_reasons_are_told():
@@ -213,44 +150,6 @@ def test_windows_are_private_mixtures_below_the_universal_bound(prior, e, which)
     assert best.value <= universal_bound(family) * (1 + 1e-9)
 
 
-@pytest.mark.slow
-@given(prior=PRIORS, e=st.floats(0.05, 3))
-def test_information_under_lip_is_at_most_e_tanh_half_e(prior, e):
-    """C(l, h) for l = e^-ε, h = e^ε, whatever the prior."""
-    assert md.design(prior, INFORMATION, md.LIP(e)).value <= e * math.tanh(e / 2) * (1 + 1e-9)
-
-
-@pytest.mark.slow
-@given(prior=PRIORS, e=st.floats(0.05, 3))
-def test_information_under_ldp_has_a_bound_without_prior(prior, e):
-    big = math.exp(e)
-    s = (e * big - big + 1) / (big - 1) ** 2
-    z = 1 + s * (big - 1)
-    most = s * big / z * math.log(big / z) + (1 - s) / z * math.log(1 / z)
-    assert md.design(prior, INFORMATION, md.LDP(e)).value <= most * (1 + 1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("which", ["PML", "LIP", "LDP"])
-def test_a_thousand_symbols_through_the_window(which):
-    prior = md.Prior(np.random.default_rng(1).dirichlet(np.ones(1000)))
-    with pytest.warns(md.errors.GapWarning):
-        found = md.design(prior, INFORMATION, getattr(md, which)(1.0), solver="window")
-    assert found.gap <= 2e-3
-
-
-@for_each("seed", slow_but(4, range(10)))
-def test_windows_are_mixtures(seed):
-    rng = np.random.default_rng(seed)
-    prior = md.Prior(rng.dirichlet(np.ones(6)))
-    problem = state_problem(prior, INFORMATION, md.LDP(0.8) if seed % 2 else md.LIP(0.8))
-    family = make_family(prior, problem.program.sides, INFORMATION.excess)
-    deviations, shares = window_columns(family)
-    assert shares.sum() == pytest.approx(1)
-    np.testing.assert_allclose(shares @ deviations, 0, atol=1e-12)
-    np.testing.assert_allclose(deviations @ prior.probabilities, 0, atol=1e-12)
-
-
 # PML regions
 
 
@@ -265,15 +164,6 @@ def test_most_zeros_is_what_a_posterior_can_do(prior, level):
         assert e * sum(masses[k + 1 :]) <= 1 + 1e-9
 
 
-def test_designs_rule_out_as_many_symbols_as_their_region_allows():
-    prior = md.Prior([0.1, 0.2, 0.3, 0.4])
-    regions = md.pml_regions(prior)
-    for level in (0.05, 0.2, 0.6, 1.0):
-        kernel = md.design(prior, INFORMATION, md.PML(level)).mechanism.kernel
-        assert (kernel == 0).sum(axis=0).max() == regions.most_zeros(level)
-        assert regions.prevents_absolute_disclosure(level) == (regions.region(level) == 1)
-
-
 def test_the_edges_of_regions_are_exact():
     prior = md.Prior([0.5, 0.5])
     (edge,) = md.pml_regions(prior).levels
@@ -282,10 +172,3 @@ def test_the_edges_of_regions_are_exact():
     assert md.pml_regions(prior).most_zeros(math.nextafter(math.log(2), 0)) == 0
     assert md.pml_regions(prior).most_zeros(math.inf) == 1
     assert "region" in str(md.pml_regions(prior))
-
-
-def test_regions_refuse_what_is_no_prior_or_level():
-    refused(lambda: md.pml_regions([0.5, 0.5]), "a Prior", error=PriorError)
-    regions = md.pml_regions(md.Prior([0.5, 0.5]))
-    for bad in (-1, float("nan"), "low"):
-        refused(lambda bad=bad: regions.most_zeros(bad), "non-negative", error=LevelError)

@@ -11,7 +11,7 @@ from checks import for_each, slow_but
 import mechdesign as md
 from mechdesign.certificate.columns.branch_and_bound import universal_bound
 from mechdesign.certificate.columns.families import family_of
-from mechdesign.errors import NoMethodError, SolverError
+from mechdesign.errors import NoMethodError
 from mechdesign.exact import Verdict
 from mechdesign.program.problem import state_problem
 from mechdesign.solve.column_generation.balance import balanced_shares
@@ -59,33 +59,6 @@ def test_a_gap_of_a_millionth_without_a_search(kind, notion):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("notion", [md.LDP(1), md.LIP(1)], ids=str)
-def test_it_agrees_with_column_generation(notion):
-    prior = prior_of("dirichlet", 50, seed=4)
-    fitted = md.design(prior, INFORMATION, notion, solver="fitted-columns")
-    searched = md.design(prior, INFORMATION, notion, solver="column-generation")
-    assert fitted.value <= searched.bound
-    assert searched.value <= fitted.bound
-    assert fitted.value == pytest.approx(searched.value, rel=1e-6)
-
-
-@pytest.mark.slow
-@for_each("utility", [md.utility.ChiSquare(), md.utility.TotalVariation()])
-@for_each("notion", [md.LDP(1), md.LIP(1)])
-def test_other_informations(utility, notion):
-    found = md.design(prior_of("atom", 110), utility, notion, solver="fitted-columns")
-    assert found.gap <= 1e-6
-
-
-@pytest.mark.slow
-def test_symbols_of_equal_mass_are_fitted_one_by_one():
-    prior = prior_of("pairs", 240)
-    found = md.design(prior, INFORMATION, md.LIP(1))
-    assert found.method == "fitted-columns"
-    assert found.gap <= 1e-6
-
-
-@pytest.mark.slow
 @for_each(
     ("kind", "notion"),
     [
@@ -109,17 +82,6 @@ def test_few_or_large_symbols_are_refused():
         md.design(prior_of("dirichlet", 60), INFORMATION, md.LIP(5), solver="fitted-columns")
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1, 2])
-def test_the_universal_bound_of_staircases_is_the_closed_one(epsilon):
-    """Without a prior: (sE/Z) log(E/Z) + ((1 − s)/Z) log(1/Z)."""
-    big = math.exp(epsilon)
-    s = (epsilon * big - big + 1) / (big - 1) ** 2
-    z = 1 + s * (big - 1)
-    most = s * big / z * math.log(big / z) + (1 - s) / z * math.log(1 / z)
-    found = universal_bound(family(prior_of("zipf", 30), md.LDP(epsilon)))
-    assert most * (1 - 1e-12) <= found <= most * (1 + 1e-9)
-
-
 def test_an_atom_above_what_columns_have_at_their_upper_bound_makes_two_patterns():
     prior, notion = prior_of("atom", 200), md.LIP(1)
     cone = family(prior, notion)
@@ -130,14 +92,6 @@ def test_an_atom_above_what_columns_have_at_their_upper_bound_makes_two_patterns
     with_atom = sum(p.share for p in found.patterns if p.counts[atom])
     assert with_atom == pytest.approx(0.7, abs=1e-9)
     assert found.upper < 0.5 * universal_bound(cone)
-
-
-def test_generic_symbols_are_all_as_good_as_a_continuum():
-    cone = family(prior_of("zipf", 300), md.LDP(1))
-    found = best_patterns(cone, large_groups(cone), math.inf)
-    assert len(found.told) == 0
-    assert len(found.patterns) == 1
-    assert not found.prices.any()
 
 
 def random_columns(count, n, seed=0):
@@ -160,10 +114,3 @@ def test_balanced_shares_leave_no_mean(n):
     assert (shares > 0).all()
     assert shares.sum() == pytest.approx(1)
     np.testing.assert_allclose(shares @ table, 0, atol=1e-13)
-
-
-def test_columns_that_cannot_be_balanced_are_refused():
-    table, _ = random_columns(40, 10)
-    table = table[table[:, 0] > 0]
-    with pytest.raises(SolverError, match="no positive shares"):
-        balanced_shares(table, np.full(len(table), 1 / len(table)), math.inf)

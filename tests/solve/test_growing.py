@@ -6,18 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from checks import refused
 from scipy.optimize import linprog
 
 import mechdesign as md
 from mechdesign.certificate.bounds import upper_bound
 from mechdesign.certificate.certificate import certify
-from mechdesign.errors import UtilityError
 from mechdesign.program import gains as stated
 from mechdesign.program.problem import state_problem
 from mechdesign.program.program import TwoSided
 from mechdesign.solve.interior_point import growing, structured
-from mechdesign.solve.interior_point.entrywise import EntrywiseNewton
 from mechdesign.solve.interior_point.newton import Newton
 
 SIDES = (TwoSided(0.0, np.inf, 3.0), TwoSided(0.3, 2.7, np.inf), TwoSided(0.0, 2.7, np.inf))
@@ -103,34 +100,6 @@ def test_an_optimum_from_few_outputs_is_that_of_all(monkeypatch, notion):
         assert certificate.gap <= 1e-6
 
 
-def test_levels_that_ask_nearly_nothing_end_too(monkeypatch):
-    """e^30 is beyond the arithmetic of the method, which refuses; the design is still found."""
-    begins_with(monkeypatch, 2)
-    found = md.design(square(3), md.utility.Distance("euclidean"), md.LIP(30.0))
-    assert found.gap <= 1e-6
-    assert found.value == pytest.approx(0.0, abs=1e-9)
-
-
-def test_plain_and_entrywise_steps_lead_to_one_optimum(monkeypatch):
-    begins_with(monkeypatch, 4)
-    program = state_problem(square(5), md.utility.Distance("euclidean"), md.PML(1)).program
-    values = []
-    for kind in (EntrywiseNewton, Newton):
-        monkeypatch.setattr(structured, "EntrywiseNewton", kind)
-        candidate = structured.few_outputs(program, structured.DEFAULTS)
-        values.append(program.value(candidate.kernel))
-    assert values[0] == pytest.approx(values[1], abs=1e-7)
-
-
-def test_where_most_outputs_pay_all_are_carried(monkeypatch):
-    begins_with(monkeypatch, 2)
-    limits = replace(structured.GROWING, dense=0.01, dense_from=1.0)
-    monkeypatch.setattr(structured, "GROWING", limits)
-    program = state_problem(square(5), md.utility.Distance("euclidean"), md.LIP(2)).program
-    assert structured.few_outputs(program, structured.DEFAULTS) is None
-    assert structured.Structured().solve(program).details["converged"] == "True"
-
-
 def test_higher_prices_keep_the_duals_feasible_and_add_what_they_rise():
     """Stationarity and the balance of every column stay; products grow by the rise."""
     rng = np.random.default_rng(1)
@@ -167,23 +136,3 @@ def test_gains_by_output_are_those_of_all_at_once():
     duals = md.solve.Duals(prices)
     assert upper_bound(lazy, duals) == upper_bound(whole, duals)
     assert lazy.is_by_output
-
-
-def test_first_outputs_are_spread():
-    program = state_problem(square(9), md.utility.Distance("euclidean"), md.LDP(1)).program
-    chosen = growing.first_outputs(program, 9)
-    at = program.positions[chosen]
-    apart = np.linalg.norm(at[:, None] - at[None], axis=2)[~np.eye(9, dtype=bool)]
-    assert len(chosen) == 9
-    assert apart.min() >= 3
-    assert list(growing.first_outputs(program, 200)) == list(range(81))
-
-
-def test_euclidean_distances_are_between_tuples_of_numbers():
-    utility = md.utility.Distance("euclidean")
-    prior = md.Prior([0.5, 0.5], [(0, 0), (3, 4)])
-    np.testing.assert_array_equal(utility.gains(prior, prior.labels), [[0, -5], [-5, 0]])
-    assert utility.spec == "distance:euclidean"
-    for labels in ([(0, 0), (1,)], [0, 1], [("a", 0), (1, 1)], [(True, 0), (1, 1)]):
-        other = md.Prior([0.5, 0.5], labels)
-        refused(lambda p=other: utility.gains(p, p.labels), "tuples", error=UtilityError)

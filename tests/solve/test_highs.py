@@ -59,15 +59,6 @@ def test_a_verdict_of_presolving_is_tried_again_without_it(solver):
     assert liar.runs == 4
 
 
-def test_what_was_not_presolved_is_not_solved_again():
-    model = Model(presolve="off")
-    ends = np.array([2.5])
-    model.load(np.ones(3), SIMPLEX, ends, ends, most=np.array([1.0, 1.0, 0.25]))
-    model._highs = counted = _Presolved(model._highs)
-    assert model.run("simplex").status == "Infeasible"
-    assert counted.runs == 1
-
-
 def test_what_is_infeasible_stays_so():
     found = loaded(2.5).run("simplex")
     assert found.status == "Infeasible"

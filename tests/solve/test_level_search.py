@@ -51,13 +51,6 @@ def test_both_sides_close_in(threshold, precision, excess):
     assert len(search.probes) < 150
 
 
-def test_nothing_is_asked_twice():
-    search = LevelSearch(asked(5.3))
-    search.narrowed(1e-6)
-    levels = [probe.level for probe in search.probes]
-    assert len(set(levels)) == len(levels)
-
-
 @pytest.mark.parametrize("unknown", [(0.9, 1.2), (0.3, 1.0), (1.0, 1.01)])
 def test_levels_at_which_nothing_is_known_stay_between(unknown):
     search = LevelSearch(asked(1.0, unknown=unknown))
@@ -67,28 +60,6 @@ def test_levels_at_which_nothing_is_known_stay_between(unknown):
     assert low.level < unknown[0]
     assert unknown[0] - low.level <= 2e-3
     assert high.level - max(unknown[1], 1.0) <= 2e-3
-
-
-def test_levels_at_which_nothing_is_known_are_left_behind():
-    low, high = LevelSearch(asked(1.0, unknown=(0.3, 0.95))).narrowed(1e-3)
-    assert 0.999 <= low.level < 1.0 <= high.level <= 1.001
-
-
-def test_what_is_not_known_at_level_zero_is_looked_for_above_it():
-    low, high = LevelSearch(asked(1e-4, unknown=(0.0, 1e-6))).narrowed(1e-3)
-    assert 1e-6 < low.level < 1e-4 <= high.level <= low.level * 1.01
-    low, high = LevelSearch(asked(1e-4, unknown=(0.0, 9.99e-5))).narrowed(1e-3)
-    assert low is None or low.level > 9.99e-5
-    assert high.level >= 1e-4
-
-
-def test_no_level_reaches_it():
-    search = LevelSearch(asked(math.inf, unknown=(math.inf, math.inf)))
-    low, high = search.narrowed(1e-3)
-    assert low is None
-    assert not high.reaches
-    assert high.level == math.inf
-    assert len(search.probes) == 2
 
 
 def test_the_smallest_level_that_is_taken():

@@ -7,7 +7,7 @@ risk; and values of the wrong sign.
 from __future__ import annotations
 
 import pytest
-from checks import for_each, refused
+from checks import for_each
 
 import mechdesign as md
 from mechdesign.errors import UntoldError
@@ -52,15 +52,6 @@ def test_the_smallest_level_of_a_risk_is_proved_from_both_sides(family, name):
     assert found.bound_below < -3
     kernel = found.design.mechanism
     assert asked.risk(kernel, ABC) == pytest.approx(found.design.risk, rel=1e-12)
-
-
-def test_values_of_estimates_are_below_zero():
-    refused(
-        lambda: md.smallest(md.LDP, ABC, Estimation(), at_least=3),
-        "expected minus the risk",
-        "got 3",
-        "pass at_least=-3",
-    )
 
 
 @for_each("name", TRUTHS)

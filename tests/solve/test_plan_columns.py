@@ -1,4 +1,6 @@
-"""A level split over columns: what all reports together leak is decided exactly."""
+"""A level split over columns: what all reports together leak is decided exactly, by the library and
+by the checker that shares no code; and what others may see of a plan.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ from checks import for_each, slow_but
 
 import mechdesign as md
 from mechdesign.certificate import verify
-from mechdesign.errors import DataError, InputError, LevelError, StorageError, UnknownNameError
+from mechdesign.cli import main
+from mechdesign.errors import CountsWarning, InputError, LevelError, StorageError, UnknownNameError
 from mechdesign.solve import _plan_columns
 from mechdesign.solve.columns_plan import product_kernel
 from mechdesign.storage import from_json, seal, to_json
 
 TITANIC = md.Prior.from_csv("titanic", ["class", "sex"])
 TWINS = md.Prior([0.5, 0.3, 0.2], [("a", 1), ("b", 2), ("c", 3)]).with_schema(["x", "y"])
-APART = md.Prior([0.15, 0.35, 0.15, 0.35], list(product("ab", "cd"))).with_schema(["x", "y"])
 
 
 @pytest.fixture(scope="module")
@@ -35,21 +37,6 @@ def twins():
 @pytest.fixture(scope="module")
 def titanic():
     return md.plan_columns(TITANIC, {"class": 1, "sex": 2}, md.LDP(2))
-
-
-def leaked(plan, prior):
-    """PML of all reports together, by hand: one fraction for each pair of reports."""
-    first, second = (found.mechanism for found in plan.designs)
-    worst = Fraction(0)
-    for y, z in product(range(first.shape[1]), range(second.shape[1])):
-        likely = [
-            Fraction(int(first.weights[first.inputs.index(a), y]))
-            * int(second.weights[second.inputs.index(b), z])
-            for a, b in prior.labels
-        ]
-        total = sum(prior.mass(i) * value for i, value in enumerate(likely))
-        worst = max(worst, max(likely) / total)
-    return math.log(worst)
 
 
 def test_levels_of_dependent_columns_do_not_add_up(twins):
@@ -68,17 +55,6 @@ def test_all_reports_together_keep_the_total_level(notion):
     again = notion.check(product_kernel(list(plan.kernels.values()), TWINS.labels), TWINS)
     assert again.achieved == plan.leaks
     assert notion.epsilon * 0.999 < plan.leaks[0] <= notion.epsilon
-
-
-def test_what_they_leak_is_counted_by_hand(twins):
-    assert leaked(twins, TWINS) == pytest.approx(twins.leaks[0], rel=1e-12)
-
-
-def test_levels_of_independent_columns_add_up():
-    """The control: of columns that say nothing of each other, levels of PML are a sum."""
-    plan = md.plan_columns(APART, None, md.PML(0.5))
-    assert sum(level for (level,) in plan.levels.values()) == pytest.approx(0.5, rel=1e-4)
-    assert leaked(plan, APART) == pytest.approx(plan.leaks[0], rel=1e-12)
 
 
 def test_ldp_adds_up_over_all_combinations(titanic):
@@ -104,25 +80,6 @@ def test_no_other_split_has_a_smaller_risk(titanic):
     assert titanic.risk == pytest.approx(least, rel=5e-3)
     equal = next(other for other in titanic.others if other.name == "equal split")
     assert titanic.risk < equal.risk
-
-
-def test_weights_turn_the_split():
-    plans = [md.plan_columns(TITANIC, {"class": w, "sex": 1}, md.LDP(1)) for w in (0.1, 10)]
-    assert plans[0].levels["class"] < plans[1].levels["class"]
-    assert plans[0].risks["sex"] < plans[1].risks["sex"]
-
-
-def test_three_columns_of_a_frame():
-    frame = pd.DataFrame(
-        {"a": list("xyxyxyxy") * 5, "b": list("ppqqppqp") * 5, "c": [1, 1, 1, 2, 2, 2, 2, 1] * 5}
-    )
-    plan = md.plan_columns(frame, ["a", "b", "c"], md.LDP(1.5))
-    assert plan.names == ("a", "b", "c")
-    assert plan.check.verdict is md.Verdict.YES
-    assert sum(level for (level,) in plan.levels.values()) == pytest.approx(1.5, rel=1e-3)
-    assert plan["b"].prior == md.Prior.from_data(frame["b"])
-    known = md.plan_columns(frame, ["a", "b"], md.PML(0.4))
-    assert set(known.combinations) == {("x", "p"), ("x", "q"), ("y", "p"), ("y", "q")}
 
 
 def test_priors_of_single_columns_serve_notions_without_one():
@@ -201,29 +158,6 @@ def test_other_totals_are_refused(total):
         md.plan_columns(TITANIC, None, total)
 
 
-@pytest.mark.slow
-def test_reports_too_many_to_be_checked_are_refused(monkeypatch):
-    monkeypatch.setattr("mechdesign.solve.product_lifts.MOST_CELLS", 1000)
-    frame = pd.DataFrame({name: [f"{name}{i * k % 9}" for i in range(900)] for k, name in
-                          enumerate("abcd", 1)})  # fmt: skip
-    with pytest.raises(DataError, match="combinations of values and reports"):
-        md.plan_columns(frame, list("abcd"), md.PML(1))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("notion", [md.LDP(2), md.PML(1)], ids=str)
-def test_relaxations_find_the_split_that_designs_find(notion, monkeypatch):
-    """For columns of many symbols a search goes by relaxations; here both can be afforded."""
-    exact = md.plan_columns(TITANIC, {"class": 1, "sex": 2}, notion, joint=False)
-    monkeypatch.setattr("mechdesign.solve._plan_columns._MOST_DESIGNED", 1)
-    quick = md.plan_columns(TITANIC, {"class": 1, "sex": 2}, notion, joint=False)
-    assert quick.check.verdict is md.Verdict.YES
-    assert quick.risk == pytest.approx(exact.risk, rel=2e-3)
-    for one, other in zip(exact.others, quick.others, strict=True):
-        assert other.risk == pytest.approx(one.risk, rel=2e-2)
-        assert other.leaks[0] == pytest.approx(one.leaks[0], rel=2e-2)
-
-
 def test_a_large_column_is_designed_once(monkeypatch):
     """Under LDP: its search needs no design, nor do the splits that are compared."""
     made = []
@@ -241,24 +175,158 @@ def test_a_large_column_is_designed_once(monkeypatch):
     assert plan.others[0].leaks == pytest.approx((1,), rel=1e-8)
 
 
-def test_columns_of_too_many_symbols_are_refused_before_any_search(monkeypatch):
-    monkeypatch.setattr("mechdesign.solve._plan_columns.relaxed_risk", None)
-    masses = list(range(1, 102))
-    wide = md.Prior.from_counts({f"v{mass}": mass for mass in masses})
-    with pytest.raises(md.errors.InputError, match="'a' of a plan: expected at most 100 symbols"):
-        md.plan_columns({"a": wide, "b": md.Prior([0.5, 0.5])}, total=md.LDP(1))
+# What others may see, and the checker that shares no code
 
 
-def test_a_time_limit_is_that_of_each_design(monkeypatch):
-    asked = []
+@pytest.fixture
+def public(titanic, tmp_path):
+    path = tmp_path / "public.json"
+    md.save(titanic, path, public=True)
+    return path
 
-    def made(*given, time_limit=None):
-        asked.append(time_limit)
-        return md.design(*given)
 
-    monkeypatch.setattr("mechdesign.solve._plan_columns.find_design", made)
-    priors = {"a": md.Prior([0.6, 0.4]), "b": md.Prior([0.5, 0.5])}
-    md.plan_columns(priors, total=md.LDP(2), time_limit=7)
-    assert set(asked) == {7}
-    with pytest.raises(md.errors.InputError, match="a positive number of seconds"):
-        md.plan_columns(priors, total=md.LDP(2), time_limit=-1)
+def told(content):
+    """State of each claim about all columns together, by its first words."""
+    report = verify.check(json.dumps(content).encode())
+    claims = [fact for fact in report.claims if fact["claim"].endswith("of all columns together")]
+    return {fact["claim"].split(":")[0]: fact["state"] for fact in claims}, report
+
+
+def sealed(content):
+    content.pop("digest", None)
+    return seal(content)
+
+
+def test_the_public_form_holds_kernels_and_no_count(titanic, public):
+    found = md.load(public)
+    assert isinstance(found, md.PublicPlan)
+    assert found.kernels == titanic.kernels
+    assert found.check.achieved == titanic.leaks
+    text = public.read_text()
+    assert not {"prior", "certificate", "probabilities", "others", "weight"} & names(
+        json.loads(text)
+    )
+    for weight in (*TITANIC.weights, *TITANIC.marginal("class").weights):
+        assert f'"{weight}"' not in text
+    schema = json.loads(json.dumps(verify.FORM))
+    jsonschema.Draft202012Validator(schema).validate(json.loads(text))
+
+
+def names(part):
+    if isinstance(part, dict):
+        return set(part) | set().union(*map(names, part.values()), set())
+    return set().union(*map(names, part), set()) if isinstance(part, list) else set()
+
+
+def test_reports_of_the_public_form_are_those_of_the_plan(titanic, public):
+    """Drawn from it and estimated with it: nothing of the prior is needed under LDP."""
+    rng = np.random.default_rng(0)
+    rows = [TITANIC.labels[i] for i in rng.choice(8, 500, p=TITANIC.probabilities)]
+    frame = pd.DataFrame(rows, columns=["class", "sex"]).assign(id=range(500))
+    found = md.load(public)
+    made = [md.privatize(frame, plan, row="id", key=bytes(32)) for plan in (found, titanic)]
+    pd.testing.assert_frame_equal(made[0], made[1])
+    theirs, own = md.estimate(made[0], found), md.estimate(made[1], titanic)
+    assert theirs.labels == own.labels
+    # Weights of reports may be those of another truth; both are unbiased.
+    assert theirs.values == pytest.approx(own.values, abs=0.2)
+    assert md.estimate(made[0], found, "sex").values.sum() == pytest.approx(1)
+
+
+def test_the_public_form_under_a_notion_of_a_prior_is_told_and_draws_nothing(twins, tmp_path):
+    with pytest.warns(CountsWarning):
+        md.save(twins, tmp_path / "p.json", public=True)
+    found = md.load(tmp_path / "p.json")
+    assert found.check is None
+    assert "stated by its maker" in repr(found)
+    frame = pd.DataFrame({"x": ["a"], "y": [1]})
+    with pytest.raises(InputError, match="the plan itself"):
+        md.privatize(frame, found)
+    many = pd.DataFrame(list(TWINS.labels) * 40, columns=["x", "y"])
+    assert md.estimate(md.privatize(many, twins, rng=1), found).reports == 120
+    state, report = told(json.loads((tmp_path / "p.json").read_text()))
+    assert state == {"privacy": verify.OPEN}
+    assert report.state == verify.OPEN
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c["total"]["parameters"].update(epsilon=1.9),
+        lambda c: c.update(achieved=[1.5]),
+        lambda c: c.pop("achieved"),
+        lambda c: c["columns"][0].update(name="z"),
+        lambda c: c["columns"][0].update(public=c["columns"][1]["public"]),
+        lambda c: c["columns"].pop(),
+        lambda c: c["columns"][0]["public"]["mechanism"]["weights"][0].reverse(),
+    ],
+    ids=["level", "claim", "silence", "name", "copy", "one", "kernel"],
+)
+def test_altered_public_forms_are_refused(public, change):
+    content = json.loads(public.read_text())
+    change(content)
+    with pytest.raises(StorageError):
+        from_json(sealed(content))
+
+
+def test_the_command_line_makes_and_shows_it(titanic, tmp_path, capsys):
+    plan, other = str(tmp_path / "plan.json"), str(tmp_path / "public.json")
+    md.save(titanic, plan)
+    assert main(["check", plan, "--public", other]) == 0
+    capsys.readouterr()
+    assert main(["check", other]) == 0
+    assert "public form of a plan for LDP(2) of class, sex together" in capsys.readouterr().out
+    assert main(["verify", other]) == 0
+    assert main(["verify", plan]) == 0  # the optima of its designs, too
+    assert "REFUTED" not in capsys.readouterr().out.upper()
+    assert main(["audit", other]) == 2
+
+
+# The checker
+
+
+def test_a_forged_total_is_refused_by_the_checker(twins):
+    """Levels that would be those of independent columns: of twins, more is leaked than they say."""
+    naive = next(other for other in twins.others if other.name == "additive split")
+    designs = [
+        md.design(TWINS.marginal(name), md.utility.Estimation(), md.PML(*level))
+        for name, level in zip(("x", "y"), naive.levels, strict=True)
+    ]
+    forged = copy.deepcopy(to_json(twins))
+    for part, found in zip(forged["columns"], designs, strict=True):
+        part["design"] = to_json(found)
+    state, report = told(sealed(forged))
+    assert state["privacy"] == verify.REFUTED
+    assert report.state == verify.REFUTED
+    forged["total"]["parameters"]["epsilon"] = 1.5
+    assert told(sealed(forged))[0] == {"privacy": verify.PROVED, "achieved": verify.REFUTED}
+
+
+def test_the_checker_agrees_with_a_sum_over_pairs(twins):
+    """By hand, in fractions: the largest likelihood of each pair of reports over its mean."""
+    first, second = (found.mechanism for found in twins.designs)
+    worst = max(
+        max(likely) / sum(TWINS.mass(i) * value for i, value in enumerate(likely))
+        for likely in (
+            [
+                Fraction(int(first.weights[first.inputs.index(a), y]))
+                * int(second.weights[second.inputs.index(b), z])
+                for a, b in TWINS.labels
+            ]
+            for y, z in product(range(first.shape[1]), range(second.shape[1]))
+        )
+    )
+    content = copy.deepcopy(to_json(twins))
+    for level, state in ((float(np.log(float(worst))) * (1 + 1e-9), verify.PROVED),
+                         (float(np.log(float(worst))) * (1 - 1e-9), verify.REFUTED)):  # fmt: skip
+        content["total"]["parameters"]["epsilon"] = level
+        assert told(sealed(content))[0]["privacy"] == state
+        content["digest"] = ""
+
+
+def test_columns_of_one_value_have_no_risk_and_a_plan_of_nothing_else_is_refused():
+    table = {"x": ["a"] * 4, "y": ["u"] * 4, "z": ["k", "l"] * 2}
+    for total in (md.LDP(2), md.PML(0.5)):
+        assert md.plan_columns(table, ["x", "z"], total)["x"].risk == 0
+        with pytest.raises(md.errors.DataError, match="some column of several values"):
+            md.plan_columns(table, ["x", "y"], total)

@@ -10,8 +10,7 @@ import pytest
 from checks import for_each
 
 import mechdesign as md
-from mechdesign.solve import columns_plan
-from mechdesign.solve.columns_plan import check_together, product_kernel
+from mechdesign.solve.columns_plan import product_kernel
 from mechdesign.solve.product_lifts import ProductLifts, check_lifts, leaks_in_floats
 
 NOTIONS = [md.PML(1), md.PMC(1), md.LIP(1), md.ALIP(0.9, 1.1)]
@@ -47,17 +46,6 @@ def test_levels_are_those_of_the_product_kernel(notion, zeros):
         assert rough == pytest.approx(list(whole.achieved), rel=1e-12)
 
 
-def test_reports_that_never_come_are_left_out():
-    first = md.Mechanism([[0.5, 0.5, 0], [0.25, 0.75, 0]], ["a", "b"], ["u", "v", "never"])
-    second = md.Mechanism([[1, 0], [0.5, 0.5]], [1, 2], [1, 2])
-    prior = md.Prior([0.5, 0.5], [("a", 1), ("b", 2)])
-    for notion in (md.PML(1), md.LIP(1)):
-        whole = notion.check(product_kernel([first, second], prior.labels), prior)
-        told = check_lifts(notion, ProductLifts((first, second), prior))
-        assert told.achieved == whole.achieved
-        assert told.verdict is whole.verdict
-
-
 def test_very_many_ties_give_a_bound_from_above(monkeypatch):
     """Of independent columns all reports may have the largest lift."""
     flip = md.Mechanism(np.full((4, 4), 1 / 8) + np.eye(4) / 2, list("abcd"))
@@ -74,28 +62,3 @@ def test_very_many_ties_give_a_bound_from_above(monkeypatch):
     between = check_lifts(md.PML(2 * math.log(2.5) + 1e-12), lifts)
     assert between.verdict is md.Verdict.UNDECIDED
     assert check_lifts(md.PML(1.5), lifts).verdict is not md.Verdict.YES
-
-
-def test_other_notions_are_not_told():
-    kernels, prior = random_case(1)
-    assert (
-        check_lifts(
-            md.SymbolPML(1, dict.fromkeys(prior.labels, 1)), ProductLifts(tuple(kernels), prior)
-        )
-        is None
-    )
-
-
-@pytest.mark.slow
-def test_plans_whose_product_kernel_is_too_large(monkeypatch):
-    """The plan is the same as where it is small enough."""
-    _, prior = random_case(5, (4, 3), (4, 3))
-    prior = prior.with_schema(["x", "y"])
-    small = md.plan_columns(prior, None, md.PML(0.5))
-    monkeypatch.setattr(columns_plan, "MOST_ENTRIES", 10)
-    large = md.plan_columns(prior, None, md.PML(0.5))
-    assert large.check.verdict is md.Verdict.YES
-    assert large.risk == pytest.approx(small.risk, rel=1e-6)
-    monkeypatch.undo()
-    again = check_together(md.PML(0.5), list(large.kernels.values()), prior)
-    assert again.achieved == large.leaks

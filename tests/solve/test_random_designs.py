@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from checks import for_each, slow_but
-from plain_check import Asked, Claim, Opinion, at_most, best_private_value, check, exp_between
+from plain_check import Asked, Claim, Opinion, best_private_value, check, exp_between
 from random_designs import INFORMATIONS, MAKERS, Asking, Tally, claim_of, judge, random_asking
 
 import mechdesign as md
@@ -51,6 +51,26 @@ def test_many_random_designs(start):
     nothing_is_wrong(judged(range(start, min(start + CHUNK, MANY))))
 
 
+@for_each("name", ["PML", "LIP"])
+@for_each("part", slow_but(1, range(4)))
+def test_rows_of_rare_symbols_are_distributions(name, part):
+    """Levels between .01 and 2 and an atom of 1e-8 to 1e-10, whose row a simplex solver returns
+    far from a distribution.
+    """
+    for number in range(30):
+        rng = np.random.default_rng([9, part, number])
+        n, m = (int(v) for v in rng.integers(3, 13, 2))
+        masses = [10.0 ** -rng.integers(8, 11), *rng.dirichlet(np.ones(n - 1)).tolist()]
+        asked = Asked(name, (float(rng.uniform(0.01, 2)),))
+        gains, notion = rng.integers(-9, 10, (n, m)) / 10, getattr(md, name)(*asked.levels)
+        utility = md.utility.Matrix(gains)
+        asking = Asking(masses, None, utility, notion, (asked,), gains, None, None, "")
+        found = md.design(asking.prior, utility, notion)
+        assert faults(claim_of(asking, found)) == []
+        assert found.status == "optimal"
+        assert found.certificate.repair_loss <= 1e-7
+
+
 def test_every_notion_and_utility_is_drawn():
     assert {name.lower() for name in MAKERS} == {
         name for name, cls in NOTIONS.items() if cls.__module__.startswith("mechdesign.")
@@ -65,20 +85,6 @@ def test_every_notion_and_utility_is_drawn():
     # Worst cases are made of several utilities, see tests/utility/test_worst_case.py; estimates
     # have programs of their own to agree with, see tests/solve/test_estimation_designs.py.
     assert drawn >= {cls.__name__ for cls in ours} - {"WorstCase", "Estimation"}
-
-
-@pytest.mark.slow
-def test_masses_levels_and_sizes_are_hostile():
-    masses, levels, sizes = [], [], set()
-    for number in range(MANY):
-        asking = random_asking(np.random.default_rng([SEED, number]), number % 2 == 0)
-        masses += asking.masses
-        levels += [level for asked in asking.asked for level in asked.levels]
-        sizes.add(len(asking.masses))
-    assert min(m for m in masses if m) < 1e-29
-    assert 0.0 in masses
-    assert sizes == set(range(1, 9))
-    assert {0.0, 1e-14, 709.0, 710.0, 745.0, 2000.0, math.inf} <= set(levels)
 
 
 # The checker can fail: each claim, tampered with, is found out
@@ -119,23 +125,6 @@ def faults(claim):
 def test_true_claims_pass(claim):
     opinion = check(claim)
     assert opinion == Opinion(compared=True)
-
-
-@for_each("claim", lambda: claims().values())
-def test_a_kernel_one_unit_off_is_found(claim):
-    rows = [list(row) for row in claim.weights]
-    rows[0][0] += 1
-    assert "row 0 does not sum to one" in faults(replace(claim, weights=tuple(map(tuple, rows))))
-    rows[0][0] -= rows[0][0] + 1
-    assert "row 0 has a negative weight" in faults(replace(claim, weights=tuple(map(tuple, rows))))
-
-
-@for_each("claim", lambda: claims().values())
-def test_a_smaller_level_than_asked_is_found(claim):
-    """What is optimal spends its level, up to what the best kernel need not spend of two levels."""
-    (asked,) = claim.asked
-    smaller = Asked(asked.name, tuple(level * (1 - 1e-6) for level in asked.levels))
-    assert any("not private" in fault for fault in faults(replace(claim, asked=(smaller,))))
 
 
 @for_each("claim", lambda: claims().values())
@@ -184,41 +173,6 @@ def test_a_consistent_claim_of_a_poor_kernel_is_found(n, name):
     assert faults(honest) == []
 
 
-def test_an_overstated_gap_is_found_where_the_utility_is_known():
-    claim = claims()["PML-mutual information"]
-    assert any("is only" in f for f in faults(replace(claim, gap=claim.gap + 1e-9)))
-
-
-def test_a_relative_gap_of_nothing_may_be_unknown_and_one_of_something_may_not():
-    prior = (Fraction(1, 2), Fraction(1, 2))
-    constant = Claim(
-        prior,
-        (Asked("LDP", (0.0,)),),
-        ((2, 2), (2, 2)),
-        2,
-        None,
-        "chi-square",
-        0.0,
-        1e-30,
-        None,
-        optimal=False,
-    )
-    assert check(constant).faults == []
-    assert check(constant).unknown
-    assert faults(replace(constant, gap=1e-9))
-    apart = replace(constant, weights=((3, 1), (2, 2)), value=1 / 15, bound=1.0)
-    assert "the gap is said to be unknown" in faults(apart)
-
-
-def test_equal_gains_have_no_gap():
-    gains = ((Fraction(1), Fraction(1)),) * 2
-    prior = (Fraction(1, 2), Fraction(1, 2))
-    claim = Claim(prior, (), ((2, 2), (2, 2)), 2, gains, None, 1.0, 1.0, 0.0, optimal=True)
-    assert faults(claim) == []
-    assert faults(replace(claim, bound=1.001))
-    assert faults(replace(claim, gap=1e-9))
-
-
 # Its parts, against numbers known otherwise
 
 
@@ -232,17 +186,6 @@ def test_exponentials_are_enclosed():
             assert flint.arb(flint.fmpq(low.numerator, low.denominator)) < truth
             assert flint.arb(flint.fmpq(high.numerator, high.denominator)) > truth
         assert (high - low) / low < Fraction(1, 10**57)
-
-
-def test_comparisons_with_exponentials_are_decided_on_either_side():
-    low, high = exp_between(Fraction(1), 240)
-    assert at_most(low, Fraction(1), Fraction(1)) is True
-    assert at_most(high, Fraction(1), Fraction(1)) is False
-    assert at_most(Fraction(1), Fraction(0), Fraction(1)) is True
-    assert at_most(Fraction(1) + Fraction(1, 10**300), Fraction(0), Fraction(1)) is False
-    # Between the closest rationals that are tried nothing is decided.
-    low, high = exp_between(Fraction(1), 1000)
-    assert at_most((low + high) / 2, Fraction(1), Fraction(1)) is None
 
 
 @for_each(

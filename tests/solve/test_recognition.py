@@ -11,10 +11,9 @@ import math
 
 import numpy as np
 import pytest
-from checks import for_each, slow_but
+from checks import for_each
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from naive import ROWS, optimum
 from scipy.optimize import linprog
 
 import mechdesign as md
@@ -73,21 +72,6 @@ def test_what_it_returns_is_optimal(name, task, level):
     assert found.certificate.repair_loss <= 1e-9
 
 
-@for_each("name", ["ldp", "pml", "lip"])
-@for_each("seed", slow_but(4, range(8)))
-def test_agrees_with_a_dense_program(name, seed):
-    rng = np.random.default_rng([3, seed])
-    n = 6
-    p, level = rng.dirichlet(np.full(n, 2.0)), float(rng.uniform(0.1, 1.5))
-    notion = {"ldp": md.LDP, "pml": md.PML, "lip": md.LIP}[name](level)
-    prior = md.Prior.from_counts(p)
-    expected = optimum(p, np.eye(n), ROWS[name](p, level))
-    found = md.design(prior, md.utility.Hamming(), notion)
-    assert found.value == pytest.approx(expected, abs=1e-8)
-    if refusal(prior, md.utility.Hamming(), notion) is None and found.method != "pml-high-privacy":
-        assert found.method == "recognition"
-
-
 @given(st.integers(0, 10**6), st.integers(2, 30), st.floats(1e-3, 12))
 def test_ldp_accuracy_is_the_best_randomised_response(seed, n, level):
     p = np.sort(np.random.default_rng(seed).dirichlet(np.ones(n)))[::-1]
@@ -118,17 +102,6 @@ def test_reaches_the_knapsack_over_outputs(name, seed):
     assert found.gap <= 1e-10
 
 
-def test_refuses_where_the_knapsack_is_not_reached():
-    prior = md.Prior([0.4, 0.3, 0.2, 0.1])
-    why = refusal(prior, md.utility.Hamming(), md.PML(0.2))
-    assert why is not None
-    assert "too little mass" in why
-    found = md.design(prior, md.utility.Hamming(), md.PML(0.2))
-    # The knapsack says p_1 + (h − 1) p_2.
-    assert found.value < 0.4 + math.expm1(0.2) * 0.3 - 1e-3
-    assert found.value == pytest.approx(0.4397049929, abs=1e-9)
-
-
 @for_each(
     ("gains", "privacy", "words"),
     [
@@ -146,13 +119,3 @@ def test_refuses_with_a_reason(gains, privacy, words):
     why = refusal(md.Prior([0.5, 0.3, 0.2]), md.utility.Matrix(gains), privacy)
     assert why is not None
     assert words in why
-
-
-@pytest.mark.slow
-@each
-def test_a_thousand_symbols(name):
-    prior = md.Prior.from_counts(np.random.default_rng(0).dirichlet(np.ones(1000)))
-    found = md.design(prior, md.utility.Hamming(), NOTIONS[name](1.0))
-    assert found.method == "recognition"
-    assert found.gap <= 1e-10
-    assert found.certificate.repair_loss <= 1e-10

@@ -13,9 +13,8 @@ from plain_requirements import faults, names, random_case
 import mechdesign as md
 from mechdesign.errors import SolverError
 from mechdesign.linear.compiled import compile_program
-from mechdesign.linear.refined import REFINED_ENTRIES, is_small, solve_refined
+from mechdesign.linear.refined import solve_refined
 from mechdesign.program.problem import state_problem
-from mechdesign.solve.backends import HighsRefined
 
 R = md.require
 HAMMING = md.utility.Hamming()
@@ -37,20 +36,6 @@ def test_rows_hold_far_beyond_the_tolerance_of_the_solver():
     assert (values <= compiled.high + 1e-16).all()
     assert abs(compiled.equal @ point - 1).max() < 1e-15
     assert (compiled.below @ point <= compiled.right + 1e-15).all()
-
-
-def test_the_value_is_that_of_the_vertex():
-    """Two symbols, invariance: K = [[1 − t, t], [s, 1 − s]] with p t = q s."""
-    prior = md.Prior.from_counts([10**9, 1])
-    found = md.design(prior, HAMMING, md.LDP(1.0), subject_to=R.invariant(), solver="highs-refined")
-    p = 1e9 / (1e9 + 1)
-    best = p * p + (1 - p) * (1 - p)
-    # One of the two outputs is almost sure, so that the constant kernel is nearly the best.
-    assert best <= found.value <= found.bound <= 1
-    # The bound may use the tolerance of the equations, 1e-12.
-    assert found.gap < 3e-12
-    assert found.method == "highs-refined"
-    assert found.certificate.solver == "HiGHS refined"
 
 
 @for_each("number", slow_but(4, range(24)))
@@ -82,14 +67,3 @@ def test_what_is_impossible_by_less_than_the_tolerance_is_not_solved():
         md.design(prior, HAMMING, md.PML(1), subject_to=asked)
     assert caught.value.proof.bound < 0
     assert len(caught.value.clash) == 2
-
-
-def test_it_is_for_small_programs_that_are_restricted():
-    free = program_of(RARE, md.PML(1), ())
-    method = HighsRefined()
-    assert "nothing is asked" in method.refusal(free)
-    assert method.refusal(program_of(RARE, md.PML(1), R.monotone())) is None
-    large = md.Prior.from_counts(range(1, 91))
-    program = program_of(large, md.PML(1), R.at_least(0, 0, 0.1))
-    assert not is_small(program)
-    assert str(REFINED_ENTRIES) in method.refusal(program)

@@ -13,9 +13,9 @@ from strategies import random_gains, random_masses
 import mechdesign as md
 from mechdesign.certificate.bounds import upper_bound
 from mechdesign.certificate.certificate import certify, examine
-from mechdesign.errors import CertificateError, NoMethodError
+from mechdesign.errors import CertificateError
 from mechdesign.program.problem import state_problem
-from mechdesign.solve.choice import choose, find_method
+from mechdesign.solve.choice import find_method
 
 GENERAL = ("highs-simplex", "highs-ipm", "clarabel", "SCIPY")
 
@@ -84,18 +84,6 @@ def test_upper_bounds_on_the_lift_leave_entries_of_zero():
         )
         assert not mechanism.weights[forbidden].any()
         assert certificate.gap < 1e-9
-
-
-def test_methods_that_do_not_know_restrictions_refuse():
-    prior = md.Prior.uniform(3)
-    problem = state_problem(prior, md.utility.Hamming(), md.LDP(1))
-    assert choose(problem).method.name == "symmetric"
-    problem = with_forbidden(problem, np.eye(3, dtype=bool))
-    choice = choose(problem)
-    assert choice.method.name == "highs-simplex"
-    assert choice.refusals["symmetric"] == "some entries are forbidden"
-    with pytest.raises(NoMethodError, match="entries are forbidden"):
-        choose(problem, "symmetric")
 
 
 def test_a_kernel_that_breaks_a_restriction_is_withheld():

@@ -14,15 +14,13 @@ import naive
 import numpy as np
 import pytest
 from checks import for_each, refused, slow_but
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from strategies import PRIOR_KINDS, random_gains, random_masses
 
 import mechdesign as md
 from mechdesign.cli import main
-from mechdesign.errors import InfeasibleError, InputError, LevelError, SolverError
+from mechdesign.errors import InfeasibleError, InputError, LevelError
 from mechdesign.program.problem import state_problem
-from mechdesign.utility import Hamming, Matrix, MutualInformation, WorstCase
+from mechdesign.utility import Hamming, Matrix
 
 ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
 FAMILIES = {"pml": md.PML, "pmc": md.PMC, "lip": md.LIP, "ldp": md.LDP, "alip": "alip:2e,e"}
@@ -82,14 +80,6 @@ def test_the_level_of_randomised_response():
     assert found.steps < 60
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.floats(0.51, 0.99), st.sampled_from([1e-2, 1e-5, 1e-8]))
-def test_every_value_and_precision(target, precision):
-    found = md.smallest(md.LDP, ABC, Hamming(), at_least=target, precision=precision)
-    assert_proved(found, target)
-    assert found.level - found.below <= precision * found.level
-
-
 @for_each(
     "family",
     [
@@ -105,14 +95,6 @@ def test_other_families(family):
     found = md.smallest(family, ABC, Hamming(), at_least=0.7, precision=1e-4)
     assert_proved(found, 0.7)
     assert found.level - found.below <= 1e-4 * found.level
-
-
-def test_utilities_that_are_not_linear():
-    found = md.smallest(md.PML, ABC, MutualInformation(), at_least=0.3, precision=1e-4)
-    assert_proved(found, 0.3)
-    worst = md.smallest(md.PML, ABC, WorstCase.symbols(Hamming()), at_least=0.6)
-    assert_proved(worst, 0.6)
-    assert worst.level > md.smallest(md.PML, ABC, Hamming(), at_least=0.6).level
 
 
 def test_a_level_at_which_something_else_becomes_possible():
@@ -131,20 +113,6 @@ def test_a_level_at_which_something_else_becomes_possible():
     assert_proved(found, 0.5)
 
 
-def test_requirements_count():
-    free = md.smallest(md.PML, ABC, Hamming(), at_least=0.6)
-    kept = md.require.invariant()
-    found = md.smallest(md.PML, ABC, Hamming(), at_least=0.6, subject_to=kept)
-    assert_proved(found, 0.6)
-    assert found.level >= free.below
-
-
-def test_reached_at_level_zero():
-    found = md.smallest(md.LDP, ABC, Hamming(), at_least=0.5)
-    assert (found.level, found.below, found.bound_below) == (0.0, None, None)
-    assert "level zero" in repr(found)
-
-
 def test_never_reached():
     with pytest.raises(InfeasibleError, match=r"1\.1 at least is not reached at any level of LDP"):
         md.smallest(md.LDP, ABC, Hamming(), at_least=1.1)
@@ -156,44 +124,6 @@ def test_never_reached():
         md.smallest("pml:e+ldp:0.5", ABC, Hamming(), at_least=0.9)
 
 
-def test_what_clashes_at_every_level_is_named():
-    """A smaller value, which would not help, is not the advice."""
-    asked = [
-        md.require.monotone(),
-        md.require.zero("a", "a"),
-        md.require.at_least("a", "a", 0.1),
-    ]
-    with pytest.raises(
-        InfeasibleError, match="nor is any other value: no kernel satisfies"
-    ) as told:
-        md.smallest(md.PML, ABC, Hamming(), at_least=0.6, subject_to=asked)
-    assert told.value.clash == tuple(map(str, asked[1:]))
-    assert told.value.proof.bound < 0
-    assert "ask for a smaller value" not in str(told.value)
-
-
-@pytest.mark.slow
-def test_levels_at_which_designs_fail_are_undecided():
-    """The search itself comes near levels that leave kernels no room for rounding."""
-    goal = WorstCase([Hamming()], goals=[0.8])
-    found = md.smallest(md.PML, ABC, goal, at_least=0.3)
-    assert_proved(found, 0.3)
-    alone = md.smallest(md.PML, ABC, Hamming(), at_least=0.8)
-    assert found.level == pytest.approx(alone.level, rel=1e-5)
-    assert found.infeasible_below is not None
-
-
-def test_a_solver_that_always_fails_is_not_a_proof():
-    class Fails(md.solve.Method):
-        name, features = "fails", md.solve.LINEAR
-
-        def solve(self, program):
-            raise SolverError("as always")
-
-    with pytest.raises(SolverError, match="as always"):
-        md.smallest(md.PML, ABC, Hamming(), at_least=0.6, solver=Fails())
-
-
 def test_values_that_fall_are_refused():
     found = refused(
         lambda: md.smallest(lambda e: md.LDP(abs(e - 1)), ABC, Hamming(), at_least=0.7),
@@ -201,24 +131,6 @@ def test_values_that_fall_are_refused():
         error=LevelError,
     )
     assert "at most" in found.got
-
-
-def test_levels_that_start_above_zero():
-    def from_a_tenth(level):
-        if level < 0.1:
-            raise LevelError("level", expected="0.1 or more", got=str(level), remedy="raise it")
-        return md.LDP(level)
-
-    found = md.smallest(from_a_tenth, ABC, Hamming(), at_least=0.7)
-    assert_proved(found, 0.7)
-    assert found.level == pytest.approx(
-        md.smallest(md.LDP, ABC, Hamming(), at_least=0.7).level, rel=2e-6
-    )
-
-
-@for_each("value", [math.nan, math.inf, "0.7", None, True, 10**400])
-def test_values_that_are_none(value):
-    refused(lambda: md.smallest(md.LDP, ABC, Hamming(), at_least=value), "at_least")
 
 
 def test_what_is_refused():

@@ -8,16 +8,11 @@ import warnings
 import numpy as np
 import pytest
 from checks import for_each, pairwise_cases
-from hypothesis import given
-from hypothesis import strategies as st
 
 import mechdesign as md
 from mechdesign.program.problem import state_problem
-from mechdesign.solve.choice import choose
 from mechdesign.solve.interior_point import Structured
 from mechdesign.solve.interior_point.newton import StructuredOptions
-from mechdesign.solve.interior_point.pricing import best_columns
-from mechdesign.solve.interior_point.structured import cone_of, solve_columns
 
 NOTIONS = {
     "LDP": md.LDP,
@@ -27,7 +22,6 @@ NOTIONS = {
     "PML and PMC": lambda level: [md.PML(level), md.PMC(2 * level)],
     "LIP and PML": lambda level: [md.LIP(level), md.PML(0.7 * level)],
 }
-each = for_each("name", NOTIONS)
 
 
 def random_case(seed, n, m):
@@ -50,17 +44,6 @@ def test_agrees_with_the_general_program(name, shape, level):
     assert found.gap < 1e-7
 
 
-@pytest.mark.slow
-@given(st.integers(0, 10**6), st.integers(2, 9), st.integers(1, 12), st.floats(0.05, 3))
-def test_its_bound_and_value_enclose_the_optimum(seed, n, m, level):
-    prior, utility = random_case(seed, n, m)
-    found = md.design(prior, utility, md.LDP(level), solver="structured")
-    general = md.design(prior, utility, md.LDP(level), solver="highs-simplex")
-    slack = 1e-12 * float(np.ptp(utility.u) + 1)
-    assert found.value <= general.bound + slack
-    assert general.value <= found.bound + slack
-
-
 @for_each("level", [5.0, 6.5, 10.0])
 @for_each("n", [30, 45])
 def test_errors_that_rise_at_first_are_not_the_end(level, n):
@@ -71,12 +54,6 @@ def test_errors_that_rise_at_first_are_not_the_end(level, n):
     program = state_problem(prior, utility, md.LDP(level)).program
     assert Structured().solve(program).details["converged"] == "True"
     assert md.design(prior, utility, md.LDP(level), solver="structured").gap < 1e-9
-
-
-@each
-def test_is_what_is_chosen_for_many_entries(name):
-    prior, utility = random_case(3, 40, 40)
-    assert choose(state_problem(prior, utility, NOTIONS[name](1.0))).method.name == "structured"
 
 
 @for_each(
@@ -93,19 +70,6 @@ def test_refuses_with_a_reason(privacy, words):
     assert words in Structured().refusal(state_problem(prior, utility, privacy).program)
 
 
-@pytest.mark.parametrize("name", ["LDP", "PML", "LIP"])
-def test_columns_lie_strictly_inside_their_cones(name):
-    """Before any repair: what the method returns is feasible up to rounding."""
-    prior, utility = random_case(5, 30, 30)
-    problem = state_problem(prior, utility, NOTIONS[name](1.0))
-    kernel = Structured().solve(problem.program).kernel
-    assert kernel.min() >= 0
-    np.testing.assert_allclose(kernel.sum(axis=1), 1, atol=1e-9)
-    notion = problem.notions[0]
-    used = problem.program.prior.probabilities @ kernel > 1e-6
-    assert notion.leakage(kernel[:, used], prior).max() <= 1 + 1e-9
-
-
 @for_each("name", ["LDP", "PML", "LIP"])
 @for_each("return_from", [0.0, 1e-4, 1e-2])
 def test_outputs_left_out_by_mistake_are_brought_back(name, return_from):
@@ -116,61 +80,6 @@ def test_outputs_left_out_by_mistake_are_brought_back(name, return_from):
     wild = StructuredOptions(vanished=0.999, drop_until=0.0, return_from=return_from)
     found = Structured(wild).solve(program)
     values = [float((program.objective * k).sum()) for k in (found.kernel, expected.kernel)]
-    assert values[0] == pytest.approx(values[1], abs=1e-7)
-
-
-@pytest.mark.parametrize(("name", "vanished"), [("LDP", 0.9), ("PML", 0.5), ("LIP", 0.5)])
-def test_outputs_return_before_the_end(name, vanished):
-    """Outputs that were dropped too early are there in time, without another round."""
-    prior, utility = random_case(6, 25, 60)
-    program = state_problem(prior, utility, NOTIONS[name](1.0)).program
-    used = np.flatnonzero(prior.probabilities @ Structured().solve(program).kernel > 1e-3)
-    c = np.ascontiguousarray(program.objective.T) / program.gain_range
-
-    def left_out(**options):
-        hasty = StructuredOptions(vanished=vanished, drop_until=1e-3, warm_entries=0, **options)
-        cone = cone_of(program.sides)
-        found = solve_columns(prior.probabilities, c, cone, np.arange(60), options=hasty)
-        assert found.converged
-        assert len(np.unique(found.outputs)) == len(found.outputs) < 60
-        return set(used) - set(found.outputs)
-
-    assert left_out(return_from=0.0)  # a control: the haste was one
-    assert not left_out(return_from=1e-3)
-
-
-def test_pricing_finds_an_output_that_pays():
-    prior, utility = random_case(7, 10, 10)
-    program = state_problem(prior, utility, md.LDP(1.0)).program
-    sides = program.sides
-    full = Structured().solve(program)
-    used = np.flatnonzero(prior.probabilities @ full.kernel > 1e-3)
-    dropped = used[0]
-    kept = np.setdiff1d(np.arange(10), [dropped])
-    c = np.ascontiguousarray(program.objective.T)
-    part = solve_columns(prior.probabilities, c[kept], cone_of(sides), kept)
-    values = best_columns(c - part.prices, prior.probabilities, sides)
-    assert values[dropped] > values[kept].max() + 1e-6
-
-
-@pytest.mark.parametrize("name", ["PML", "LIP"])
-def test_near_vertices_no_digits_are_lost(name):
-    """|x − y| with a Zipf prior: columns end with one free symbol each."""
-    n = 300
-    prior = md.Prior.from_counts(1 / np.arange(1, n + 1))
-    found = md.design(prior, md.utility.Distance("absolute"), NOTIONS[name](1.0))
-    assert found.method == "structured"
-    assert found.gap < 1e-7
-    assert found.certificate.repair_loss < 1e-8
-
-
-def test_a_warm_start_changes_nothing():
-    prior, utility = random_case(8, 30, 80)
-    method = Structured()
-    near = method.solve(state_problem(prior, utility, md.PML(0.9)).program)
-    program = state_problem(prior, utility, md.PML(1.0)).program
-    warm, cold = method.solve(program, near), method.solve(program)
-    values = [float((program.objective * c.kernel).sum()) for c in (warm, cold)]
     assert values[0] == pytest.approx(values[1], abs=1e-7)
 
 
@@ -235,16 +144,3 @@ def test_atoms_of_hardly_any_mass_do_not_spoil_the_bound(privacy, atom):
         md.Prior.from_counts(p), md.utility.Matrix(gains), privacy, solver="structured"
     )
     assert found.gap <= 1e-7
-
-
-@pytest.mark.slow
-@for_each("privacy", [md.LDP(1), md.PML(1), md.LIP(1)])
-@for_each("shape", [(1000, 1000), (20, 20000), (1000, 50)])
-def test_large_problems_are_certified(privacy, shape):
-    n, m = shape
-    prior = md.Prior.from_counts(1 / np.arange(1, n + 1))
-    x, y = np.arange(n)[:, None] / n, np.arange(m)[None, :] / m
-    found = md.design(prior, md.utility.Matrix(-((x - y) ** 2)), privacy)
-    assert found.method == "structured"
-    assert found.gap <= 1e-6
-    assert found.certificate.repair_loss <= 1e-7

@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from checks import for_each, pairwise_cases, slow_but
 from scipy.optimize import linprog
 
 import mechdesign as md
 from mechdesign.certificate.bounds import supports
-from mechdesign.errors import NoMethodError
-from mechdesign.program.problem import state_problem
 from mechdesign.program.program import TwoSided
 from mechdesign.program.rational import column_supremum
-from mechdesign.solve.choice import choose
 from mechdesign.solve.interior_point.pricing import best_columns
 
 LISTS = {
@@ -69,17 +65,6 @@ def test_the_best_column_under_both_bounds(seed):
     np.testing.assert_allclose(exact, found, atol=1e-13)
 
 
-def test_both_bounds_together_are_stricter_than_either():
-    """A control: with the smaller of the two suprema the test above would fail."""
-    p, v = np.array([0.25, 0.25, 0.5]), np.array([[3.0], [1.0], [0.0]])
-    weighted = p[:, None] * v
-    both = supports(weighted, p, TwoSided(0.0, 1.5, 2.0))
-    lift, ratio = (
-        supports(weighted, p, TwoSided(0.0, h, r)) for h, r in ((1.5, math.inf), (math.inf, 2.0))
-    )
-    assert both[0] < min(lift[0], ratio[0]) - 0.02
-
-
 @for_each(
     "prior, privacy, level", pairwise_cases(PRIORS.values(), LISTS.values(), [0.05, 1.0, 4.0])
 )
@@ -108,32 +93,3 @@ def test_larger_lists_are_solved_to_the_last_digits(privacy, utility):
     assert found.certificate.gap <= 1e-9
     assert found.certificate.bound_source == "prices"
     assert all(str(check.verdict) == "yes" for check in found.certificate.checks)
-
-
-def test_a_list_that_one_notion_implies_is_that_notion():
-    known = md.Prior(np.random.default_rng(2).dirichlet(np.ones(30)))
-    gains = md.utility.Matrix(np.random.default_rng(3).random((30, 30)))
-    alone = md.design(known, gains, md.LDP(1))
-    both = md.design(known, gains, [md.LDP(1), md.PML(1)])
-    assert both.value == pytest.approx(alone.value, abs=1e-9)
-
-
-def test_a_sweep_over_lists_starts_from_the_outputs_of_its_neighbour():
-    known = md.Prior(np.random.default_rng(2).dirichlet(np.ones(30)))
-    gains = md.utility.Matrix(np.random.default_rng(3).random((30, 30)))
-    levels = [0.5, 0.7, 0.9]
-    found = md.sweep(known, gains, [[md.PML(e), md.LDP(e)] for e in levels])
-    for level, one in zip(levels, found, strict=True):
-        cold = md.design(known, gains, [md.PML(level), md.LDP(level)])
-        assert one.value == pytest.approx(cold.value, abs=1e-9)
-        assert one.certificate.gap <= 1e-8
-
-
-def test_zeros_and_limits_beside_both_bounds_are_left_to_others():
-    known = md.Prior(np.random.default_rng(2).dirichlet(np.ones(8)))
-    gains = md.utility.Matrix(np.random.default_rng(3).random((8, 8)))
-    asked = md.require.at_most(0, 1, 0.05)
-    problem = state_problem(known, gains, [md.PML(0.5), md.LDP(1)], None, None, asked)
-    with pytest.raises(NoMethodError, match="zeros and limits beside"):
-        choose(problem, "structured")
-    assert choose(problem).method.name != "structured"

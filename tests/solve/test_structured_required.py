@@ -10,12 +10,9 @@ import mechdesign as md
 from mechdesign import require
 from mechdesign.certificate.certificate import certify
 from mechdesign.errors import SolverError
-from mechdesign.privacy.constraint import Rounding
 from mechdesign.program.problem import state_problem
 from mechdesign.solve.backends import HighsSimplex
-from mechdesign.solve.choice import choose
 from mechdesign.solve.interior_point import Structured
-from mechdesign.solve.interior_point.bordered import Entries, Rows
 
 NOTIONS = {
     "upper lift": md.PML,
@@ -35,7 +32,6 @@ REQUIREMENTS = (
     "rows",
     "fixed",
 )
-FEASIBLE = 1e-9
 
 
 def asked(kind, rng, prior, kernel):
@@ -146,17 +142,6 @@ def test_rare_symbols_under_limits_are_solved(masses):
         assert agree(problem)
 
 
-@for_each("notion", NOTIONS)
-def test_it_is_chosen_above_the_size_of_the_simplex_method_and_certified(notion):
-    kinds = ["floors", "cost"] + ["zeros"] * (notion == "upper lift")
-    prior, utility, privacy, subject_to = random_problem([5, 5], notion, kinds, n=40)
-    found = md.design(prior, utility, privacy, subject_to=subject_to)
-    assert found.method == "structured"
-    assert found.gap <= 1e-8
-    assert [check.verdict.name for check in found.certificate.kept] == ["YES"] * len(subject_to)
-    assert found.certificate.repair_loss <= 1e-8
-
-
 def test_duals_of_limits_are_the_change_of_the_optimum_with_their_ends():
     prior = md.Prior([0.4, 0.25, 0.2, 0.15])
     utility = md.utility.Matrix([[4, 1, 0, 0], [1, 5, 1, 0], [0, 1, 6, 2], [0, 0, 1, 7]])
@@ -180,46 +165,6 @@ def test_duals_of_limits_are_the_change_of_the_optimum_with_their_ends():
 
 
 @for_each("notion", NOTIONS)
-def test_the_inner_kernel_is_inside_of_everything(notion):
-    kinds = ["floors", "cost"] + ["zeros"] * (notion == "upper lift")
-    prior, utility, privacy, subject_to = random_problem([5, 6], notion, kinds, n=20)
-    program = state_problem(prior, utility, privacy, subject_to=subject_to).program
-    inside = Structured().solve(program).inside
-    assert np.abs(inside.sum(axis=1) - 1).max() <= FEASIBLE
-    rows, low, high, _ = program.limit_rows
-    values = rows @ inside.ravel()
-    assert (values > low - FEASIBLE).all()
-    assert (values < high + FEASIBLE).all()
-    if program.forbidden is not None:
-        assert not inside[program.forbidden].any()
-    sides = program.cone.two_sided(Rounding.INSIDE)
-    mass = program.prior.probabilities @ inside
-    allowed = inside > 0
-    assert (inside <= np.where(allowed, sides.upper * mass + FEASIBLE, 0)).all()
-    assert (inside >= np.where(allowed, sides.lower * mass - FEASIBLE, 0)).all()
-
-
-def test_equal_ends_are_kept_to_the_last_bit():
-    prior, utility, privacy, _ = random_problem([5, 7], "upper lift", [], n=30)
-    fixed = require.diagonal(at_least=0.0625, at_most=0.0625)
-    found = md.design(prior, utility, privacy, subject_to=fixed)
-    assert found.method == "structured"
-    assert (found.mechanism.kernel.diagonal() == 0.0625).all()
-    assert found.gap <= 1e-8
-
-
-@for_each("notion", NOTIONS)
-def test_a_floor_that_meets_a_ceiling_of_another_requirement_is_kept(notion):
-    prior, utility, privacy, _ = random_problem([5, 11], notion, [], n=30)
-    floors = [require.at_least(3, 3, low) for low in (0.1, 0.25)]
-    subject_to = [*floors, require.at_most(3, 3, 0.25), require.at_most(3, 4, 1.0)]
-    found = md.design(prior, utility, privacy, subject_to=subject_to)
-    assert found.method == "structured"
-    assert found.mechanism.kernel[3, 3] == 0.25
-    assert found.gap <= 1e-8
-
-
-@for_each("notion", NOTIONS)
 def test_a_warm_start_without_requirements_does_not_mislead(notion):
     kinds = ["floors", "cost"]
     prior, utility, privacy, subject_to = random_problem([5, 8], notion, kinds, n=20)
@@ -233,30 +178,6 @@ def test_a_warm_start_without_requirements_does_not_mislead(notion):
         assert found == pytest.approx(program.value(expected.kernel), abs=1e-8 * scale)
 
 
-def test_too_many_limits_are_refused_with_the_reason():
-    prior = md.Prior.uniform(40)
-    problem = state_problem(prior, md.utility.Hamming(), md.PML(1), subject_to=require.monotone())
-    assert "1521 limits on sums of entries" in Structured().refusal(problem.program)
-    chosen = choose(problem)
-    assert chosen.method.name != "structured"
-    assert "1521 limits" in chosen.refusals["structured"]
-
-
-def test_limits_on_single_entries_are_no_rows():
-    prior = md.Prior.uniform(40)
-    floors = require.at_least(None, None, 0.001)
-    problem = state_problem(prior, md.utility.Hamming(), md.PML(1), subject_to=floors)
-    assert len(problem.program.limits) == 1600
-    assert choose(problem).method.name == "structured"
-
-
-def test_levels_too_wide_are_refused_under_requirements_too():
-    prior = md.Prior.uniform(30)
-    floors = require.diagonal(at_least=0.1)
-    problem = state_problem(prior, md.utility.Hamming(), md.PML(20), subject_to=floors)
-    assert "too wide" in Structured().refusal(problem.program)
-
-
 @for_each("notion", NOTIONS)
 def test_what_is_impossible_is_no_answer(notion):
     prior, utility, privacy, _ = random_problem([5, 9], notion, [], n=10)
@@ -264,48 +185,3 @@ def test_what_is_impossible_is_no_answer(notion):
     program = state_problem(prior, utility, privacy, subject_to=subject_to).program
     with pytest.raises(SolverError, match="impossible"):
         Structured().solve(program)
-
-
-def test_a_symbol_whose_limits_exclude_each_other_is_no_answer():
-    prior, utility, _, _ = random_problem([5, 9], "ratio", [], n=10)
-    subject_to = [require.zero(0, 1), require.at_least(0, 1, 0.1)]
-    program = state_problem(prior, utility, md.PML(1), subject_to=subject_to).program
-    with pytest.raises(SolverError, match="nothing inside"):
-        Structured().solve(program)
-
-
-@pytest.mark.slow
-def test_its_failure_gives_way_to_the_next_method(monkeypatch):
-    def fails(self, program):
-        raise SolverError("it broke down")
-
-    kinds = ["floors", "cost"]
-    prior, utility, privacy, subject_to = random_problem([5, 10], "upper lift", kinds, n=26)
-    first = md.design(prior, utility, privacy, subject_to=subject_to)
-    monkeypatch.setattr(Structured, "solve", fails)
-    second = md.design(prior, utility, privacy, subject_to=subject_to)
-    assert (first.method, second.method) == ("structured", "clarabel")
-    assert second.choice.refusals["structured"] == "it failed"
-    assert second.value == pytest.approx(first.value, abs=1e-6 * np.ptp(utility.u))
-
-
-@pytest.mark.parametrize("filled", [0.03, 0.5])
-def test_sparse_and_dense_rows_give_the_same_products(filled):
-    from scipy import sparse
-
-    rng = np.random.default_rng(3)
-    n, m, count = 6, 5, 4
-    y, x = np.nonzero(np.ones((m, n)))
-    entries = Entries(x, y, (n, m))
-    matrix = np.where(rng.random((count, n * m)) < filled, rng.normal(size=(count, n * m)), 0.0)
-    scales, none = rng.normal(size=(count, m)), np.zeros(count)
-    equations = np.zeros(count, dtype=bool)
-    rows = Rows(entries, sparse.csr_array(matrix), scales, equations, none, none + 1)
-    k, t, weights = rng.random(n * m), rng.random(m), rng.random(n * m)
-    assert rows.times(k, t) == pytest.approx(matrix @ k + scales @ t)
-    assert rows.transposed(none + 2) == pytest.approx(2 * matrix.sum(axis=0))
-    assert rows.gram(weights) == pytest.approx(matrix * weights @ matrix.T)
-    by_output, by_symbol = rows.products(weights)
-    weighted = (matrix * weights).reshape(count, m, n)
-    assert by_output == pytest.approx(weighted.sum(axis=2))
-    assert by_symbol == pytest.approx(weighted.sum(axis=1))

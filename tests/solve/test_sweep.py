@@ -27,30 +27,12 @@ def test_a_sweep_is_as_good_as_single_designs(family):
         assert str(design.certificate.checks[0].verdict) == "yes"
 
 
-def test_values_rise_with_the_level():
-    values = [d.value for d in md.sweep(PRIOR, UTILITY, [md.LDP(level) for level in LEVELS])]
-    assert (np.diff(values) > 0).all()
-
-
 def test_processes_give_the_same_designs():
     path = [md.PML(level) for level in LEVELS[:6]]
     one = md.sweep(PRIOR, UTILITY, path)
     two = md.sweep(PRIOR, UTILITY, path, jobs=2)
     assert [d.notions for d in two] == [d.notions for d in one]
     np.testing.assert_allclose([d.value for d in two], [d.value for d in one], atol=1e-7)
-
-
-def test_methods_may_change_along_the_path():
-    """High privacy has a closed form; the rest of the path does not."""
-    prior = md.Prior([0.4, 0.35, 0.25])
-    found = md.sweep(prior, md.utility.Hamming(), [md.PML(0.1), md.PML(1.0), md.PML(0.2)])
-    assert [d.method for d in found] == ["pml-high-privacy", "highs-simplex", "pml-high-privacy"]
-
-
-def test_lists_of_notions_and_named_solvers():
-    found = md.sweep(PRIOR, UTILITY, [[md.LDP(1), md.LIP(0.5)], md.LDP(1)], solver="highs-ipm")
-    assert [len(d.notions) for d in found] == [2, 1]
-    assert {d.method for d in found} == {"highs-ipm"}
 
 
 def test_an_empty_path_and_bad_levels():
@@ -71,22 +53,6 @@ def test_what_is_no_path_or_no_number_of_processes():
         md.sweep(PRIOR, UTILITY, [md.LDP(1)], jobs=0)
     with pytest.raises(InputError, match="one method"):
         md.sweep(PRIOR, UTILITY, [md.LDP(1)], solver="all")
-
-
-def test_points_share_one_array_of_gains(monkeypatch):
-    from mechdesign.solve import _sweep as sweeping
-
-    seen = []
-    original = sweeping.run_solver
-
-    def spied(problem, *rest):
-        seen.append(problem)
-        return original(problem, *rest)
-
-    monkeypatch.setattr(sweeping, "run_solver", spied)
-    md.sweep(PRIOR, UTILITY, [md.PML(level) for level in LEVELS[:3]])
-    assert len(seen) == 3
-    assert all(problem.program.gains is seen[0].program.gains for problem in seen)
 
 
 def test_a_time_limit_holds_for_every_point(monkeypatch):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -16,10 +14,9 @@ import mechdesign as md
 from mechdesign.certificate.certificate import examine
 from mechdesign.certificate.quadratic.mean import MeanPricing
 from mechdesign.certificate.repair import Repair
-from mechdesign.errors import InputError, NoMethodError, UtilityError
+from mechdesign.errors import InputError
 from mechdesign.program.problem import state_problem
 from mechdesign.solve import Duals
-from mechdesign.storage import from_json, to_json
 from mechdesign.utility import Estimation
 
 ABC = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
@@ -83,30 +80,6 @@ def test_the_worst_truth_of_a_kernel_is_that_of_a_grid():
             assert Estimation(truth=worst).risk(kernel, ABC) == pytest.approx(found, rel=1e-9)
 
 
-def test_where_some_symbols_have_no_mass_the_risk_is_a_limit():
-    # Under PML(0.3) the least favourable truth leaves out symbols that the prior has.
-    found = designed(HARMONIC, md.PML(0.3), truth="any")
-    assert min(found.least_favourable.probabilities) < 1e-8
-    sparse = md.Mechanism([[0.5, 0.5, 0], [0.2, 0.3, 0.5], [0, 0.1, 0.9]], ["a", "b", "c"])
-    worst = Estimation(truth="any").risk(sparse, ABC)
-    assert worst >= Estimation(truth=[1, 1e-9, 1e-9]).risk(sparse, ABC)
-    assert worst == pytest.approx(762.5, rel=1e-9)
-
-
-@for_each("level", [1e-4, 12.0])
-@for_each("kind", [md.LDP, md.PML, md.LIP])
-def test_extreme_levels(kind, level):
-    designed(HARMONIC, kind(level), truth="any")
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_few_symbols(n):
-    found = designed(md.Prior.uniform(n), md.LDP(1), truth="any")
-    flip = math.e / (1 + math.e)
-    expected = 0 if n == 1 else 2 * 0.25 / (2 * flip - 1) ** 2
-    assert found.risk == pytest.approx(expected, rel=1e-9)
-
-
 @for_each("truth", ["any", [[5, 1, 1, 1, 1], [1, 1, 1, 1, 5]]])
 @for_each("rows", [[[1, 0, 0, 0, 0]], [[1, 1, 0, 0, 0], [0, 1, 0, 1, 1]]])
 def test_questions_that_leave_the_frequencies_open(rows, truth):
@@ -122,21 +95,6 @@ def test_symbols_that_no_kernel_tells_apart_are_refused():
 
 
 # A list
-
-
-def test_the_worst_of_a_list_is_the_largest_risk():
-    truths = [[1, 2, 3], [3, 1, 1], {"a": 2, "b": 2, "c": 1}]
-    kernel = md.randomised_response(ABC, 1)
-    risks = [Estimation(truth=truth).risk(kernel, ABC) for truth in truths]
-    several = Estimation(truth=truths)
-    assert several.risk(kernel, ABC) == max(risks)
-    worst = several.worst_truth(kernel, ABC)
-    assert Estimation(truth=worst).risk(kernel, ABC) == max(risks)
-
-
-def test_one_in_a_list_is_that_one():
-    alone, listed = (designed(ABC, md.PML(1), truth=t) for t in ([1, 2, 3], [[1, 2, 3]]))
-    assert alone.risk == pytest.approx(listed.risk, rel=1e-9)
 
 
 def instance(seed):
@@ -191,114 +149,29 @@ def test_any_numbers_bound_the_risk(truth):
     assert none.bound >= found.value
 
 
-@pytest.mark.parametrize("truth", ["any", [[1, 2, 3], [3, 1, 1]]])
-def test_designs_are_saved_and_read(truth):
-    found = designed(ABC, md.PML(1), truth=truth)
-    again = from_json(json.loads(json.dumps(to_json(found))))
-    assert (again.risk, again.bound, again.gap) == (found.risk, found.bound, found.gap)
-    assert again.least_favourable == found.least_favourable
-
-
 @for_each("truth", ["all", "", [], [[]], [[1, 2], [1, 2, 3]], [[0.5, 0.5, 0]] * 2])
 def test_truths_that_are_none_are_refused(truth):
     with pytest.raises(InputError):
         md.design(ABC, Estimation(truth=truth), md.LDP(1))
 
 
-def test_a_list_of_truths_needs_columns_that_can_be_priced():
-    prior = md.Prior.uniform(25)
-    with pytest.raises(NoMethodError, match="33554432 extreme columns of 25 symbols"):
-        md.design(prior, Estimation(truth=[[1] * 25, range(1, 26)]), md.LDP(1))
-    with pytest.raises(UtilityError):
-        Estimation(truth="nobody")
-
-
 # Beyond listed columns
 
 
-def subset_selection(n, level):
-    """Ye and Barg's value, for a real level."""
-    e = math.exp(level)
-    risks = [
-        (n - 1) ** 2 * (d * e + n - d) ** 2 / (n * (e - 1) ** 2 * d * (n - d)) for d in range(1, n)
-    ]
-    return min(risks)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("notions", "level"),
-    [(md.LDP(1), 1.0), ([md.LDP(1), md.LDP(0.5)], 0.5)],
-    ids=["one", "two"],
-)
-def test_twenty_symbols_under_ldp_have_subset_selections_value(notions, level):
-    prior = md.Prior.from_counts([60 // x for x in range(1, 21)])
-    found = designed(prior, notions, truth="any")
-    assert found.risk == pytest.approx(subset_selection(20, level), rel=1e-9)
-    assert found.gap < 1e-9
-    again = from_json(json.loads(json.dumps(to_json(found))))
-    assert (again.risk, again.bound, again.gap) == (found.risk, found.bound, found.gap)
-
-
-@pytest.mark.slow
-def test_fifty_symbols_of_unequal_mass():
-    found = designed(md.Prior.from_counts(range(1, 51)), md.LDP(2), truth="any")
-    assert found.method == "uniform-truth"
-    assert found.risk == pytest.approx(subset_selection(50, 2), rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("prior", "notion", "asked"),
-    [(HARMONIC, md.PML(1), None), (HARMONIC, md.LDP(1), [[1, 2, 3, 4, 5]])],
-    ids=["a notion that knows the prior", "a question that treats symbols differently"],
-)
-def test_the_uniform_truth_is_not_taken_where_symbols_differ(prior, notion, asked):
-    found = designed(prior, notion, asked, truth="any")
-    assert found.method == "least-favourable"
-    assert found.least_favourable.probabilities.max() > 0.21
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("notion", [md.LDP(1), md.PML(1)], ids=str)
-def test_lists_of_truths_for_thirteen_symbols(notion):
-    prior = md.Prior.from_counts([60 // x for x in range(1, 14)])
-    rng = np.random.default_rng(5)
-    truths = [[*map(int, rng.integers(20, 60, 13))] for _ in range(2)]
-    found = md.design(prior, Estimation(truth=truths), notion)
-    assert found.gap <= 1e-4
-    shares = found.certificate.duals.mixture / found.certificate.duals.mixture.sum()
-    risks = [Estimation(truth=truth).risk(found.mechanism, prior) for truth in truths]
-    assert max(risks) == pytest.approx(found.risk, rel=1e-15)
-    assert shares @ risks == pytest.approx(found.risk, rel=1e-4)
-
-
-@pytest.mark.parametrize("kind", ["LDP", "LIP"])
-def test_columns_are_priced_for_several_truths_as_one_by_one(kind):
+def test_columns_are_priced_for_several_truths_as_one_by_one():
     # More columns than are written out: they are priced in pairs of halves.
-    n = 17 if kind == "LDP" else 14
+    n = 17
     prior = md.Prior.from_counts(range(3, n + 3))
-    cone = state_problem(prior, Estimation(), getattr(md, kind)(1)).program.cone
+    cone = state_problem(prior, Estimation(), md.LDP(1)).program.cone
     rng = np.random.default_rng(9)
     truths = [tuple(md.Prior.from_counts(rng.integers(1, 9, n)).mass(x) for x in range(n))]
     truths.append(tuple(prior.mass(x) for x in range(n)))
     halves = rng.normal(size=(2, n, 4))
     squares, prices = [half @ half.T for half in halves], rng.normal(size=n)
     p = prior.probabilities
-    if kind == "LDP":
-        sets = np.array(list(product((0, 1), repeat=n)), dtype=float).T
-        columns = 1 + (math.e - 1) * sets
-        columns = columns / (p @ columns)
-    else:
-        low, high, found = math.exp(-1), math.e, []
-        ends = np.array(list(product((low, high), repeat=n - 1)))
-        for x in range(n):
-            others = np.delete(np.arange(n), x)
-            rest = (1 - ends @ p[others]) / p[x]
-            good = (rest >= low) & (rest <= high)
-            table = np.empty((int(good.sum()), n))
-            table[:, others], table[:, x] = ends[good], rest[good]
-            found.append(table.T)
-        columns = np.hstack(found)
+    sets = np.array(list(product((0, 1), repeat=n)), dtype=float).T
+    columns = 1 + (math.e - 1) * sets
+    columns = columns / (p @ columns)
     values = -prices @ columns
     for square, truth in zip(squares, truths, strict=True):
         paid = (columns * (square @ columns)).sum(axis=0)
@@ -330,11 +203,3 @@ def test_rare_symbols_are_told_and_the_bound_is_sharp(rare, truth):
         if truth == "any" and notion == md.PMC(1):
             # What a symbol of tiny mass may have is the same for any such mass.
             assert found.risk == pytest.approx(1.66843353405, rel=1e-9 + 2 * rare)
-
-
-@for_each("rare", [1e-12, 1e-14, 1e-15, 1e-20])
-def test_two_rare_symbols_leave_no_gap(rare):
-    prior = md.Prior([0.9, Fraction(1, 10) - 2 * Fraction(rare), rare, rare])
-    found = md.design(prior, Estimation(), md.PMC(1))
-    assert 0 <= found.gap <= 1e-9
-    assert found.risk == pytest.approx(0.450477054194, rel=1e-10)

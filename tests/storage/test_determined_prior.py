@@ -51,7 +51,7 @@ def test_the_stationary_distribution_of_an_invariant_kernel_is_the_counts(tmp_pa
         with pytest.warns(CountsWarning, match=says):
             publish()
     md.save(found, tmp_path / "d.json")
-    arguments = ["show", str(tmp_path / "d.json"), "--public", str(tmp_path / "q.json")]
+    arguments = ["check", str(tmp_path / "d.json"), "--public", str(tmp_path / "q.json")]
     assert main(arguments) == 0
     err = capsys.readouterr().err
     assert says in err

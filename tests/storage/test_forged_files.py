@@ -61,7 +61,10 @@ JUNK = [
     0,
     1,
     10**9,
+    1.5,
     1e-300,
+    10**30,
+    "1/0",
     math.inf,
     math.nan,
     "",
@@ -125,26 +128,30 @@ def design(request):
 
 @pytest.mark.slow
 def test_no_forged_claim_is_shown(design, capsys):
+    """Junk in any place: one line, or a sound design that says what the honest one says."""
     content = json.loads(json.dumps(to_json(design)))
     honest = shown(from_json(content), capsys)
     assert honest == shown(design, capsys)
-    tried = loaded = unreadable = 0
+    loaded = unreadable = 0
     for path in list(places(content)):
-        if not path or path[0] not in ("certificate", "method", "agreement", "version"):
+        if not path or path[0] == "digest" or path[-1] == "denominator_bits":
             continue
         for value in JUNK:
-            tried += 1
             try:
                 again = from_json(forged(content, path, value))
             except StorageError as refused:
                 unreadable += not is_one_line(str(refused))
                 continue
             loaded += 1
+            assert all(str(check.verdict) == "yes" for check in again.certificate.checks)
+            assert to_json(again)
+            found = shown(again, capsys)
+            if path[0] not in ("certificate", "method", "agreement", "version"):
+                continue  # of another design
             if "duals" in path:
                 # Other dual variables may prove the same bound, and then it is proved.
                 assert design.value <= again.bound <= design.bound + 1e-11
                 continue
-            found = shown(again, capsys)
             without = [line for line in honest if "scope" not in line]
             assert found in (honest, without), (path, value)
             assert again.agreement == ()
@@ -152,9 +159,22 @@ def test_no_forged_claim_is_shown(design, capsys):
             assert len(again.certificate.solver) <= 200
             assert again.certificate.solver.isprintable()
             assert again.method in (design.method, "unknown")
-    assert tried > 500
     assert not unreadable
     assert loaded > 20  # versions, records, prices that still prove the bound
+
+
+def test_every_part_is_needed():
+    content = json.loads(json.dumps(to_json(md.design(*CASES["linear"]))))
+    for path in list(places(content)):
+        if not path or not isinstance(path[-1], str) or path[-1] == "digest":
+            continue
+        changed = copy.deepcopy(content)
+        part = changed
+        for key in path[:-1]:
+            part = part[key]
+        del part[path[-1]]
+        with pytest.raises(StorageError):
+            from_json(resealed(changed))
 
 
 @for_each("name", ["extremal-pml", "extremal-pmc", "reveal-all", "two-edges"])
@@ -165,13 +185,6 @@ def test_a_scope_is_not_taken_from_the_name_of_a_method(case, name):
     again = from_json(forged(content, ("method",), name))
     assert again.scope == (found.scope if name == found.method else "")
     assert again.method == (name if name == found.method else "unknown")
-
-
-def test_the_scope_of_an_honest_file_is_found_again():
-    found = md.design(*CASES["sub-convex, closed form"])
-    assert found.scope
-    again = from_json(json.loads(json.dumps(to_json(found))))
-    assert (again.scope, again.method) == (found.scope, found.method)
 
 
 def test_a_scope_is_that_of_one_kernel():
@@ -187,15 +200,6 @@ def test_a_scope_is_that_of_one_kernel():
     again = from_json(content)
     assert again.mechanism == other
     assert (again.method, again.scope) == ("unknown", "")
-
-
-@pytest.mark.parametrize("rows", [2, 5])
-def test_invented_agreement_says_nothing(rows, capsys):
-    content = json.loads(json.dumps(to_json(md.design(*CASES["linear"]))))
-    row = {"method": "proof", "value": 1, "bound": 1, "gap": 0, "note": "\x1b[31m"}
-    again = from_json(forged(content, ("agreement",), [row] * rows))
-    assert again.methods_agree is None
-    assert not any("agree" in line for line in shown(again, capsys))
 
 
 @for_each(

@@ -110,21 +110,11 @@ def test_files_say_so_exactly_and_have_the_form(designs, name):
     assert content["schema"] == 1
 
 
-def test_forms_without_a_question_are_as_they_were(designs, tmp_path):
+def test_forms_without_a_question_ask_nothing():
     for goal in (Estimation(), md.utility.Hamming(), Estimation(names=["w", "x", "y", "z"])):
         content = content_of(md.design(UNIFORM, goal, md.LDP(1)))
         assert not {"questions", "answers"} & content.keys()
         assert from_json(content).question is None
-    # A file of before, of a design for questions: it loads, under the fingerprint it has now.
-    content = content_of(designs["mean"])
-    del content["questions"], content["answers"]
-    (tmp_path / "old.json").write_text(json.dumps(resealed(content)))
-    old, new = md.load(tmp_path / "old.json"), md.public_form(designs["mean"])
-    assert old.question is None
-    assert old.fingerprint == new.fingerprint
-    assert md.published.kernel_fingerprint(old) == md.published.kernel_fingerprint(new)
-    assert "made to answer" not in repr(old)
-    assert "made to answer: 'mean'" in repr(new)
 
 
 def test_reports_of_forms_with_and_without_the_question_count_together(designs):
@@ -189,25 +179,18 @@ FORGED = {
     "no names": lambda c: c.pop("answers"),
     "no numbers": lambda c: c.pop("questions"),
     "nothing": lambda c: c.update(questions=None, answers=None),
-    "null numbers": lambda c: c.update(questions=None),
     "no rows": lambda c: c.update(questions=[], answers=[]),
     "a row short": lambda c: c["questions"].pop(),
-    "a name short": lambda c: c["answers"].pop(),
     "a name more": lambda c: c["answers"].append("more"),
-    "as many names as numbers of a row": lambda c: c.update(answers=LABELS),
     "a number short": lambda c: c["questions"][0].pop(),
-    "a number more": lambda c: c["questions"][1].append(1.0),
     "a flat list": lambda c: c.update(questions=[1.0, 2.0]),
     "no list of rows": lambda c: c.update(questions={"0": [1, 0, 0, 0], "1": [0, 1, 0, 0]}),
-    "a row in quotes": lambda c: c["questions"].__setitem__(0, "1000"),
     "a text": lambda c: c["questions"][0].__setitem__(0, "1"),
     "a truth value": lambda c: c["questions"][0].__setitem__(0, True),
     "null": lambda c: c["questions"][0].__setitem__(0, None),
-    "a list": lambda c: c["questions"][0].__setitem__(0, [1.0]),
     "no number": lambda c: c["questions"][0].__setitem__(0, float("nan")),
     "infinite": lambda c: c["questions"][0].__setitem__(0, float("inf")),
     "huge": lambda c: c["questions"][0].__setitem__(0, 1.1e60),
-    "huge and negative": lambda c: c["questions"][1].__setitem__(3, -1e200),
     "beyond doubles": lambda c: c["questions"][0].__setitem__(0, 10**400),
     "tiny": lambda c: c["questions"][0].__setitem__(0, 9e-61),
     "one name twice": lambda c: c.update(answers=["x", "x"]),
@@ -216,7 +199,6 @@ FORGED = {
     "a name that is no number": lambda c: c.update(answers=[{"float": "nan"}, "b"]),
     "a name of another form": lambda c: c.update(answers=[{"name": "a"}, "b"]),
     "names in one text": lambda c: c.update(answers="ab"),
-    "names in an object": lambda c: c.update(answers={"a": 1, "b": 2}),
 }
 
 

@@ -1,4 +1,4 @@
-"""Masses that all differ: the bound of a relaxation, and designs of more than a hundred symbols."""
+"""Masses that all differ: the bound of a relaxation, and designs of more than seventy symbols."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ def test_a_design_of_many_symbols_has_the_face_of_every_design():
 
 def test_what_subset_selection_does_not_take_is_said():
     """By the method that takes it, or in one line that says what to do."""
-    some, many = zipf(110), zipf(250)
+    some, many = zipf(71), zipf(250)
+    for prior, method in ((zipf(70), "optimal-experiment"), (some, "subset-selection")):
+        assert md.explain(prior, FREQUENCIES, md.LDP(1)).method.name == method
     assert md.explain(some, FREQUENCIES, md.PML(1)).method.name == "optimal-experiment"
     named = md.explain(some, FREQUENCIES, md.LDP(1), solver="optimal-experiment")
     assert named.method.name == "optimal-experiment"

@@ -32,8 +32,9 @@ def test_parts_are_all_rows_once():
 
 
 @pytest.mark.parametrize("workers", [None, 1, 3])
-def test_results_come_in_the_order_of_the_parts(workers):
+def test_results_come_in_the_order_of_the_parts(workers, monkeypatch):
     gate = threading.Event()
+    monkeypatch.setattr(parts_module, "processors", lambda: 1)
 
     def work(part):
         # The first is held up until another has been made, where there is another thread.
@@ -44,12 +45,8 @@ def test_results_come_in_the_order_of_the_parts(workers):
         return part * part
 
     assert list(side_by_side(work, range(50), workers)) == [i * i for i in range(50)]
-
-
-def test_one_worker_works_in_the_order_of_the_parts():
-    met = []
-    list(side_by_side(met.append, range(40), 1))
-    assert met == list(range(40))
+    here = threading.current_thread()
+    assert list(side_by_side(lambda _: threading.current_thread(), [0], workers)) == [here]
 
 
 def test_few_are_made_ahead_and_none_after_an_error_or_the_last_that_is_taken():
@@ -68,12 +65,6 @@ def test_few_are_made_ahead_and_none_after_an_error_or_the_last_that_is_taken():
     next(taken)
     taken.close()
     assert len(met) < 20
-
-
-def test_a_single_part_takes_no_thread():
-    assert list(side_by_side(lambda _: threading.current_thread(), [0])) == [
-        threading.current_thread()
-    ]
 
 
 # Codes
@@ -101,6 +92,9 @@ KINDS = {
     "view": lambda values: pa.array(values, pa.string_view()),
     "dictionary": lambda values: pa.array(values, pa.string()).dictionary_encode(),
     "narrow": lambda values: pa.array(values, pa.dictionary(pa.uint8(), pa.string())),
+    "dictionary with what no row has": lambda values: pa.array(
+        ["nobody", *values], pa.string()
+    ).dictionary_encode()[1:],
     "slice": lambda values: pa.array(["q", *values, "q"], pa.string())[1:-1],
     "chunks": lambda values: pa.chunked_array(
         [pa.array(values[start : start + 13], pa.string()) for start in range(0, len(values), 13)],
@@ -155,14 +149,6 @@ def test_codes_of_parts_are_those_of_each_value(kind, values, policy):
 
 
 @pytest.mark.usefixtures("short_parts")
-def test_a_dictionary_may_name_what_no_row_has():
-    indices = pa.array([0, 2, None, 0] * 20, pa.int8())
-    column = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "nobody", "c"]))
-    encoder = Names("x", LABELS, Policy(missing="keep"))
-    assert encoder.encode(column).tolist() == [1, 2, -1, 1] * 20
-
-
-@pytest.mark.usefixtures("short_parts")
 def test_missing_values_are_an_input_where_one_is_null():
     encoder = Names("x", ["a", None, "b"], Policy())
     for kind in KINDS.values():
@@ -188,15 +174,6 @@ def test_a_number_is_never_the_label_of_a_bin():
     assert encoder.encode(column).tolist() == [2, 0, 1, 1] * 10
 
 
-@for_each("size", [1, 127, 128, 129, 255, 256, 257, 32_768, 40_000])
-def test_codes_of_many_inputs_do_not_run_over(size):
-    labels = [f"v{i}" for i in range(size)]
-    column = pa.array([labels[-1], None, labels[0]])
-    for values in (column, column.dictionary_encode()):
-        encoder = Names("x", labels, Policy(missing="keep"))
-        assert encoder.encode(values).tolist() == [size - 1, -1, 0]
-
-
 def test_no_value_of_the_data_is_kept_by_a_copy():
     encoder = Names("x", LABELS, Policy(unseen="null"))
     encoder.encode(pa.array(["a", "secret"]).dictionary_encode())
@@ -207,42 +184,20 @@ def test_no_value_of_the_data_is_kept_by_a_copy():
 # Reports
 
 
-@for_each("rows", [1, ROWS - 1, ROWS, ROWS + 1, 9 * ROWS + 5])
+@for_each("rows", [1, ROWS + 1, (1 << 20) + 5])
 def test_reports_and_receipts_do_not_depend_on_the_size_of_parts(rows, monkeypatch):
     found = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.5))
     codes = np.random.default_rng(rows).integers(0, 3, rows)
-    table = pa.table({"x": pa.array(LABELS).take(pa.array(codes))})
+    table = pa.record_batch({"x": pa.array(LABELS).take(pa.array(codes))})
     whole = md.privatize(table, "x", found, rng=5)
-    receipt = receipts_of(whole)["x"]
     monkeypatch.setattr(parts_of, "__defaults__", (rows + 1,))
     monkeypatch.setattr("mechdesign.release.codings.ROWS", rows + 1)
     again = md.privatize(table, "x", found, rng=5)
-    assert whole["x"].to_pylist() == again["x"].to_pylist()
-    assert receipt == receipts_of(again)["x"]
-    for one in (whole, again):
-        assert one.schema.field("x").type == pa.string()
-        one.validate(full=True)
-
-
-@for_each("kind", ["record batch", "pandas", "polars", "polars cat"])
-def test_long_columns_come_back_as_what_they_were(kind):
-    found = md.design(md.Prior.uniform(LABELS), md.utility.Hamming(), md.LDP(1.5))
-    rows = (1 << 20) + 3
-    codes = np.random.default_rng(0).integers(0, 3, rows)
-    table = pa.table({"x": pa.array(LABELS).take(pa.array(codes))})
-    given = {
-        "record batch": lambda: table.to_batches()[0],
-        "pandas": table.to_pandas,
-        "polars": lambda: pl.from_arrow(table),
-        "polars cat": lambda: pl.from_arrow(table).with_columns(pl.col("x").cast(pl.Categorical)),
-    }[kind]()
-    made = md.privatize(given, "x", found, rng=5)
-    assert type(made) is type(given)
-    expected = md.privatize(table, "x", found, rng=5)["x"].to_pylist()
-    reports = made["x"].to_pylist() if kind == "record batch" else made["x"].to_list()
-    assert reports == expected
-    if kind != "record batch":
-        assert made["x"].dtype == given["x"].dtype
+    assert type(whole) is type(table)
+    assert whole.equals(again)
+    assert receipts_of(whole)["x"] == receipts_of(again)["x"]
+    assert whole.schema.field("x").type == pa.string()
+    whole.validate(full=True)
 
 
 @pytest.mark.slow
@@ -255,8 +210,3 @@ def test_more_outputs_than_two_bytes_number():
         table = pa.table({"x": ["a", None, "b"] * 100})
         made = md.privatize(table, "x", kernel, missing="keep", rng=rng)
         assert made["x"].to_pylist() == [f"v{size - 1}", None, "v0"] * 100
-
-
-def test_one_processor_does_it_as_well(monkeypatch):
-    monkeypatch.setattr(parts_module, "processors", lambda: 1)
-    assert list(side_by_side(str, range(5))) == ["0", "1", "2", "3", "4"]

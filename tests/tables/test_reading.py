@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import gzip
 import io
-import sys
 import zipfile
+from collections import Counter
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -105,13 +104,7 @@ def parquet(path):
 
 FORMS = {
     "sep.csv": lambda p: p.write_text("sep=;\n" + text_of(";")),
-    "a.csv": lambda p: p.write_text(text_of()),
     "b.csv": lambda p: p.write_text(text_of(";", "\r\n")),
-    "c.tsv": lambda p: p.write_text(text_of("\t")),
-    "d.txt": lambda p: p.write_text(text_of("|")),
-    "e.csv": lambda p: p.write_bytes(text_of().encode("utf-8-sig")),
-    "f.csv": lambda p: p.write_bytes(text_of(";").encode("utf-16")),
-    "g.csv": lambda p: p.write_bytes(text_of(";").encode("latin-1")),
     "h.csv.gz": lambda p: packed(p, text_of().encode()),
     "i.csv.zst": lambda p: packed(p, text_of().encode()),
     "j.parquet": parquet,
@@ -122,33 +115,27 @@ FORMS = {
 }
 FRAMES = {
     "mapping": lambda: COLUMNS,
-    "pandas": lambda: pd.DataFrame(COLUMNS),
-    "polars": lambda: pl.DataFrame(COLUMNS),
-    "polars lazy": lambda: pl.LazyFrame(COLUMNS),
-    "arrow": lambda: pa.table(COLUMNS),
     "arrow batch": lambda: pa.record_batch(COLUMNS),
-    "arrow batches": lambda: pa.table(COLUMNS).to_batches(max_chunksize=2),
     "arrow reader": lambda: pa.table(COLUMNS).to_reader(max_chunksize=2),
     "generator": lambda: (batch for batch in pa.table(COLUMNS).to_batches(max_chunksize=2)),
-    "duckdb": lambda: duckdb.from_arrow(pa.table(COLUMNS)),
 }
 
 
 def form(name, folder):
     path = folder / name
     FORMS[name](path)
-    return path, Dialect(encoding="latin-1" if name == "g.csv" else None)
+    return path
 
 
 @for_each("name", FORMS)
 def test_every_form_of_file_is_read_alike(name, tmp_path):
-    path, dialect = form(name, tmp_path)
-    assert count_labels(path, ["job"], dialect=dialect) == JOBS
-    table = open_table(path, dialect)
+    path = form(name, tmp_path)
+    assert count_labels(path, ["job"]) == JOBS
+    table = open_table(path)
     assert list(table.names) == NAMES
     (cells,) = read_columns(table.batches(), ["note"])
     assert [cell or "" for cell in cells] == COLUMNS["note"]
-    prior = md.Prior.from_csv(path, ["job", "paid"], encoding=dialect.encoding)
+    prior = md.Prior.from_csv(path, ["job", "paid"])
     assert prior == md.Prior.from_data(COLUMNS, ["job", "paid"])
 
 
@@ -159,32 +146,14 @@ def test_every_table_in_memory_is_read_alike(name):
     refused(lambda: count_labels(FRAMES[name](), ["jobs"]), "did you mean", error=UnknownNameError)
 
 
-def test_tables_of_dask_are_counted_part_by_part():
-    dask = pytest.importorskip("dask.dataframe")
-    frame = dask.from_pandas(pd.DataFrame(COLUMNS), npartitions=3)
-    assert count_labels(frame, ["job"]) == JOBS
-
-
 def test_several_files_are_one_table(tmp_path):
     for number, row in enumerate(ROWS):
         (tmp_path / f"{number}.csv").write_text(text_of(rows=[row]))
     (tmp_path / "_notes.txt").write_text("no table")
-    paths = sorted(tmp_path.glob("*.csv"))
-    for source in (tmp_path, tmp_path / "*.csv", paths, [str(path) for path in paths]):
-        assert count_labels(source, ["job"]) == JOBS
-    assert count_labels(paths[:1], ["job"]) == {"nurse": 1}
+    assert count_labels(sorted(map(str, tmp_path.glob("*.csv"))), ["job"]) == JOBS
+    assert count_labels([tmp_path / "0.csv"], ["job"]) == {"nurse": 1}
     (tmp_path / "3.csv").write_text("id,work\n1,nurse\n")
     refused(lambda: count_labels(tmp_path, ["job"]), error=UnknownNameError)
-
-
-def test_standard_input_is_read_as_often_as_needed(monkeypatch):
-    from mechdesign.tables import files
-
-    files._copied_input.cache_clear()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text_of(";").encode())))
-    for _ in range(2):
-        assert count_labels("-", ["job"]) == JOBS
-    files._copied_input.cache_clear()
 
 
 # What is found, and what is said
@@ -229,10 +198,6 @@ def test_a_wrong_encoding_is_refused_with_its_line(tmp_path):
 # Hostile files: one line each, that quotes no cell
 
 
-def hostile(rows, name="t.csv"):
-    return lambda folder: (folder / name).write_bytes(rows.encode()) and None
-
-
 SECRET = "secret"
 HOSTILE = {
     "too few cells": ("a,b\n1,2\nsecret\n", "2 cells in every row", "got 1, in line 3"),
@@ -254,20 +219,9 @@ HOSTILE = {
 def test_hostile_text_is_refused_in_one_line(name, tmp_path):
     text, *words = HOSTILE[name]
     (tmp_path / "t.csv").write_bytes(text.encode())
-    for call in (
-        lambda: count_labels(tmp_path / "t.csv", ["a"]),
-        lambda: [*open_table(tmp_path / "t.csv").batches(), *_need_rows(name)],
-    ):
-        said = refused(call, *words)
-        assert SECRET not in str(said)
-        assert len(str(said)) < 400
-
-
-def _need_rows(name):
-    """A file without rows can be opened, and one with a name twice be copied."""
-    if name in ("no rows", "a name twice"):
-        raise DataError("t", expected="at least one row", got="more than once", remedy="-")
-    return []
+    said = refused(lambda: count_labels(tmp_path / "t.csv", ["a"]), *words)
+    assert SECRET not in str(said)
+    assert len(str(said)) < 400
 
 
 def test_large_cells_mixed_line_ends_and_many_columns_are_read(tmp_path):
@@ -287,23 +241,14 @@ def test_large_cells_mixed_line_ends_and_many_columns_are_read(tmp_path):
     refused(lambda: read_columns(path, ["b"]), "67,108,864 bytes, got a longer one")
 
 
-def test_bombs_and_damaged_files_are_refused(tmp_path, monkeypatch):
-    bomb = tmp_path / "t.csv.gz"
-    with gzip.open(bomb, "wb") as file:
-        file.write(b"a,b\n")
-        for _ in range(140):
-            file.write(b"0" * (1 << 20))
-    refused(lambda: count_labels(bomb, ["a"]), "a longer one")
-    with gzip.open(bomb, "wb") as file:
-        file.write(b"a,b\n" + bytes(1 << 24))
-    refused(lambda: count_labels(bomb, ["a"]), "a zero byte in line 2")
+def test_damaged_files_are_refused(tmp_path, monkeypatch):
     for name in ("h.csv.gz", "i.csv.zst", "j.parquet", "k.feather", "l.arrows", "m.xlsx"):
-        path, _ = form(name, tmp_path)
+        path = form(name, tmp_path)
         whole = path.read_bytes()
         for size in (len(whole) // 2, len(whole) - 3):
             path.write_bytes(whole[:size])
             refused(lambda path=path: count_labels(path, ["job"]), f"table {name}")
-    path, _ = form("m.xlsx", tmp_path)
+    path = form("m.xlsx", tmp_path)
     monkeypatch.setattr("mechdesign.tables.reading._LARGEST_SHEET", 500)
     refused(lambda: count_labels(path, ["job"]), "at most 500 bytes, unpacked")
     with zipfile.ZipFile(tmp_path / "x.xlsx", "w") as archive:
@@ -348,10 +293,6 @@ ENTRIES = {
 }
 
 
-# A second symbol, where the column has but one.
-OTHERS = {"null ints": [2]}
-
-
 def kind_of(table):
     """The type of a column, as its library calls it."""
     if isinstance(table, Path):
@@ -364,17 +305,14 @@ def kind_of(table):
 
 def entered(entry, array, folder):
     made = ENTRIES[entry](array)
-    if entry == "parquet":
-        from pyarrow import parquet as files
+    if entry not in ("parquet", "feather"):
+        return made
+    from pyarrow import feather
+    from pyarrow import parquet as files
 
-        files.write_table(made, folder / "x.parquet")
-        return folder / "x.parquet"
-    if entry == "feather":
-        from pyarrow import feather
-
-        feather.write_feather(made, folder / "x.feather")
-        return folder / "x.feather"
-    return made
+    path = folder / f"x.{entry}"
+    (files.write_table if entry == "parquet" else feather.write_feather)(made, path)
+    return path
 
 
 def check_text(source, out, kernel, options):
@@ -409,7 +347,7 @@ def test_every_type_through_every_entry_keeps_its_values(kind, entry, tmp_path):
     # Reports that are symbols have the type of the column, and can be estimated from.
     entered_again = entered(entry, pa.chunked_array([array] * 5).combine_chunks(), tmp_path)
     there = count_labels(entered_again, ["x"], missing="drop")
-    labels = [*there, *OTHERS.get(kind, [])]
+    labels = [*there, *([2] if kind == "null ints" else [])]
     kernel = md.randomised_response(md.Prior.uniform(labels), 2)
     if isinstance(entered_again, Path):
         out = tmp_path / f"out{entered_again.suffix}"
@@ -442,25 +380,13 @@ def test_receipts_whose_types_do_not_fit_are_refused(tmp_path):
     assert read_columns(path, ["x", "n"]) == [["2020-01-02", "'-1"], [1, 2]]
 
 
-def test_categories_keep_their_order_and_integers_of_128_bits_are_read():
-    levels = ["low", "medium", "high", "never"]
-    values = ["high", "low", "medium", "low"]
-    coded = pa.DictionaryArray.from_arrays([levels.index(v) for v in values], levels, ordered=True)
-    other = pa.DictionaryArray.from_arrays(
-        pa.array([0, 1], coded.type.index_type), ["never", "low"], ordered=True
-    )
-    for column in (
-        pd.Series(pd.Categorical(values, levels, ordered=True)),
-        pd.Series(coded, dtype=pd.ArrowDtype(coded.type)),
-        pl.Series(values, dtype=pl.Enum(levels)),
-        pa.chunked_array([coded[:2], coded[2:]]),
-    ):
-        with pytest.warns(md.errors.ZeroMassWarning):
-            assert md.Prior.from_data(column).labels == tuple(levels)
-    chunks = pa.chunked_array([coded, other])
-    assert count_labels(chunks) == {"low": 3, "medium": 1, "high": 1, "never": 1}
+def test_chunks_of_other_dictionaries_and_integers_of_128_bits_are_read():
+    chunks = [
+        pa.DictionaryArray.from_arrays(pa.array(places, pa.int8()), levels, ordered=True)
+        for places, levels in (([1, 0, 0], ["low", "high"]), ([0, 1], ["never", "low"]))
+    ]
+    assert count_labels(pa.chunked_array(chunks)) == {"low": 3, "high": 1, "never": 1}
     assert count_labels(pl.Series([2**100, 1, 1], dtype=pl.Int128)) == {1: 2, 2**100: 1}
-    assert count_labels(pd.Series([1, None, 2], dtype="Int16"), missing="drop") == {1: 1, 2: 1}
 
 
 @given(
@@ -468,13 +394,11 @@ def test_categories_keep_their_order_and_integers_of_128_bits_are_read():
     st.integers(1, 4),
 )
 def test_distinct_rows_are_those_of_a_counter(rows, size):
-    columns = [list(part) for part in zip(*rows, strict=True)] or [[], [], []]
     parts = [
-        [np.array(columns[0][i : i + size]), columns[1][i : i + size], columns[2][i : i + size]]
-        for i in range(0, len(rows), size)
+        [np.array(a), list(b), list(c)]
+        for a, b, c in (zip(*rows[i : i + size], strict=True) for i in range(0, len(rows), size))
     ]
-    found = distinct_rows(parts, "xyz").counts
-    assert found == {row: rows.count(row) for row in rows}
-    assert distinct_rows([[column] for (column, *_) in parts], "x").counts == {
-        (value,): columns[0].count(value) for value in columns[0]
-    }
+    assert distinct_rows(parts, "xyz").counts == Counter(rows)
+    assert distinct_rows([part[:1] for part in parts], "x").counts == Counter(
+        row[:1] for row in rows
+    )

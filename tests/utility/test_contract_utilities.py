@@ -184,62 +184,16 @@ def test_broken_utility_fails(cls, part):
 # Each utility by its definition
 
 
-def test_hamming_matches_by_label():
-    prior = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
-    gains = md.utility.Hamming().gains(prior, ["c", "z", "a"])
-    np.testing.assert_array_equal(gains, [[0, 0, 1], [0, 0, 0], [1, 0, 0]])
-    with pytest.raises(UtilityError, match="at least one output that is a symbol"):
-        md.utility.Hamming().gains(prior, ["A", "B"])
 
 
-@for_each(
-    ("name", "loss"),
-    [
-        ("absolute", lambda x, y: abs(x - y)),
-        ("abs", lambda x, y: abs(x - y)),
-        ("squared", lambda x, y: (x - y) ** 2),
-        ("discrete", lambda x, y: float(x != y)),
-        (lambda x, y: abs(x - y) ** 0.5, lambda x, y: abs(x - y) ** 0.5),
-    ],
-)
-def test_distance_is_a_loss(name, loss):
-    prior, outputs = md.Prior([0.5, 0.3, 0.2], [0, 1, 4]), [0.5, 4, 2, 1]
-    gains = md.utility.Distance(name).gains(prior, outputs)
-    np.testing.assert_allclose(gains, [[-loss(x, y) for y in outputs] for x in prior.labels])
 
 
-def test_distance_takes_a_matrix():
-    table = np.arange(6.0).reshape(2, 3)
-    prior = md.Prior.uniform(2)
-    utility = md.utility.Distance(table)
-    np.testing.assert_array_equal(utility.gains(prior, utility.output_labels(prior)), -table)
 
 
-@pytest.mark.parametrize("name", ["absolute", "squared"])
-def test_distance_needs_numbers(name):
-    with pytest.raises(UtilityError, match="expected numeric labels"):
-        md.design(md.Prior([0.5, 0.5], ["a", "b"]), md.utility.Distance(name), md.PML(1))
 
 
-def test_distance_name_is_suggested():
-    with pytest.raises(md.MechdesignError, match="did you mean 'squared'"):
-        md.utility.Distance("squard")
 
 
-def test_bayes_gain_of_a_function_is_that_of_its_table():
-    prior, actions = md.Prior([0.5, 0.3, 0.2], [1, 2, 3]), ["low", "high"]
-
-    def gain(x, w):
-        return x if w == "high" else 4 - x
-
-    table = [[gain(x, w) for w in actions] for x in prior.labels]
-    by_function = md.design(prior, md.utility.BayesGain(gain, actions), md.LDP(1.0))
-    by_table = md.design(prior, md.utility.BayesGain(table, actions), md.LDP(1.0))
-    assert by_function.value == by_table.value
-    assert by_function.mechanism == by_table.mechanism
-    assert by_function.mechanism.outputs == ("low", "high")
-    with pytest.raises(UtilityError, match="actions="):
-        md.utility.BayesGain(gain)
 
 
 def test_bayes_gain_is_what_an_optimal_decoder_gains():
@@ -268,16 +222,6 @@ def test_shifts_and_scales_pass_through():
         assert other.gap < 1e-9
 
 
-@for_each("n", [2, 4])
-@for_each("m", [1, 2, 3, 4, 9])
-def test_any_number_of_outputs(n, m):
-    gains = np.random.default_rng([n, m]).uniform(-1, 1, (n, m))
-    for notion in (md.PML(0.4), md.PMC(0.4), md.LDP(1.0)):
-        found = md.design(md.Prior.uniform(n), md.utility.Matrix(gains), notion)
-        assert found.mechanism.shape == (n, m)
-        assert found.gap < 1e-9
-        labels = found.mechanism.outputs
-        assert labels == tuple(range(m))
 
 
 def test_outputs_can_be_chosen():
@@ -289,37 +233,8 @@ def test_outputs_can_be_chosen():
     np.testing.assert_array_equal(table.gains(prior, kept.mechanism.outputs), np.eye(3)[:, [2, 0]])
 
 
-@for_each(
-    ("outputs", "message"),
-    [
-        (7, "number 3"),
-        ([], "at least one"),
-        (1.5, "list of labels"),
-        ("abc", "single text"),
-        (["a", "a"], "distinct"),
-    ],
-)
-def test_bad_outputs(outputs, message):
-    prior = md.Prior([0.5, 0.3, 0.2], ["a", "b", "c"])
-    with pytest.raises(UtilityError, match=message):
-        md.design(prior, md.utility.Hamming(), md.PML(0.3), outputs=outputs)
 
 
-@for_each(
-    ("table", "message"),
-    [
-        ([[1, 2], [3]], "rows of equal length"),
-        ([1, 2, 3], "shape"),
-        (np.zeros((3, 0)), "shape"),
-        ([["a"], ["b"], ["c"]], "numbers"),
-        ([[1], [np.nan], [3]], "nan in row 1, column 0"),
-        ([[1, np.inf], [2, 3], [3, 4]], "inf in row 0, column 1"),
-        (np.eye(2), "expected 3 rows"),
-    ],
-)
-def test_bad_matrices(table, message):
-    with pytest.raises(UtilityError, match=message):
-        md.design(md.Prior.uniform(3), md.utility.Matrix(table), md.PML(0.3))
 
 
 def test_what_is_not_a_problem():
@@ -339,7 +254,3 @@ def test_what_is_not_a_problem():
         state_problem(prior, Odd(), notion)
 
 
-def test_a_taken_name_is_refused():
-    with pytest.raises(UtilityError, match="name that is not taken"):
-        type("Hamming", (md.utility.Matrix,), {"__module__": "elsewhere"})
-    assert UTILITIES["hamming"] is md.utility.Hamming

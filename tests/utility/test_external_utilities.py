@@ -86,14 +86,6 @@ def test_a_linear_utility_of_ones_own(outside, tmp_path):
     assert "quantile of a numeric secret" in goal.description
 
 
-@pytest.mark.slow
-def test_gains_say_all_where_the_class_is_not_known(outside, tmp_path):
-    """The file of a linear utility holds its gains, so anybody can check it, and nothing is run."""
-    found = md.design(PRIOR, outside("outside_linear").Pinball(0.8), md.PML(0.5))
-    kept(found, tmp_path)
-    said = in_another_process(LOAD.format(path=str(tmp_path / "m.json")))
-    assert "loaded Matrix(3×3)" in said
-    assert "imported False" in said
 
 
 def test_another_meaning_of_a_class_is_noticed(outside, tmp_path):

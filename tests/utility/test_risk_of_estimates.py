@@ -51,9 +51,6 @@ def test_subset_selection_has_the_published_risk(n, d, level):
     assert Estimation().value(found, prior) == -Estimation().risk(found, prior)
 
 
-def test_an_open_survey_has_the_variance_of_frequencies():
-    reveal = md.Mechanism(np.eye(3), ["a", "b", "c"])
-    assert Estimation().risk(reveal, ABC) == pytest.approx(1 - 0.25 - 0.09 - 0.04, rel=1e-15)
 
 
 def test_symbols_that_are_not_told_apart_have_an_infinite_risk():
@@ -85,23 +82,6 @@ def test_more_noise_never_helps():
         assert asked.risk(kernel @ channel, prior) >= asked.risk(kernel, prior) * (1 - 1e-12)
 
 
-def test_the_risk_is_the_measured_error():
-    rng = np.random.default_rng(7)
-    kernel = md.Mechanism([[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.02, 0.02, 0.96]])
-    reports, trials = 500, 20_000
-    truth = np.array([0.2, 0.3, 0.5])
-    k = kernel.kernel
-    q = truth @ k
-    weights = np.linalg.solve(k / q @ k.T, k / q)
-    drawn = rng.multinomial(reports, q, size=trials) / reports
-    squares = ((drawn @ weights.T - truth) ** 2).sum(axis=1)
-    expected = Estimation().risk(kernel, md.Prior(truth)) / reports
-    error = squares.std() / math.sqrt(trials)
-    assert abs(squares.mean() - expected) < 4 * error
-    # The control: the risk of the uniform prior is another.
-    assert (
-        abs(squares.mean() - Estimation().risk(kernel, md.Prior.uniform(3)) / reports) > 4 * error
-    )
 
 
 def test_forms_of_one_question_are_the_same():
@@ -221,21 +201,6 @@ def test_what_does_not_fit_the_prior_is_refused(asked):
         asked.survey(ABC)
 
 
-@for_each(
-    "asked",
-    [
-        {"weights": ["1", "1", "1"]},
-        {"weights": [True, True, True]},
-        {"weights": [1, True, 2]},
-        {"weights": np.ma.array([1, 1, 1], mask=[1, 0, 0])},
-        {"of": [["1", "0", "0"]]},
-        {"of": [[True, False, False]]},
-        {"of": np.ma.array([[1, 0, 0]], mask=[[1, 0, 0]])},
-    ],
-)
-def test_what_is_no_number_is_not_taken_for_one(asked):
-    with pytest.raises(UtilityError):
-        Estimation(**asked)
 
 
 @pytest.mark.parametrize(("outputs", "error"), [(True, RequirementError), (4.5, RequirementError)])

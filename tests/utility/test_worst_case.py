@@ -25,7 +25,6 @@ import mechdesign as md
 from mechdesign.arguments import read_utility
 from mechdesign.certificate import verify
 from mechdesign.certificate.bounds import least_bound
-from mechdesign.certificate.certificate import examine
 from mechdesign.errors import InfeasibleError, InputError, StorageError, UtilityError
 from mechdesign.program.duals import Duals
 from mechdesign.program.problem import state_problem
@@ -194,29 +193,10 @@ def test_agrees_under_maximal_leakage(number):
     assert found.status == "optimal"
 
 
-@pytest.mark.parametrize("notion", [md.MIPrivacy(0.1), md.ApproximateLDP(0.5, 0.05)])
-def test_sums_over_outcomes_are_certified(notion):
-    found = md.design(ABC, WorstCase([Hamming(), Distance("absolute")]), [notion, md.LDP(3)])
-    assert found.status == "optimal"
-    assert str(found.certificate.checks[0].verdict) == "yes"
 
 
-def test_every_method_agrees():
-    rng = np.random.default_rng(5)
-    prior = md.Prior.from_counts(rng.dirichlet(np.ones(6)))
-    utility = WorstCase.symbols(Matrix(rng.random((6, 6))))
-    found = md.design(prior, utility, md.LDP(1), solver="all")
-    assert len(found.agreement) >= 3
-    assert found.methods_agree
-    assert not found.scope
 
 
-def test_larger_kernels():
-    rng = np.random.default_rng(8)
-    prior = md.Prior.from_counts(rng.dirichlet(np.ones(40)))
-    found = md.design(prior, WorstCase.symbols(Hamming()), md.PML(1))
-    assert found.status == "optimal"
-    assert found.value == pytest.approx(min(found.utility.served(found.mechanism, prior).values()))
 
 
 @settings(max_examples=40, deadline=None)
@@ -234,10 +214,6 @@ def test_any_mixture_gives_a_true_bound(mixture, level):
     assert float(least_bound(problem.program, duals)[0]) <= found.bound
 
 
-def test_without_duals_the_bound_is_that_of_full_disclosure():
-    problem = state_problem(ABC, WorstCase([Hamming(), Distance("absolute")]), md.PML(0.3))
-    bound, source = least_bound(problem.program, Duals(mixture=np.array([math.nan, -1.0])))
-    assert (bound, source) == (0, "best output of every symbol")
 
 
 def test_the_value_is_exact():
@@ -293,14 +269,6 @@ def test_goals_are_reached_or_refused():
         md.design(ABC, WorstCase(two, goals=[0.99, None]), md.LDP(1))
 
 
-def test_requirements_beside():
-    asked = md.require.at_most(0, 2, 0.05)
-    found = md.design(ABC, WorstCase.symbols(Hamming()), md.LDP(1), subject_to=asked)
-    assert found.status == "optimal"
-    assert found.mechanism.kernel[0, 2] <= 0.05
-    zero = md.design(ABC, WorstCase.symbols(Hamming()), md.PML(2), subject_to=md.require.zero(0, 2))
-    assert zero.status == "optimal"
-    assert zero.mechanism.weights[0, 2] == 0
 
 
 @for_each("number", slow_but(4, range(10)))
@@ -412,24 +380,8 @@ def test_the_checker_of_files_proves_and_refutes_it(each):
         assert said(put("utility", "parts", 1, "prior", value=use))["value"] == verify.REFUTED
 
 
-def test_a_mixture_of_another_kind_is_withheld():
-    found = md.design(ABC, WorstCase([Hamming(), Distance("absolute")]), md.PML(0.5))
-    problem = state_problem(ABC, found.utility, md.PML(0.5))
-    c = found.certificate
-    wrong = replace(c.duals, mixture=np.array([1.0, 0.0]))
-    again = examine(problem, found.mechanism, wrong, c.repair, c.repair_loss, c.solver)
-    assert again.bound >= found.bound
-    assert again.bound > found.bound + 1e-3
 
 
-def test_sweeps_compares_and_audits(tmp_path):
-    utility = WorstCase.symbols(Hamming())
-    path = md.sweep(ABC, utility, [md.LDP(e) for e in (0.5, 1, 2)])
-    assert [found.status for found in path] == ["optimal"] * 3
-    assert path[0].value < path[1].value < path[2].value
-    compared = md.compare(ABC, utility, [md.PML, md.LDP], [0.5, 1.0], resume=tmp_path / "store")
-    assert len(compared.points) == 4
-    assert md.audit(path[0].mechanism, ABC, md.LDP(0.5)).checks[0].verdict is md.Verdict.YES
 
 
 @for_each(

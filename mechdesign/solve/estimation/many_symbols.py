@@ -16,9 +16,10 @@ from ...utility.estimation import Estimation
 from ..method import Method
 from .method import MOST_SYMBOLS
 
-#: Symbols above which it is the first choice: up to here columns are mixed in seconds. Above, under
-#: LDP(1), its risk is lower than that of a minute's search (374.4 and 374.6 at 105 symbols).
-FEW_SYMBOLS = 100
+#: Symbols above which it is the first choice. There a search for columns takes 20 to 40 s of the
+#: processor in place of 1, for a risk that is lower by 0.2 % (70 symbols, 1/x, LDP(1)) and 0.3 % (75,
+#: 0.95^x, LDP(2)), and higher by 3 % (85, 1/x, LDP(3)) and 0.05 % (100, 1/x, LDP(1)).
+FEW_SYMBOLS = 70
 
 
 class SubsetMethod(Method):
@@ -48,7 +49,7 @@ def is_subset_design(
     is_restricted: bool,
     solver: str | Method,
 ) -> bool:
-    """Whether a design is a subset selection: of every frequency, where more than a hundred symbols
+    """Whether a design is a subset selection: of every frequency, where more than ``FEW_SYMBOLS``
     keep bounds on ratios alone or have a few masses, and wherever ``solver`` names it.
 
     Raises :class:`InputError` where it is named and something else is asked.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...certificate.repair import repair_kernel
 from ...exact import DENOMINATOR, common_integers
 from ...program.program import EstimationProgram
-from ...utility.estimation import as_fraction, as_rational
+from ...utility.survey import as_fraction, as_rational
 from .descent import descend, risk_of
 
 Vector = NDArray[np.float64]

@@ -6,7 +6,7 @@ import re
 import click
 import typer
 
-from mechdesign.cli.application import QUESTIONS, application
+from mechdesign.cli.application import QUESTIONS, RESEARCH, application, load_command
 
 
 def _text(help_text: str | None) -> str:
@@ -44,11 +44,15 @@ def _section(title: str, path: list[str], command, parent=None):
 
 def page() -> str:
     """All commands with their options, under the questions that they answer."""
-    root = typer.main.get_command(application([]))
+    root = typer.main.get_command(application())
     text, context = _section("# Command line", ["mechdesign"], root)
     for question, names in QUESTIONS.items():
         text += f"## {question}\n\n"
         for name in names:
-            title = f"### mechdesign {name}"
-            text += _section(title, ["mechdesign", name], root.commands[name], context)[0]
+            path, command = ["mechdesign", name], load_command(name)
+            text += _section(f"### {' '.join(path)}", path, command, context)[0]
+            for below in sum(RESEARCH.values(), ()) if name == "research" else ():
+                longer = [*path, below]
+                command = load_command(below)
+                text += _section(f"### {' '.join(longer)}", longer, command, context)[0]
     return text

@@ -22,7 +22,7 @@ def page(kind: errors.Kind) -> str:
     if inspect.isclass(found):
         bases = " → ".join(f"`{each.__name__}`" for each in found.__mro__[:-3])
         text += f"\nIn Python {subject(kind)}, which can be caught as {bases}.\n"
-    return text + f"\nOn the command line `mechdesign explain {kind.code}` says the same.\n"
+    return text + f"\nOn the command line `mechdesign doctor {kind.code}` says the same.\n"
 
 
 def rows(kinds: list[errors.Kind]) -> str:

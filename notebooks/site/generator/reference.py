@@ -26,6 +26,7 @@ ROOMS = {
     "release": "From a kernel to data",
     "subsets": "Very many symbols",
     "devices": "Drawing on devices and in databases",
+    "forms": "Forms that the public answers",
     "_compare": "Comparisons",
     "plotting": "Pictures",
     "views": "Reports for reviewers",
