@@ -16,7 +16,7 @@ from strategies import random_gains
 import mechdesign as md
 from mechdesign.errors import KernelError, LevelError, PriorError
 from mechdesign.privacy import NOTIONS, ConicRows, Epigraph, PrivacyNotion
-from mechdesign.privacy.sums import ColumnMaxima
+from mechdesign.privacy.sums import ColumnExtremes
 
 cvxpy = pytest.importorskip("cvxpy")
 
@@ -90,7 +90,7 @@ def test_symbols_without_mass_keep_what_is_asked_of_them():
 # Cones of sums that no notion of the package has
 
 
-class SecondOrder(ColumnMaxima):
+class SecondOrder(ColumnExtremes):
     """Σ_y max_x K[x,y] by (t_y, k_xy) in second-order cones."""
 
     def epigraph(self, symbols, outputs):
@@ -127,7 +127,7 @@ class ByCones(md.MaximalLeakage, register=False):
 
     def sums(self, prior):
         """One sum."""
-        return [self.kind(super().sums(prior)[0].points, self.epsilon)]
+        return [self.kind(super().sums(prior)[0].over, self.epsilon)]
 
 
 @pytest.mark.parametrize("kind", [SecondOrder, Power])
