@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -24,8 +23,7 @@ from .._bins import MISSING, OUTSIDE, Bins
 from ..errors import DataError, asked_by, quote
 from ..labels import Label, listing, tidy
 from ..place_sets import PlaceSet, degrees
-from ..tables.counting import dictionary_places, distinct_values, row_codes
-from ..tables.frames import listed_values
+from ..tables.counting import distinct_values
 from ..tables.parts import ROWS, parts_of, side_by_side
 from .codes import ABSENT, Codebook, Policy, may_quote
 
@@ -35,8 +33,6 @@ Reader = Callable[[Any], Any]
 # What is done with values that are no inputs, in Python and at the command line.
 _KEPT_OR_REPLACED = ("missing='keep' or 'replace'", "--missing keep or replace")
 _NULL_OR_REPLACED = ("unseen='null' or 'replace'", "--unseen null or replace")
-# A column of shorter chunks than that, in the mean, is read as one.
-_SHORT = 1 << 10
 
 
 class Coding(ABC):
@@ -145,76 +141,23 @@ def rows_told(rows: NDArray[Any], first: int, length: int) -> str:
 class Names(Coding):
     """Values of a column that are the labels of inputs themselves."""
 
-    #: Whether text that equals a label certainly is that label.
-    is_by_text = True
-
     def __init__(
         self, column: Any, labels: Sequence[Label], policy: Policy, *, texts: bool = False
     ) -> None:
         super().__init__([column], labels, policy, texts=texts)
-        self._last: tuple[Any, ...] = (None,)
-
-    def encode(self, values: Any, first: int = 0) -> NDArray[Any]:
-        """:meth:`codes` of a column that was read."""
-        return self.codes(lambda _: values, first)
 
     def places(self, read: Reader) -> NDArray[Any]:
         """Places of inputs for the rows, see :meth:`Coding.places`."""
         values = read(self.columns[0])
-        parts = _coded_or_text(values)
-        if parts is None:
-            distinct, places = distinct_values(values, self.columns[0])
-            return self._table_of(distinct).take(places)
-        # Text and dictionaries by parts, several at once.
         found = np.empty(len(values), dtype=self._kind)
-        ends = np.cumsum([len(part) for part in parts])
 
-        def place(number: int) -> None:
-            part = parts[number]
-            found[ends[number] - len(part) : ends[number]] = self._places_in(part)
+        def place(part: slice) -> None:
+            distinct, places = distinct_values(values[part], self.columns[0])
+            found[part] = self._table_of(distinct).take(places)
 
-        for _ in side_by_side(place, range(len(parts))):
+        for _ in side_by_side(place, parts_of(len(values), ROWS)):
             pass
         return found
-
-    def _places_in(self, part: Any) -> NDArray[Any]:
-        """Places of one Arrow array of text or of a dictionary."""
-        import pyarrow as pa
-
-        if not pa.types.is_dictionary(part.type):
-            found = self._looked_up(part)
-            if found is not None and not found.null_count:
-                return self._text_places.take(found.to_numpy())
-            part = part.dictionary_encode()
-        # Those of the last dictionary are kept, as the parts of a column have the same.
-        known, *table = self._last
-        if known is None or not known.equals(part.dictionary):
-            table = [self._table_of(listed_values(part.dictionary, self.columns[0]))]
-            self._last = (part.dictionary, *table)
-        return table[0].take(dictionary_places(part))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Values of the data go nowhere.
-        return {**self.__dict__, "_last": (None,)}
-
-    def _looked_up(self, part: Any) -> Any:
-        """The place of each text among those of labels, null for others; ``None`` where Arrow
-        does not look such texts up.
-        """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if not self.is_by_text or not len(self._text_places) or "_view" in str(part.type):
-            return None
-        return pc.index_in(part, value_set=pa.array(self._texts, type=part.type))
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        return list(self.book.texts_of_labels())
-
-    @cached_property
-    def _text_places(self) -> NDArray[Any]:
-        return np.array([*self.book.texts_of_labels().values()], dtype=self._kind)
 
     @property
     def _kind(self) -> np.dtype[Any]:
@@ -254,8 +197,6 @@ class Binned(Names):
     They are understood as they come, in the type that they have or in the cells of a text file. A
     value that is an input itself, such as ``"20 to 29"`` or ``None``, is taken as that.
     """
-
-    is_by_text = False
 
     def __init__(
         self,
@@ -309,24 +250,6 @@ class Binned(Names):
             got=listing(unseen) if may_quote() else f"{count} of type {' or '.join(kinds)}{where}",
             remedy=remedy,
         )
-
-
-def _coded_or_text(values: Any) -> list[Any] | None:
-    """Parts of an Arrow column of text or of a dictionary; ``None`` for other columns, and for
-    columns of very short chunks.
-    """
-    if not hasattr(values, "dictionary_encode"):
-        return None
-    import pyarrow as pa
-
-    kind = values.type
-    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
-    if not (any(is_kind(kind) for is_kind in texts) or str(kind) == "string_view"):
-        return None
-    chunks = getattr(values, "chunks", [values])
-    if len(chunks) > 1 + len(values) // _SHORT:
-        return None
-    return [chunk[part] for chunk in chunks for part in parts_of(len(chunk), ROWS)]
 
 
 # Several columns
@@ -502,22 +425,6 @@ class Combinations:
         codes, ordered = self.join(parts), self._known[self._order]
         at = np.searchsorted(ordered, codes).clip(max=len(ordered) - 1)
         return np.where(ordered[at] == codes, self._order[at], ABSENT)
-
-
-def distinct_rows(
-    columns: Sequence[Any], names: Sequence[Any]
-) -> tuple[list[Any], NDArray[np.int64]]:
-    """Distinct tuples of values of several columns, with null the last, and the place of each row.
-
-    >>> import pyarrow as pa
-    >>> distinct_rows([pa.array(["a", "b", None]), pa.array([1, 1, 2])], ["x", "y"])
-    ([('a', 1), ('b', 1), (None, 2), None], array([0, 1, 2]))
-    """
-    found = [distinct_values(values, name) for values, name in zip(columns, names, strict=True)]
-    codes = row_codes([places for _, places in found], [len(values) + 1 for values, _ in found])
-    _, first, places = np.unique(codes, return_index=True, return_inverse=True)
-    cells = [map([*values, None].__getitem__, own[first].tolist()) for values, own in found]
-    return [*zip(*cells, strict=True), None], places
 
 
 def unseen_combination(columns: Sequence[Any], where: str) -> DataError:

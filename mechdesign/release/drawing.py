@@ -23,7 +23,7 @@ from ..mechanism import ImplicitKernel, Mechanism, kernel_of
 from ..prior import Prior
 from ..published import kernel_fingerprint
 from ..solve.columns_plan import KernelPlan
-from ..tables.counting import distinct_values
+from ..tables.counting import distinct_values, row_places
 from ..tables.frames import find_column
 from ..tables.parts import parts_of, side_by_side
 from .codes import ABSENT, Policy, cell_text
@@ -31,7 +31,6 @@ from .codings import (
     Combinations,
     Reader,
     coding_of,
-    distinct_rows,
     joined,
     rows_told,
     unseen_combination,
@@ -479,7 +478,8 @@ class Release:
         if self._is_alone:
             values, places = distinct_values(read(self.column), self.column)
             return [*values, None], places
-        return distinct_rows([*map(read, self.secret_columns)], self.secret_columns)
+        rows, places = row_places([*map(read, self.secret_columns)], self.secret_columns)
+        return [*rows, None], places
 
     @property
     def held(self) -> list[HeldPrior]:
