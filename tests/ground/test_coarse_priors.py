@@ -119,3 +119,13 @@ def test_commands_that_count_tables_design_for_such_priors(tmp_path, capsys):
     given = ["design", "--prior", "0.5,0.3,0.2", "-p", "ldp:1", "--prior-noise", "1"]
     assert main(given) == 2
     assert "counted" in capsys.readouterr().err
+
+
+def test_the_noise_of_a_count_has_the_scale_of_the_level():
+    """Two over it, as a person who changes moves two counts by one."""
+    prior = md.Prior.from_counts([10**6] * 3)
+    made = [prior.with_noise(0.5, seed=seed) for seed in range(300)]
+    off = [w - 10**6 for one in made if one.total > 2_900_000 for w in one.weights]
+    q = np.exp(-0.5 / 2)
+    assert len(off) > 600
+    assert np.abs(off).mean() == pytest.approx(2 * q / (1 - q**2), rel=0.1)
