@@ -34,6 +34,7 @@ from ..program.enclosures import (
 )
 from ..program.program import SEARCHING, SublinearProgram, TwoSided
 from ..utility.sublinear import FInformation
+from ..utility.survey import as_rational
 from .columns.branch_and_bound import WorkLimit, universal_bound
 from .columns.exact_columns import (
     MOST_SYMBOLS_ANY,
