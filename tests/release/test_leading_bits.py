@@ -105,8 +105,6 @@ def test_a_leading_part_on_the_threshold_decides_nothing():
     assert any(len(set(drawn[lead == value].tolist())) == 2 for value in np.unique(lead))
 
 
-
-
 def test_the_system_keeps_the_leading_bits_and_draws_the_others():
     words = SystemWords()
     position, leading = words.claim(1000, words.next_leading, 16)
