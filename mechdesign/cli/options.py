@@ -85,7 +85,7 @@ Table = Annotated[
     ),
 ]
 Outputs = Annotated[
-    str | None,
+    list[Label] | None,
     typer.Option(
         help="Output labels, separated by commas; with design -u estimation their largest number."
     ),
@@ -190,7 +190,7 @@ Assurance = Annotated[
     ),
 ]
 Error = Annotated[
-    str | None,
+    float | None,
     typer.Option(help="Half-width that every interval should have, such as 0.01 or 1%."),
     read_error,
 ]

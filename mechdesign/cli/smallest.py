@@ -65,7 +65,7 @@ def smallest(
         ),
     ] = None,
     solver: Annotated[
-        str, typer.Option(help="auto, a method, or a cvxpy solver."), read_solver
+        Any, typer.Option(help="auto, a method, or a cvxpy solver."), read_solver
     ] = "auto",
     time_limit: Annotated[
         float | None,
