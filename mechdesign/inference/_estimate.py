@@ -10,7 +10,7 @@ from ..kernel import is_small
 from ..mechanism import kernel_of
 from ..release._identifiability import ask_as_designed
 from ..release.codes import check_choice
-from ..release.reports import asked_of, is_table, note_of_plan, report_columns, sample_of
+from ..release.reports import asked_of, is_table, report_columns, sample_of, traced
 from ..subsets import SubsetSelection
 from ..utility.estimation import Asked
 from .estimator import Options, warn_of_errors
@@ -195,14 +195,14 @@ def estimate(  # type: ignore[misc]  # the options stand once, here
     if len(designs) > 1:
         questions = [ask_as_designed(one, hidden=is_asked) for one in designs.values()]
         kernels = {name: kernel_of(designed) for name, designed in designs.items()}
-        note = note_of_plan(reports, kernels, receipt)
         sample = sample_of(reports, kernels, survey.columns, missing)
+        note = traced(reports, kernels, receipt, sample.size)[1]
     else:
         (column, mechanism), *_ = designs.items() or [(column, mechanism)]
-        read = asked_of(reports, mechanism, column, receipt, missing, survey.columns)
-        sample, known, note = read.sample, read.receipt, read.note
-        designs = dict.fromkeys(sample.places, read.designed)
-        questions = [ask_as_designed(read.designed, feature, by)]
+        call = reports, mechanism, column, receipt, missing, survey.columns
+        sample, known, note = asked_of(*call)
+        designs = dict.fromkeys(sample.places, mechanism)
+        questions = [ask_as_designed(mechanism, feature, by)]
     columns = Columns(designs, questions, sample, options)
     if names is not None:
         return columns.many(survey, note)

@@ -14,8 +14,7 @@ from ..errors import DataError, InputError, PrecisionWarning, UnknownNameError, 
 from ..labels import Label, listing, short_names
 from ..mechanism import kernel_of
 from ..release._identifiability import ask_as_designed
-from ..release.receipts import trace
-from ..release.reports import sample_of
+from ..release.reports import sample_of, traced
 from ..solve.columns_plan import KernelPlan
 from .estimator import Options
 from .intervals import Answers, Sampling
@@ -23,7 +22,6 @@ from .likelihood import Convergence, maximise_table
 from .many import Columns, large_columns
 from .observed import FromOthers, Observed, around, roots
 from .references import refuse_other_than
-from .results import joined_notes
 from .rows import Limited, number_rows
 from .surveys import Survey
 
@@ -206,12 +204,12 @@ class JointEstimate(TableEstimate):
         def ends(alpha: float) -> Any:
             if self.cells is not None and self.cells.kernel.size <= _MOST_ENTRIES:
                 both = pairs(scores, other.scores), pairs(values, other.values)
-                parts = dict(zip(("scores", "values"), both, strict=True))
+                parts: Any = dict(zip(("scores", "values"), both, strict=True))
                 sums = np.eye(count * (width + 1)).reshape(-1, count, width + 1)
                 above, under = sums[:, :, :-1], np.repeat(sums[:, :, -1:], width, axis=2)
                 found = replace(self.cells, **parts, origin=0 * sums[0].ravel())
-                flat = (part.reshape(len(sums), -1) for part in (above, under))
-                return tuple(end + back for end in found.ratio_limits(*flat, alpha))
+                asked = above.reshape(len(sums), -1), under.reshape(len(sums), -1)
+                return tuple(end + back for end in found.ratio_limits(*asked, alpha))
             # What cells and shares leave with half the risk each.
             lower, upper = map(cells_of, self.answers.limits(alpha / 2))
             least, most = (end[shown, None] for end in one.answers().limits(alpha / 2))
@@ -307,10 +305,7 @@ def estimate_joint(
     kernels = {name: kernel_of(design) for name, design in designs.items()}
     read = Columns(designs, questions, sample_of(reports, kernels, (), missing), options)
     n, sides = read.sample.size, [kernel.matrix for kernel in read.kernels]
-    notes = [
-        trace(reports, name, kernel, receipt, n, f"reports in column {name!r}")[1]
-        for (name, kernel), receipt in zip(kernels.items(), receipts, strict=True)
-    ]
+    note = traced(reports, kernels, dict(zip(kernels, receipts, strict=True)), n)[1]
     table = read.sample.tally(*(side.shape[1] for side in sides)) / n
     made: Any
     if large_columns(designs, None) is None:
@@ -321,10 +316,9 @@ def estimate_joint(
         remedy = "group values by features (--feature), or estimate all of a plan (md.estimate)"
         refuse_other_than("so large a joint table", remedy, intervals=(intervals, "binomial"))
         made, cells = read.many(Survey()), None
-        p, convergence = maximise_table(*sides, table)
+        p, convergence = maximise_table(sides[0], sides[1], table)
         if method == "likelihood":
-            first, second = (question.weights for question in questions)
-            held = (first.T @ p @ second).ravel()
+            held = np.ravel(questions[0].weights.T @ p @ questions[1].weights)
             made = replace(made, values=held, answers=around(made.answers, held))
     margins = []
     for k, question in enumerate(questions):
@@ -333,12 +327,16 @@ def estimate_joint(
         how = Sampling(n, fraction=float(target == "sample")), question.origin
         told: Any = {"is_likely": method == "likelihood"}
         margins.append(Observed(sides[k], f, likely, likely, *parts, *how, **told))
-    first, second = (question.labels for question in questions)
+    shape = [len(question.labels) for question in questions]
     numbers = made.values, made.errors, made.lower, made.upper
+    values, errors, lower, upper = np.reshape(numbers, (4, *shape))
     return JointEstimate(
-        first,
-        second,
-        *np.reshape(numbers, (4, len(first), len(second))),
+        questions[0].labels,
+        questions[1].labels,
+        values,
+        errors,
+        lower,
+        upper,
         names=tuple(designs),
         reports=n,
         convergence=convergence,
@@ -346,6 +344,6 @@ def estimate_joint(
         margins=margins,
         cells=cells,
         answers=made.answers,
-        note=joined_notes(notes),
+        note=note,
         **options.told,
     )

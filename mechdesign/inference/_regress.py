@@ -16,8 +16,8 @@ from ..labels import Label, counted
 from ..mechanism import kernel_of
 from ..release._identifiability import ask, ask_as_designed, designed_question
 from ..release.codes import check_choice
-from ..release.receipts import Receipt, trace
-from ..release.reports import sample_of
+from ..release.receipts import Receipt
+from ..release.reports import sample_of, traced
 from ..schema import Schema
 from ..utility.estimation import Asked
 from ..utility.questions import Question, middle_of
@@ -26,7 +26,7 @@ from .latent import most_likely
 from .many import Columns, columns_of
 from .privatised import Secret, Setting, corrected_moments, open_response
 from .references import CONFIDENCE, reference_of
-from .results import Intervals, joined_notes
+from .results import Intervals
 from .surveys import Survey, at_least, check_single, drawn_by, student_limits
 
 Vector = NDArray[np.float64]
@@ -198,10 +198,9 @@ def regress(
     kernels = {name: kernel_of(design) for name, design in designs.items()}
     sample = sample_of(table, kernels, others, missing)
     read = Columns(designs, (), sample, options)
-    secrets, told = list[Any](), []
+    receipts, note = traced(table, kernels, receipt, sample.size)
+    secrets = list[Any]()
     for i, (name, design) in enumerate(designs.items()):
-        where = f"reports in column {quote(name)}"
-        told.append(trace(table, name, design, receipt, sample.size, where))
         kernel, likely = read.kernels[i], read.fitted[i].likely
         question = _question(design, features.get(name), is_linear, name == response)
         about = kernel, sample.places[name], likely, reference_of(design, kernel, truth)
@@ -255,21 +254,21 @@ def regress(
         tuple(labels),
         values,
         errors,
-        *student_limits(values, wide, confidence, freedom),
+        *student_limits(values, wide, options.confidence, freedom),
         covariance,
         sample.size,
         family,
         response,
         ", ".join(designs),
         compared if several else compared[0],
-        confidence,
+        options.confidence,
         freedom,
         2 * stdtr(freedom, -np.abs(values) / np.maximum(wide, 1e-200)),
         "sandwich" if by_sandwich else "observed information",
         likelihood,
         min(one.fit for one in read.fitted),
-        told[0][0] if len(designs) == 1 else None,
-        joined_notes(list(dict.fromkeys(note for _, note in told))),
+        receipts[0] if len(designs) == 1 else None,
+        note,
     )
 
 

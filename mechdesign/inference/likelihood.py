@@ -229,14 +229,7 @@ def fit_of(kernel: Vector, f: Vector, p: Vector, n: int, gap: float = 0.0) -> fl
     seen = f > 0
     distance = float((f[seen] * np.log(f[seen] / (p @ kernel)[seen])).sum())
     distance -= gap + _ROUNDING * (1 + float(seen.sum()))
-    return chance_of_distance(n * distance, int(kernel.any(axis=0).sum()))
-
-
-def chance_of_distance(distance: float, outcomes: int) -> float:
-    """A bound e^-t (et/(k−1))^(k−1) on the probability that reports of k outcomes are so many times
-    their number away from their chances, n·KL = t [Agrawal2020].
-    """
-    freedom = outcomes - 1
+    distance, freedom = n * distance, int(kernel.any(axis=0).sum()) - 1
     if freedom == 0 or distance <= freedom:
         return 1.0
     return math.exp(freedom * (1 + math.log(distance / freedom)) - distance)

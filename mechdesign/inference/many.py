@@ -33,7 +33,7 @@ from ..subsets import SubsetSelection
 from ..utility.questions import Question
 from .estimator import Options, answered, warn_of_half
 from .intervals import Answers, Mixed, Sampling
-from .likelihood import Fitted, chance_of_distance
+from .likelihood import Fitted, fit_of
 from .references import prior_of, rate_of, reference_of, weights_note
 from .results import ALL, THESE, GroupEstimates, joined_notes
 from .rows import Limited, Rows, number_rows, sides_of
@@ -213,10 +213,8 @@ def _fit_of_directions(mechanism: SubsetSelection, codes: Integers, counts: Inte
     groups = min(_GROUPS, lines)
     ends = np.array([-(-k * lines // groups) for k in range(groups + 1)])
     place = np.searchsorted(ends, directions, side="right") - 1
-    share, expected = np.bincount(place, counts, groups) / counts.sum(), np.diff(ends) / lines
-    used = share > 0
-    distance = float((share[used] * np.log(share[used] / expected[used])).sum())
-    return chance_of_distance(int(counts.sum()) * distance, groups)
+    total, expected = int(counts.sum()), np.diff(ends)[None] / lines
+    return fit_of(expected, np.bincount(place, counts, groups) / total, np.ones(1), total)
 
 
 # Combinations of values

@@ -200,7 +200,7 @@ class FromOthers:
     low: Vector
     high: Vector
     both: Callable[[float], tuple[Vector, Vector]]
-    arms: Sequence[Answers] = ()
+    arms: Sequence[Answers | FromOthers] = ()
 
     def limits(
         self, alpha: float = 0.05, *, sides: tuple[bool, bool] = BOTH

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, InputError, UnknownNameError, asked_by, quote
 from ..labels import Label, counted, listing, tidy
-from ..mechanism import ImplicitKernel, Mechanism, kernel_of
+from ..mechanism import ImplicitKernel, kernel_of
 from ..progress import counter
 from ..schema import Schema
 from ..solve.columns_plan import KernelPlan
@@ -33,8 +33,6 @@ from .receipts import (
     Receipt,
     check_receipt,
     file_receipts,
-    load_receipt,
-    read_receipts,
     receipts_of,
     trace,
 )
@@ -45,10 +43,8 @@ Places = NDArray[np.int64]
 
 # Squares of sums of products of such numbers are floats, neither infinite nor zero.
 _LEAST, _LARGEST = 1e-60, 1e60
-# Integers that floats tell apart, and how many digits those of machines have.
-_EXACT, _LENGTHS = 1 << 53, {*range(1, 19)}
-# Rows of which it is looked whether they recur.
-_PROBED = 5000
+# Integers that floats tell apart.
+_EXACT = 1 << 53
 # Reports that were read are put together where there are so many of them.
 _PENDING = 1 << 22
 
@@ -147,14 +143,7 @@ class Sample:
         So it does for numbers beyond what can be squared as floats: some variances would be zero or
         not a number. Of numbers that may be around zero the largest counts, of weights each.
         """
-        values = self.columns[column]
-        if isinstance(values, np.ndarray):
-            found = values.astype(float)
-            blank = np.isnan(found)
-        else:
-            values, places = coded(values, column)
-            found = np.array([self._number(value) for value in values])[places]
-            blank = np.array([self.is_blank(value) for value in values])[places]
+        found, blank = self._floats(column)
         wrong = ~np.isfinite(found)
         if wrong.any():
             rows, empty = (int(self.repeats[part].sum()) for part in (wrong, wrong & blank))
@@ -179,11 +168,20 @@ class Sample:
 
     def is_numeric(self, column: str) -> bool:
         """Whether all values that are there are numbers (truth values count as such)."""
+        found, blank = self._floats(column)
+        return not (np.isnan(found) & ~blank).any()
+
+    def _floats(self, column: str) -> tuple[Vector, NDArray[np.bool_]]:
+        """Values of rows, NaN for what is no number, and whether they are missing."""
         cells = self.columns[column]
-        return isinstance(cells, np.ndarray) or not any(
-            math.isnan(self._number(value)) and not self.is_blank(value)
-            for value in coded(cells, column)[0]
-        )
+        if isinstance(cells, np.ndarray):
+            found = cells.astype(float)
+            return found, np.isnan(found)
+        values, places = coded(cells, column)
+        blank = np.array([self.is_blank(value) for value in values], dtype=bool)
+        return np.array([self._number(value) for value in values], dtype=float)[places], blank[
+            places
+        ]
 
     def _number(self, value: Any) -> float:
         """A value as a float; NaN for anything that is no number."""
@@ -533,19 +531,11 @@ class _Integers:
     def places(self, values: Any) -> Places:
         """Positions of several values, :data:`ABSENT` for others."""
         if not isinstance(values, np.ndarray):
-            kinds = {*map(type, values)}
-            text = "".join(values) if kinds == {str} else ""
-            # Digits alone are read at once.
-            if text.isascii() and text.isdigit() and {*map(len, values)} <= _LENGTHS:
-                values = np.fromiter(map(int, values), np.int64, len(values))
-            elif kinds == {int} and min(values) > -_EXACT and max(values) < _EXACT:
-                values = np.array(values)
-            else:
-                return np.fromiter(map(self._place, values), np.int64, len(values))
+            values = np.fromiter(map(self._number, values), np.int64, len(values))
         inside = (values >= 0) & (values < len(self.labels))
-        return np.where(inside, np.where(inside, values, 0).astype(np.int64), ABSENT)
+        return np.where(inside, values.astype(np.int64), ABSENT)
 
-    def _place(self, value: Any) -> int:
+    def _number(self, value: Any) -> int:
         if isinstance(value, str) and len(text := value.strip()) < 20 and text.isascii():
             value = int(text) if text.isdigit() else value
         if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
@@ -581,17 +571,10 @@ def _cells(column: Any, name: str) -> Any:
 
 
 def _distinct_rows(columns: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Rows that differ, the first of each, and how often each occurs; all rows where most of some
-    of them differ.
-    """
-    codes = [column if isinstance(column, np.ndarray) else column[1] for column in columns]
-    rows = len(codes[0])
-    probe = [part[:: 1 + rows // _PROBED].tolist() for part in codes]
-    if 2 * len(set(zip(*probe, strict=True))) > len(probe[0]):
-        return np.arange(rows), np.ones(rows, dtype=np.int64)
+    """Rows that differ, the first of each, and how often each occurs."""
     places = [
-        np.unique(part, return_inverse=True)[1] if isinstance(column, np.ndarray) else part
-        for part, column in zip(codes, columns, strict=True)
+        np.unique(column, return_inverse=True)[1] if isinstance(column, np.ndarray) else column[1]
+        for column in columns
     ]
     code = row_codes(places, [int(part.max(initial=0)) + 1 for part in places])
     _, first, repeats = np.unique(code, return_index=True, return_counts=True)
@@ -602,26 +585,6 @@ def _distinct_rows(columns: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int
 # Reports of several columns as those of one kernel
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A kernel with the rows of its reports.
-
-    Attributes
-    ----------
-    designed : design or kernel, which is of all columns together where there are several
-    kernel : of it
-    sample : the reports, and what stands beside them
-    receipt : the one that came with the reports, ``None`` where none did
-    note : what could not be told of where they came from, or nothing
-    """
-
-    designed: Any
-    kernel: Mechanism | ImplicitKernel
-    sample: Sample
-    receipt: Receipt | None
-    note: str
-
-
 def asked_of(
     reports: Any,
     designed: Any,
@@ -629,8 +592,9 @@ def asked_of(
     receipt: Any,
     missing: str,
     others: Sequence[str] = (),
-) -> Asked:
-    """Reports of a design, or of a kernel on tuples.
+) -> tuple[Sample, Receipt | None, str]:
+    """Reports of a design, or of a kernel on tuples, their receipt, and what could not be told of
+    where they came from.
 
     Parameters
     ----------
@@ -660,8 +624,7 @@ def asked_of(
         tuples = _of_tuples(reports, several, kernel, others)
         check_missing(missing, kernel)
         sample = _checked(tuples, {name: kernel}, missing, FEWEST)
-    known, note = trace(reports, name, kernel, receipt, sample.size)
-    return Asked(designed, kernel, sample, known, note)
+    return sample, *trace(reports, name, kernel, receipt, sample.size)
 
 
 def report_columns(designed: Any, reports: Any) -> list[str]:
@@ -713,39 +676,18 @@ def _of_tuples(reports: Any, names: Sequence[str], kernel: Any, others: Sequence
     return Sample({joined(names): places[at]}, read.repeats, read.columns, read.texts)
 
 
-def note_of_plan(
-    reports: Any, kernels: Mapping[Any, Mechanism | ImplicitKernel], receipt: Any
-) -> str:
-    """What could not be told of where reports of several columns came from, or nothing.
+def traced(
+    reports: Any, kernels: Mapping[Any, Any], receipt: Any, count: int
+) -> tuple[list[Receipt | None], str]:
+    """Receipts of so many reports in each column, and what could not be told of where they came
+    from, or nothing.
 
-    Raises :class:`DataError` for reports that another kernel made.
+    ``receipt`` is a file with those of all, or a mapping from each column to its own. Raises
+    :class:`DataError` for reports that another kernel made.
     """
-    carried = {**receipts_of(reports), **_receipts_in(receipt)}
-    _check_receipts(carried, kernels)
-    untold = [name for name in kernels if name not in carried]
-    if not untold:
-        return ""
-    name = joined(list(kernels)) if len(untold) == len(kernels) else untold[0]
-    return (
-        f"no receipt came with the reports of {quote(name)}: whether this plan made them could not "
-        "be told, and those of a noisier one would fit it as well"
-    )
-
-
-def _receipts_in(receipt: Any) -> Mapping[str, Receipt]:
-    """Receipts of columns by name: from a file that holds them, or as they were given."""
-    if receipt is None:
-        return {}
-    if isinstance(receipt, (str, Path)):
-        return read_receipts(receipt)[0]
-    if isinstance(receipt, Mapping):
-        return {
-            str(name): one if isinstance(one, Receipt) else load_receipt(one, str(name))
-            for name, one in receipt.items()
-        }
-    raise InputError(
-        "receipt",
-        expected="a file with the receipts of all columns, or a mapping from each to its own",
-        got=type(receipt).__name__,
-        remedy="pass the file that privatize(..., receipt=) wrote",
-    )
+    own = receipt if isinstance(receipt, Mapping) else dict.fromkeys(kernels, receipt)
+    told = [
+        trace(reports, name, kernel, own.get(name), count, _where(name))
+        for name, kernel in kernels.items()
+    ]
+    return [found for found, _ in told], "; ".join(note for _, note in told if note)

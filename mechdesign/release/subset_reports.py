@@ -8,7 +8,8 @@ integers. Everything is an integer between entropy and report, each from a word 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -21,6 +22,8 @@ from ..subsets.parts import Directions, Part
 from .words import Words, integer_below
 
 _WORD_BITS = 64
+# Further bytes for rows whose words were rejected: one stream for each row, from where it was left.
+Spare = Callable[[int], Iterator[bytes]]
 # Rows that are drawn at once.
 _CHUNK = 1 << 15
 
@@ -50,8 +53,8 @@ class SubsetTable:
         out = np.empty(len(codes), dtype=np.int64)
         for start in range(0, len(codes), _CHUNK):
             part = codes[start : start + _CHUNK].astype(np.int64)
-            position, word = words.claim_several(len(part), self._words)
-            spare = SpareBits(words, position)
+            position, word = words.claim(len(part), words.next_several, self._words)
+            spare = cache(lambda row, first=position: words.more_bits(first + row))
             kinds = np.zeros(len(part), dtype=np.int64)
             if self._alone:
                 # The direction has the first word and the last one.
@@ -60,12 +63,12 @@ class SubsetTable:
                 kinds = self._types.reached(self._kernel.layout.group[part], word[:, 0])
             for t in np.unique(kinds).tolist():
                 rows = np.flatnonzero(kinds == t)
-                drawn = self._of_type(t, part[rows], word[rows], spare.of(rows))
+                drawn = self._of_type(t, part[rows], word[rows], _of_rows(spare, rows))
                 out[start + rows] = self._kernel.offsets[t] + drawn
         return out
 
     def _of_type(
-        self, t: int, symbols: NDArray[np.int64], word: NDArray[np.uint64], spare: SpareBits
+        self, t: int, symbols: NDArray[np.int64], word: NDArray[np.uint64], spare: Spare
     ) -> NDArray[np.int64]:
         one, layout = self._kernel.types[t], self._kernel.layout
         used, numbers, drawn = 3, list[NDArray[np.int64]](), dict[int, NDArray[np.int64]]()
@@ -81,7 +84,7 @@ class SubsetTable:
             if len(own) < len(symbols):
                 shifts = below(np.full(len(symbols), part.base), word[:, used], spare, self.bits)
             mine = drawn[i][:, own]
-            residues = self._residues(part, mine[1], word[own], spare.of(own))
+            residues = self._residues(part, mine[1], word[own], _of_rows(spare, own))
             places = np.searchsorted(layout.rows[i], symbols[own])
             shifts[own] = part.shifts_at(mine, places, residues)
             numbers.append(shifts)
@@ -89,7 +92,7 @@ class SubsetTable:
         return np.asarray(np.ravel_multi_index([*numbers, 0 * symbols], one.radices))
 
     def _residues(
-        self, part: Part, classes: NDArray[Any], word: NDArray[np.uint64], spare: SpareBits
+        self, part: Part, classes: NDArray[Any], word: NDArray[np.uint64], spare: Spare
     ) -> NDArray[np.int64]:
         """A level by its weight, and one of its residues; any where none is told from others."""
         sizes = np.array([part.count, 1, part.base - part.count - 1])
@@ -118,7 +121,7 @@ class Thresholds:
 
 
 def directions_of(
-    directions: Directions, words: NDArray[np.uint64], spare: SpareBits, bits: int = _WORD_BITS
+    directions: Directions, words: NDArray[np.uint64], spare: Spare, bits: int = _WORD_BITS
 ) -> NDArray[np.int64]:
     """Directions: uniform at a placement, which comes by its mass, of two words each."""
     found = below(np.full(len(words), directions.each), words[:, 0], spare, bits)
@@ -130,13 +133,13 @@ def directions_of(
     cut = np.array([end // total for end in inner], dtype=np.uint64)
     placements = np.searchsorted(cut, words[:, 1])
     for row in np.flatnonzero(np.isin(words[:, 1], cut)).tolist():
-        place = int(words[row, 1]) * total + integer_below(total, spare.stream(row))
+        place = int(words[row, 1]) * total + integer_below(total, spare(row))
         placements[row] = bisect_right(inner, place)
     return np.asarray(placements * directions.each + found)
 
 
 def below(
-    limits: NDArray[np.int64], words: NDArray[np.uint64], spare: SpareBits, bits: int = _WORD_BITS
+    limits: NDArray[np.int64], words: NDArray[np.uint64], spare: Spare, bits: int = _WORD_BITS
 ) -> NDArray[np.int64]:
     """A uniform integer below each limit: a word modulo it, unless its last cycle is cut."""
     words = words >> np.uint64(_WORD_BITS - bits)
@@ -146,37 +149,10 @@ def below(
     extra = (most % limit + np.uint64(1)) % limit
     found = (words % limit).astype(np.int64)
     for row in np.flatnonzero(words > most - extra).tolist():
-        found[row] = integer_below(int(limits[row]), spare.stream(row))
+        found[row] = integer_below(int(limits[row]), spare(row))
     return found
 
 
-class SpareBits:
-    """Further bytes for rows whose words were rejected: one stream for each row.
-
-    Parameters
-    ----------
-    words : where they come from
-    position : of the first row of a part
-    rows : of the part that are asked for, all of them if left out
-    """
-
-    def __init__(
-        self, words: Words, position: int, rows: NDArray[np.integer] | None = None
-    ) -> None:
-        self._words, self._position, self._rows = words, position, rows
-        self._streams: dict[int, Iterator[bytes]] = {}
-
-    def stream(self, row: int) -> Iterator[bytes]:
-        """The stream of a row, from where it was left."""
-        at = row if self._rows is None else int(self._rows[row])
-        if at not in self._streams:
-            self._streams[at] = self._words.more_bits(self._position + at)
-        return self._streams[at]
-
-    def of(self, rows: NDArray[np.integer]) -> SpareBits:
-        """The same streams for some of the rows."""
-        found = SpareBits(
-            self._words, self._position, rows if self._rows is None else self._rows[rows]
-        )
-        found._streams = self._streams
-        return found
+def _of_rows(spare: Spare, rows: NDArray[np.integer]) -> Spare:
+    """The same streams for some of the rows."""
+    return lambda row: spare(int(rows[row]))

@@ -117,12 +117,10 @@ def test_blocks_are_what_the_reports_fix(n, m, seed):
     kernel = random_kernel(rng, 3, m)[rng.integers(0, 3, n)]
     if seed % 3 == 0:
         kernel[-1] = kernel[:-1].mean(axis=0)
-    found = md.identifiability(md.Mechanism(kernel, normalise=True))
+    found, q = md.identifiability(md.Mechanism(kernel, normalise=True)), kernel.mean(axis=0)
 
     def width(gain):
-        q = kernel.mean(axis=0)
-        ends = [linprog(sign * gain, A_eq=kernel.T, b_eq=q, bounds=(0, 1)) for sign in (1, -1)]
-        return -sum(end.fun for end in ends)
+        return -sum(linprog(s * gain, A_eq=kernel.T, b_eq=q, bounds=(0, 1)).fun for s in (1, -1))
 
     for block in found.blocks:
         inside = np.array([x in block for x in range(n)], float)
@@ -150,30 +148,7 @@ def test_what_cannot_be_told_is_refused_with_what_can():
 
 # Intervals
 
-HEAVY = pd.DataFrame({"r": ["a"] * 30, "w": [1, 2] * 15})
-PAIRS = pd.DataFrame({"r": list("aabb") * 5, "s": np.repeat(range(10), 2)})
-HALF = {"strata": "s", "population": dict.fromkeys(range(10), 4)}
-ODD, NINE = {"a": 60, "b": 40, "c": 10}, response(np.log(9))
-
-
-@for_each(
-    "reports, mechanism, options, answer, ends",
-    [
-        ({"a": 30}, response(8), {}, 1, (0, 0.116087)),
-        ({"a": 240, "b": 760}, response(1), {}, 0, (0, 0.061967)),
-        ({"a": 999, "b": 1}, response(14), {}, 1, (0.000024, 0.005558)),
-        ({"no": 6000, "yes": 4000}, FLIP, {}, 0, (0.680640, 0.719243)),
-        (ODD, THREE, {}, 0, (0.352877, 0.640003)),
-        ({"a": 30}, NINE, {"target": "sample"}, 1, (0, 0.148438)),
-        (PAIRS, NINE, {"column": "r", "strata": "s"}, 0, (0.292975, 0.707025)),
-        (PAIRS, NINE, {"column": "r", **HALF}, 0, (0.289680, 0.710320)),
-        (HEAVY, response(8), {"column": "r", "weights": "w"}, 1, (0, 0.151542)),
-    ],
-)
-def test_reference_values(reports, mechanism, options, answer, ends):
-    """Computed by independent programs of the rule."""
-    found = md.estimate(reports, mechanism, **options)
-    assert (found.lower[answer], found.upper[answer]) == pytest.approx(ends, abs=1e-6)
+ODD = {"a": 60, "b": 40, "c": 10}
 
 
 def binned(first):
@@ -308,11 +283,13 @@ def test_intervals_of_other_software_are_given_where_they_hold():
     assert_allclose(made.lower, plain.values + p - high, rtol=1e-9)
     assert_allclose(made.upper, plain.values + p - low, rtol=1e-9)
     # Where few events were seen they are not given.
-    for counts, few in (({"a": 30, "b": 1}, True), ({"a": 540, "b": 60}, False)):
-        own = md.estimate(counts, response(6))
+    for level, a, b, few in ((6, 30, 1, True), (6, 540, 60, False), (1, 240, 760, True)):
+        call = {"a": a, "b": b}, response(level)
+        own = md.estimate(*call)
         for intervals in ("delta", "bootstrap"):
-            made = md.estimate(counts, response(6), intervals=intervals, rng=1)
+            made = md.estimate(*call, intervals=intervals, rng=1)
             assert np.array_equal((made.lower, made.upper), (own.lower, own.upper)) == few
+            assert (made.errors >= made.noise).all()
 
 
 def test_a_misfit_is_said_with_its_odds():
@@ -359,14 +336,11 @@ NEVER = md.Mechanism([[1.0, 0], [1.0, 0]], outputs=["no", "yes"])
     [
         ("1 other", {"no": 30, "maybe": 20}, {}),
         ("at least 10, got 9", {"no": 3, "yes": 6}, {}),
-        ("at least 10, got 0", [], {}),
-        ("30.5", {"no": 30.5}, {}),
         ("integers", {"no": True}, {}),
         ("column", 3, {}),
         ("Mechanism", OK, {"mechanism": [[1.0]]}),
         ("no input gives", OK, {"mechanism": NEVER}),
         ("whatever the secrets", {"no": 990, "yes": 10}, {}),
-        ("", OK, {"truth": {"x": 1, "y": 2}}),
         ("one distribution", OK, {"truth": "any"}),
         ("int", OK, {"feature": 3}),
         ("'yes'", OK, {"feature": {"no": 1}}),
@@ -388,10 +362,3 @@ NEVER = md.Mechanism([[1.0, 0], [1.0, 0]], outputs=["no", "yes"])
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused(words, reports, options):
     refused(lambda: md.estimate(reports, **{"mechanism": FLIP, **options}), words)
-
-
-def test_what_an_estimate_does_not_have_is_refused():
-    found = md.estimate(OK, FLIP)
-    refused(lambda: found["maybe"], "'maybe'")
-    refused(lambda: found.limits(side="left"), "'left'")
-    refused(lambda: found.limits(2), "0 and 1")

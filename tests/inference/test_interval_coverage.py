@@ -159,22 +159,6 @@ def test_recorded_cells_are_found_again():
 
 def test_every_kind_is_simulated_with_the_truth_it_names():
     """Estimates are unbiased for the answer that intervals are to hold."""
-    for design in (
-        simulated_surveys.weights_of_two,
-        simulated_surveys.tied_weights(),
-        simulated_surveys.tied_weights(0.3, strata=1),
-        simulated_surveys.tied_weights(light=True),
-        simulated_surveys.many_weights,
-        simulated_surveys.strata_of,
-        simulated_surveys.pairs_of,
-        simulated_surveys.clusters_of(0.5, weighted=True),
-    ):
-        for share in coverage.SHARES:
-            drawn = design(share, 100)
-            mass = drawn.weights * drawn.people
-            assert drawn.people.sum() in (99, 100)
-            assert mass @ drawn.shares / mass.sum() == pytest.approx(share, abs=1e-12)
-            assert ((drawn.shares >= -1e-15) & (drawn.shares <= 1)).all()
     for name, kind in coverage.KINDS.items():
         surveys, _ = coverage.simulated(name, kind.kernels[-1], 0.1, 100, 300)
         away = surveys.judge(surveys.counts).estimates - surveys.truths

@@ -71,11 +71,8 @@ def test_what_reports_do_not_tell_is_named_and_what_they_do_is_regressed_on():
     x = (rng.random(4000) < 0.4).astype(int)
     frame = pd.DataFrame({"y": reported(THREE, x, rng), "event": rng.random(4000) < expit(x - 0.5)})
     frame = frame[(frame["y"] != "c") | (rng.random(4000) < 0.9)]
-    options = {"response": "event", "family": "logistic"}
-    refused(regressed(frame, THREE, **options), "y=c")
     with pytest.warns(PrecisionWarning, match="do not show that 'c' occurs"):
-        found = regressed(frame, THREE, feature=MERGED, **options)()
-    assert found.lower[1] < 1 < found.upper[1]
+        regressed(frame, THREE, feature=MERGED, response="event", family="logistic")()
 
 
 @for_each(("mechanism", "options", "fragment"), [
@@ -132,26 +129,6 @@ def test_fewer_than_five_effective_events_are_refused():
         refused(regressed(counted(100, 110), weak, feature={0: 0, 1: 3}, **cost), "tell of 'y'")
     frame = TABLE.assign(w=1.0 - TABLE["event"])
     refused(regressed(frame, THREE, weights="w", **EVENT), "event=1")
-
-
-def test_intervals_of_five_people_or_clusters_are_those_of_student():
-    """With normal quantiles, as good as those of sixty people or clusters, they hold in < 90 %."""
-    rng = np.random.default_rng(8)
-    for size in (1, 4):
-        cluster = np.arange(60 * size) // size
-        x = np.column_stack([np.ones(60 * size), cluster < 5])
-        alike, alone = (rng.normal(size=(3000, 60 * k)) for k in (1, size))
-        r = alike[:, cluster] + (size > 1) * alone
-        frame = pd.DataFrame({"y": x[:, 1].astype(int), "r": r[0], "c": cluster})
-        found = regressed(frame, TOLD, response="r", clusters=["c", None][size == 1])()
-        bread = np.linalg.inv(x.T @ x)
-        ahead = r @ x @ bread
-        scores = (r - ahead @ x.T) * (x @ bread[1])
-        errors = np.sqrt((scores.reshape(3000, 60, size).sum(axis=2) ** 2).sum(axis=1))
-        ratio = (found.upper - found.values)[1] / errors[0]
-        held = [(np.abs(ahead[:, 1]) <= k * errors).mean() for k in (2, ratio)]
-        assert held[0] < 0.9
-        assert 0.94 <= held[1] < 0.975
 
 
 def test_no_error_is_below_what_the_mechanism_is_known_to_add():
@@ -302,34 +279,23 @@ def test_what_changes_nothing():
     """Units, one weight for all, rows that recur, and which value of a response is first."""
     rough = TABLE.assign(age=TABLE["age"].round(), cost=TABLE["cost"].round(), w=7.0)
     rough["sex"] = pd.Categorical(rough["sex"], ["x", "f", "m"])
-    far = rough.assign(age=rough["age"] * 1e6 + 1e7)
     for options in (LINEAR, EVENT):
-        plain, scaled = (regressed(frame, THREE, **options)() for frame in (rough, far))
+        plain = regressed(rough, THREE, **options)()
         heavy = regressed(rough, THREE, weights="w", **options)()
         twice = regressed(pd.concat([rough, rough]), THREE, **options)()
         for other, by, within in ((heavy, 1, 0.15), (twice, 2**0.5, 0.01)):
             same(other.values, plain.values, 1e-6)
             same(other.errors * by, plain.errors, within)
-        same([scaled["age"] * 1e6, scaled["y=b"]], [plain["age"], plain["y=b"]], 1e-6)
-        one, other = (
-            regressed(rough, THREE, feature=lambda x, k=k: NUMBERS[x] * k, **options)()["y"] * k
-            for k in (1, 1e-9)
-        )
-        same(other, one, 1e-6)
-    # Numbers far from zero move the intercept alone.
-    moved = rough.assign(age=rough["age"] + 1e7, cost=rough["cost"] + 1e7)
-    away = {x: v + 1e7 for x, v in NUMBERS.items()}
-    for options, of_response in (
-        (LINEAR, -1.0),
-        (EVENT, 0.0),
-        ({"response": "y", "covariates": ["age"]}, -1.0),
-    ):
+    # Numbers far from zero move the intercept alone, and scales the slopes of theirs.
+    moved = rough.assign(age=rough["age"] * 1e3 + 1e7, cost=rough["cost"] + 1e7)
+    away = {x: 1e-3 * v + 1e7 for x, v in NUMBERS.items()}
+    for options in (LINEAR, EVENT, {"response": "y", "covariates": ["age"]}):
         plain = regressed(rough, THREE, feature=NUMBERS, **options)()
         found = regressed(moved, THREE, feature=away, **options)()
-        same(found.values[1:], plain.values[1:], 1e-6)
-        same(found.errors[1:], plain.errors[1:], 1e-6)
-        ends = [found[name] for name in found.labels if name in ("y", "age")]
-        same(found.values[0] / 1e7, -sum(ends) - of_response, atol=1e-5)
+        units = [{"age": 1e3, "y": 1e-3}.get(name, 1) for name in found.labels[1:]]
+        unit = 1e3 if options["response"] == "y" else 1
+        same(found.values[1:] * units * unit, plain.values[1:], 1e-6)
+        same(found.errors[1:] * units * unit, plain.errors[1:], 1e-6)
     turned, plain = (
         md.regress(TABLE, BOTH, reference={"z": s}, response="z", family="logistic") for s in (1, 0)
     )

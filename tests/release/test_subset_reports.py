@@ -108,14 +108,12 @@ def test_words_decide_on_placements_with_exactly_their_masses():
             if part >= 0 and inside:
                 bits = 8 * ((total.bit_length() + 7) // 8) - (total - 1).bit_length()
 
-                class Spare:
+                def spare(row, part=part << bits):
                     """The bytes of a number, for the one that is cut alone."""
+                    assert row == 1
+                    return iter([part.to_bytes(64, "little")])
 
-                    def stream(self, row, part=part << bits):
-                        assert row == 1
-                        return iter([part.to_bytes(64, "little")])
-
-                found = subset_reports.directions_of(directions, words, Spare())
+                found = subset_reports.directions_of(directions, words, spare)
                 assert (found // directions.each).tolist() == [b, place, b + 1]
 
 

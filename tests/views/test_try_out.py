@@ -56,7 +56,7 @@ def test_one_symbol_and_what_cannot_be_are_told():
     alone = md.try_out(md.Prior([1], ["only"]), people=20)
     assert alone.guesses == (1, 1)
     assert alone.estimate.values.tolist() == [1]
-    with pytest.raises(InputError, match="10 or more"):
+    with pytest.raises(InputError, match="of at least 10"):
         md.try_out(COUNTED, people=9)
     with pytest.raises(InputError, match="counted already"):
         md.try_out(COUNTED, "column")
