@@ -457,9 +457,9 @@ report m.json -o r.svg --title x | no --title of a picture
 
 @for_each("typed, said", [line.split(" | ") for line in BAD.strip().splitlines()])
 def test_bad_input_is_one_line_and_exit_code_2(run, tmp_path, typed, said):
-    words = typed.replace("PRIOR", " ".join(PRIOR)).replace("PML", " ".join(PML)).split()
-    more = PML if "--prior" in typed and "-p" not in words else ()
-    refused(run(*words, *more), said)
+    arguments = typed.replace("PRIOR", " ".join(PRIOR)).replace("PML", " ".join(PML)).split()
+    more = PML if "--prior" in typed and "-p" not in arguments else ()
+    refused(run(*arguments, *more), said)
     assert not list(tmp_path.iterdir())
 
 
