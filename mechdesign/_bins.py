@@ -248,7 +248,7 @@ class Bins:
         if isinstance(value, (np.integer, np.floating, np.datetime64)):
             return int(self.codes(np.array([value]))[0])
         value = self.number(value, texts=texts)
-        if is_missing(value) or (isinstance(value, Decimal) and value.is_nan()):
+        if is_missing(value):
             return MISSING
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
             return OUTSIDE

@@ -105,13 +105,15 @@ def duals_from_json(part: dict[str, Any], problem: Problem, counted: bool = Fals
     for name, given in lists.items():
         if len(given) != counts[name] or not all(given):
             raise ValueError(f"{name} of {len(given)} parts in place of {counts[name]}")
-    made = {
+    made: dict[str, Any] = {
         {"averages": "sums"}.get(name, name): tuple(
             tuple(_sparse_in(matrix, most) for matrix in row) for row in given
         )
         for name, given in lists.items()
     }
-    vectors = {name: _numbers_in(part, name, *shape) for name, shape in shapes.items()}
+    vectors: dict[str, Any] = {
+        name: _numbers_in(part, name, *shape) for name, shape in shapes.items()
+    }
     branches = (
         None
         if searched is None

@@ -110,9 +110,6 @@ def export(
     if not isinstance(to, str) or to not in TARGETS:
         raise UnknownNameError("target of an export", to, TARGETS)
     only_sql = {"dialect": dialect, "table": table, "keep": keep, "into": into}
-    known, is_plan = columns_of(designed), isinstance(designed, KernelPlan)
-    columns = known if column is None else _named(column)
-    check_order(columns, known)
     if to == "javascript":
         for name, value in only_sql.items():
             if value is not None:
@@ -122,14 +119,15 @@ def export(
                     got=f"--to {to}",
                     remedy="leave it out",
                 )
-        text = device_module(designed, columns)[1]
+        text = device_module(designed, column)[1]
     else:
+        columns, is_plan = _columns(designed, column), isinstance(designed, KernelPlan)
         if is_plan and (column is None or len(columns) != 1):
             raise InputError(
                 "column",
                 expected="one column of the plan, whose reports are to be drawn in SQL",
                 got="none" if column is None else str(len(columns)),
-                remedy=f"name one (--column {known[0]}), and write a file for each",
+                remedy=f"name one (--column {designed.names[0]}), and write a file for each",
             )
         for name, value in {"column": columns or None, **only_sql}.items():
             if value is None and name in ("column", "dialect", "table"):
@@ -148,17 +146,17 @@ def export(
 
 
 def device_module(
-    designed: Any, columns: Sequence[str] | None = None
+    designed: Any, column: str | Sequence[str] | None = None
 ) -> tuple[dict[str, Mechanism | PublicDesign], str]:
     """What draws reports in a browser or in Node: kernels by column, in their public form, and the
-    text of one ES module for a kernel, or for all columns of a plan.
+    text of one ES module for all of them.
 
-    Errors are those of :func:`export`.
+    Parameters and errors are those of :func:`export`.
     """
-    columns = columns_of(designed) if columns is None else columns
+    columns = _columns(designed, column)
     if not isinstance(designed, KernelPlan):
-        name, kernel = joined(columns) or _COLUMN, _published(designed)
-        return {name: kernel}, client_module([(kernel, name)])
+        kernels = {joined(columns) or _COLUMN: _published(designed)}
+        return kernels, client_module([(one, name) for name, one in kernels.items()])
     if len(columns) != len(designed.names) or len(set(columns)) < len(columns):
         raise InputError(
             "column",
@@ -166,20 +164,27 @@ def device_module(
             got=str(len(columns)),
             remedy="leave them out for those of the plan",
         )
-    kernels = [_published(found) for found in designed.designs]
+    kernels = dict(zip(columns, map(_published, designed.designs), strict=True))
     known = None
     if designed.combinations is not None:
-        places = [{x: i for i, x in enumerate(kernel.inputs)} for kernel in kernels]
+        places = [{x: i for i, x in enumerate(one.inputs)} for one in kernels.values()]
         known = sorted(
             [place[x] for place, x in zip(places, row, strict=True)]
             for row in designed.combinations
         )
-    module = client_module(
-        list(zip(kernels, columns, strict=True)),
+    return kernels, client_module(
+        [(one, name) for name, one in kernels.items()],
         together=f"{designed.total} of {joined(columns)} together",
         combinations=known,
     )
-    return dict(zip(columns, kernels, strict=True)), module
+
+
+def _columns(designed: Any, column: Any) -> tuple[str, ...]:
+    """The columns that are named, else those that the design knows, or none."""
+    known = columns_of(designed)
+    columns = known if column is None else _named(column)
+    check_order(columns, known)
+    return columns
 
 
 def _named(column: Any) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -55,7 +54,12 @@ class Coding(ABC):
     told: Any = None
 
     def __init__(
-        self, columns: Sequence[Any], labels: Sequence[Label], policy: Policy, *, texts: bool
+        self,
+        columns: Sequence[Any],
+        labels: Sequence[Label],
+        policy: Policy,
+        *,
+        texts: bool = False,
     ) -> None:
         self.columns, self.policy = tuple(columns), policy
         self.book = Codebook(labels, "inputs of the mechanism", texts=texts)
@@ -141,11 +145,6 @@ def rows_told(rows: NDArray[Any], first: int, length: int) -> str:
 class Names(Coding):
     """Values of a column that are the labels of inputs themselves."""
 
-    def __init__(
-        self, column: Any, labels: Sequence[Label], policy: Policy, *, texts: bool = False
-    ) -> None:
-        super().__init__([column], labels, policy, texts=texts)
-
     def places(self, read: Reader) -> NDArray[Any]:
         """Places of inputs for the rows, see :meth:`Coding.places`."""
         values = read(self.columns[0])
@@ -172,12 +171,8 @@ class Names(Coding):
         """Places of several values."""
         found = self.book.places(values)
         for i in np.flatnonzero(found == ABSENT).tolist():
-            found[i] = MISSING if self.is_blank(values[i]) else OUTSIDE
+            found[i] = MISSING if self.book.is_blank(values[i]) else OUTSIDE
         return found
-
-    def is_blank(self, value: Any) -> bool:
-        """Whether a value is missing."""
-        return self.book.is_blank(value)
 
     def unseen(self, read: Reader, rows: NDArray[np.intp], where: str) -> DataError:
         """The error for values that are no inputs."""
@@ -207,7 +202,7 @@ class Binned(Names):
         *,
         texts: bool = False,
     ) -> None:
-        super().__init__(column, labels, policy, texts=texts)
+        super().__init__([column], labels, policy, texts=texts)
         self.bins = bins
         self._inputs = self._inputs_of(bins.labels)
         self.told = [bins.of, bins.edges, bins.closed, bins.whole, bins.labels]
@@ -234,10 +229,6 @@ class Binned(Names):
             ]
         found[others] = super().places_among([values[i] for i in others])
         return found
-
-    def is_blank(self, value: Any) -> bool:
-        """Whether a value is missing, a decimal NaN too."""
-        return super().is_blank(value) or (isinstance(value, Decimal) and value.is_nan())
 
     def _refusal(self, unseen: Sequence[Any], remedy: str, where: str) -> DataError:
         kinds = sorted({type(value).__name__ for value in unseen})
@@ -363,8 +354,8 @@ class InStrata(Tuples):
                 remedy="take md.pram(..., strata=).released, or leave strata= out",
             )
         self.columns, self.policy, self.size = (strata, column), policy, len(labels)
-        secret = Names(column, values[1], policy, texts=texts)
-        self.parts = [Names(strata, values[0], Policy(), texts=texts), secret]
+        secret = Names([column], values[1], policy, texts=texts)
+        self.parts = [Names([strata], values[0], Policy(), texts=texts), secret]
         self.book, self._known = secret.book, Combinations(values, labels)
 
     def codes(self, read: Reader, first: int = 0) -> NDArray[Any]:
@@ -478,5 +469,5 @@ def _of_column(
     column: Any, labels: Sequence[Label], policy: Policy, bins: Bins | None, *, texts: bool
 ) -> Names:
     if bins is None:
-        return Names(column, labels, policy, texts=texts)
+        return Names([column], labels, policy, texts=texts)
     return Binned(column, labels, policy, bins, texts=texts)

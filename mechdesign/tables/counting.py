@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -63,9 +64,9 @@ _WAYS_OUT = {
 
 def is_missing(value: Any) -> bool:
     """Whether a value is a null or a NaN of any library."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return True
-    return type(value).__name__ in ("NAType", "NaTType")
+    if isinstance(value, (float, Decimal)):
+        return value != value if isinstance(value, float) else value.is_nan()
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def check_missing_policy(missing: str, known: Sequence[str] = _POLICIES) -> None:

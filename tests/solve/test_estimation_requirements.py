@@ -279,7 +279,7 @@ def test_requirements_on_named_outputs_are_refused_with_what_to_do(name, utility
         (R.lift("a", at_most=0.9), "smaller than one"),
         (R.lift("a", at_least=1.1), "smaller than one"),
         (R.posterior("z", at_most=0.4), "input symbol"),
-        (R.ratio("a", "z", 2), "labels of symbols"),
+        (R.ratio("a", "z", 2), "symbols of the design"),
     ],
 )
 def test_what_no_kernel_can_keep_is_said_at_once(requirement, words):

@@ -138,7 +138,7 @@ def naive(values, policy):
 @for_each("kind, values, policy", pairwise_cases(KINDS, VALUES, POLICIES))
 def test_codes_of_parts_are_those_of_each_value(kind, values, policy):
     column, policy = KINDS[kind](VALUES[values]), POLICIES[policy]
-    encoder = Names("x", LABELS, policy)
+    encoder = Names(["x"], LABELS, policy)
     expected = naive(VALUES[values], policy)
     if isinstance(expected, list):
         assert encoded(encoder, column).tolist() == expected
@@ -147,25 +147,25 @@ def test_codes_of_parts_are_those_of_each_value(kind, values, policy):
         encoded(encoder, column, 1000)
     # All rows are told of, those of other parts too, as where the column is read as one.
     with pytest.raises(DataError) as whole:
-        encoded(Names("x", LABELS, policy), column.to_pylist(), 1000)
+        encoded(Names(["x"], LABELS, policy), column.to_pylist(), 1000)
     assert str(problem.value) == str(whole.value)
 
 
 @pytest.mark.usefixtures("short_parts")
 def test_missing_values_are_an_input_where_one_is_null():
-    encoder = Names("x", ["a", None, "b"], Policy())
+    encoder = Names(["x"], ["a", None, "b"], Policy())
     for kind in KINDS.values():
         assert encoded(encoder, kind(["b", None, "a"] * 20)).tolist() == [2, 1, 0] * 20
 
 
 @pytest.mark.usefixtures("short_parts")
 def test_cells_of_text_files_match_by_their_text():
-    encoder = Names("x", [1, "2.0", "a"], Policy(), texts=True)
+    encoder = Names(["x"], [1, "2.0", "a"], Policy(), texts=True)
     column = pa.array(["1", "1.0", " a ", "2.0", "a", "1"] * 10)
     assert encoded(encoder, column).tolist() == [0, 0, 2, 1, 2, 0] * 10
     # In a data frame text is no number.
     with pytest.raises(DataError):
-        encoded(Names("x", [1, "a"], Policy()), pa.array(["1", "a"] * 10))
+        encoded(Names(["x"], [1, "a"], Policy()), pa.array(["1", "a"] * 10))
 
 
 @pytest.mark.usefixtures("short_parts")
